@@ -1,0 +1,40 @@
+"""Errors that a user can act on: what is wrong, where, and what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ScantError(Exception):
+    """An expected failure. The command line prints its text and exits with status 1."""
+
+
+class SettingError(ScantError):
+    """A setting of the study, the registry or the command line cannot be used."""
+
+
+class DataError(ScantError):
+    """A file's content cannot be used.
+
+    Parameters
+    ----------
+    file : path of the offending file
+    reason : what is wrong with it
+    line : 1-based line number, if the defect has one
+    advice : what to do about it
+    """
+
+    def __init__(self, file, reason: str, line: int | None = None, advice: str = ""):
+        self.file, self.reason, self.line, self.advice = str(file), reason, line, advice
+        where = f"{file}, line {line}" if line is not None else f"{file}"
+        super().__init__(f"{where}: {reason}" + (f". {advice}" if advice else ""))
+
+    def __reduce__(self):
+        return type(self), (self.file, self.reason, self.line, self.advice)
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> SettingError:
+    """The error for a name that is not among `known`; it suggests the nearest one."""
+    known = sorted(map(str, known))
+    near = get_close_matches(str(name), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return SettingError(f"unknown {kind} {str(name)!r}: {hint}Known: {', '.join(known)}")

@@ -1,0 +1,68 @@
+"""Files that are either whole or absent, and parquet files that say what they are."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+METADATA_KEY = b"scant"
+
+
+@contextmanager
+def atomic(path) -> Iterator[Path]:
+    """Give a temporary path beside `path`; move it there if the block succeeds, else remove it."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files that only their owner can read
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path, text: str) -> None:
+    """Write `text` to `path` atomically, as UTF-8 with LF line ends."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(text.encode())
+
+
+def sha256(path, chunk: int = 1 << 20) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(chunk):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def with_metadata(schema, metadata: dict):
+    """An Arrow schema that carries `metadata` (JSON) under the key `scant`."""
+    return schema.with_metadata({METADATA_KEY: json.dumps(metadata, sort_keys=True).encode()})
+
+
+def metadata_of(schema) -> dict:
+    """The `scant` metadata of an Arrow schema; empty if it has none."""
+    return json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
+
+
+def write_parquet(table, path, metadata: dict) -> None:
+    """Write an Arrow table atomically as zstd parquet with `metadata` in its schema."""
+    import pyarrow.parquet as pq
+
+    with atomic(path) as temporary:
+        pq.write_table(
+            table.cast(with_metadata(table.schema, metadata)), temporary, compression="zstd"
+        )
