@@ -21,8 +21,8 @@ def atomic(path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes files that only their owner can read
-        os.replace(temporary, path)
+        temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -63,6 +63,4 @@ def write_parquet(table, path, metadata: dict) -> None:
     import pyarrow.parquet as pq
 
     with atomic(path) as temporary:
-        pq.write_table(
-            table.cast(with_metadata(table.schema, metadata)), temporary, compression="zstd"
-        )
+        pq.write_table(table.cast(with_metadata(table.schema, metadata)), temporary, compression="zstd")

@@ -1,0 +1,40 @@
+# scant: reproducible studies of learning to rank from scant feedback.
+#
+#   snakemake --cores 8                                         the default study
+#   snakemake --cores 8 --configfile config/studies/real.yaml   another study, whole in its own file
+#   snakemake --cores 8 figures                                 only the figures (or: tables, streams, data)
+#
+# Stages: data (fetch -> tables -> streams), perceptron (runs -> traces), report (figures, tables).
+from snakemake.utils import min_version
+
+min_version("9.14.8")
+
+if "study" not in config:  # a study file is whole: it replaces the default one, nothing is merged into it
+
+    configfile: "config/config.yaml"
+
+
+container: "scant.sif"  # an image of environment.yml; only looked at with --software-deployment-method apptainer
+
+
+include: "rules/common.smk"
+include: "rules/data.smk"
+include: "rules/perceptron.smk"
+include: "rules/report.smk"
+
+
+localrules:
+    all,
+    data,
+    streams,
+    runs,
+    figures,
+    tables,
+
+
+rule all:
+    default_target: True
+    input:
+        rules.data.input,
+        rules.figures.input,
+        rules.tables.input,

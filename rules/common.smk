@@ -1,0 +1,98 @@
+# The study's settings, checked, and the names of its files. No other rule file composes a path.
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from scant import study as studies
+from scant.errors import ScantError
+from scant.report import catalogue
+
+try:
+    STUDY, DATASETS = studies.load(config)
+except ScantError as error:
+    raise WorkflowError(str(error)) from None
+
+NAME = STUDY["study"]
+RESULTS = f"results/{NAME}"
+MIRROR = STUDY["data"]["mirror"] or os.environ.get("SCANT_DATA", "")
+SCANT = f"{shlex.quote(sys.executable)} -m scant"
+
+ORIGINAL = "results/data/original/{dataset}/{part}.txt"
+TABLE = "results/data/tables/{dataset}/{part}.parquet"
+STREAM = RESULTS + "/streams/{stream}.arrow"
+DRAW = RESULTS + "/streams/{stream}/seed-{seed}.arrow"
+RUN = RESULTS + "/runs/{experiment}/{stream}/{learner}/seed-{seed}.parquet"
+TRACES = RESULTS + "/traces/{experiment}.parquet"
+FIGURE = RESULTS + "/figures/{figure}"
+STUDY_TABLE = RESULTS + "/tables/{table}"
+
+
+wildcard_constraints:
+    dataset="[^/]+",
+    part="[^/]+",
+    stream="[^/]+",
+    experiment="[^/]+",
+    learner="[^/]+",
+    seed="[0-9]+",
+    figure="[^/]+",
+    table="finals|bounds|rates",
+
+
+def compact(value):
+    """Settings as one canonical line of JSON, so that equal settings are equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def code(*places):
+    """The package's source files that a job depends on, so that an edit to one reruns the job."""
+    root = Path("src/scant")
+    files = [root / f"{name}.py" for name in ("errors", "files", "randomness")]
+    for place in places:
+        files += root.glob(f"{place}/*.py") if (root / place).is_dir() else [root / f"{place}.py"]
+    return sorted(str(file) for file in files if file.name != "__init__.py")
+
+
+def own(dataset):
+    """The study's own entry of a data set, as JSON; empty for one of the registry."""
+    entry = STUDY["datasets"].get(dataset)
+    return compact({dataset: entry} if entry else {})
+
+
+def tables_of(dataset, parts=None):
+    """The parquet tables of a data set's parts, by default those that hold each query or row once."""
+    return [TABLE.format(dataset=dataset, part=part) for part in parts or DATASETS[dataset].cover]
+
+
+def stream_file(stream, seed):
+    """The file that a run reads: the stream's one file, its draw for the seed, or none against the adversary."""
+    settings = STUDY["streams"][stream]
+    if settings.get("generator") == "adversary":
+        return []
+    return DRAW.format(stream=stream, seed=seed) if studies.draws(settings) else STREAM.format(stream=stream)
+
+
+def stream_files():
+    """Every stream file of the study, each once."""
+    wanted = [
+        stream_file(stream, seed)
+        for experiment in STUDY["experiments"]
+        for stream, learner, seed in studies.runs(STUDY, experiment)
+    ]
+    return list(dict.fromkeys(file for file in wanted if file))
+
+
+def data_tables():
+    """The parquet tables that the study's streams, and its `tables_of`, ask for."""
+    wanted = [tables_of(one["dataset"], one.get("parts")) for one in STUDY["streams"].values() if "dataset" in one]
+    wanted += [tables_of(dataset) for dataset in STUDY["tables_of"]]
+    return list(dict.fromkeys(table for tables in wanted for table in tables))
+
+
+def run_files(experiment):
+    """The run files of an experiment."""
+    return [
+        RUN.format(experiment=experiment, stream=stream, learner=learner, seed=seed)
+        for stream, learner, seed in studies.runs(STUDY, experiment)
+    ]

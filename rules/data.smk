@@ -1,0 +1,102 @@
+# From original files, checked, to parquet tables and to streams.
+
+
+rule data:
+    input:
+        data_tables(),
+
+
+rule streams:
+    input:
+        stream_files(),
+
+
+rule fetch:
+    input:
+        code=code("schema", "data/registry", "data/fetch"),
+    output:
+        ORIGINAL,
+    log:
+        "results/data/logs/fetch/{dataset}/{part}.log",
+    benchmark:
+        "results/data/benchmarks/fetch/{dataset}/{part}.jsonl"
+    params:
+        own=lambda wildcards: own(wildcards.dataset),
+    resources:
+        mem_mb=500,
+    retries: 1
+    shell:
+        "{SCANT} fetch {wildcards.dataset:q} {wildcards.part:q}"
+        " --own {params.own:q} --mirror {MIRROR:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule convert:
+    input:
+        original=ORIGINAL,
+        code=code("schema", "data/registry", "data/letor", "data/uci", "data/tables"),
+    output:
+        TABLE,
+    log:
+        "results/data/logs/convert/{dataset}/{part}.log",
+    benchmark:
+        "results/data/benchmarks/convert/{dataset}/{part}.jsonl"
+    params:
+        own=lambda wildcards: own(wildcards.dataset),
+    resources:
+        mem_mb=2000,
+    shell:
+        "{SCANT} convert {wildcards.dataset:q} {wildcards.part:q}"
+        " --own {params.own:q} --input {input.original:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule pack:
+    input:
+        tables=lambda wildcards: tables_of(
+            STUDY["streams"][wildcards.stream]["dataset"], STUDY["streams"][wildcards.stream].get("parts")
+        ),
+        code=code("data/packing", "data/stream", "data/simulated", "data/tables", "kernels/pieces"),
+    output:
+        STREAM,
+    log:
+        RESULTS + "/logs/pack/{stream}.log",
+    benchmark:
+        RESULTS + "/benchmarks/pack/{stream}.jsonl"
+    params:
+        settings=lambda wildcards: compact(
+            STUDY["streams"][wildcards.stream]
+            | {"normalised": DATASETS[STUDY["streams"][wildcards.stream]["dataset"]].normalised}
+        ),
+        seed=STUDY["seed"],
+    resources:
+        mem_mb=2000,
+    shell:
+        "{SCANT} pack {wildcards.stream:q} {input.tables:q}"
+        " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} > {log:q} 2>&1"
+
+
+rule simulate:
+    input:
+        code=code("data/packing", "data/stream", "data/simulated", "kernels/pieces"),
+    output:
+        DRAW,
+    log:
+        RESULTS + "/logs/simulate/{stream}/seed-{seed}.log",
+    benchmark:
+        RESULTS + "/benchmarks/simulate/{stream}/seed-{seed}.jsonl"
+    params:
+        settings=lambda wildcards: compact(STUDY["streams"][wildcards.stream]),
+        seed=STUDY["seed"],
+    resources:
+        mem_mb=1000,
+    shell:
+        "{SCANT} simulate {wildcards.stream:q} --seed {wildcards.seed}"
+        " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} > {log:q} 2>&1"
+
+
+use rule simulate as simulate_shared with:
+    output:
+        STREAM,
+    log:
+        RESULTS + "/logs/simulate/{stream}.log",
+    benchmark:
+        RESULTS + "/benchmarks/simulate/{stream}.jsonl"

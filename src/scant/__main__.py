@@ -1,0 +1,5 @@
+"""`python -m scant` is the command `scant`."""
+
+from scant.cli import main
+
+raise SystemExit(main())

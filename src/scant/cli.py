@@ -1,0 +1,150 @@
+"""The command line: one subcommand for each kind of job. It reads inputs, calls one function, writes outputs.
+
+Packages are imported where they are used, so that every job pays for its own only.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from scant.errors import ScantError
+
+
+def _fetch(arguments) -> None:
+    from scant.data import fetch, registry
+
+    datasets = registry.load(arguments.registry, arguments.own)
+    dataset = registry.find(datasets, arguments.dataset)
+    fetch.fetch(dataset, dataset.part(arguments.part), arguments.output, arguments.mirror)
+
+
+def _convert(arguments) -> None:
+    from scant.data import registry, tables
+
+    datasets = registry.load(arguments.registry, arguments.own)
+    dataset = registry.find(datasets, arguments.dataset)
+    tables.convert(dataset, dataset.part(arguments.part), arguments.input, arguments.output)
+
+
+def _pack(arguments) -> None:
+    from scant.data import packing
+
+    packing.pack(arguments.stream, arguments.settings, arguments.inputs, arguments.output, arguments.study_seed)
+
+
+def _simulate(arguments) -> None:
+    from scant.data import packing
+
+    packing.simulate(arguments.stream, arguments.settings, arguments.output, arguments.study_seed, arguments.seed)
+
+
+def _run(arguments) -> None:
+    from scant.online.run import run
+
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner", "seed")}
+    run(arguments.settings | identity, arguments.output, arguments.input)
+
+
+def _gather(arguments) -> None:
+    from scant.report import traces
+
+    traces.gather(arguments.inputs, arguments.output, arguments.details)
+
+
+def _figure(arguments) -> None:
+    from scant.report import figures, traces
+
+    figures.make(arguments.name, *traces.read(arguments.inputs), arguments.output)
+
+
+def _table(arguments) -> None:
+    from scant.report import tables, traces
+
+    tables.make(arguments.name, *traces.read(arguments.inputs), arguments.output)
+
+
+def _streams(arguments) -> None:
+    from scant.report import tables
+
+    tables.write(tables.streams_table(arguments.inputs), arguments.output)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's grammar."""
+    top = argparse.ArgumentParser(prog="scant", description=__doc__.partition("\n")[0], fromfile_prefix_chars="@")
+    top.add_argument("--traceback", action="store_true", help="show where an expected error came from")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name, function, help, *options):
+        one = commands.add_parser(name, help=help, description=help)
+        one.set_defaults(function=function)
+        for names, settings in options:
+            one.add_argument(*names, **settings)
+
+    def option(*names, **settings):
+        return names, settings
+
+    output = option("--output", required=True, type=Path, help="the file to write")
+    inputs = option("inputs", nargs="+", type=Path, help="the files to read")
+    study_seed = option("--study-seed", type=int, required=True, help="the seed of the study")
+    settings = option("--settings", type=_json, required=True, help="the settings, as JSON")
+    stream = option("stream", help="the stream's id")
+    dataset = (
+        option("dataset", help="the data set's id"),
+        option("part", help="the part's id"),
+        option("--registry", default="config/datasets.yaml", help="the registry of data sets"),
+        option("--own", type=_json, default={}, help="data sets of your own, as JSON"),
+    )
+    name = option("name", help="its name")
+    stem = option("--output", required=True, type=Path, help="the files to write, without their endings")
+
+    mirror = option("--mirror", default=os.environ.get("SCANT_DATA") or None, help="a folder or address tried first")
+    command("fetch", _fetch, "Fetch one file of a data set and check it.", *dataset, mirror, output)
+    original = option("--input", required=True, type=Path, help="the original file")
+    command("convert", _convert, "Convert an original file to a parquet table.", *dataset, original, output)
+    command("pack", _pack, "Pack tables into a stream.", stream, inputs, settings, study_seed, output)
+    seed = option("--seed", type=int, required=True, help="the seed of the run or draw")
+    command("simulate", _simulate, "Draw a simulated stream.", stream, settings, study_seed, seed, output)
+    command(
+        "run",
+        _run,
+        "Play one learner on one stream.",
+        *(option(f"--{one}", required=True, help=f"the {one}'s id") for one in ("study", "experiment", "learner")),
+        option("--stream", required=True, help="the stream's id"),
+        option("--input", type=Path, help="the stream's file; none against the adversary"),
+        seed,
+        settings,
+        output,
+    )
+    details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")
+    command("gather", _gather, "Gather an experiment's runs.", inputs, details, output)
+    command("figure", _figure, "Draw a figure: SVG, PNG, CSV.", name, inputs, stem)
+    command("table", _table, "Make a table: CSV, LaTeX.", name, inputs, stem)
+    command("streams", _streams, "Make the table of streams: CSV, LaTeX.", inputs, stem)
+    return top
+
+
+def _json(text: str):
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {error}") from None
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one subcommand; 0, or 1 after an expected error, whose text goes to standard error."""
+    parsed = parser().parse_args(arguments)
+    try:
+        parsed.function(parsed)
+    except ScantError as error:
+        if parsed.traceback:
+            raise
+        print(f"scant: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

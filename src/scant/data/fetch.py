@@ -1,0 +1,355 @@
+"""Bring one original file of a data set to its place: found or downloaded, decompressed, checked."""
+
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scant import files
+from scant.data.registry import Dataset, Part
+from scant.errors import DataError, SettingError
+
+FOLDER = "data"  # the project's own data folder, below the working directory
+SUFFIXES = ("", ".gz", ".Z")  # a file may be stored plain or compressed
+LIMIT = 32 << 30  # bytes that one file may decompress to
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is wanted (`dataset`, `part`, for `target`), where it may be, and the file to write it to."""
+
+    dataset: Dataset
+    part: Part
+    target: Path
+    mirror: str | None
+    output: Path
+    log: Callable[[str], None]
+
+
+def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=print) -> dict:
+    """Put the decompressed original content of one part of a data set at `target`.
+
+    Tried in this order: a package that brings the file; the mirror; the project's data folder; for a study's
+    own sets the path as given; the publisher's file or archive, unless a person has to accept terms first.
+    In mirror and data folder the file is `{folder}/{file}`, plain or with .gz or .Z appended. The first place
+    that has the file decides: content that is corrupt or has another checksum is an error, never a reason to
+    look elsewhere.
+
+    Parameters
+    ----------
+    dataset : an entry of the registry
+    part : id of the part
+    target : path of the file to write; it appears whole or not at all
+    mirror : folder or http(s) URL of a mirror; by default the environment variable SCANT_DATA
+    log : called with a line of text for each thing worth knowing
+
+    Returns
+    -------
+    A record: dataset, part, source (path or URL used), sha256 and bytes of the content.
+
+    Raises
+    ------
+    DataError : the file is corrupt or its checksum is wrong; rejected content is kept as `{target}.rejected`
+    SettingError : the file is nowhere to be had; says what to get, where, and where to put it
+    """
+    wanted, target = dataset.part(part), Path(target)
+    mirror = mirror or os.environ.get("SCANT_DATA") or None
+    with files.atomic(target) as output:
+        request = _Request(dataset, wanted, target, mirror, output, log)
+        source = next(filter(None, (find(request) for find in _SOURCES)), None)
+        if source is None:
+            raise SettingError(_how_to_get(request))
+        digest = _verify(request, source)
+        record = {
+            "dataset": dataset.id,
+            "part": wanted.id,
+            "source": source,
+            "sha256": digest,
+            "bytes": output.stat().st_size,
+        }
+    log(f"{dataset.id}/{wanted.id}: {record['bytes']:,} bytes from {source}")
+    return record
+
+
+# Sources: each writes the content to `request.output` and says where it came from, or gives None.
+
+
+def _package(request: _Request) -> str | None:
+    if request.part.package is None:
+        return None
+    from importlib.util import find_spec
+
+    name, _, file = request.part.package.partition("/")
+    spec = find_spec(name)
+    if spec is None:
+        raise SettingError(f"{request.dataset.id} comes with the Python package {name}, which is not installed")
+    return _copy_file(request, Path(spec.submodule_search_locations[0], file))
+
+
+def _mirror(request: _Request) -> str | None:
+    if request.mirror is None or Path(request.part.file).is_absolute():
+        return None
+    if not request.mirror.startswith(("http://", "https://")):
+        if not Path(request.mirror).is_dir():
+            raise SettingError(f"the mirror {request.mirror} is not a folder")
+        return _first_file(request, Path(request.mirror))
+    from urllib.parse import quote
+
+    base = f"{request.mirror.rstrip('/')}/{quote(f'{request.dataset.folder}/{request.part.file}')}"
+    return next((_copy_url(request, base + end) for end in SUFFIXES if _exists(base + end)), None)
+
+
+def _data_folder(request: _Request) -> str | None:
+    return None if Path(request.part.file).is_absolute() else _first_file(request, Path(FOLDER))
+
+
+def _path_as_given(request: _Request) -> str | None:
+    path = Path(request.part.file)
+    return _copy_file(request, path) if request.dataset.own and path.is_file() else None
+
+
+def _file_url(request: _Request) -> str | None:
+    return _copy_url(request, request.part.url) if request.part.url and not request.dataset.get else None
+
+
+def _archive(request: _Request) -> str | None:
+    archive = request.dataset.archive
+    if archive is None or request.dataset.get:
+        return None
+    path = _cached_archive(request)
+    names = [archive.members + request.part.file + suffix for suffix in SUFFIXES]
+    with _member(path, names, request.dataset.home) as (name, stream):
+        _copy(stream, name, request.output, f"{name} in {path}")
+    return f"{archive.url} ({name})"
+
+
+_SOURCES = (_package, _mirror, _data_folder, _path_as_given, _file_url, _archive)
+
+
+# Files, plain or compressed
+
+
+def _first_file(request: _Request, root: Path) -> str | None:
+    """Copy the part from the folder `root`, if it is there in some form."""
+    stem = f"{request.dataset.folder}/{request.part.file}"
+    paths = (root / (stem + suffix) for suffix in SUFFIXES)
+    return next((_copy_file(request, path) for path in paths if path.is_file()), None)
+
+
+def _copy_file(request: _Request, path: Path, origin: str | None = None) -> str:
+    origin = origin or str(path)
+    with open(path, "rb") as stream:
+        _copy(stream, path.name, request.output, origin)
+    return origin
+
+
+@contextmanager
+def _decompressed(stream, name: str) -> Iterator:
+    """The content of a binary stream, decompressed as the suffix of `name` asks."""
+    if name.endswith(".gz"):
+        import gzip
+
+        with gzip.open(stream) as content:
+            yield content
+    elif name.endswith(".Z"):
+        import io
+
+        from unlzw3 import unlzw
+
+        yield io.BytesIO(unlzw(stream.read()))
+    else:
+        yield stream
+
+
+def _copy(stream, name: str, output: Path, origin: str) -> None:
+    """Write the decompressed content of a binary stream to `output`."""
+    size = 0
+    with open(output, "wb") as file, _corruption(origin), _decompressed(stream, name) as content:
+        while block := content.read(1 << 20):
+            size += len(block)
+            if size > LIMIT:
+                raise DataError(origin, f"decompresses to more than {LIMIT:,} bytes")
+            file.write(block)
+
+
+@contextmanager
+def _corruption(origin: str) -> Iterator[None]:
+    """Turn what decompressors raise on damaged input into a DataError."""
+    from gzip import BadGzipFile
+    from zipfile import BadZipFile
+
+    try:
+        yield
+    except (
+        EOFError,
+        BadGzipFile,
+        BadZipFile,
+        zlib.error,
+        ValueError,
+        IndexError,
+        NotImplementedError,
+    ) as error:
+        reason = f"the compressed file is corrupt or cut short ({error})"
+        raise DataError(origin, reason, advice="Get the file again") from None
+
+
+# Downloads
+
+
+def _exists(url: str) -> bool:
+    """Whether a mirror has a file; a mirror that cannot be asked is an error."""
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
+    try:
+        with urlopen(Request(url, method="HEAD"), timeout=60):
+            return True
+    except HTTPError as error:
+        if error.code in (403, 404, 410):
+            return False
+        raise SettingError(f"the mirror does not give {url}: {error}") from None
+    except OSError as error:
+        raise SettingError(f"the mirror cannot be reached at {url}: {error}") from None
+
+
+def _copy_url(request: _Request, url: str) -> str:
+    from urllib.parse import urlsplit
+
+    suffix = Path(urlsplit(url).path).suffix
+    path = request.output.with_name(f"{request.output.name}.download{suffix}")
+    try:
+        _download(url, path, request)
+        return _copy_file(request, path, origin=url)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _download(url: str, path: Path, request: _Request) -> None:
+    import pooch
+
+    request.log(f"{request.dataset.id}: downloading {url}")
+    pooch.get_logger().setLevel("WARNING")
+    # Checksums are checked here rather than by pooch, which would delete the file that does not match.
+    store = pooch.create(path.parent, base_url="", registry={path.name: None}, urls={path.name: url}, retry_if_failed=2)
+    try:
+        store.fetch(path.name, downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60))
+    except (OSError, ValueError) as error:
+        raise DataError(url, f"the download failed: {error}", advice=_how_to_place(request)) from None
+
+
+def _cached_archive(request: _Request) -> Path:
+    """The publisher's archive beside the target, downloaded once for all parts."""
+    import fcntl
+
+    archive, folder = request.dataset.archive, request.target.parent
+    path = folder / f"{request.dataset.id}.archive"
+    with open(folder / f".{request.dataset.id}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # freed when the file is closed, also by a job that dies
+        if not path.exists():
+            partial = path.with_suffix(".download")
+            partial.unlink(missing_ok=True)
+            _download(archive.url, partial, request)
+            _expect(partial, "SHA-256", archive.sha256, files.sha256, path, archive.url)
+            partial.replace(path)
+    return path
+
+
+@contextmanager
+def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
+    """The first of `names` that an archive holds, as (name, binary stream). Nothing else is unpacked."""
+    import tarfile
+    import zipfile
+
+    advice = f"Delete it to download it again; see {home} if the publisher changed it"
+    try:
+        if zipfile.is_zipfile(path):
+            archive = zipfile.ZipFile(path)
+            members = {info.filename: info for info in archive.infolist()}
+        elif tarfile.is_tarfile(path):
+            archive = tarfile.open(path)  # noqa: SIM115 (closed below)
+            members = {info.name.removeprefix("./"): info for info in archive}
+        else:
+            raise DataError(path, "neither a zip nor a tar archive", advice=advice)
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+        raise DataError(path, f"the archive is corrupt or cut short ({error})", advice=advice) from None
+    with archive:
+        name = next((name for name in names if name in members), None)
+        if name is None:
+            raise DataError(path, f"the archive has no {names[0]}", advice=advice)
+        info = members[name]
+        if isinstance(info, tarfile.TarInfo):
+            regular, opener = info.isreg(), archive.extractfile
+        else:
+            kind = info.external_attr >> 16 & 0o170000  # the Unix file type; 0 where none is recorded
+            regular, opener = not info.is_dir() and kind in (0, 0o100000), archive.open
+        if not regular:
+            raise DataError(path, f"{name} is not a regular file in the archive", advice=advice)
+        try:
+            stream = opener(info)
+        except (RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:  # encrypted, unknown method
+            raise DataError(path, f"{name} cannot be unpacked: {error}", advice=advice) from None
+        with stream:
+            yield name, stream
+
+
+# Checks
+
+
+def _verify(request: _Request, source: str) -> str:
+    """Check the content against the registry; return its SHA-256."""
+    part, output, target = request.part, request.output, request.target
+    digest = _expect(output, "SHA-256", part.sha256, files.sha256, target, source)
+    if part.git_blob is not None:
+        _expect(output, "git blob id", part.git_blob, _git_blob, target, source)
+    elif part.sha256 is None and not request.dataset.own:
+        request.log(f"{request.dataset.id}/{part.id}: no checksum is published; this content has SHA-256 {digest}")
+    return digest
+
+
+def _expect(path: Path, kind: str, expected: str | None, measure, target: Path, source: str) -> str:
+    """The checksum of a file; if it is not as expected, the file is put aside beside `target`."""
+    found = measure(path)
+    if expected is not None and found != expected:
+        rejected = target.with_name(target.name + ".rejected")
+        path.replace(rejected)
+        raise DataError(
+            source,
+            f"checksum mismatch: expected {kind} {expected}, found {found}",
+            advice=f"The content is kept as {rejected}; replace the file at its source, or remove it there",
+        )
+    return found
+
+
+def _git_blob(path: Path) -> str:
+    """The id that git gives to a file's content: SHA-1 over a header with its size, then the content."""
+    import hashlib
+
+    digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size)
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+# What to do by hand
+
+
+def _how_to_get(request: _Request) -> str:
+    dataset, part = request.dataset, request.part
+    if dataset.own and not dataset.get:
+        return f"{dataset.id}/{part.id}: there is no file {part.file}. {_how_to_place(request)}"
+    return (
+        f"{dataset.id}/{part.id} is not downloaded automatically. {dataset.get}. {_how_to_place(request)}. "
+        f"Home: {dataset.home}. Terms: {dataset.terms}"
+    )
+
+
+def _how_to_place(request: _Request) -> str:
+    place = f"{request.dataset.folder}/{request.part.file}"
+    return (
+        f"Put the file at {FOLDER}/{place}, or at {place} in a mirror (setting `data: mirror` or environment "
+        f"variable SCANT_DATA); it may be compressed, with .gz or .Z appended to its name"
+    )

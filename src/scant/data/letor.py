@@ -1,0 +1,338 @@
+"""LETOR files: SVMlight text with query ids, read in blocks by a compiled parser.
+
+A line is `<grade> qid:<query> <index>:<value> ... [# comment]`. Fields are separated by blanks or tabs, lines
+end in LF or CR LF, indices count from 1 and increase along the line, features that are absent are 0. Blank
+lines and lines that hold only a comment are skipped. In the layout "comment" (Yandex) there is no qid field,
+and the query id is the first word of the comment.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from scant.errors import DataError
+
+MAX_GRADE = 30  # 2^grade - 1 stays exact well beyond; a greater grade is a score, not a grade
+FLOATS = 1 << 24  # features of one block at most: 64 MB
+
+_GIVE_UP = -1
+_TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a file, documents of queries."""
+
+    query: np.ndarray  # int64 (n,)
+    grade: np.ndarray  # int16 (n,)
+    features: np.ndarray  # float32 (n, d)
+    line: np.ndarray  # int64 (n,), where each row stands in the file, from 1
+
+
+def read_letor(
+    path, features: int, max_grade: int | None = None, block: int = 64 << 20, qid: str = "field"
+) -> Iterator[Block]:
+    """Read a LETOR file in blocks of bounded size; a query may span blocks.
+
+    Parameters
+    ----------
+    path : plain text file
+    features : number of features d; indices run from 1 to d
+    max_grade : highest grade allowed (30 if None)
+    block : bytes to read at once
+    qid : where the query id stands, "field" or "comment"
+
+    Yields
+    ------
+    Blocks, each of at least one row. Values are float64 parsed to 15 digits or more, rounded to float32.
+
+    Raises
+    ------
+    DataError : with the line, for anything but well-formed rows with finite values and whole grades, for a
+        query whose rows are not all together, and for a file without rows.
+    """
+    top = MAX_GRADE if max_grade is None else max_grade
+    yield from checked(path, _blocks(path, features, top, block, qid == "comment"))
+
+
+def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]:
+    """Pass on the blocks of a file; a DataError if it has no rows or a query stands in two places.
+
+    `text` says whether the file has lines; otherwise the message names the row.
+    """
+    seen, last = set(), None
+    for block in blocks:
+        starts = np.flatnonzero(np.r_[True, block.query[1:] != block.query[:-1]])
+        runs = block.query[starts].tolist()
+        for start, query in zip(starts, runs, strict=True):
+            if query in seen and (start > 0 or query != last):
+                at, reason = int(block.line[start]), f"query {query} goes on here after another query"
+                advice = "Sort the file so that the rows of a query stand together"
+                raise DataError(path, reason if text else f"row {at}: {reason}", at if text else None, advice)
+            seen.add(query)
+        last = runs[-1]
+        yield block
+    if last is None:
+        raise DataError(path, "the file has no rows", advice="It may have been cut short; fetch it again")
+
+
+def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Iterator[Block]:
+    rows = max(FLOATS // features, 1)  # arrays of zeros take memory only where they are written
+    buffer, held, line = np.empty(max(size, 64) + 1, np.uint8), 0, 1
+    with open(path, "rb", buffering=0) as file:
+        while True:
+            if held > len(buffer) // 2:  # a line as long as half the buffer
+                buffer = np.r_[buffer, np.empty_like(buffer)]
+            count = file.readinto(memoryview(buffer)[held:-1])
+            stop = held + count
+            if not count:
+                if not held:
+                    return
+                buffer[held] = ord("\n")  # the last line may lack its end
+                stop = held + 1
+            start, end = 0, _last_line_end(buffer, stop)
+            while start < end:
+                query, grade = np.empty(rows, np.int64), np.empty(rows, np.int16)
+                x, lines = np.zeros((rows, features), np.float32), np.empty(rows, np.int64)
+                n, start, line, gave_up = _parse(
+                    buffer, start, end, in_comment, top, query, grade, x, lines, line, _TENS
+                )
+                if gave_up:
+                    text = bytes(buffer[start : start + np.flatnonzero(buffer[start:end] == 10)[0]])
+                    reason = _defect(text, features, top, in_comment)
+                    raise DataError(path, reason, line, "Correct the line, or fetch the file again")
+                if n:
+                    yield Block(query[:n], grade[:n], x[:n], lines[:n])
+            held = stop - end
+            buffer[:held] = buffer[end:stop]
+            if not count:
+                return
+
+
+@numba.njit(cache=True)
+def _last_line_end(buffer, stop):
+    while stop > 0 and buffer[stop - 1] != 10:
+        stop -= 1
+    return stop
+
+
+@numba.njit(cache=True)
+def _skip(buffer, i):
+    """The position of the first byte from `i` on that is not blank (tab, blank, CR)."""
+    while buffer[i] == 32 or buffer[i] == 9 or buffer[i] == 13:
+        i += 1
+    return i
+
+
+@numba.njit(cache=True)
+def _whole(buffer, i):
+    """A run of digits as an integer, right up to 18 of them, and the position after it."""
+    value = 0
+    c = buffer[i]
+    while 48 <= c <= 57:
+        value = value * 10 + (c - 48)
+        i += 1
+        c = buffer[i]
+    return value, i
+
+
+@numba.njit(cache=True)
+def _ends(c):
+    """Whether the byte `c` ends a field."""
+    return c == 32 or c == 10 or c == 9 or c == 13 or c == 35
+
+
+@numba.njit(cache=True)
+def _value(buffer, i, tens):
+    """A decimal number as float64, and the position after it (_GIVE_UP if there is none).
+
+    Exact to rounding for 17 digits and powers of ten up to 22, else good to a few parts in 10^16.
+    """
+    negative = buffer[i] == 45
+    if negative or buffer[i] == 43:
+        i += 1
+    mantissa, power, digits = 0, 0, 0
+    c = buffer[i]
+    while 48 <= c <= 57:
+        if mantissa < 10_000_000_000_000_000:
+            mantissa = mantissa * 10 + (c - 48)
+        else:
+            power += 1
+        digits += 1
+        i += 1
+        c = buffer[i]
+    if c == 46:
+        i += 1
+        c = buffer[i]
+        while 48 <= c <= 57:
+            if mantissa < 10_000_000_000_000_000:
+                mantissa = mantissa * 10 + (c - 48)
+                power -= 1
+            digits += 1
+            i += 1
+            c = buffer[i]
+    if digits == 0:
+        return 0.0, _GIVE_UP
+    if c == 101 or c == 69:
+        i += 1
+        below = buffer[i] == 45
+        if below or buffer[i] == 43:
+            i += 1
+        first = i
+        written, i = _whole(buffer, i)
+        if i == first:
+            return 0.0, _GIVE_UP
+        if i - first > 6:
+            written = 1_000_000
+        power += -written if below else written
+
+    number = float(mantissa)
+    if power == 0:
+        return -number if negative else number, i
+    while power > 22 and 0.0 < number < math.inf:
+        number *= 1e22
+        power -= 22
+    while power < -22 and number > 0.0:
+        number /= 1e22
+        power += 22
+    if number > 0.0:
+        number = number * tens[power] if power > 0 else number / tens[-power] if power < 0 else number
+    return -number if negative else number, i
+
+
+@numba.njit(cache=True)
+def _parse(buffer, start, end, in_comment, top, query, grade, x, lines, line, tens):
+    """Parse rows from `start` until `end` or until the arrays are full; every line in between ends in LF.
+
+    Returns the number of rows, position and line number of the next line, and whether the parser gave up on
+    that line.
+    """
+    n, i, d = 0, start, x.shape[1]
+    while i < end and n < len(query):
+        start = i
+        i = _skip(buffer, i)
+        if buffer[i] == 35:
+            while buffer[i] != 10:
+                i += 1
+        if buffer[i] == 10:
+            i += 1
+            line += 1
+            continue
+
+        if buffer[i] == 43:
+            i += 1
+        first = i
+        value, i = _whole(buffer, i)
+        if i == first or i - first > 18 or value > top:
+            return n, start, line, True
+        grade[n] = value
+        if buffer[i] == 46:  # a fraction of zeros does no harm
+            i += 1
+            while buffer[i] == 48:
+                i += 1
+        if not _ends(buffer[i]):
+            return n, start, line, True
+        i = _skip(buffer, i)
+
+        if not in_comment:
+            for c in (113, 105, 100, 58):  # qid:
+                if buffer[i] != c:
+                    return n, start, line, True
+                i += 1
+            first = i
+            query[n], i = _whole(buffer, i)
+            if i == first or i - first > 18 or not _ends(buffer[i]):
+                return n, start, line, True
+            i = _skip(buffer, i)
+
+        last = 0
+        while buffer[i] != 10 and buffer[i] != 35:
+            first = i
+            index, i = _whole(buffer, i)
+            if buffer[i] != 58 or i - first > 9 or index <= last or index > d:
+                return n, start, line, True
+            number, i = _value(buffer, i + 1, tens)
+            if i == _GIVE_UP or not _ends(buffer[i]):
+                return n, start, line, True
+            x[n, index - 1] = number
+            if not math.isfinite(x[n, index - 1]):
+                return n, start, line, True
+            last = index
+            i = _skip(buffer, i)
+
+        if in_comment:
+            if buffer[i] != 35:
+                return n, start, line, True
+            i = _skip(buffer, i + 1)
+            first = i
+            query[n], i = _whole(buffer, i)
+            if i == first or i - first > 18 or not _ends(buffer[i]):
+                return n, start, line, True
+        while buffer[i] != 10:
+            i += 1
+        i += 1
+        lines[n] = line
+        line += 1
+        n += 1
+    return n, i, line, False
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_NAME = re.compile(r"\d{1,18}", re.ASCII)
+
+
+def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
+    """What is wrong with a line that the parser gave up: the same grammar once more, with words."""
+    text, _, comment = line.decode("latin-1").partition("#")
+    fields = re.split(r"[ \t\r]+", text.strip(" \t\r"))
+    grade, *rest = fields
+    if not _NUMBER.fullmatch(grade):
+        finite = " (not finite)" if _NOT_FINITE.fullmatch(grade) else ""
+        return f"the line does not start with a grade: {_short(grade)}{finite}"
+    if grade.startswith("-"):
+        return f"grade {grade} is negative"
+    if float(grade) != int(float(grade)):
+        return f"grade {grade} is not a whole number"
+    if float(grade) > top:
+        return f"grade {grade} is above the highest grade, {top}"
+    if not re.fullmatch(r"\+?\d{1,18}(\.0*)?", grade, re.ASCII):
+        return f"grade {_short(grade)} is not written as a whole number"
+    if in_comment:
+        name = re.split(r"[ \t\r#]", comment.lstrip(" \t\r"))[0]
+        if not _NAME.fullmatch(name):
+            return f"the comment does not start with a query id: {_short(name)}"
+    else:
+        if not rest or not rest[0].startswith("qid:"):
+            return "there is no qid:<id> after the grade"
+        if not _NAME.fullmatch(rest[0][4:]):
+            return f"the query id is not a whole number of at most 18 digits: {_short(rest[0])}"
+        rest = rest[1:]
+    last = 0
+    for field in rest:
+        name, colon, value = field.partition(":")
+        if not colon:
+            return f"{_short(field)} has no colon; <index>:<value> is expected"
+        if not re.fullmatch(r"\d+", name, re.ASCII):
+            return f"feature index {_short(name)} is not a positive whole number"
+        if not 1 <= int(name[:20]) <= features:
+            return f"feature index {_short(name)} is not in 1..{features}"
+        if int(name) <= last:
+            return f"feature index {int(name)} comes after {last}; indices have to increase along the line"
+        if len(name) > 9:
+            return f"feature index {_short(name)} has too many digits"
+        last = int(name)
+        if _NOT_FINITE.fullmatch(value):
+            return f"the value of feature {name} is not finite: {value}"
+        if not _NUMBER.fullmatch(value):
+            return f"the value of feature {name} is not a number: {_short(value)}"
+        if abs(float(value)) > np.finfo(np.float32).max:
+            return f"the value of feature {name} is not finite in single precision: {_short(value)}"
+    return "the line is malformed"
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -1,0 +1,42 @@
+"""From parquet tables, or from a simulation, to a stream file."""
+
+from itertools import chain
+
+from scant.data import simulated, stream, tables
+from scant.errors import SettingError
+from scant.randomness import generator
+
+
+def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> None:
+    """Pack tables into the stream `name` (see the schema of a study's `streams`).
+
+    table_paths : ranking tables in the order of the stream's parts, or classification tables to make a `retrieval`
+        stream of
+
+    Raises
+    ------
+    SettingError, DataError : the settings do not fit the data, or a table is not whole
+    """
+    if "retrieval" in settings:
+        x, labels = tables.read_classification(table_paths)
+        try:
+            queries, _ = simulated.retrieval(generator(study_seed, "stream", name), x, labels, **settings["retrieval"])
+        except ValueError as error:
+            raise SettingError(f"streams.{name}: {error}") from error
+        scaling = settings.get("features", "as-is")
+    else:
+        whole = not settings["drop_last"]
+        queries = chain.from_iterable(stream.joined(tables.read_ranking([path]), last=whole) for path in table_paths)
+        scaling = settings.get("features") or ("as-is" if settings.get("normalised") else "query-minmax")
+    arranged = stream.arrange(queries, name, scaling, settings["documents"])
+    stream.write(target, arranged, {"stream": name, "settings": settings, "features_reading": scaling})
+
+
+def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> None:
+    """Draw the simulated stream `name`; streams of different seeds are independent draws."""
+    random = generator(study_seed, "stream", name, seed)
+    queries, ranker = simulated.GENERATORS[settings["generator"]](random, **settings["settings"])
+    scaling = settings.get("features", "as-is")
+    arranged = stream.arrange(queries, name, scaling, settings["documents"])
+    metadata = {"stream": name, "seed": seed, "settings": settings, "features_reading": scaling}
+    stream.write(target, arranged, metadata, ranker if scaling == "as-is" else None)

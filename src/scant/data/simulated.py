@@ -1,0 +1,131 @@
+"""Simulated streams, where the truth is known, and ranking streams made of classification data.
+
+A generator takes a random stream and its settings and returns the queries, one by one, and the unit-norm ranker
+that ranks all of them rightly (None where there is none).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from scant.data.stream import Query, gap
+
+Simulated = tuple[Iterator[Query], np.ndarray | None]
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return vector / np.linalg.norm(vector)
+
+
+def separable(
+    random: np.random.Generator,
+    queries: int = 1000,
+    documents: int = 20,
+    features: int = 20,
+    grades: int = 4,
+    margin: float = 1.0,
+    spread: float = 1.0,
+) -> Simulated:
+    """The separable stream of Figure 2.1: a unit ranker separates all grades by a margin.
+
+    Grades are uniform on 0..grades; a document is Gaussian about its grade's mean, itself Gaussian with standard
+    deviation `spread`. Its component along the ranker is replaced by margin * grade + u, u uniform on
+    [0, 0.2 margin), so that neighbouring grades are 0.8 margin apart or more. (Perceptron paper, section 8.)
+    """
+    ranker = _unit(random.standard_normal(features))
+    means = spread * random.standard_normal((grades + 1, features))
+
+    def draw() -> Iterator[Query]:
+        for query in range(queries):
+            grade = random.integers(0, grades + 1, documents)
+            x = means[grade] + random.standard_normal((documents, features))
+            along = margin * (grade + random.uniform(0, 0.2, documents))
+            yield query, grade, x + np.outer(along - x @ ranker, ranker)
+
+    return draw(), ranker
+
+
+def released_code(random: np.random.Generator, queries: int = 1000, features: int = 10) -> Simulated:
+    """The separable stream of the authors' released code: 20 documents of grades 4x3, 3x3, 2x4, 1x5, 0x5.
+
+    Features are N(mu, 1) with mu = 7, 5, 3, 1, -1 by grade; a query is drawn again until the scores along
+    (1, ..., 1) of neighbouring grades are more than 1 apart.
+    """
+    grade = np.repeat([4, 3, 2, 1, 0], [3, 3, 4, 5, 5])
+    means = np.array([-1.0, 1.0, 3.0, 5.0, 7.0])[grade]
+
+    def draw() -> Iterator[Query]:
+        for query in range(queries):
+            while True:
+                x = means[:, None] + random.standard_normal((len(grade), features))
+                if gap(x.sum(axis=1), grade) > 1:
+                    break
+            yield query, grade, x
+
+    return draw(), _unit(np.ones(features))
+
+
+def linear(
+    random: np.random.Generator,
+    queries: int = 1000,
+    documents: int = 20,
+    features: int = 50,
+    grades: int = 4,
+    noise: float = 1.0,
+    relevant: float = 0.5,
+) -> Simulated:
+    """A stream that no ranker ranks without fault: grades are a noisy linear score, cut at fixed thresholds.
+
+    Features are uniform on [0, 1]; the score is a unit Gaussian ranker's, standardised, plus `noise` times a
+    standard Gaussian. A share `relevant` of all documents is relevant, half of which has grade 1, half of the rest
+    grade 2, and so on (the last grade takes what remains).
+    """
+    ranker = _unit(random.standard_normal(features))
+    centre, deviation = ranker.sum() / 2, np.sqrt(1 / 12)
+    shares = relevant * 0.5 ** np.arange(grades)  # P(grade > r), r = 0..grades-1
+    sample = np.sqrt(1 + noise**2) * np.sort(random.standard_normal(100_000))
+    thresholds = np.quantile(sample, 1 - shares)
+
+    def draw() -> Iterator[Query]:
+        for query in range(queries):
+            x = random.random((documents, features), np.float32)
+            score = (x @ ranker - centre) / deviation + noise * random.standard_normal(documents)
+            yield query, np.searchsorted(thresholds, score), x
+
+    return draw(), None
+
+
+def retrieval(
+    random: np.random.Generator, x: np.ndarray, labels: np.ndarray, queries: int = 1000, documents: int = 20
+) -> Simulated:
+    """A ranking stream from classification data: which of these documents are of the query's class?
+
+    A query is a random row; its documents are `documents` other rows, drawn without replacement so that each class
+    is as likely as the query's own half of the time; a document's features are -|x - query|, feature by feature,
+    and its grade is 1 if it has the query's class. Each feature of `x` (rows x features) is scaled to [0, 1] first.
+
+    Raises
+    ------
+    ValueError : a class has fewer than `documents` + 1 rows, or there is one class only
+    """
+    low, high = x.min(axis=0), x.max(axis=0)
+    x = (x - low) / np.where(high > low, high - low, 1)
+    classes = {label: np.flatnonzero(labels == label) for label in np.unique(labels)}
+    if len(classes) < 2 or min(map(len, classes.values())) <= documents:
+        raise ValueError(
+            f"retrieval of {documents} documents needs two classes or more, each of more than {documents} rows"
+        )
+
+    def draw() -> Iterator[Query]:
+        for query in range(queries):
+            one = random.integers(len(x))
+            same = classes[labels[one]]
+            mates = random.choice(same[same != one], random.binomial(documents, 0.25), replace=False)
+            others = random.choice(np.flatnonzero(labels != labels[one]), documents - len(mates), replace=False)
+            rows = np.r_[mates, others]
+            yield query, (labels[rows] == labels[one]).astype(np.int16), -np.abs(x[rows] - x[one])
+
+    return draw(), None
+
+
+GENERATORS = {"separable": separable, "released-code": released_code, "linear": linear}

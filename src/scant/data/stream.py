@@ -1,0 +1,240 @@
+"""Streams: the form in which every job reads a data set, memory-mapped, so that all jobs share one copy.
+
+A stream is an Arrow file of one record batch with a row per query: `query` (int64), `relevant` (int32, documents of
+grade above 0), `ideal_dcg` and `ideal_dcg@10` (float64), `grades` (list of int16) and `features` (list of float32
+vectors). Its schema carries what bounds and tables need: the largest norm of a document, the largest ratio of SLAM
+weights, and, for simulated separable streams, the ranker and the margin it achieves.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from scant.errors import DataError
+from scant.files import atomic, metadata_of, with_metadata
+from scant.kernels.pieces import ideal_dcg
+from scant.randomness import generator
+
+CUT = 10  # the k of every NDCG@10 of the papers
+LARGEST_GRADE = 30
+
+Query = tuple[int, np.ndarray, np.ndarray]  # query id, grades (m), features (m x d)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Queries as flat arrays: query q holds documents `offsets[q]` to `offsets[q + 1]`. Arrays are read-only."""
+
+    features: np.ndarray  # float32, documents x features
+    offsets: np.ndarray  # int64, queries + 1
+    grades: np.ndarray  # int16, documents
+    relevant: np.ndarray  # int32, queries
+    ideal_dcg: np.ndarray  # float64, queries
+    ideal_dcg_at_cut: np.ndarray  # float64, queries
+    query: np.ndarray  # int64, queries
+    metadata: dict
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def __getitem__(self, q: int) -> tuple[np.ndarray, np.ndarray]:
+        """Features (m x d) and grades (m) of the query at place q."""
+        documents = slice(self.offsets[q], self.offsets[q + 1])
+        return self.features[documents], self.grades[documents]
+
+
+def gains(largest_grade: int) -> np.ndarray:
+    """G(r) for r = 0..largest_grade, as the compiled loops look it up."""
+    return np.exp2(np.arange(largest_grade + 1)) - 1.0
+
+
+def discounts(places: int) -> np.ndarray:
+    """D(i) for i = 1..places, as the compiled loops look it up."""
+    return 1.0 / np.log2(np.arange(2, places + 2))
+
+
+def weight_ratio(grades: np.ndarray, cut: int | None = None) -> float:
+    """Largest ratio of two positive NDCG (or NDCG@cut) SLAM weights of one query: v_max of the bounds.
+
+    1 for a query with no relevant document. Perceptron paper, Lemma 5 and Theorem 8.
+    """
+    ordered = -np.sort(-grades[grades > 0])[:cut]
+    if not len(ordered):
+        return 1.0
+    weights = (np.exp2(ordered) - 1.0) * discounts(len(ordered))
+    return float(weights.max() / weights.min())
+
+
+def gap(scores: np.ndarray, grades: np.ndarray) -> float:
+    """Smallest score difference between a document and one of a lower grade; inf if all grades are equal."""
+    levels = np.unique(grades)
+    return min(
+        (
+            float(scores[grades == high].min() - scores[grades == low].max())
+            for low, high in zip(levels[:-1], levels[1:], strict=True)
+        ),
+        default=np.inf,
+    )
+
+
+def scale(features: np.ndarray, reading: str) -> np.ndarray:
+    """The reading `features`: "as-is", or "query-minmax" (each feature to [0, 1] in its query, constants to 0)."""
+    if reading == "as-is":
+        return features
+    low = features.min(axis=0)
+    # A range of float32 can overflow float32, and a tiny one loses its digits there.
+    width = features.max(axis=0).astype(np.float64) - low
+    return np.where(width > 0, (features - low.astype(np.float64)) / np.where(width > 0, width, 1.0), 0.0)
+
+
+def joined(blocks: Iterable[Query], last: bool = True) -> Iterator[Query]:
+    """Whole queries from blocks of documents `(query (n), grade (n), features (n x d))` that may split them.
+
+    `last=False` leaves out the very last query (as the released code does with each file).
+    """
+    pending: list[Query] = []
+
+    def whole() -> Query:
+        return (
+            pending[0][0],
+            np.concatenate([part[1] for part in pending]),
+            np.concatenate([part[2] for part in pending]),
+        )
+
+    for query, grade, features in blocks:
+        starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]])
+        for start, stop in zip(starts, np.r_[starts[1:], len(query)], strict=True):
+            if pending and pending[0][0] != query[start]:
+                yield whole()
+                pending = []
+            pending.append((query[start], grade[start:stop], features[start:stop]))
+    if pending and last:
+        yield whole()
+
+
+def arrange(queries: Iterable[Query], name: str, features: str, documents: str) -> Iterator[Query]:
+    """Each query scaled, and its documents put in the order of the reading `documents`.
+
+    "shuffled" (by a random stream that `name` alone determines, so that document order tells nothing of the grade),
+    "as-is", or "reversed" (with which ties go to the later document of the file).
+    """
+    random = generator(0, "documents", name)
+    orders = {
+        "shuffled": random.permutation,
+        "as-is": np.arange,
+        "reversed": lambda m: np.arange(m)[::-1],
+    }
+    for query, grade, x in queries:
+        order = orders[documents](len(grade))
+        yield query, grade[order], scale(x, features)[order]
+
+
+def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | None = None) -> dict:
+    """Write a stream file atomically and return its metadata; features go to disk query by query.
+
+    metadata : what to record besides the sizes, statistics and bounds' constants computed here
+    ranker : unit-norm weights that rank every query rightly; its margin on the float32 features is recorded
+    """
+    ids, sizes, relevant, ideal, ideal_at_cut, grades = [], [], [], [], [], []
+    radius, ratio, ratio_at_cut, margin = 0.0, 1.0, 1.0, np.inf
+    counts, places = np.zeros(LARGEST_GRADE + 1, np.int64), discounts(1)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.features.") as raw:
+        width = None
+        for query, grade, features in queries:
+            features = np.ascontiguousarray(features, np.float32)
+            grade = np.ascontiguousarray(grade, np.int16)
+            width = features.shape[1] if width is None else width
+            if len(grade) > len(places):
+                places = discounts(2 * len(grade))
+            raw.write(features.data)
+            ids.append(query)
+            sizes.append(len(grade))
+            relevant.append(np.count_nonzero(grade))
+            ideal.append(ideal_dcg(grade, len(grade), gains(LARGEST_GRADE), places, counts))
+            ideal_at_cut.append(ideal_dcg(grade, CUT, gains(LARGEST_GRADE), places, counts))
+            grades.append(grade)
+            exact = features.astype(np.float64)
+            radius = max(radius, float(np.sqrt((exact**2).sum(axis=1).max())))
+            ratio, ratio_at_cut = (
+                max(ratio, weight_ratio(grade)),
+                max(ratio_at_cut, weight_ratio(grade, CUT)),
+            )
+            if ranker is not None:
+                margin = min(margin, gap(exact @ ranker, grade))
+        if not ids:
+            raise DataError(path, "a stream needs at least one query")
+        raw.flush()
+        documents = int(np.sum(sizes))
+        metadata = metadata | {
+            "queries": len(ids),
+            "documents": documents,
+            "features": width,
+            "largest_query": int(max(sizes)),
+            "largest_grade": int(max(grade.max() for grade in grades)),
+            "without_relevant": int(np.sum(np.equal(relevant, 0))),
+            "radius": radius,
+            "weight_ratio": {"ap": 1.0, "ndcg": ratio, "ndcg@10": ratio_at_cut},
+            "ranker": None if ranker is None else [float(value) for value in ranker],
+            "margin": None if ranker is None else margin,
+        }
+        values = pa.Array.from_buffers(
+            pa.float32(), documents * width, [None, pa.py_buffer(np.memmap(raw.name, np.float32, "r"))]
+        )
+        offsets = pa.array(np.r_[0, np.cumsum(sizes)], pa.int64())
+        columns = {
+            "query": pa.array(ids, pa.int64()),
+            "relevant": pa.array(relevant, pa.int32()),
+            "ideal_dcg": pa.array(ideal, pa.float64()),
+            "ideal_dcg@10": pa.array(ideal_at_cut, pa.float64()),
+            "grades": pa.LargeListArray.from_arrays(offsets, pa.array(np.concatenate(grades), pa.int16())),
+            "features": pa.LargeListArray.from_arrays(offsets, pa.FixedSizeListArray.from_arrays(values, width)),
+        }
+        batch = pa.RecordBatch.from_pydict(columns)
+        schema = with_metadata(batch.schema, metadata)
+        with atomic(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
+            with pa.ipc.new_file(sink, schema) as writer:
+                writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+    return metadata
+
+
+def read(path) -> Stream:
+    """Memory-map a stream file.
+
+    Raises
+    ------
+    DataError : the file is missing, truncated, or no stream
+    """
+    try:
+        with pa.ipc.open_file(pa.memory_map(str(path), "r")) as reader:
+            metadata = metadata_of(reader.schema)
+            batch = reader.get_batch(0)
+            batch.validate(full=False)
+            features, grades = batch.column("features"), batch.column("grades").values.to_numpy()
+            flat = features.values.values.to_numpy(zero_copy_only=True)
+            stream = Stream(
+                features=flat.reshape(len(grades), metadata["features"]),
+                offsets=features.offsets.to_numpy(),
+                grades=grades,
+                metadata=metadata,
+                **{
+                    name: batch.column(column).to_numpy()
+                    for name, column in {
+                        "relevant": "relevant",
+                        "ideal_dcg": "ideal_dcg",
+                        "ideal_dcg_at_cut": "ideal_dcg@10",
+                        "query": "query",
+                    }.items()
+                },
+            )
+    except FileNotFoundError:
+        raise DataError(path, "there is no such stream") from None
+    except (pa.ArrowInvalid, OSError, KeyError, ValueError, AttributeError) as error:
+        reason = f"not a whole stream ({error})"
+        raise DataError(path, reason, advice="Delete it; the next run makes it anew") from error
+    return stream

@@ -1,0 +1,271 @@
+"""Parquet tables: the checked, typed form in which every data set is kept.
+
+A ranking table has columns `query` (int64), `grade` (int16) and `f1` to `fd` (float32), one row per document,
+and row groups that hold whole queries; a classification table has `label` (string) and the features. Rows
+stand in the order of the original file. The schema's metadata say what the table is
+(`scant.files.metadata_of`).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scant import files
+from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_letor
+from scant.data.registry import Dataset, Part
+from scant.data.uci import Examples, label_text, read_uci
+from scant.errors import DataError
+
+KEYS = {
+    "ranking": {"query": pa.int64(), "grade": pa.int16()},
+    "classification": {"label": pa.string()},
+}
+
+
+def convert(dataset: Dataset, part: str, original, target) -> None:
+    """Convert the original file of one part of a data set to a parquet table, in bounded memory.
+
+    Parameters
+    ----------
+    dataset : an entry of the registry
+    part : id of the part
+    original : path of the decompressed original file
+    target : path of the table to write; it appears whole or not at all
+
+    Raises
+    ------
+    DataError : with file, line and reason, if the original is malformed or is not what the registry expects
+    """
+    wanted = dataset.part(part)
+    if not Path(original).is_file():
+        raise DataError(original, "there is no such file")
+    schema = _schema(dataset.task, dataset.features)
+    blocks = READERS[dataset.parser](original, dataset)
+    if dataset.task == "ranking":
+        blocks = whole_queries(blocks)
+    kinds, queries = Counter(), 0
+    # Without the Arrow schema in the file, metadata that are known only at the end become the schema's own.
+    with (
+        files.atomic(target) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd", store_schema=False) as writer,
+    ):
+        for block in _with_progress(blocks, f"{dataset.id}/{wanted.id}", wanted.rows):
+            writer.write_table(_table(block, schema), row_group_size=len(block.features))
+            kinds.update(block.grade.tolist() if isinstance(block, Block) else block.label)
+            queries += len(np.unique(block.query)) if isinstance(block, Block) else 0
+        metadata = _metadata(dataset, wanted, original, kinds, queries)
+        writer.add_key_value_metadata({files.METADATA_KEY: json.dumps(metadata, sort_keys=True)})
+
+
+def read_ranking(paths) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Read ranking tables by row group.
+
+    Parameters
+    ----------
+    paths : path of a table, or several in order
+
+    Yields
+    ------
+    (query int64 (n,), grade int16 (n,), features float32 (n, d)); a query is never split.
+
+    Raises
+    ------
+    DataError : a file is cut short, or is not a ranking table of this project
+    """
+    for path in _paths(paths):
+        for table in _row_groups(path, "ranking"):
+            yield table["query"].to_numpy(), table["grade"].to_numpy(), _features(table)
+
+
+def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
+    """Read classification tables, one after another.
+
+    Parameters
+    ----------
+    paths : path of a table, or several in order
+
+    Returns
+    -------
+    (features float32 (n, d), labels (n,) of text)
+
+    Raises
+    ------
+    DataError : a file is cut short, or is not a classification table of this project
+    """
+    tables = [table for path in _paths(paths) for table in _row_groups(path, "classification")]
+    labels = np.concatenate([table["label"].to_numpy(zero_copy_only=False) for table in tables])
+    return np.concatenate([_features(table) for table in tables]), labels.astype(str)
+
+
+def whole_queries(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The same rows in blocks that hold whole queries."""
+    held = None
+    for block in blocks:
+        if held is not None:
+            block = Block(*map(np.concatenate, zip(held, block, strict=True)))
+        others = np.flatnonzero(block.query != block.query[-1])
+        cut = others[-1] + 1 if len(others) else 0
+        if cut:
+            yield Block(*(column[:cut] for column in block))
+        held = Block(*(column[cut:] for column in block))
+    if held is not None:
+        yield held
+
+
+# Reading a study's own parquet files
+
+
+def _read_parquet(path, dataset: Dataset) -> Iterator[Block | Examples]:
+    """Read a parquet file that someone else wrote, checked as strictly as text."""
+    schema = _schema(dataset.task, dataset.features)
+    blocks = _parquet_blocks(path, dataset, schema)
+    return checked(path, blocks, text=False) if dataset.task == "ranking" else blocks
+
+
+def _parquet_blocks(path, dataset: Dataset, schema: pa.Schema) -> Iterator[Block | Examples]:
+    first = 1
+    with _damage(path), pq.ParquetFile(path) as file:
+        found = file.schema_arrow.names
+        if missing := [name for name in schema.names if name not in found]:
+            raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(found)}")
+        if f"f{dataset.features + 1}" in found:
+            raise DataError(path, f"there is a column 'f{dataset.features + 1}' beyond the declared features")
+        batches = file.iter_batches(max(FLOATS // dataset.features, 1), columns=schema.names)
+        for batch in filter(len, batches):
+            columns = {name: _column(path, batch[name], name, first, dataset) for name in schema.names}
+            features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
+            kind = Block if dataset.task == "ranking" else Examples
+            yield kind(**columns, features=features, line=np.arange(first, first + len(batch)))
+            first += len(batch)
+    if first == 1:
+        raise DataError(path, "the file has no rows")
+
+
+def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> np.ndarray:
+    """One column of someone else's file in the type of ours; a DataError names the row (from 1) at fault."""
+
+    def refuse(bad: np.ndarray, reason: str) -> None:
+        if bad.any():
+            row = int(np.argmax(bad))
+            value = column[row].as_py()
+            raise DataError(path, f"row {first + row}: {name} {reason.format(value)}")
+
+    refuse(column.is_null().to_numpy(zero_copy_only=False), "is missing")
+    if name == "label":
+        labels = np.array([label_text(str(label)) for label in column.to_pylist()], dtype=object)
+        if dataset.classes is not None:
+            refuse(~np.isin(labels.astype(str), dataset.classes), "{!r} is not among the classes")
+        return labels
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise DataError(path, f"column {name!r} has type {column.type}; numbers are expected")
+    values = column.to_numpy(zero_copy_only=False)
+    if name not in KEYS["ranking"]:
+        with np.errstate(over="ignore"):
+            single = values.astype(np.float32)
+        refuse(~np.isfinite(single), "is not finite in single precision: {}")
+        return single
+    refuse(values != np.floor(values), "{} is not a whole number")
+    refuse(values < 0, "{} is negative")
+    top = np.iinfo(np.int64).max if name == "query" else _top(dataset)
+    refuse(values > top, "{} is above " + str(top))
+    return values.astype(np.int64 if name == "query" else np.int16)
+
+
+def _top(dataset: Dataset) -> int:
+    return MAX_GRADE if dataset.grades is None else dataset.grades
+
+
+READERS = {
+    "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades),
+    "letor-qid-in-comment": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, qid="comment"),
+    "csv-label-first": lambda path, dataset: read_uci(path, dataset.features, "first", dataset.classes),
+    "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
+    "parquet": _read_parquet,
+}
+
+
+# Writing
+
+
+def _schema(task: str, features: int) -> pa.Schema:
+    return pa.schema({**KEYS[task], **{f"f{i + 1}": pa.float32() for i in range(features)}})
+
+
+def _table(block: Block | Examples, schema: pa.Schema) -> pa.Table:
+    keys = [getattr(block, name) for name in block._fields if name not in ("features", "line")]
+    columns = np.ascontiguousarray(block.features.T)
+    arrays = [pa.array(values, field.type) for values, field in zip([*keys, *columns], schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _metadata(dataset: Dataset, part: Part, original, kinds: Counter, queries: int) -> dict:
+    """What the table says of itself; a DataError if it is not what the registry expects."""
+    of_task = {"ranking": {"queries": queries, "grades": kinds}, "classification": {"classes": kinds}}
+    metadata = {
+        "dataset": dataset.id,
+        "part": part.id,
+        "task": dataset.task,
+        "source_sha256": files.sha256(original),
+        "rows": kinds.total(),
+        "features": dataset.features,
+        **of_task[dataset.task],
+    }
+    for key in ("rows", "queries"):
+        expected = getattr(part, key)
+        if expected is not None and metadata.get(key) != expected:
+            raise DataError(original, f"{metadata.get(key)} {key}; {dataset.id}/{part.id} has {expected}")
+    return metadata
+
+
+def _with_progress(blocks: Iterable, what: str, rows: int | None) -> Iterator:
+    """Pass on the blocks; show progress on stderr if that takes more than two seconds."""
+    from tqdm import tqdm
+
+    with tqdm(desc=what, total=rows, unit=" rows", unit_scale=True, delay=2, disable=None) as bar:
+        for block in blocks:
+            yield block
+            bar.update(len(block.features))
+
+
+# Reading tables
+
+
+def _paths(paths) -> list:
+    return [paths] if isinstance(paths, str | Path) else list(paths)
+
+
+def _row_groups(path, task: str) -> Iterator[pa.Table]:
+    with _damage(path), pq.ParquetFile(path) as file:
+        found = files.metadata_of(file.schema_arrow).get("task")
+        if found != task:
+            reason = f"not a {task} table of this project" + (f" but a {found} table" if found else "")
+            raise DataError(path, reason, advice="Make it with `scant convert`")
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group)
+
+
+def _features(table: pa.Table) -> np.ndarray:
+    names = [name for name in table.column_names if name not in ("query", "grade", "label")]
+    features = np.empty((len(table), len(names)), np.float32)
+    for i, name in enumerate(names):
+        features[:, i] = table[name].to_numpy()
+    return features
+
+
+@contextmanager
+def _damage(path) -> Iterator[None]:
+    """Turn what pyarrow raises on a damaged or foreign file into a DataError."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(path, f"not a readable parquet file ({error})", advice="Make it again") from None
+
+
+def _listing(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

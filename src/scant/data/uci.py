@@ -1,0 +1,98 @@
+"""Tables of the UCI repository: one example a line, numbers and a class label separated by commas."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from scant.errors import DataError
+
+ROWS = 8192  # rows of a block
+
+
+class Examples(NamedTuple):
+    """Consecutive rows of a file, examples of classes."""
+
+    label: np.ndarray  # text (n,)
+    features: np.ndarray  # float32 (n, d)
+    line: np.ndarray  # int64 (n,), where each row stands in the file, from 1
+
+
+def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] | None = None) -> Iterator[Examples]:
+    """Read a comma-separated table without a header in blocks of rows.
+
+    Fields may be padded with blanks, lines may end in CR LF, blank lines are skipped. A label that is a whole
+    number is written as one ("1." becomes "1").
+
+    Parameters
+    ----------
+    path : plain text file
+    features : number of features d; a line has d + 1 fields
+    label : which field is the class label, "first" or "last"
+    classes : the labels allowed; any if None
+
+    Raises
+    ------
+    DataError : with the line, for a wrong number of fields, a feature that is not a finite number, a label
+        outside the classes; and for a file without rows.
+    """
+    at = {"first": 0, "last": features}[label]
+    labels, rows, lines, any_rows = [], [], [], False
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            fields = line.split(b",")
+            if len(fields) != features + 1:
+                reason = f"{len(fields)} fields; {features} features and a label are expected"
+                raise DataError(path, reason, number, "Correct the line, or fetch the file again")
+            name = label_text(fields.pop(at).decode("latin-1"))
+            if not name or (classes is not None and name not in classes):
+                raise DataError(path, f"label {name!r} is not among the classes", number)
+            labels.append(name)
+            rows.append(_numbers(path, fields, number))
+            lines.append(number)
+            if len(rows) == ROWS:
+                yield _examples(labels, rows, lines)
+                labels, rows, lines, any_rows = [], [], [], True
+    if rows:
+        yield _examples(labels, rows, lines)
+    elif not any_rows:
+        raise DataError(path, "the file has no rows", advice="It may have been cut short; fetch it again")
+
+
+def _examples(labels: list[str], rows: list, lines: list[int]) -> Examples:
+    return Examples(np.array(labels, dtype=object), np.stack(rows), np.array(lines, np.int64))
+
+
+def label_text(text: str) -> str:
+    """A class label as it stands in tables: a whole number loses blanks, leading zeros and a bare point."""
+    whole = re.fullmatch(r"\s*(\d+)(\.0*)?\s*", text, re.ASCII)
+    return str(int(whole[1])) if whole else text.strip()
+
+
+def _numbers(path, fields: list[bytes], number: int) -> np.ndarray:
+    """The features of one line as float32; a DataError that names the first bad field."""
+    try:
+        values = np.array([_number(field) for field in fields])
+        if (np.abs(values) <= np.finfo(np.float32).max).all():  # false for NaN and infinities too
+            return values.astype(np.float32)
+    except ValueError:
+        pass
+    for index, field in enumerate(fields, start=1):
+        text = field.strip().decode("latin-1")
+        try:
+            if abs(_number(field)) <= np.finfo(np.float32).max:
+                continue
+            reason = f"the value of feature {index} is not finite in single precision: {text!r}"
+        except ValueError:
+            reason = f"the value of feature {index} is not a number: {text!r}"
+        raise DataError(path, reason, number, "Correct the line, or fetch the file again")
+    raise AssertionError("a line was refused without a reason")
+
+
+def _number(field: bytes) -> float:
+    if b"_" in field:  # Python reads 1_0 as 10
+        raise ValueError
+    return float(field)

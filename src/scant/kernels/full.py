@@ -1,0 +1,180 @@
+"""The loop over rounds of the learners that see every grade (perceptron paper, Algorithms 1 to 3; ListNet)."""
+
+import math
+
+import numpy as np
+
+from scant.kernels import compiled
+from scant.kernels.pieces import (
+    average_precision,
+    dcg,
+    listnet,
+    max_hinge,
+    score,
+    slam,
+    sort_scores,
+    step,
+)
+
+RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY = range(6)
+NDCG_AT_CUT, NDCG, AP = range(3)
+
+
+@compiled()
+def _pair_step(features, labels, rate, weights, random):
+    """A round of the classification perceptron (Algorithm 1) on the difference of two documents.
+
+    They are drawn uniformly among the pairs of different grades. Returns whether it was mistaken; -1 if no pair.
+    """
+    m = labels.shape[0]
+    lowest, highest = labels[0], labels[0]
+    for i in range(m):
+        lowest, highest = min(lowest, labels[i]), max(highest, labels[i])
+    if lowest == highest:
+        return -1
+    while True:
+        i, j = int(random.random() * m), int(random.random() * m)
+        if labels[i] > labels[j]:
+            break
+    total = 0.0
+    for k in range(features.shape[1]):
+        total += weights[k] * (np.float64(features[i, k]) - np.float64(features[j, k]))
+    if total > 0:
+        return 0
+    for k in range(features.shape[1]):
+        weights[k] += rate * (np.float64(features[i, k]) - np.float64(features[j, k]))
+    return 1
+
+
+@compiled()
+def play(
+    features, offsets, grades, labels, ideal, ideal_at_cut, relevant, queries,
+    kind, measure, trigger, rate, decay, by_loss, margin, by_grade, averaged, empty, learn_on_empty, cut,
+    gains, discounts, exponentials, random, weights, measured, loss, updated,
+):  # fmt: skip
+    """Play one learner over the queries named in `queries`, in that order.
+
+    Parameters
+    ----------
+    features, offsets, grades, ideal, ideal_at_cut, relevant : the stream (documents x features float32, and so on)
+    labels : what the learner learns from: the grades, or whether they are above 0
+    kind : the learner, one of the constants above
+    measure : the measure whose loss is the learner's own; trigger : the one that must be below 1 for an update
+    rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if `by_loss`
+    margin, by_grade, averaged : see `slam`
+    empty, learn_on_empty : what the measures are without a relevant document, and whether ListNet then learns
+    weights : float64 (features), where to start; where it ends after the call
+    measured : float64 (rounds, 3), NDCG@cut, NDCG and AP of the ranking shown; loss, updated : (rounds)
+
+    Returns
+    -------
+    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    """
+    largest = 0
+    for q in range(offsets.shape[0] - 1):
+        largest = max(largest, offsets[q + 1] - offsets[q])
+    scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
+    order, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
+    keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
+    counts = np.empty(1024, np.int64)
+    scratch = np.empty((5, gains.shape[0]), np.float64)
+    d = features.shape[1]
+    flat = features.reshape(features.size)
+
+    for t in range(queries.shape[0]):
+        q = queries[t]
+        start, stop = offsets[q], offsets[q + 1]
+        m = stop - start
+        x, truth, label, s, o = (
+            features[start:stop],
+            grades[start:stop],
+            labels[start:stop],
+            scores[:m],
+            order[:m],
+        )
+        if kind == RANDOM:
+            for i in range(m):
+                s[i] = random.random()
+        elif kind == IDEAL:
+            for i in range(m):
+                s[i] = truth[i]
+        else:
+            after = queries[min(t + 1, queries.shape[0] - 1)]
+            score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d])
+            for i in range(m):
+                if not math.isfinite(s[i]):
+                    return t
+        sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], counts)
+
+        out = measured[t]
+        if relevant[q] == 0:
+            out[:] = empty
+        else:
+            out[NDCG_AT_CUT] = dcg(o, truth, cut, gains, discounts) / ideal_at_cut[q]
+            out[NDCG] = dcg(o, truth, m, gains, discounts) / ideal[q]
+            out[AP] = average_precision(o, truth, relevant[q])
+        loss[t] = 1.0 - out[measure]
+        updated[t] = 0
+
+        size = rate * (t + 1.0) ** -decay
+        if kind == BINARY:
+            mistaken = _pair_step(x, label, size, weights, random)
+            loss[t] = max(mistaken, 0)
+            updated[t] = max(mistaken, 0)
+        elif relevant[q] == 0 and not (learn_on_empty and kind == LISTNET):
+            continue
+        elif kind == LISTNET:
+            listnet(s, label, exponentials, g[:m])
+            step(x, g[:m], size, weights)
+            updated[t] = 1
+        elif (kind == SLAM or kind == MAX_HINGE) and out[trigger] < 1.0:
+            if by_loss:
+                size *= 1.0 - out[trigger]
+            if kind == SLAM:
+                places = cut if measure == NDCG_AT_CUT else m
+                slam(
+                    s, o, label, places, measure == AP, margin, by_grade, averaged, gains, discounts, scratch, g[:m]
+                )  # fmt: skip
+            else:
+                max_hinge(s, o, label, scratch, g[:m])
+            step(x, g[:m], size, weights)
+            updated[t] = 1
+    return queries.shape[0]
+
+
+@compiled()
+def surrogate_along(
+    features, offsets, labels, queries, updated, kind, places, uniform, gains, discounts, weights, value
+):  # fmt: skip
+    """The sum, up to each round, of the learner's surrogate at fixed `weights` over the rounds it updated in.
+
+    This is the sum of f_t(weights) in the general bounds (perceptron paper, Theorems 6, 8 and 10).
+
+    Parameters
+    ----------
+    updated : (rounds), whether the learner updated; value : float64 (rounds), where the sums go
+    places, uniform : the SLAM weights, as in `pieces.slam`
+    The others are as in `play`.
+    """
+    largest = 0
+    for q in range(offsets.shape[0] - 1):
+        largest = max(largest, offsets[q + 1] - offsets[q])
+    scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
+    order, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
+    keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
+    counts, scratch = np.empty(1024, np.int64), np.empty((5, gains.shape[0]), np.float64)
+    flat, total = features.reshape(features.size), 0.0
+    for t in range(queries.shape[0]):
+        if updated[t]:
+            start, stop = offsets[queries[t]], offsets[queries[t] + 1]
+            m = stop - start
+            s, o, label = scores[:m], order[:m], labels[start:stop]
+            score(features[start:stop], weights, s, flat[:0])
+            sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], counts)
+            if kind == SLAM:
+                total += slam(
+                    s, o, label, min(places, m), uniform, 1.0, False, False, gains, discounts, scratch, g[:m]
+                )  # fmt: skip
+            else:
+                total += max_hinge(s, o, label, scratch, g[:m])
+        value[t] = total

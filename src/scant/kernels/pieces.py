@@ -1,0 +1,267 @@
+"""One round in pieces: score, sort, measure, gradient, step. Nothing here allocates.
+
+Scores are float32 (as the features are), sums of products are float64. A query's documents are the rows of
+`features`; `order` holds document indices, best first, ties by index. `discounts[i]` is D(i+1) and `gains[r]` is
+G(r). The readable counterparts, which tests hold these to, are `scant.measures` and `scant.surrogates`.
+"""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from scant.kernels import compiled
+
+# Sums may be reassociated (that is what lets them use vector instructions); nan and inf keep their meaning.
+SUMS = {"reassoc", "contract"}
+INSERTION_LIMIT = 28  # below this many documents an insertion sort is quicker than a radix sort (measured)
+
+
+@intrinsic
+def prefetch(typingctx, array, index):
+    """Ask for `array[index]`'s cache line: queries come in random order, which no hardware foresees."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
+        word = ir.IntType(32)
+        call = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, call, "llvm.prefetch.p0")
+        builder.call(function, [pointer, word(0), word(2), word(1)])  # read, second-level cache, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+@compiled(fastmath=SUMS)
+def score(features, weights, scores, coming):
+    """`scores = features @ weights`, while the query `coming` (flat, may be empty) is fetched from memory."""
+    m, d = features.shape
+    ahead, share = 0, (coming.size + m - 1) // m
+    for i in range(m):
+        total = 0.0
+        for j in range(d):
+            total += np.float64(features[i, j]) * weights[j]
+        scores[i] = total
+        for p in range(ahead, min(ahead + share, coming.size), 16):  # sixteen float32 fill a cache line
+            prefetch(coming, p)
+        ahead += share
+
+
+@compiled()
+def sort_scores(scores, order, keys, spare_keys, spare_order, counts):
+    """Fill `order` with document indices by descending score, ties by index, in O(m).
+
+    `keys` and `spare_keys` are uint32 of length m, `spare_order` as `order`, `counts` int64 of length 1024.
+    """
+    m = scores.shape[0]
+    if m <= INSERTION_LIMIT:
+        for i in range(m):
+            value, j = scores[i], i
+            while j > 0 and scores[order[j - 1]] < value:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+        return
+    sign, byte = np.uint32(0x80000000), np.uint32(255)
+    bits = scores.view(np.uint32)
+    counts[:] = 0
+    for i in range(m):
+        b = bits[i]
+        if b == sign:
+            b = np.uint32(0)  # -0.0 ties with 0.0
+        key = b if b & sign else b ^ np.uint32(0x7FFFFFFF)  # larger scores get smaller keys
+        keys[i], order[i] = key, i
+        counts[key & byte] += 1
+        counts[256 + ((key >> np.uint32(8)) & byte)] += 1
+        counts[512 + ((key >> np.uint32(16)) & byte)] += 1
+        counts[768 + (key >> np.uint32(24))] += 1
+    a_keys, a_order, b_keys, b_order = keys, order, spare_keys, spare_order
+    for place in range(4):
+        shift, count = np.uint32(8 * place), counts[256 * place : 256 * place + 256]
+        if count[(a_keys[0] >> shift) & byte] == m:
+            continue
+        total = 0
+        for value in range(256):
+            here = count[value]
+            count[value] = total
+            total += here
+        for i in range(m):
+            value = (a_keys[i] >> shift) & byte
+            j = count[value]
+            count[value] = j + 1
+            b_keys[j], b_order[j] = a_keys[i], a_order[i]
+        a_keys, a_order, b_keys, b_order = b_keys, b_order, a_keys, a_order
+    if a_order is not order:
+        for i in range(m):
+            order[i] = a_order[i]
+
+
+@compiled()
+def dcg(order, grades, cut, gains, discounts):
+    """DCG of the first `cut` places."""
+    total = 0.0
+    for i in range(min(cut, order.shape[0])):
+        total += gains[grades[order[i]]] * discounts[i]
+    return total
+
+
+@compiled()
+def ideal_dcg(grades, cut, gains, discounts, counts):
+    """The largest DCG@cut. It adds the same numbers in the same order as `dcg` does on an ideal ranking,
+
+    so that the two are equal to the last bit exactly when the ranking's first `cut` places are ideal.
+    """
+    top = 0
+    for grade in grades:
+        top = max(top, grade)
+    counts[: top + 1] = 0
+    for grade in grades:
+        counts[grade] += 1
+    total, i = 0.0, 0
+    for back in range(top + 1):
+        grade = top - back
+        for _ in range(counts[grade]):
+            if i >= cut:
+                return total
+            total += gains[grade] * discounts[i]
+            i += 1
+    return total
+
+
+@compiled()
+def average_precision(order, grades, relevant):
+    """AP, grades above 0 being relevant; `relevant` (> 0) is how many there are."""
+    total, found = 0.0, 0
+    for i in range(order.shape[0]):
+        if grades[order[i]] > 0:
+            found += 1
+            total += found / (i + 1)
+            if found == relevant:
+                break
+    return total / relevant
+
+
+@compiled()
+def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains, discounts, scratch, g):
+    """The SLAM surrogate's value; its subgradient in the scores goes into `g`. O(m + grades^2).
+
+    The documents, ordered by label and then score, weigh G(label) D(place) over the first `cut` places (perceptron
+    paper, Eq. 11 and 24), or, if `uniform`, 1 each if relevant (Eq. 10: the AP weights); all over their sum. Each
+    with a positive hinge against the best-scored document of a lower label moves its weight to that one (Eq. 13).
+
+    margin, by_grade : the margin is `margin`, times the difference of the labels if `by_grade`
+    averaged : the weights are averaged within each label
+    scratch : float64 of shape (5, labels), any content
+    """
+    m, labels_there = order.shape[0], scratch.shape[1]
+    count, place, rival, reach, mean = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    count[:], rival[:] = 0.0, -1.0
+    for i in range(m):
+        document = order[i]
+        label = labels[document]
+        if count[label] == 0:
+            rival[label] = document  # the label's best-scored document, for now
+        count[label] += 1
+        g[document] = 0.0
+    total, here = 0.0, 0
+    for label in range(labels_there - 1, 0, -1):
+        place[label], mean[label] = here, 0.0
+        stop = here + int(count[label])
+        for p in range(here, min(stop, cut)):
+            mean[label] += 1.0 if uniform else gains[label] * discounts[p]
+        total += mean[label]
+        here = stop
+    if total == 0.0:
+        return 0.0
+    for label in range(labels_there - 1, 0, -1):  # downwards: a label's rival is read before it is replaced
+        reach[label], target = -math.inf, -1.0
+        for lower in range(label):
+            if rival[lower] >= 0:
+                height = margin * (label - lower if by_grade else 1) + scores[int(rival[lower])]
+                if height > reach[label] or (height == reach[label] and rival[lower] < target):
+                    reach[label], target = height, rival[lower]
+        rival[label] = target
+        mean[label] /= max(count[label], 1.0)
+    value = 0.0
+    for i in range(m):
+        document = order[i]
+        label = labels[document]
+        if label == 0:
+            continue
+        p = int(place[label])
+        place[label] += 1
+        if averaged:
+            weight = mean[label] / total
+        elif p < cut:
+            weight = (1.0 if uniform else gains[label] * discounts[p]) / total
+        else:
+            continue
+        hinge = reach[label] - scores[document]
+        if hinge > 0:
+            value += weight * hinge
+            g[document] -= weight
+            g[int(rival[label])] += weight
+    return value
+
+
+@compiled()
+def max_hinge(scores, order, labels, scratch, g):
+    """The largest pairwise hinge (perceptron paper, Eq. 27); its subgradient (Eq. 29) goes into `g`. O(m + grades^2).
+
+    Of several pairs it takes the relevant document of the smallest index and the best-scored of the others. Pairs
+    are compared by s_j - s_i, without the margin of 1, so that scores scaled by a power of two pick the same pair.
+    """
+    m, labels_there = order.shape[0], scratch.shape[1]
+    rival, first = scratch[0], scratch[1]
+    first[:] = -1.0
+    for i in range(m - 1, -1, -1):
+        first[labels[order[i]]] = i
+        g[i] = 0.0
+    lowest = -1.0
+    for label in range(labels_there):
+        rival[label] = lowest
+        if first[label] >= 0 and (lowest < 0 or first[label] < lowest):
+            lowest = first[label]
+    largest, above, below = -math.inf, -1, -1
+    for i in range(m):
+        label = labels[i]
+        if rival[label] >= 0:
+            j = order[int(rival[label])]
+            gap = np.float64(scores[j]) - np.float64(scores[i])
+            if gap > largest:
+                largest, above, below = gap, j, i
+    if 1.0 + largest <= 0:
+        return 0.0
+    g[above] += 1.0
+    g[below] -= 1.0
+    return 1.0 + largest
+
+
+@compiled()
+def listnet(scores, labels, exponentials, g):
+    """softmax(scores) - softmax(labels), into `g`. `exponentials[r]` is exp(r - largest label there is)."""
+    m = scores.shape[0]
+    largest = scores[0]
+    for i in range(m):
+        largest = max(largest, scores[i])
+    total, target = 0.0, 0.0
+    for i in range(m):
+        g[i] = math.exp(np.float64(scores[i]) - np.float64(largest))
+        total += g[i]
+        target += exponentials[labels[i]]
+    for i in range(m):
+        g[i] = g[i] / total - exponentials[labels[i]] / target
+
+
+@compiled(fastmath=SUMS)
+def step(features, g, rate, weights):
+    """`weights -= rate * features' g`, passing over documents that `g` leaves out."""
+    for i in range(features.shape[0]):
+        if g[i] != 0.0:
+            by = rate * g[i]
+            for j in range(features.shape[1]):
+                weights[j] -= by * np.float64(features[i, j])

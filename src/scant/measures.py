@@ -1,0 +1,333 @@
+"""Ranking measures: how good is a ranking of one query's documents, given their grades?
+
+Throughout, a query has m >= 1 documents, numbered 0..m-1.
+
+- `ranking`: integers of shape (m,), a permutation of the documents, best first; see `rank`.
+- `grades`: shape (m,), the relevance of each document, whole numbers from 0 to `MAX_GRADE`; grades above 0
+  are relevant where a measure knows only relevant and irrelevant.
+- Positions count from 1. Gain `G(r) = 2^r - 1`, discount `D(i) = 1 / log2(1 + i)`.
+
+Input that breaks these rules raises a `ValueError` that says where. Everything is float64 NumPy: this is the
+readable reference that the compiled kernels are held to.
+"""
+
+import numpy as np
+
+MAX_GRADE = 53  # the largest grade whose gain 2^r - 1 is exact in float64
+
+
+def rank(scores):
+    """The ranking by descending score, ties by document index.
+
+    Parameters
+    ----------
+    scores : finite numbers of shape (m,)
+
+    Returns
+    -------
+    ranking : int64 of shape (m,), document indices, best first
+
+    Examples
+    --------
+    >>> rank([0.5, 2.0, 0.5])
+    array([1, 0, 2])
+    """
+    return np.argsort(-as_scores(scores), kind="stable")
+
+
+def positions(ranking):
+    """The position of each document, from 1: int64 of shape (m,), the inverse of `ranking`.
+
+    Examples
+    --------
+    >>> positions([1, 2, 0])
+    array([3, 1, 2])
+    """
+    ranking = as_ranking(ranking)
+    place = np.empty_like(ranking)
+    place[ranking] = np.arange(1, len(ranking) + 1)
+    return place
+
+
+def gain(grades):
+    """`G(r) = 2^r - 1` of each grade: float64 of their shape, exact (perceptron paper, Eq. 1)."""
+    return np.ldexp(1.0, as_grades(np.ravel(grades))).reshape(np.shape(grades)) - 1.0
+
+
+def discount(positions):
+    """`D(i) = 1 / log2(1 + i)` of positions i >= 1: float64 of their shape (perceptron paper, Eq. 1)."""
+    positions = np.asarray(positions)
+    if not np.all(positions >= 1):
+        raise ValueError(f"positions count from 1; got {positions.min()}")
+    return 1.0 / np.log2(1.0 + positions)
+
+
+def _dcg(ranked_grades, k):
+    top = ranked_grades[:k]
+    # np.sum adds in one order whatever the memory layout, so that two lists with the same grades in the
+    # same order have bitwise the same DCG, and the NDCG of a perfect list is exactly 1.
+    return float(np.sum(gain(top) * discount(np.arange(1, len(top) + 1))))
+
+
+def dcg(ranking, grades, k=None):
+    """Discounted cumulative gain of the top k, `sum_{i<=k} G(grade at position i) D(i)`.
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module
+    k : cut-off >= 1, None for the whole list; beyond m it is m
+
+    Returns
+    -------
+    value : float in [0, inf); greater is better (the numerator of perceptron paper, Eq. 1)
+    """
+    ranked = _ranked(ranking, grades)
+    return _dcg(ranked, as_cutoff(k, len(ranked)))
+
+
+def ndcg(ranking, grades, k=10, empty=0.0):
+    """DCG@k divided by the greatest DCG@k of any ranking (perceptron paper, Eq. 1).
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module
+    k : cut-off >= 1, None for the whole list; beyond m it is m
+    empty : the value of a query without a relevant document
+
+    Returns
+    -------
+    value : float in [0, 1]; exactly 1 if the grades on top are the ideal ones
+
+    Examples
+    --------
+    >>> ndcg([0, 1, 2], [2, 1, 0])
+    1.0
+    """
+    ranked = _ranked(ranking, grades)
+    k = as_cutoff(k, len(ranked))
+    ideal = _dcg(np.sort(ranked)[::-1], k)
+    return _dcg(ranked, k) / ideal if ideal > 0 else float(empty)
+
+
+def average_precision(ranking, grades, empty=0.0):
+    """The mean, over the relevant documents, of the precision at their positions.
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module; grades above 0 are relevant
+    empty : the value of a query without a relevant document
+
+    Returns
+    -------
+    value : float in [0, 1]; exactly 1 if all relevant documents come first (perceptron paper, Eq. 2)
+    """
+    relevant = _ranked(ranking, grades) > 0
+    if not relevant.any():
+        return float(empty)
+    at = np.flatnonzero(relevant) + 1
+    return float(np.mean(np.arange(1, len(at) + 1) / at))
+
+
+def precision_at(ranking, grades, n):
+    """How many of the top n documents are relevant: a count, not a fraction.
+
+    The count is the form `f(ranking) . R` that the online games of thesis 3.2 need; divide by n for the
+    proportion that evaluation tools call P@n.
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module; grades above 0 are relevant
+    n : cut-off >= 1
+
+    Returns
+    -------
+    value : int in 0..min(n, m)
+    """
+    relevant = _ranked(ranking, grades) > 0
+    return int(np.count_nonzero(relevant[: as_cutoff(n, len(relevant), "n")]))
+
+
+def err(ranking, grades, k=None, max_grade=4):
+    """Expected reciprocal rank of the document that satisfies a user who reads from the top.
+
+    A document of grade r satisfies with probability `(2^r - 1) / 2^max_grade` (Chapelle et al., 2009).
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module
+    k : cut-off >= 1, None for the whole list; beyond m it is m
+    max_grade : the top of the grading scale, not of this query; a higher grade is an error
+
+    Returns
+    -------
+    value : float in [0, 1), 0 for a query without a relevant document
+    """
+    ranked = _ranked(ranking, grades)
+    if max(ranked) > max_grade:
+        raise ValueError(f"grade {max(ranked)} is above max_grade={max_grade}, the top of the scale")
+    top = ranked[: as_cutoff(k, len(ranked))]
+    satisfied = gain(top) / 2.0**max_grade
+    still_reading = np.concatenate(([1.0], np.cumprod(1.0 - satisfied)[:-1]))
+    return float(np.sum(still_reading * satisfied / np.arange(1, len(top) + 1)))
+
+
+def sum_loss(ranking, grades):
+    """`sum_i position(i) R(i)`, positions from 1: an int >= 0, smaller is better (thesis 3.2.2).
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module
+    """
+    grades = as_grades(grades)
+    return int(positions(as_ranking(ranking, len(grades))) @ grades)
+
+
+def pairwise_loss(ranking, grades):
+    """How many pairs of documents have the lower grade above the higher one (thesis 3.2.2).
+
+    For binary grades it differs from `sum_loss` by a number that the ranking does not change. Costs O(m) for
+    each grade that occurs.
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module; grades may be binary or graded
+
+    Returns
+    -------
+    value : int in 0..m(m-1)/2, smaller is better
+    """
+    ranked = _ranked(ranking, grades)
+    return sum(int(np.cumsum(ranked < grade)[ranked == grade].sum()) for grade in np.unique(ranked))
+
+
+def auc_loss(ranking, grades):
+    """One minus the area under the ROC curve: the part of (relevant, irrelevant) pairs in wrong order.
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module; grades above 0 are relevant
+
+    Returns
+    -------
+    value : float in [0, 1], smaller is better; 0 if all documents are relevant or none is (thesis 3.2.2)
+    """
+    relevant = as_grades(grades) > 0
+    wrong = pairwise_loss(ranking, relevant)
+    pairs = np.count_nonzero(relevant) * np.count_nonzero(~relevant)
+    return wrong / pairs if pairs else 0.0
+
+
+def position_loss(ranking, s):
+    """`sum_u position(u) s(u)`, positions from 1, for any finite values s (Ailon, Eq. 2.1).
+
+    Parameters
+    ----------
+    ranking : shape (m,), see the module
+    s : shape (m,), the value of each document; 0 and 1 when the user chooses a subset
+
+    Returns
+    -------
+    value : float, smaller is better; equals `sum_loss` when s are grades
+    """
+    s = as_scores(s, "s")
+    return float(positions(as_ranking(ranking, len(s))) @ s)
+
+
+def pairwise_position_loss(ranking, s):
+    """`sum over u above v of max(0, s(v) - s(u))` (Ailon, Eq. 2.2).
+
+    Parameters
+    ----------
+    ranking : shape (m,), see the module
+    s : shape (m,), the value of each document
+
+    Returns
+    -------
+    value : float >= 0, up to rounding; 0 if the documents are in descending order of s
+    """
+    # Exchanging neighbours changes this sum and `position_loss` by the same amount, and the sum is 0 for the
+    # order of s: so it is the excess of `position_loss` over its least value, in O(m log m).
+    return position_loss(ranking, s) - position_loss(rank(s), s)
+
+
+def spearman_loss(ranking, other):
+    """`-rho`, minus the unnormalised Spearman correlation `sum_u position(u) position'(u)` (Ailon, sec. 5).
+
+    Parameters
+    ----------
+    ranking, other : two rankings of the same m documents
+
+    Returns
+    -------
+    value : int, smaller is better; least, -m(m+1)(2m+1)/6, if the rankings agree
+    """
+    place = positions(ranking)
+    return -int(place @ positions(as_ranking(other, len(place))))
+
+
+def as_scores(scores, name="scores"):
+    """`scores` as float64 of shape (m,); ValueError unless they are one finite number per document."""
+    values = np.asarray(scores)
+    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} must be a one-dimensional array of numbers, at least one; "
+            f"got shape {values.shape} of {values.dtype}"
+        )
+    values = values.astype(np.float64)
+    _refuse(~np.isfinite(values), values, name, "finite")
+    return values
+
+
+def as_grades(grades, m=None):
+    """`grades` as int64 of shape (m,); ValueError unless they are m whole numbers from 0 to `MAX_GRADE`."""
+    values = as_scores(grades, "grades")
+    _refuse((values < 0) | (values != np.floor(values)), values, "grades", "non-negative integers")
+    _refuse(values > MAX_GRADE, values, "grades", f"at most {MAX_GRADE}, where 2^grade - 1 is exact")
+    _same_length(values, m, "grades")
+    return values.astype(np.int64)
+
+
+def as_ranking(ranking, m=None):
+    """`ranking` as int64 of shape (m,); ValueError unless it holds each document 0..m-1 exactly once."""
+    values = np.asarray(ranking)
+    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"a ranking must be a one-dimensional array of document indices, at least one; "
+            f"got shape {values.shape} of {values.dtype}"
+        )
+    _same_length(values, m, "documents in the ranking")
+    values = values.astype(np.int64)
+    outside = (values < 0) | (values >= len(values))
+    _refuse(outside, values, "ranking", f"document indices from 0 to {len(values) - 1}")
+    lacking = np.flatnonzero(np.bincount(values, minlength=len(values)) == 0)
+    if lacking.size:
+        raise ValueError(
+            f"a ranking must hold each of its {len(values)} documents once; document {lacking[0]} is missing"
+        )
+    return values
+
+
+def as_cutoff(k, m, name="k"):
+    """How many of m positions count: all for None, else the integer k >= 1 (ValueError), at most m."""
+    if k is None:
+        return m
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, or None for the whole list; got {k!r}")
+    return min(int(k), m)
+
+
+def _same_length(values, m, name):
+    if m is not None and len(values) != m:
+        raise ValueError(f"one query, two lengths: {len(values)} {name}, but {m} expected")
+
+
+def _refuse(bad, values, name, demand):
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise ValueError(f"{name} must be {demand}; {name}[{at}] is {values[at]}")
+
+
+def _ranked(ranking, grades):
+    """The grades in the order of the ranking."""
+    grades = as_grades(grades)
+    return grades[as_ranking(ranking, len(grades))]

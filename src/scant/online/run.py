@@ -1,0 +1,165 @@
+"""A run: one learner, one stream, one seed, every rate; what it records, and where its randomness comes from."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from scant import __version__
+from scant.data import stream as streams
+from scant.files import sha256, write_parquet
+from scant.online.adversary import LowerBoundAdversary
+from scant.online.learners import MEASURES, Settings, make, places, resolve, theory_rate
+from scant.online.play import KINDS, Play, play_compiled, play_python, query_order
+from scant.randomness import generator
+from scant.theory import bounds
+
+SCHEMA = pa.schema(
+    {
+        "rate": pa.float64(),  # of the learner; null for those that have none
+        "theory": pa.bool_(),  # whether theory gave the rate
+        "round": pa.int64(),
+        **{name: pa.float64() for name in MEASURES},  # time-averaged up to the round
+        "loss": pa.float64(),  # the learner's own, cumulative
+        "updates": pa.int64(),
+        "bound": pa.float64(),  # on the loss: the separable bound of the stream's margin
+        "general_bound": pa.float64(),  # on the loss: the general bound, the best of some comparators
+        "failure": pa.string(),  # why the run stopped before its horizon
+    }
+)
+# Comparators of the general bound are the ranker of a separable stream, or else the learner's last weights,
+# at these multiples of their length.
+MULTIPLES = 2.0 ** np.arange(-4, 5)
+
+
+def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
+    """The rounds that a trace keeps: about `per_decade` in each power of ten, and the last ten. Sorted, from 1."""
+    if horizon < 1:
+        return np.array([], np.int64)
+    grid = np.geomspace(1, horizon, max(2, int(per_decade * np.log10(horizon)) + 1)).round()
+    last = np.arange(max(1, horizon - 9), horizon + 1)
+    return np.unique(np.r_[grid, last]).astype(np.int64)
+
+
+def run(job: dict, target, stream_path=None) -> None:
+    """Play a learner at each of its rates and write the run file.
+
+    job : study, study_seed, experiment, stream, stream_settings, learner, learner_settings, source, seed, rounds,
+        empty, order, keep (see the schema of the config)
+    stream_path : the stream's file; None if the stream is the adversary
+    """
+    adversary = job["stream_settings"].get("generator") == "adversary"
+    stream = None if adversary else streams.read(stream_path)
+    facts = {} if adversary else stream.metadata
+    settings, rates = resolve(job["learner_settings"], job["source"], bool(job["stream_settings"].get("generator")))
+    axes = (job["study_seed"], "perceptron", job["stream"], job["seed"])
+    tables = []
+    for rate in rates if settings.kind not in ("random", "ideal") else [None]:
+        noise = generator(*axes, "noise")  # the same for each learner and rate
+        if adversary:
+            opponent = LowerBoundAdversary(
+                **{key: job["stream_settings"][key] for key in ("ratio", "documents") if key in job["stream_settings"]}
+            )
+            facts = opponent.metadata()
+            step = theory_rate(settings, facts) if rate == "theory" else rate
+            learner = make(settings, opponent.features, step, noise, job["learner_settings"].get("options"))
+            played = play_python(opponent, learner, settings, job["empty"])
+            general = None
+        else:
+            queries = query_order(
+                stream, generator(*axes, "queries"), job["rounds"], job["order"], job["empty"], job["keep"]
+            )
+            step = theory_rate(settings, facts) if rate == "theory" else rate
+            if settings.kind in KINDS:
+                played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"])
+            else:
+                learner = make(settings, facts["features"], step, noise, job["learner_settings"].get("options"))
+                played = play_python((stream[q] for q in queries), learner, settings, job["empty"])
+            general = general_bound(stream, queries, played, settings, job["source"]) if rate == "theory" else None
+        tables.append(trace(played, settings, step, rate == "theory", facts, job["source"], general))
+    identity = {key: job[key] for key in ("study", "study_seed", "experiment", "stream", "learner", "seed", "source")}
+    write_parquet(
+        pa.concat_tables(tables),
+        target,
+        identity
+        | {
+            "settings": job["learner_settings"],
+            "stream_settings": job["stream_settings"],
+            "rounds": job["rounds"],
+            "empty": job["empty"],
+            "order": job["order"],
+            "keep": job["keep"],
+            "own_measure": settings.measure,
+            "versions": {"scant": __version__, "numpy": np.__version__},
+            "inputs": {} if adversary else {Path(stream_path).name: sha256(stream_path)},
+        },
+    )
+
+
+def trace(
+    played: Play, settings: Settings, rate, theory: bool, facts: dict, source: str, general: np.ndarray | None
+) -> pa.Table:
+    """The rows of one rate: time averages, cumulative loss and bounds at the kept rounds."""
+    rounds = kept_rounds(len(played.loss))
+    at = rounds - 1
+    means = np.cumsum(played.measured, axis=0)[at] / rounds[:, None]
+    bound = separable_bound(settings, facts) if source == "text" else None
+    failed = played.failure is not None
+    if failed and not len(rounds):  # it failed before the end of round 1: one row says so
+        rounds, means, at = np.array([0]), np.full((1, len(MEASURES)), np.nan), np.array([], int)
+    fill = max(len(rounds), 1) if failed else len(rounds)
+    loss = np.cumsum(played.loss)[at] if len(at) else np.full(fill, np.nan)
+    columns = {
+        "rate": pa.array([rate] * fill, pa.float64()),
+        "theory": pa.array([theory] * fill),
+        "round": rounds,
+        **{name: means[:, i] for i, name in enumerate(MEASURES)},
+        "loss": loss,
+        "updates": np.cumsum(played.updated, dtype=np.int64)[at] if len(at) else np.zeros(fill, np.int64),
+        "bound": pa.array([bound] * fill, pa.float64()),
+        "general_bound": pa.array([None] * fill if general is None or not len(at) else general[at], pa.float64()),
+        "failure": pa.array([played.failure] * fill, pa.string()),
+    }
+    return pa.table(columns, SCHEMA)
+
+
+def separable_bound(settings: Settings, facts: dict) -> float | None:
+    """The bound that a separable stream's achieved margin gives the learner; None if there is none."""
+    margin = facts.get("margin")
+    if not margin or margin <= 0 or not np.isfinite(margin):
+        return None
+    if settings.kind == "slam":
+        ratio = facts["weight_ratio"][settings.measure]
+        return bounds.slam_separable(places(settings, facts), facts["radius"], ratio, margin)
+    if settings.kind == "max-hinge":
+        return bounds.max_hinge_separable(facts["radius"], margin)
+    if settings.kind == "binary-perceptron":  # its instances are differences of two documents
+        return bounds.binary_separable(2 * facts["radius"], margin)
+    return None
+
+
+def general_bound(stream, queries, played: Play, settings: Settings, source: str) -> np.ndarray | None:
+    """The general bound at each round played at the theory's rate, the smallest over the comparators."""
+    if settings.kind not in ("slam", "max-hinge") or source != "text" or not len(played.loss):
+        return None
+    from scant.kernels import full
+
+    facts = stream.metadata
+    direction = np.array(facts["ranker"]) / facts["margin"] if facts.get("ranker") else played.weights
+    m, ratio = (1, 1.0)
+    if settings.kind == "slam":
+        m, ratio = places(settings, facts), facts["weight_ratio"][settings.measure]
+    labels = settings.labels(stream.grades)
+    labels.flags.writeable = False
+    best = np.full(len(played.loss), np.inf)
+    sums = np.empty(len(played.loss))
+    for multiple in MULTIPLES:
+        weights = multiple * direction
+        full.surrogate_along(
+            stream.features, stream.offsets, labels, queries[: len(sums)], played.updated, KINDS[settings.kind],
+            m, settings.measure == "ap", streams.gains(max(1, facts["largest_grade"])),
+            streams.discounts(facts["largest_query"]), weights, sums,
+        )  # fmt: skip
+        norm = float(np.linalg.norm(weights))
+        best = np.minimum(best, bounds.general_at_rate(sums, norm, m, facts["radius"], ratio))
+    return best

@@ -1,0 +1,20 @@
+"""Confidence intervals over seeds."""
+
+import numpy as np
+
+
+def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
+    """Mean, lower and upper end of Student's t interval, and n, over the values that are not NaN.
+
+    The ends are NaN for fewer than two values.
+    """
+    from scipy import stats
+
+    values = np.asarray(values, float)
+    values = values[~np.isnan(values)]
+    n = len(values)
+    mean = float(values.mean()) if n else np.nan
+    if n < 2:
+        return mean, np.nan, np.nan, n
+    half = stats.t.ppf((1 + level) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    return mean, mean - half, mean + half, n

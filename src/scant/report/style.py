@@ -1,0 +1,51 @@
+"""One look for all figures: each learner has the same colour, marker and dash everywhere."""
+
+import matplotlib
+
+matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
+import seaborn as sns
+
+# Wong's colour-blind safe palette; order as in seaborn's "colorblind".
+PALETTE = sns.color_palette("colorblind", 10).as_hex()
+LOOKS = {  # kind of learner (and measure, where variants meet): colour, marker
+    ("slam", "ndcg@10"): (PALETTE[0], "o"),
+    ("slam", "ndcg"): (PALETTE[9], "^"),
+    ("slam", "ap"): (PALETTE[0], "o"),
+    ("max-hinge", "ndcg@10"): (PALETTE[1], "s"),
+    ("max-hinge", "ndcg"): (PALETTE[1], "s"),
+    ("max-hinge", "ap"): (PALETTE[1], "s"),
+    ("listnet", "ndcg@10"): (PALETTE[2], "D"),
+    ("binary-perceptron", "ndcg@10"): (PALETTE[4], "v"),
+    ("random", "ndcg@10"): (PALETTE[7], "x"),
+    ("ideal", "ndcg@10"): ("#000000", "+"),
+}
+OTHERS = [(PALETTE[i], marker) for i, marker in ((3, "P"), (5, "*"), (6, "h"), (8, "<"))]
+
+SETTINGS = {
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "axes.titlesize": 9,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.5,
+    "svg.hashsalt": "scant",  # the same bytes on every run
+    "svg.fonttype": "none",
+    "savefig.dpi": 200,
+}
+
+
+def apply() -> None:
+    """Set the look for the figures that follow."""
+    sns.set_theme(context="paper", style="ticks", palette="colorblind", rc=SETTINGS)
+
+
+def look(kind: str, measure: str, place: int) -> tuple[str, str]:
+    """Colour and marker of a learner; `place` tells learners apart that have no look of their own."""
+    return LOOKS.get((kind, measure)) or LOOKS.get((kind, "ndcg@10")) or OTHERS[place % len(OTHERS)]

@@ -1,0 +1,106 @@
+"""A study: its settings checked and completed, and the jobs that they amount to."""
+
+from itertools import product
+
+from scant.data import registry
+from scant.errors import SettingError, unknown
+from scant.schema import check, read_yaml, with_defaults
+
+SCHEMA = "workflow/schemas/config.schema.yaml"
+
+
+def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml") -> tuple[dict, dict]:
+    """Check a study's settings, fill in the defaults, and read the registry.
+
+    Returns
+    -------
+    The settings, and the data sets by id.
+
+    Raises
+    ------
+    SettingError : names the key at fault, and the nearest valid name where there is one.
+    """
+    schema = read_yaml(schema_path)
+    check(config, schema, "study")
+    study = with_defaults(config, schema)
+    datasets = registry.load(registry_path, study["datasets"])
+    for name in study["tables_of"]:
+        registry.find(datasets, name)
+    for name, stream in study["streams"].items():
+        try:
+            _check_stream(stream, datasets)
+        except SettingError as error:
+            raise SettingError(f"streams.{name}: {error}") from None
+    for name, learner in study["learners"].items():
+        try:
+            _check_learner(learner)
+        except SettingError as error:
+            raise SettingError(f"learners.{name}: {error}") from None
+    for name, experiment in study["experiments"].items():
+        for key in ("streams", "learners"):
+            for one in experiment[key]:
+                if one not in study[key]:
+                    raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], one, study[key])}")
+        if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"]:
+            raise SettingError(
+                f"experiments.{name}: tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper"
+            )
+    return study, datasets
+
+
+def _check_learner(learner: dict) -> None:
+    from scant.online.learners import LEARNERS
+
+    kind = learner["kind"]
+    if ":" not in kind and kind not in LEARNERS:
+        raise unknown("kind of learner", kind, LEARNERS)
+    if "options" in learner and ":" not in kind:
+        raise SettingError("options are for learners of your own (kind: module:Class)")
+    if "theory" in learner.get("rates", []) and kind not in ("slam", "max-hinge"):
+        raise SettingError(f"theory gives no rate for the kind {kind!r}. Use numbers")
+
+
+def _check_stream(stream: dict, datasets: dict) -> None:
+    if "dataset" in stream:
+        dataset = registry.find(datasets, stream["dataset"])
+        for part in stream.get("parts", []):
+            dataset.part(part)
+        if (dataset.task == "ranking") == ("retrieval" in stream):
+            raise SettingError(
+                "retrieval makes a ranking stream of a classification set: it is needed for those, and "
+                f"{dataset.id} is a {dataset.task} set"
+            )
+
+
+def seeds(experiment: dict) -> range:
+    """All seeds of an experiment: those it reports, then those that only choose rates."""
+    return range(experiment["seeds"] + experiment["tuning_seeds"])
+
+
+def runs(study: dict, name: str) -> list[tuple[str, str, int]]:
+    """The runs (stream, learner, seed) of the experiment `name`.
+
+    Against the adversary nothing is random but the learner Random, and no rate is chosen: seed 0 alone is played.
+    """
+    experiment = study["experiments"][name]
+    return [
+        (stream, learner, seed)
+        for stream, learner, seed in product(experiment["streams"], experiment["learners"], seeds(experiment))
+        if seed == 0 or study["streams"][stream].get("generator") != "adversary"
+    ]
+
+
+def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
+    """The settings of a run, but for its seed: what `scant run` is given, and all that can change its result."""
+    settings = study["experiments"][experiment]
+    return {
+        "study_seed": study["seed"],
+        "stream_settings": study["streams"][stream],
+        "learner_settings": study["learners"][learner],
+        **{key: settings[key] for key in ("source", "rounds", "empty", "order", "keep")},
+    }
+
+
+def draws(stream: dict) -> bool:
+    """Whether each seed draws the stream anew."""
+    return "generator" in stream and not stream["shared"]

@@ -1,0 +1,254 @@
+"""The measures: hand cases, agreement with trec_eval and scikit-learn, and what must hold for every query."""
+
+import doctest
+from itertools import combinations_with_replacement, permutations
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
+
+from scant import measures
+from scant.measures import (
+    auc_loss,
+    average_precision,
+    dcg,
+    discount,
+    err,
+    gain,
+    ndcg,
+    pairwise_loss,
+    pairwise_position_loss,
+    position_loss,
+    positions,
+    precision_at,
+    rank,
+    spearman_loss,
+    sum_loss,
+)
+
+EXAMPLES = settings(deadline=None, derandomize=True, max_examples=60)
+
+GRADED = {
+    "dcg": dcg,
+    "dcg@3": lambda ranking, grades: dcg(ranking, grades, k=3),
+    "ndcg": lambda ranking, grades: ndcg(ranking, grades, k=None),
+    "ndcg@3": lambda ranking, grades: ndcg(ranking, grades, k=3),
+    "ap": average_precision,
+    "precision@3": lambda ranking, grades: precision_at(ranking, grades, 3),
+    "err": err,
+    "sum": sum_loss,
+    "pairwise": pairwise_loss,
+    "auc": auc_loss,
+}
+
+queries = st.integers(1, 8).flatmap(
+    lambda m: st.tuples(st.permutations(range(m)), st.lists(st.integers(0, 4), min_size=m, max_size=m))
+)
+
+
+def brute_pairwise(ranking, s):
+    """The double sum: for each pair in wrong order, (how many, by how much)."""
+    wrong = [s[v] - s[u] for p, u in enumerate(ranking) for v in ranking[p + 1 :] if s[u] < s[v]]
+    return len(wrong), sum(wrong)
+
+
+# Documents 0..3 of grades 0, 2, 1, 0 are shown as 1, 0, 2, 3: grades 2, 0, 1, 0 from the top.
+RANKING, GRADES = [1, 0, 2, 3], [0, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        (dcg(RANKING, GRADES), 3 + 1 / 2),
+        (dcg(RANKING, GRADES, k=2), 3),
+        (ndcg(RANKING, GRADES), 3.5 / (3 + 1 / np.log2(3))),
+        (ndcg(RANKING, GRADES, k=1), 1),
+        (ndcg(RANKING, GRADES, k=99), 3.5 / (3 + 1 / np.log2(3))),
+        (average_precision(RANKING, GRADES), (1 + 2 / 3) / 2),
+        (precision_at(RANKING, GRADES, 1), 1),
+        (precision_at(RANKING, GRADES, 3), 2),
+        (precision_at(RANKING, GRADES, 99), 2),
+        (err(RANKING, GRADES, max_grade=2), 3 / 4 + 1 / 4 * 1 / 4 / 3),
+        (err(RANKING, GRADES, k=2), 3 / 16),
+        (sum_loss(RANKING, GRADES), 2 * 1 + 1 * 3),
+        (pairwise_loss(RANKING, GRADES), 1),
+        (pairwise_loss([0, 2, 1, 3], GRADES), 3),
+        (auc_loss(RANKING, GRADES), 1 / 4),
+        (position_loss(RANKING, [0.5, -1, 0, 2]), 0.5 * 2 - 1 + 2 * 4),
+        (spearman_loss([2, 0, 1], [2, 0, 1]), -14),
+        (spearman_loss([0, 1, 2], [2, 1, 0]), -10),
+    ],
+)
+def test_hand_cases(value, expected):
+    assert value == pytest.approx(expected, rel=1e-15)
+
+
+def test_ranks_break_ties_by_document_index_and_positions_invert_them():
+    assert rank([1, 3, 1, 3, 2]).tolist() == [1, 3, 4, 0, 2]
+    assert rank([0.0, -0.0, 0.0]).tolist() == [0, 1, 2]
+    assert positions([1, 3, 4, 0, 2]).tolist() == [4, 1, 5, 2, 3]
+
+
+def test_gain_and_discount_are_the_papers():
+    assert gain([0, 1, 2, 4, 53]).tolist() == [0, 1, 3, 15, 2**53 - 1]
+    assert gain(3) == 7
+    assert discount([1, 3, 7]).tolist() == [1, 1 / 2, 1 / 3]
+
+
+def test_doctests():
+    assert doctest.testmod(measures).failed == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_agrees_with_trec_eval_and_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 60))
+    grades = rng.choice(5, size=m, p=[0.5, 0.2, 0.15, 0.1, 0.05])
+    grades[0], grades[-1] = 0, 1  # both classes occur
+    scores = rng.permutation(m).astype(float)
+    ranking, gains, relevant = rank(scores), 2.0**grades - 1, grades > 0
+
+    def trec(measure, values):
+        evaluator = pytrec_eval.RelevanceEvaluator(
+            {"q": {f"d{i}": int(value) for i, value in enumerate(values)}}, {measure.replace("@", ".")}
+        )
+        result = evaluator.evaluate({"q": {f"d{i}": score for i, score in enumerate(scores)}})
+        return result["q"][measure.replace("@", "_")]
+
+    def agree(ours, *theirs):
+        assert theirs == pytest.approx([ours] * len(theirs), abs=1e-12)
+
+    agree(ndcg(ranking, grades, k=None), trec("ndcg", gains), ndcg_score([gains], [scores]))
+    agree(ndcg(ranking, grades), trec("ndcg_cut@10", gains), ndcg_score([gains], [scores], k=10))
+    agree(dcg(ranking, grades), dcg_score([gains], [scores]))
+    agree(dcg(ranking, grades, k=5), dcg_score([gains], [scores], k=5))
+    agree(average_precision(ranking, grades), trec("map", grades), average_precision_score(relevant, scores))
+    agree(precision_at(ranking, grades, 5), 5 * trec("P@5", grades))
+    agree(auc_loss(ranking, grades), 1 - roc_auc_score(relevant, scores))
+
+
+@pytest.mark.parametrize("m", range(1, 6))
+def test_gains_are_greatest_and_losses_least_exactly_on_sorted_rankings(m):
+    rankings = [list(ranking) for ranking in permutations(range(m))]
+    # All multisets of grades; which document has which does not matter (see the next test).
+    for grades in combinations_with_replacement(range(3), m):
+        grades = np.array(grades)
+        ideal = sorted(grades, reverse=True)
+        assert max(dcg(r, grades) for r in rankings) == dcg(rank(grades), grades)
+        assert max(dcg(r, grades, k=2) for r in rankings) == dcg(rank(grades), grades, k=2)
+        for ranking in rankings:
+            shown = grades[ranking].tolist()
+            assert (pairwise_loss(ranking, grades) == 0) == (shown == ideal)
+            if not grades.any():
+                continue
+            assert (ndcg(ranking, grades, k=None) == 1) == (shown == ideal)
+            assert (ndcg(ranking, grades, k=2) == 1) == (shown[:2] == ideal[:2])
+            relevant = [grade > 0 for grade in shown]
+            assert (average_precision(ranking, grades) == 1) == (relevant == sorted(relevant, reverse=True))
+
+
+@pytest.mark.parametrize("name", GRADED)
+@EXAMPLES
+@given(queries, st.randoms())
+def test_renumbering_the_documents_changes_nothing(name, query, random):
+    ranking, grades = query
+    new = list(range(len(grades)))  # the new number of each document
+    random.shuffle(new)
+    renumbered = [0] * len(grades)
+    for old, number in enumerate(new):
+        renumbered[number] = grades[old]
+    assert GRADED[name]([new[u] for u in ranking], renumbered) == GRADED[name](ranking, grades)
+
+
+@EXAMPLES
+@given(queries)
+def test_ranges(query):
+    ranking, m = query[0], len(query[0])
+    bounds = {
+        "ndcg": 1,
+        "ndcg@3": 1,
+        "ap": 1,
+        "err": 1,
+        "auc": 1,
+        "precision@3": 3,
+        "pairwise": m * (m - 1) / 2,
+    }
+    for name, bound in bounds.items():
+        assert 0 <= GRADED[name](*query) <= bound
+    assert -spearman_loss(ranking, ranking) == m * (m + 1) * (2 * m + 1) // 6
+
+
+@EXAMPLES
+@given(queries)
+def test_pairwise_losses_equal_their_double_sums(query):
+    ranking, grades = query
+    count, amount = brute_pairwise(ranking, grades)
+    assert pairwise_loss(ranking, grades) == count
+    assert pairwise_position_loss(ranking, grades) == amount
+    assert (
+        pairwise_position_loss(ranking, -np.array(grades) / 4) == brute_pairwise(ranking[::-1], grades)[1] / 4
+    )
+
+
+@EXAMPLES
+@given(queries, st.randoms())
+def test_pairwise_loss_less_sum_loss_depends_on_binary_grades_alone(query, random):
+    ranking, binary = query[0], [min(grade, 1) for grade in query[1]]
+    other = random.sample(ranking, len(ranking))
+    difference = [pairwise_loss(r, binary) - sum_loss(r, binary) for r in (ranking, other)]
+    assert difference[0] == difference[1]
+    assert position_loss(ranking, binary) == sum_loss(ranking, binary)
+    assert pairwise_position_loss(ranking, binary) == pairwise_loss(ranking, binary)
+
+
+@EXAMPLES
+@given(st.permutations(range(5)), st.permutations(range(5)))
+def test_spearman_loss_is_the_position_loss_of_minus_the_other_positions(ranking, other):
+    assert (
+        spearman_loss(ranking, other)
+        == position_loss(ranking, -positions(other))
+        == spearman_loss(other, ranking)
+    )
+
+
+def test_queries_without_relevant_documents():
+    ranking, none = [1, 0, 2], [0, 0, 0]
+    for empty in (0.0, 1.0):
+        assert ndcg(ranking, none, empty=empty) == average_precision(ranking, none, empty=empty) == empty
+    assert dcg(ranking, none) == err(ranking, none) == precision_at(ranking, none, 2) == 0
+    assert sum_loss(ranking, none) == pairwise_loss(ranking, none) == auc_loss(ranking, none) == 0
+    assert auc_loss(ranking, [1, 1, 1]) == 0
+
+
+@pytest.mark.parametrize(
+    "call, reason",
+    [
+        (lambda: rank([0.0, np.nan]), r"scores must be finite; scores\[1\] is nan"),
+        (lambda: rank([np.inf]), r"scores\[0\] is inf"),
+        (lambda: rank([]), "at least one"),
+        (lambda: rank([[1.0]]), r"shape \(1, 1\)"),
+        (lambda: rank(["a"]), "array of numbers"),
+        (lambda: dcg([0, 1], [1, -1]), r"non-negative integers; grades\[1\] is -1"),
+        (lambda: dcg([0, 1], [1, 0.5]), r"non-negative integers; grades\[1\] is 0.5"),
+        (lambda: dcg([0, 1], [1, np.nan]), r"grades\[1\] is nan"),
+        (lambda: dcg([0, 1], [1, 54]), r"at most 53.*grades\[1\] is 54"),
+        (lambda: dcg([0, 1, 2], [1, 0]), "3 documents in the ranking, but 2 expected"),
+        (lambda: dcg([0, 0], [1, 0]), "document 1 is missing"),
+        (lambda: dcg([0, 2], [1, 0]), r"from 0 to 1; ranking\[1\] is 2"),
+        (lambda: dcg([0, -1], [1, 0]), r"ranking\[1\] is -1"),
+        (lambda: dcg([0.0, 1.0], [1, 0]), "document indices"),
+        (lambda: ndcg([0], [1], k=0), "k must be an integer of at least 1.*got 0"),
+        (lambda: ndcg([0], [1], k=2.5), "got 2.5"),
+        (lambda: precision_at([0], [1], 0), "n must be an integer"),
+        (lambda: err([0], [5]), "grade 5 is above max_grade=4"),
+        (lambda: discount([0, 1]), "count from 1; got 0"),
+        (lambda: position_loss([0, 1], [1.0]), "2 documents in the ranking, but 1 expected"),
+        (lambda: spearman_loss([0, 1], [0]), "1 documents in the ranking, but 2 expected"),
+    ],
+)
+def test_bad_input_is_refused_with_the_reason(call, reason):
+    with pytest.raises(ValueError, match=reason):
+        call()
