@@ -16,7 +16,8 @@ except ScantError as error:
 
 NAME = STUDY["study"]
 RESULTS = f"results/{NAME}"
-MIRROR = STUDY["data"]["mirror"] or os.environ.get("SCANT_DATA", "")
+MIRROR = STUDY["data"]["mirror"] or os.environ.get("SCANT_DATA")
+FROM_MIRROR = ["--mirror", MIRROR] if MIRROR else []
 SCANT = f"{shlex.quote(sys.executable)} -m scant"
 
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
@@ -66,11 +67,14 @@ def tables_of(dataset, parts=None):
 
 
 def stream_file(stream, seed):
-    """The file that a run reads: the stream's one file, its draw for the seed, or none against the adversary."""
+    """The file that a run reads: the data set's stream, the draw for its seed (or draw 0, if all seeds share it), or
+    none against the adversary."""
     settings = STUDY["streams"][stream]
-    if settings.get("generator") == "adversary":
+    if "dataset" in settings:
+        return STREAM.format(stream=stream)
+    if settings["generator"] == "adversary":
         return []
-    return DRAW.format(stream=stream, seed=seed) if studies.draws(settings) else STREAM.format(stream=stream)
+    return DRAW.format(stream=stream, seed=0 if settings["shared"] else seed)
 
 
 def stream_files():

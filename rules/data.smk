@@ -20,14 +20,14 @@ rule fetch:
         "results/data/logs/fetch/{dataset}/{part}.log",
     benchmark:
         "results/data/benchmarks/fetch/{dataset}/{part}.jsonl"
-    params:
-        own=lambda wildcards: own(wildcards.dataset),
+    retries: 1
     resources:
         mem_mb=500,
-    retries: 1
+    params:
+        own=lambda wildcards: own(wildcards.dataset),
     shell:
         "{SCANT} fetch {wildcards.dataset:q} {wildcards.part:q}"
-        " --own {params.own:q} --mirror {MIRROR:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --own {params.own:q} {FROM_MIRROR:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule convert:
@@ -40,10 +40,10 @@ rule convert:
         "results/data/logs/convert/{dataset}/{part}.log",
     benchmark:
         "results/data/benchmarks/convert/{dataset}/{part}.jsonl"
-    params:
-        own=lambda wildcards: own(wildcards.dataset),
     resources:
         mem_mb=2000,
+    params:
+        own=lambda wildcards: own(wildcards.dataset),
     shell:
         "{SCANT} convert {wildcards.dataset:q} {wildcards.part:q}"
         " --own {params.own:q} --input {input.original:q} --output {output:q} 2>&1 | tee {log:q}"
@@ -61,14 +61,14 @@ rule pack:
         RESULTS + "/logs/pack/{stream}.log",
     benchmark:
         RESULTS + "/benchmarks/pack/{stream}.jsonl"
+    resources:
+        mem_mb=2000,
     params:
         settings=lambda wildcards: compact(
-            STUDY["streams"][wildcards.stream]
+            studies.untitled(STUDY["streams"][wildcards.stream])
             | {"normalised": DATASETS[STUDY["streams"][wildcards.stream]["dataset"]].normalised}
         ),
         seed=STUDY["seed"],
-    resources:
-        mem_mb=2000,
     shell:
         "{SCANT} pack {wildcards.stream:q} {input.tables:q}"
         " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} > {log:q} 2>&1"
@@ -83,20 +83,11 @@ rule simulate:
         RESULTS + "/logs/simulate/{stream}/seed-{seed}.log",
     benchmark:
         RESULTS + "/benchmarks/simulate/{stream}/seed-{seed}.jsonl"
-    params:
-        settings=lambda wildcards: compact(STUDY["streams"][wildcards.stream]),
-        seed=STUDY["seed"],
     resources:
         mem_mb=1000,
+    params:
+        settings=lambda wildcards: compact(studies.untitled(STUDY["streams"][wildcards.stream])),
+        seed=STUDY["seed"],
     shell:
         "{SCANT} simulate {wildcards.stream:q} --seed {wildcards.seed}"
         " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} > {log:q} 2>&1"
-
-
-use rule simulate as simulate_shared with:
-    output:
-        STREAM,
-    log:
-        RESULTS + "/logs/simulate/{stream}.log",
-    benchmark:
-        RESULTS + "/benchmarks/simulate/{stream}.jsonl"

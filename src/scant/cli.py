@@ -17,7 +17,7 @@ def _fetch(arguments) -> None:
 
     datasets = registry.load(arguments.registry, arguments.own)
     dataset = registry.find(datasets, arguments.dataset)
-    fetch.fetch(dataset, dataset.part(arguments.part), arguments.output, arguments.mirror)
+    fetch.fetch(dataset, arguments.part, arguments.output, arguments.mirror or None)
 
 
 def _convert(arguments) -> None:
@@ -25,7 +25,7 @@ def _convert(arguments) -> None:
 
     datasets = registry.load(arguments.registry, arguments.own)
     dataset = registry.find(datasets, arguments.dataset)
-    tables.convert(dataset, dataset.part(arguments.part), arguments.input, arguments.output)
+    tables.convert(dataset, arguments.part, arguments.input, arguments.output)
 
 
 def _pack(arguments) -> None:

@@ -50,7 +50,11 @@ def sha256(path, chunk: int = 1 << 20) -> str:
 
 def with_metadata(schema, metadata: dict):
     """An Arrow schema that carries `metadata` (JSON) under the key `scant`."""
-    return schema.with_metadata({METADATA_KEY: json.dumps(metadata, sort_keys=True).encode()})
+    return schema.with_metadata(_encoded(metadata))
+
+
+def _encoded(metadata: dict) -> dict:
+    return {METADATA_KEY: json.dumps(metadata, sort_keys=True).encode()}
 
 
 def metadata_of(schema) -> dict:
@@ -63,4 +67,4 @@ def write_parquet(table, path, metadata: dict) -> None:
     import pyarrow.parquet as pq
 
     with atomic(path) as temporary:
-        pq.write_table(table.cast(with_metadata(table.schema, metadata)), temporary, compression="zstd")
+        pq.write_table(table.replace_schema_metadata(_encoded(metadata)), temporary, compression="zstd")

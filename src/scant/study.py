@@ -72,22 +72,25 @@ def _check_stream(stream: dict, datasets: dict) -> None:
             )
 
 
-def seeds(experiment: dict) -> range:
-    """All seeds of an experiment: those it reports, then those that only choose rates."""
-    return range(experiment["seeds"] + experiment["tuning_seeds"])
-
-
 def runs(study: dict, name: str) -> list[tuple[str, str, int]]:
-    """The runs (stream, learner, seed) of the experiment `name`.
+    """The runs (stream, learner, seed) of the experiment `name`: its reported seeds, then those that choose rates.
 
-    Against the adversary nothing is random but the learner Random, and no rate is chosen: seed 0 alone is played.
+    A learner with one rate has nothing to choose. The adversary leaves nothing to chance: seed 0 alone is played.
     """
     experiment = study["experiments"][name]
-    return [
-        (stream, learner, seed)
-        for stream, learner, seed in product(experiment["streams"], experiment["learners"], seeds(experiment))
-        if seed == 0 or study["streams"][stream].get("generator") != "adversary"
-    ]
+    jobs = []
+    for stream, learner in product(experiment["streams"], experiment["learners"]):
+        choices = len(study["learners"][learner].get("rates", [1.0])) > 1 and experiment["source"] == "text"
+        seeds = experiment["seeds"] + (experiment["tuning_seeds"] if choices else 0)
+        if study["streams"][stream].get("generator") == "adversary":
+            seeds = 1
+        jobs += [(stream, learner, seed) for seed in range(seeds)]
+    return jobs
+
+
+def untitled(settings: dict) -> dict:
+    """Settings without their title, so that a new title changes no result."""
+    return {key: value for key, value in settings.items() if key != "title"}
 
 
 def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
@@ -95,12 +98,19 @@ def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
     settings = study["experiments"][experiment]
     return {
         "study_seed": study["seed"],
-        "stream_settings": study["streams"][stream],
-        "learner_settings": study["learners"][learner],
+        "stream_settings": untitled(study["streams"][stream]),
+        "learner_settings": untitled(study["learners"][learner]),
         **{key: settings[key] for key in ("source", "rounds", "empty", "order", "keep")},
     }
 
 
-def draws(stream: dict) -> bool:
-    """Whether each seed draws the stream anew."""
-    return "generator" in stream and not stream["shared"]
+def details(study: dict, name: str) -> dict:
+    """What the reports need to know of the experiment `name`: seeds, tuning reading and the names to show."""
+    experiment = study["experiments"][name]
+    return {
+        "seeds": experiment["seeds"],
+        "tuning": experiment["tuning"],
+        "titles": {
+            key: {one: study[key][one].get("title", one) for one in experiment[key]} for key in ("streams", "learners")
+        },
+    }

@@ -20,6 +20,7 @@ MAX_GRADE = 30  # 2^grade - 1 stays exact well beyond; a greater grade is a scor
 FLOATS = 1 << 24  # features of one block at most: 64 MB
 
 _GIVE_UP = -1
+_LARGEST = 3.4028235e38  # what is not above rounds to a finite float32
 _TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
 
 
@@ -119,7 +120,7 @@ def _last_line_end(buffer, stop):
     return stop
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _skip(buffer, i):
     """The position of the first byte from `i` on that is not blank (tab, blank, CR)."""
     while buffer[i] == 32 or buffer[i] == 9 or buffer[i] == 13:
@@ -127,7 +128,7 @@ def _skip(buffer, i):
     return i
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _whole(buffer, i):
     """A run of digits as an integer, right up to 18 of them, and the position after it."""
     value = 0
@@ -139,13 +140,27 @@ def _whole(buffer, i):
     return value, i
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _ends(c):
     """Whether the byte `c` ends a field."""
     return c == 32 or c == 10 or c == 9 or c == 13 or c == 35
 
 
 @numba.njit(cache=True)
+def _scale(number, power, tens):
+    """`number` times ten to the `power`, which may be anything."""
+    while power > 22 and 0.0 < number < math.inf:
+        number *= 1e22
+        power -= 22
+    while power < -22 and number > 0.0:
+        number /= 1e22
+        power += 22
+    if 0.0 < number < math.inf:
+        number = number * tens[power] if power > 0 else number / tens[-power]
+    return number
+
+
+@numba.njit(cache=True, inline="always")
 def _value(buffer, i, tens):
     """A decimal number as float64, and the position after it (_GIVE_UP if there is none).
 
@@ -154,26 +169,27 @@ def _value(buffer, i, tens):
     negative = buffer[i] == 45
     if negative or buffer[i] == 43:
         i += 1
-    mantissa, power, digits = 0, 0, 0
+    mantissa, power, first = 0, 0, i
     c = buffer[i]
     while 48 <= c <= 57:
         if mantissa < 10_000_000_000_000_000:
             mantissa = mantissa * 10 + (c - 48)
         else:
             power += 1
-        digits += 1
         i += 1
         c = buffer[i]
+    digits = i - first
     if c == 46:
         i += 1
+        first = i
         c = buffer[i]
         while 48 <= c <= 57:
             if mantissa < 10_000_000_000_000_000:
                 mantissa = mantissa * 10 + (c - 48)
                 power -= 1
-            digits += 1
             i += 1
             c = buffer[i]
+        digits += i - first
     if digits == 0:
         return 0.0, _GIVE_UP
     if c == 101 or c == 69:
@@ -190,16 +206,10 @@ def _value(buffer, i, tens):
         power += -written if below else written
 
     number = float(mantissa)
-    if power == 0:
-        return -number if negative else number, i
-    while power > 22 and 0.0 < number < math.inf:
-        number *= 1e22
-        power -= 22
-    while power < -22 and number > 0.0:
-        number /= 1e22
-        power += 22
-    if number > 0.0:
-        number = number * tens[power] if power > 0 else number / tens[-power] if power < 0 else number
+    if -23 < power < 0:
+        number /= tens[-power]
+    elif power != 0:
+        number = _scale(number, power, tens)
     return -number if negative else number, i
 
 
@@ -257,9 +267,9 @@ def _parse(buffer, start, end, in_comment, top, query, grade, x, lines, line, te
             number, i = _value(buffer, i + 1, tens)
             if i == _GIVE_UP or not _ends(buffer[i]):
                 return n, start, line, True
-            x[n, index - 1] = number
-            if not math.isfinite(x[n, index - 1]):
+            if not abs(number) <= _LARGEST:
                 return n, start, line, True
+            x[n, index - 1] = number
             last = index
             i = _skip(buffer, i)
 
@@ -295,7 +305,7 @@ def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
         return f"the line does not start with a grade: {_short(grade)}{finite}"
     if grade.startswith("-"):
         return f"grade {grade} is negative"
-    if float(grade) != int(float(grade)):
+    if float(grade) % 1 != 0:
         return f"grade {grade} is not a whole number"
     if float(grade) > top:
         return f"grade {grade} is above the highest grade, {top}"
@@ -329,7 +339,7 @@ def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
             return f"the value of feature {name} is not finite: {value}"
         if not _NUMBER.fullmatch(value):
             return f"the value of feature {name} is not a number: {_short(value)}"
-        if abs(float(value)) > np.finfo(np.float32).max:
+        if abs(float(value)) > _LARGEST:
             return f"the value of feature {name} is not finite in single precision: {_short(value)}"
     return "the line is malformed"
 

@@ -1,9 +1,10 @@
 """The registry: which data sets exist, where their files come from, and how they are read."""
 
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from scant.errors import SettingError, unknown
+from scant.schema import check, read_yaml
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,10 @@ def load(
     ------
     SettingError : names the key at fault, and the nearest valid name where there is one.
     """
-    rules = _yaml(schema)
-    registered, extra = _yaml(path), extra or {}
-    _check(registered, rules, where=str(path))
-    _check(extra, {"$ref": "#/$defs/own", "$defs": rules["$defs"]}, where="the study's own data sets")
+    rules = read_yaml(schema)
+    registered, extra = read_yaml(path), extra or {}
+    check(registered, rules, where=str(path))
+    check(extra, {"$ref": "#/$defs/own", "$defs": rules["$defs"]}, where="the study's own data sets")
     if both := sorted(registered.keys() & extra.keys()):
         raise SettingError(f"the study's own data sets: {both[0]} is in {path} already. Choose another id")
     return {
@@ -115,42 +116,3 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
         "archive": Archive(**entry["archive"]) if "archive" in entry else None,
     }
     return Dataset(name, own=own, **{**entry, **settled})
-
-
-def _yaml(path) -> dict:
-    import yaml
-
-    try:
-        content = yaml.load(Path(path).read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except FileNotFoundError:
-        raise SettingError(f"{path}: there is no such file. Run from the folder of the study") from None
-    except yaml.YAMLError as error:
-        raise SettingError(f"{path}: not YAML: {error}") from None
-    if not isinstance(content, dict):
-        raise SettingError(f"{path}: a mapping is expected")
-    return content
-
-
-def _check(content: dict, schema: dict, where: str) -> None:
-    """Raise a SettingError for the worst defect of `content`: a missing key, else the deepest one."""
-    import jsonschema
-
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(content)
-    worst = max(errors, key=lambda error: (error.validator == "required", len(error.absolute_path)), default=None)
-    if worst is not None:
-        key = ".".join(map(str, worst.absolute_path)) or "top level"
-        raise SettingError(f"{where}: {key}: {_reason(worst)}")
-
-
-def _reason(error) -> str:
-    """What a jsonschema error says, in words that suggest a remedy where they can."""
-    if error.validator == "additionalProperties":
-        known = error.schema.get("properties", {})
-        return str(unknown("key", next(key for key in error.instance if key not in known), known))
-    if error.validator == "enum":
-        return str(unknown("value", error.instance, error.validator_value))
-    if error.validator is None:  # the schema `false`
-        return "this key does not apply to a data set of this task"
-    if error.validator == "pattern" and "description" in error.schema:
-        return f"{error.message}. {error.schema['description']}"
-    return error.message

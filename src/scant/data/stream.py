@@ -215,22 +215,17 @@ def read(path) -> Stream:
             metadata = metadata_of(reader.schema)
             batch = reader.get_batch(0)
             batch.validate(full=False)
-            features, grades = batch.column("features"), batch.column("grades").values.to_numpy()
-            flat = features.values.values.to_numpy(zero_copy_only=True)
+            columns = {name: batch.column(name) for name in batch.schema.names}
+            features, grades = columns["features"], columns["grades"]
             stream = Stream(
-                features=flat.reshape(len(grades), metadata["features"]),
-                offsets=features.offsets.to_numpy(),
-                grades=grades,
+                features=_values(features.values.values).reshape(-1, metadata["features"]),
+                offsets=np.frombuffer(features.buffers()[1], np.int64)[: len(batch) + 1],
+                grades=_values(grades.values),
+                relevant=_values(columns["relevant"]),
+                ideal_dcg=_values(columns["ideal_dcg"]),
+                ideal_dcg_at_cut=_values(columns["ideal_dcg@10"]),
+                query=_values(columns["query"]),
                 metadata=metadata,
-                **{
-                    name: batch.column(column).to_numpy()
-                    for name, column in {
-                        "relevant": "relevant",
-                        "ideal_dcg": "ideal_dcg",
-                        "ideal_dcg_at_cut": "ideal_dcg@10",
-                        "query": "query",
-                    }.items()
-                },
             )
     except FileNotFoundError:
         raise DataError(path, "there is no such stream") from None
@@ -238,3 +233,8 @@ def read(path) -> Stream:
         reason = f"not a whole stream ({error})"
         raise DataError(path, reason, advice="Delete it; the next run makes it anew") from error
     return stream
+
+
+def _values(column: pa.Array) -> np.ndarray:
+    """A view of a column without nulls. (`to_numpy` would import pandas, a sixth of a second for every job.)"""
+    return np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())[: len(column)]

@@ -108,12 +108,16 @@ def whole_queries(blocks: Iterable[Block]) -> Iterator[Block]:
     held = None
     for block in blocks:
         if held is not None:
-            block = Block(*map(np.concatenate, zip(held, block, strict=True)))
-        others = np.flatnonzero(block.query != block.query[-1])
-        cut = others[-1] + 1 if len(others) else 0
-        if cut:
-            yield Block(*(column[:cut] for column in block))
-        held = Block(*(column[cut:] for column in block))
+            cut = len(held.query)
+            if block.query[0] == held.query[-1]:  # the last query goes on in this block
+                others = np.flatnonzero(held.query != held.query[-1])
+                cut = others[-1] + 1 if len(others) else 0
+            if cut:
+                yield Block(*(column[:cut] for column in held))
+            if cut < len(held.query):
+                rest = (column[cut:] for column in held)
+                block = Block(*map(np.concatenate, zip(rest, block, strict=True)))
+        held = block
     if held is not None:
         yield held
 

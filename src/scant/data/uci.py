@@ -9,6 +9,7 @@ import numpy as np
 from scant.errors import DataError
 
 ROWS = 8192  # rows of a block
+LARGEST = float(np.finfo(np.float32).max)
 
 
 class Examples(NamedTuple):
@@ -76,14 +77,14 @@ def _numbers(path, fields: list[bytes], number: int) -> np.ndarray:
     """The features of one line as float32; a DataError that names the first bad field."""
     try:
         values = np.array([_number(field) for field in fields])
-        if (np.abs(values) <= np.finfo(np.float32).max).all():  # false for NaN and infinities too
+        if (np.abs(values) <= LARGEST).all():  # false for NaN and infinities too
             return values.astype(np.float32)
     except ValueError:
         pass
     for index, field in enumerate(fields, start=1):
         text = field.strip().decode("latin-1")
         try:
-            if abs(_number(field)) <= np.finfo(np.float32).max:
+            if abs(_number(field)) <= LARGEST:
                 continue
             reason = f"the value of feature {index} is not finite in single precision: {text!r}"
         except ValueError:

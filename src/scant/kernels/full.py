@@ -131,7 +131,7 @@ def play(
             if by_loss:
                 size *= 1.0 - out[trigger]
             if kind == SLAM:
-                places = cut if measure == NDCG_AT_CUT else m
+                places = cut if measure == NDCG_AT_CUT and not averaged else m
                 slam(
                     s, o, label, places, measure == AP, margin, by_grade, averaged, gains, discounts, scratch, g[:m]
                 )  # fmt: skip

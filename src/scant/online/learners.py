@@ -31,7 +31,7 @@ class Settings:
     decay : the step at round t is rate * t^-decay
     by_loss : the step is multiplied by 1 - trigger measure
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
-    averaged : SLAM's weights are averaged within each grade
+    averaged : SLAM's weights are those of the whole list, averaged within each grade
     """
 
     kind: str
@@ -106,6 +106,10 @@ def places(settings: Settings, stream: dict) -> int:
     return min(10, m) if settings.measure == "ndcg@10" else m
 
 
+class NonFiniteScores(ArithmeticError):
+    """A learner's weights have grown beyond what its scores can hold; its run ends in a row that says so."""
+
+
 class Linear:
     """What the linear learners share; each adds `surrogate(scores, labels)`, a value and a gradient."""
 
@@ -117,7 +121,10 @@ class Linear:
 
     def rank(self, features) -> np.ndarray:
         self.round += 1
-        return rank(self.scores(features))
+        scores = self.scores(features)
+        if not np.isfinite(scores).all():
+            raise NonFiniteScores
+        return rank(scores)
 
     def learn(self, features, grades, ranking) -> bool:
         """Update on the grades (m) of the query just ranked; whether there was an update."""
@@ -138,7 +145,11 @@ class Slam(Linear):
     """SLAM perceptron (perceptron paper, Algorithm 2)."""
 
     def surrogate(self, scores, labels):
-        kind, cut = {"ap": ("ap", None), "ndcg": ("ndcg", None), "ndcg@10": ("ndcg", 10)}[self.settings.measure]
+        kind, cut = {
+            "ap": ("ap", None),
+            "ndcg": ("ndcg", None),
+            "ndcg@10": ("ndcg", None if self.settings.averaged else 10),
+        }[self.settings.measure]
         weights = surrogates.slam_weights(kind, scores, labels, cut)
         if self.settings.averaged:
             weights = surrogates.average_within_grade(weights, labels)

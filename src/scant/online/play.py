@@ -6,7 +6,7 @@ import numpy as np
 
 from scant.data.stream import CUT, Stream, discounts, gains
 from scant.measures import rank
-from scant.online.learners import MEASURES, Settings
+from scant.online.learners import MEASURES, NonFiniteScores, Settings
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Play:
     loss: np.ndarray  # float64, the learner's own loss
     updated: np.ndarray  # uint8
     weights: np.ndarray | None  # float64 (features), at the end
-    failure: str | None = None  # why it stopped before the last round
+    failed_in: int = 0  # the round in which a score was not finite, which ended the play; 0 if none
 
 
 def query_order(
@@ -71,8 +71,8 @@ def play_compiled(
         gains(largest_grade), discounts(stream.metadata["largest_query"]),
         np.exp(np.arange(largest_grade + 1.0) - largest_grade), random, weights, measured, loss, updated,
     )  # fmt: skip
-    failure = None if played == rounds else f"scores not finite in round {played + 1}"
-    return Play(measured[:played], loss[:played], updated[:played], weights, failure)
+    failed_in = 0 if played == rounds else played + 1
+    return Play(measured[:played], loss[:played], updated[:played], weights, failed_in)
 
 
 KINDS = {"random": 0, "ideal": 1, "slam": 2, "max-hinge": 3, "listnet": 4, "binary-perceptron": 5}
@@ -86,7 +86,7 @@ def play_python(rounds, learner, settings: Settings, empty: str = "zero") -> Pla
     """
     value = 1.0 if empty == "one" else 0.0
     measured, loss, updated = [], [], []
-    failure = None
+    failed_in = 0
     for features, answer in rounds:
         try:
             if getattr(learner, "sees_grades", False):
@@ -96,8 +96,8 @@ def play_python(rounds, learner, settings: Settings, empty: str = "zero") -> Pla
             else:
                 ranking = learner.rank(features)
                 grades = answer(ranking) if callable(answer) else answer
-        except ValueError as error:  # measures.rank refuses scores that are not finite
-            failure = f"{error} in round {len(loss) + 1}"
+        except NonFiniteScores:
+            failed_in = len(loss) + 1
             break
         row = [measure(ranking, grades, value) for measure in MEASURES.values()]
         learned = bool(learner.learn(features, grades, ranking))
@@ -110,5 +110,5 @@ def play_python(rounds, learner, settings: Settings, empty: str = "zero") -> Pla
         np.array(loss, float),
         np.array(updated, np.uint8),
         getattr(learner, "weights", None),
-        failure,
+        failed_in,
     )

@@ -16,15 +16,15 @@ from scant.theory import bounds
 
 SCHEMA = pa.schema(
     {
-        "rate": pa.float64(),  # of the learner; null for those that have none
-        "theory": pa.bool_(),  # whether theory gave the rate
+        "rate": pa.float64(),  # of the learner; NaN for those that have none
+        "theory": pa.int8(),  # 1 if theory gave the rate
         "round": pa.int64(),
         **{name: pa.float64() for name in MEASURES},  # time-averaged up to the round
         "loss": pa.float64(),  # the learner's own, cumulative
         "updates": pa.int64(),
-        "bound": pa.float64(),  # on the loss: the separable bound of the stream's margin
-        "general_bound": pa.float64(),  # on the loss: the general bound, the best of some comparators
-        "failure": pa.string(),  # why the run stopped before its horizon
+        "bound": pa.float64(),  # on the loss: the separable bound of the stream's margin; NaN if there is none
+        "general_bound": pa.float64(),  # on the loss: the general bound, the best of some comparators; NaN if none
+        "failed_in": pa.int64(),  # the round in which scores were no longer finite, which ended the run; 0 if none
     }
 )
 # Comparators of the general bound are the ranker of a separable stream, or else the learner's last weights,
@@ -57,9 +57,7 @@ def run(job: dict, target, stream_path=None) -> None:
     for rate in rates if settings.kind not in ("random", "ideal") else [None]:
         noise = generator(*axes, "noise")  # the same for each learner and rate
         if adversary:
-            opponent = LowerBoundAdversary(
-                **{key: job["stream_settings"][key] for key in ("ratio", "documents") if key in job["stream_settings"]}
-            )
+            opponent = LowerBoundAdversary(**job["stream_settings"]["settings"])
             facts = opponent.metadata()
             step = theory_rate(settings, facts) if rate == "theory" else rate
             learner = make(settings, opponent.features, step, noise, job["learner_settings"].get("options"))
@@ -103,31 +101,36 @@ def trace(
     rounds = kept_rounds(len(played.loss))
     at = rounds - 1
     means = np.cumsum(played.measured, axis=0)[at] / rounds[:, None]
-    bound = separable_bound(settings, facts) if source == "text" else None
-    failed = played.failure is not None
-    if failed and not len(rounds):  # it failed before the end of round 1: one row says so
-        rounds, means, at = np.array([0]), np.full((1, len(MEASURES)), np.nan), np.array([], int)
-    fill = max(len(rounds), 1) if failed else len(rounds)
-    loss = np.cumsum(played.loss)[at] if len(at) else np.full(fill, np.nan)
+    loss, updates = np.cumsum(played.loss)[at], np.cumsum(played.updated, dtype=np.int64)[at]
+    if not len(rounds):  # it failed in round 1: one row says so
+        rounds, means = np.zeros(1, np.int64), np.full((1, len(MEASURES)), np.nan)
+        loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
+    bound = separable_bound(settings, facts) if source == "text" else np.nan
+    n = len(rounds)
     columns = {
-        "rate": pa.array([rate] * fill, pa.float64()),
-        "theory": pa.array([theory] * fill),
+        "rate": np.full(n, np.nan if rate is None else rate),
+        "theory": np.full(n, theory, np.int8),
         "round": rounds,
         **{name: means[:, i] for i, name in enumerate(MEASURES)},
         "loss": loss,
-        "updates": np.cumsum(played.updated, dtype=np.int64)[at] if len(at) else np.zeros(fill, np.int64),
-        "bound": pa.array([bound] * fill, pa.float64()),
-        "general_bound": pa.array([None] * fill if general is None or not len(at) else general[at], pa.float64()),
-        "failure": pa.array([played.failure] * fill, pa.string()),
+        "updates": updates,
+        "bound": np.full(n, bound),
+        "general_bound": np.full(n, np.nan) if general is None else general[at],
+        "failed_in": np.full(n, played.failed_in or 0),
     }
-    return pa.table(columns, SCHEMA)
+    # Made of buffers: `pa.array` would import pandas, a fifth of a second for every job.
+    arrays = [
+        pa.Array.from_buffers(field.type, n, [None, pa.py_buffer(np.ascontiguousarray(columns[field.name]))])
+        for field in SCHEMA
+    ]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
 
 
-def separable_bound(settings: Settings, facts: dict) -> float | None:
-    """The bound that a separable stream's achieved margin gives the learner; None if there is none."""
+def separable_bound(settings: Settings, facts: dict) -> float:
+    """The bound that a separable stream's achieved margin gives the learner; NaN if there is none."""
     margin = facts.get("margin")
     if not margin or margin <= 0 or not np.isfinite(margin):
-        return None
+        return np.nan
     if settings.kind == "slam":
         ratio = facts["weight_ratio"][settings.measure]
         return bounds.slam_separable(places(settings, facts), facts["radius"], ratio, margin)
@@ -135,7 +138,7 @@ def separable_bound(settings: Settings, facts: dict) -> float | None:
         return bounds.max_hinge_separable(facts["radius"], margin)
     if settings.kind == "binary-perceptron":  # its instances are differences of two documents
         return bounds.binary_separable(2 * facts["radius"], margin)
-    return None
+    return np.nan
 
 
 def general_bound(stream, queries, played: Play, settings: Settings, source: str) -> np.ndarray | None:

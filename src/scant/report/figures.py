@@ -33,7 +33,7 @@ def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -
         chosen = chosen_rates(finals(part), measure, details[experiment]["tuning"])
         titles = details[experiment]["titles"]
         shown = at_chosen_rates(part, chosen)
-        shown = shown[shown["failure"].isna()]
+        shown = shown[shown["failed_in"] == 0]
         for key, group in shown.groupby([*GROUP, "round"], sort=False):
             mean, low, high, n = t_interval(group[measure])
             one = group.iloc[0]

@@ -40,8 +40,9 @@ def gather(run_paths, target, details: dict) -> None:
         for name, value in identity.items():
             column = pa.array([value] * len(table))
             table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
-        setting = pc.if_else(table["theory"], "theory", pc.cast(table["rate"], pa.string()))
-        table = table.append_column("setting", pc.fill_null(setting, "none").combine_chunks().dictionary_encode())
+        setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
+        setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
+        table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
         tables.append(table.replace_schema_metadata(None))
     write_parquet(pa.concat_tables(tables).unify_dictionaries(), target, details)
 
@@ -68,7 +69,7 @@ def finals(traces: pd.DataFrame) -> pd.DataFrame:
     tail = traces[traces["round"] > ends - 10].groupby(RUN)[["ndcg@10", "ap"]].mean()
     last = last.merge(tail.add_suffix(" last ten").reset_index(), on=RUN)
     measures = ["ndcg@10", "ndcg", "ap", "loss", "ndcg@10 last ten", "ap last ten"]
-    last.loc[last["failure"].notna(), measures] = np.nan
+    last.loc[last["failed_in"] > 0, measures] = np.nan
     return last
 
 
@@ -76,7 +77,7 @@ def chosen_rates(final: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame
     """The rate of each learner and stream whose final time-averaged `measure` is the best on average.
 
     tuning : "held-out" averages over the seeds set aside for it, "paper" over those reported. Where no seeds are
-        set aside (against the adversary), both are "paper".
+        set aside (against the adversary), both are "paper". One rate alone is no choice: it is right under both.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def chosen_rates(final: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame
         means = group[aside if held_out else ~aside].groupby("setting", sort=False)[measure]
         score = means.mean().where(means.count() == means.size())  # NaN as soon as one run failed
         best = score.idxmax() if score.notna().any() else score.index[0]
-        chosen.append((*key, best, "held-out" if held_out else "paper"))
+        chosen.append((*key, best, tuning if held_out or len(score) == 1 else "paper"))
     return pd.DataFrame(chosen, columns=[*GROUP, "setting", "tuning"])
 
 

@@ -1,0 +1,47 @@
+# Learners with full feedback: a run for each stream, learner and seed, then one file of traces an experiment.
+
+
+rule runs:
+    input:
+        [run_files(experiment) for experiment in STUDY["experiments"]],
+
+
+rule run:
+    input:
+        stream=lambda wildcards: stream_file(wildcards.stream, wildcards.seed),
+        code=code("measures", "surrogates", "data/stream", "kernels", "online", "theory"),
+    output:
+        RUN,
+    log:
+        RESULTS + "/logs/run/{experiment}/{stream}/{learner}/seed-{seed}.log",
+    benchmark:
+        RESULTS + "/benchmarks/run/{experiment}/{stream}/{learner}/seed-{seed}.jsonl"
+    resources:
+        mem_mb=1000,
+    params:
+        settings=lambda wildcards: compact(
+            studies.job(STUDY, wildcards.experiment, wildcards.stream, wildcards.learner)
+        ),
+        stream=lambda wildcards, input: ["--input", input.stream] if input.stream else [],
+    shell:
+        "{SCANT} run --study {NAME:q} --experiment {wildcards.experiment:q} --stream {wildcards.stream:q}"
+        " --learner {wildcards.learner:q} --seed {wildcards.seed} --settings {params.settings:q}"
+        " {params.stream:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule traces:
+    input:
+        runs=lambda wildcards: run_files(wildcards.experiment),
+        code=code("report/traces"),
+    output:
+        TRACES,
+    log:
+        RESULTS + "/logs/traces/{experiment}.log",
+    benchmark:
+        RESULTS + "/benchmarks/traces/{experiment}.jsonl"
+    resources:
+        mem_mb=2000,
+    params:
+        details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
+    shell:
+        "{SCANT} gather {input.runs:q} --details {params.details:q} --output {output:q} > {log:q} 2>&1"

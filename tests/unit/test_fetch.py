@@ -1,0 +1,313 @@
+"""Fetching: where files are looked for, what is accepted, and what is refused. Downloads are from this machine."""
+
+import gzip
+import hashlib
+import io
+import tarfile
+import threading
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from scant.data import fetch as module
+from scant.data.fetch import fetch
+from scant.data.registry import Archive, Dataset, Part
+from scant.errors import DataError, SettingError
+
+CONTENT = b"0 qid:1 1:0.5 #docid = 1\r\n" * 50
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+BLOB = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Work in an empty folder, without a mirror and without a proxy."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SCANT_DATA", raising=False)
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def server(tmp_path):
+    """The folder `served` under a loopback URL; gives (folder, URL, list of requests)."""
+    folder, requests = tmp_path / "served", []
+    folder.mkdir()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, form, *args):
+            requests.append(form % args)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield folder, f"http://127.0.0.1:{server.server_port}", requests
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def dataset(archive=None, get="", own=False, folder="toy", parts=None, **part):
+    parts = parts or {"test": Part("test", **{"file": "Fold1/test.txt", "sha256": SHA256, **part})}
+    common = {"task": "ranking", "parser": "letor", "features": 1, "home": "http://home", "terms": "None."}
+    return Dataset("toy", parts=parts, cover=("test",), folder=folder, archive=archive, get=get, own=own, **common)
+
+
+def put(path, content=CONTENT):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def lzw(data: bytes) -> bytes:
+    """`data` in the format of Unix compress, with codes of 9 bits (enough for 256 short strings)."""
+    table, word, codes = {bytes([i]): i for i in range(256)}, b"", []
+    for byte in data:
+        longer = word + bytes([byte])
+        if longer not in table:
+            codes.append(table[word])
+            if len(table) < 255 + 256 - 1:
+                table[longer] = len(table) + 1  # 256 is the code that clears the table
+            longer = bytes([byte])
+        word = longer
+    bits = sum(code << 9 * i for i, code in enumerate([*codes, table[word]]))
+    return b"\x1f\x9d\x89" + bits.to_bytes((9 * (len(codes) + 1) + 7) // 8, "little")
+
+
+PACK = {"": bytes, ".gz": gzip.compress, ".Z": lzw}
+
+
+@pytest.mark.parametrize("suffix", PACK)
+@pytest.mark.parametrize("place", ["mirror", "SCANT_DATA", "data"])
+def test_files_are_found_plain_or_compressed(tmp_path, monkeypatch, place, suffix):
+    source = put(tmp_path / place / "toy/Fold1" / f"test.txt{suffix}", PACK[suffix](CONTENT))
+    if place == "SCANT_DATA":
+        monkeypatch.setenv("SCANT_DATA", str(tmp_path / place))
+    mirror = str(tmp_path / place) if place == "mirror" else None
+    lines = []
+    record = fetch(dataset(), "test", tmp_path / "out/test.txt", mirror, log=lines.append)
+    assert (tmp_path / "out/test.txt").read_bytes() == CONTENT
+    assert record["sha256"] == SHA256 and record["bytes"] == len(CONTENT)
+    assert str(source).endswith(record["source"]) and len(lines) == 1
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["test.txt"]
+
+
+def test_a_mirror_is_tried_before_the_data_folder(tmp_path):
+    put(tmp_path / "data/toy/Fold1/test.txt", b"another content")
+    put(tmp_path / "mirror/toy/Fold1/test.txt.gz", gzip.compress(CONTENT))
+    fetch(dataset(), "test", "out.txt", str(tmp_path / "mirror"))
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_a_mirror_may_be_a_url(server, suffix):
+    folder, url, _ = server
+    put(folder / f"toy/a+b c.data{suffix}", PACK[suffix](CONTENT))
+    record = fetch(dataset(file="a+b c.data"), "test", "out/test.txt", url + "/")
+    assert record["source"] == f"{url}/toy/a%2Bb%20c.data{suffix}" and record["sha256"] == SHA256
+
+
+def test_a_mirror_that_cannot_be_reached_is_an_error(server, tmp_path):
+    put(tmp_path / "data/toy/Fold1/test.txt")
+    with pytest.raises(SettingError, match="cannot be reached"):
+        fetch(dataset(), "test", "out.txt", "http://127.0.0.1:9")
+    with pytest.raises(SettingError, match="is not a folder"):
+        fetch(dataset(), "test", "out.txt", str(tmp_path / "absent"))
+
+
+def test_a_wrong_mirror_file_is_kept_aside_and_never_passed_over(server, tmp_path):
+    folder, url, requests = server
+    put(folder / "test.txt")
+    put(tmp_path / "data/toy/Fold1/test.txt")
+    wrong = put(tmp_path / "mirror/toy/Fold1/test.txt", b"wrong")
+    with pytest.raises(DataError) as caught:
+        fetch(dataset(url=f"{url}/test.txt"), "test", "out/test.txt", str(tmp_path / "mirror"))
+    for text in (str(wrong), SHA256, hashlib.sha256(b"wrong").hexdigest(), "out/test.txt.rejected"):
+        assert text in str(caught.value)
+    assert not requests and wrong.exists()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["test.txt.rejected"]
+    assert (tmp_path / "out/test.txt.rejected").read_bytes() == b"wrong"
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".Z"])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"not compressed at all" * 9],
+    ids=["truncated", "empty", "foreign"],
+)
+def test_damaged_compressed_files_are_refused(tmp_path, suffix, damage):
+    source = put(tmp_path / f"data/toy/Fold1/test.txt{suffix}", damage(PACK[suffix](CONTENT)))
+    with pytest.raises(DataError) as caught:
+        fetch(dataset(), "test", "out/test.txt")
+    assert source.name in str(caught.value)
+    assert not (tmp_path / "out/test.txt").exists()
+
+
+def test_damage_inside_a_gzip_file_is_refused(tmp_path):
+    data = bytearray(gzip.compress(bytes(range(256)) * 99))
+    data[len(data) // 2] ^= 0xFF
+    put(tmp_path / "data/toy/Fold1/test.txt.gz", bytes(data))
+    with pytest.raises(DataError, match="corrupt or cut short"):
+        fetch(dataset(), "test", "out.txt")
+
+
+def test_files_are_known_by_their_git_blob(tmp_path):
+    put(tmp_path / "data/toy/Fold1/test.txt")
+    assert fetch(dataset(sha256=None, git_blob=BLOB), "test", "out.txt")["sha256"] == SHA256
+    with pytest.raises(DataError, match=f"expected git blob id {'0' * 40}, found {BLOB}"):
+        fetch(dataset(sha256=None, git_blob="0" * 40), "test", "out.txt")
+
+
+def test_where_no_checksum_is_published_the_content_is_reported(tmp_path):
+    put(tmp_path / "data/toy/Fold1/test.txt")
+    lines = []
+    fetch(dataset(sha256=None), "test", "out.txt", log=lines.append)
+    assert any("no checksum is published" in line and SHA256 in line for line in lines)
+
+
+@pytest.mark.parametrize("suffix", PACK)
+@pytest.mark.parametrize("absolute", [True, False])
+def test_own_files_are_taken_from_the_path_given(tmp_path, suffix, absolute):
+    path = put(tmp_path / f"my files/set.txt{suffix}", PACK[suffix](CONTENT))
+    file = str(path if absolute else path.relative_to(tmp_path))
+    record = fetch(dataset(own=True, file=file, sha256=None), "test", "out.txt")
+    assert record["source"] == file and record["sha256"] == SHA256
+
+
+def test_own_files_that_are_absent():
+    with pytest.raises(SettingError, match=r"toy/test: there is no file a\.txt.*data/toy/a\.txt"):
+        fetch(dataset(own=True, file="a.txt", sha256=None), "test", "out.txt")
+
+
+def test_gated_sets_say_what_to_get_and_where_to_put_it(server):
+    folder, url, requests = server
+    put(folder / "test.txt")
+    with pytest.raises(SettingError) as caught:
+        fetch(dataset(get="Ask the publisher for toy.rar", url=f"{url}/test.txt"), "test", "out.txt")
+    for text in ("Ask the publisher for toy.rar", "data/toy/Fold1/test.txt", "SCANT_DATA", "http://home", "None."):
+        assert text in str(caught.value)
+    assert not requests
+
+
+def test_scikit_learn_brings_the_digits():
+    content = "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"
+    part = {"file": "digits.csv", "package": "sklearn/datasets/data/digits.csv.gz", "sha256": content}
+    assert fetch(dataset(**part), "test", "out.csv")["bytes"] == 264712
+
+
+def test_a_file_is_downloaded(server):
+    folder, url, _ = server
+    put(folder / "test.txt.gz", gzip.compress(CONTENT))
+    record = fetch(dataset(url=f"{url}/test.txt.gz"), "test", "out/test.txt")
+    assert record["source"] == f"{url}/test.txt.gz" and record["sha256"] == SHA256
+
+
+def test_a_failed_download_says_where_to_put_the_file(server, tmp_path, monkeypatch):
+    _, url, _ = server
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between retries
+    with pytest.raises(DataError, match=r"the download failed.*data/toy/Fold1/test\.txt"):
+        fetch(dataset(url=f"{url}/absent.txt"), "test", "out/test.txt")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def zipped(members) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for info, content in members:
+            archive.writestr(info, content)
+    return file.getvalue()
+
+
+def tarred(members) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for info, content in members:
+            info = info if isinstance(info, tarfile.TarInfo) else tarfile.TarInfo(info)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return file.getvalue()
+
+
+def serve(server, content: bytes, sha256=None, **part):
+    folder, url, _ = server
+    put(folder / "toy.zip", content)
+    return dataset(archive=Archive(f"{url}/toy.zip", sha256, "toy/"), **part)
+
+
+@pytest.mark.parametrize("suffix", PACK)
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_a_part_is_taken_from_the_archive(server, pack, suffix):
+    content = pack([("../evil", b"evil"), (f"toy/Fold1/test.txt{suffix}", PACK[suffix](CONTENT))])
+    toy = serve(server, content, hashlib.sha256(content).hexdigest())
+    assert fetch(toy, "test", "out/toy/test.txt")["sha256"] == SHA256
+    assert not list(server[0].parent.rglob("*evil*"))
+
+
+def test_parts_share_one_download(server, tmp_path):
+    names = [f"p{i}" for i in range(6)]
+    parts = {name: Part(name, f"{name}.txt", SHA256) for name in names}
+    toy = serve(server, zipped([(f"toy/{name}.txt", CONTENT) for name in names]), parts=parts)
+    jobs = [threading.Thread(target=fetch, args=(toy, name, f"out/toy/{name}.txt")) for name in names]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert all((tmp_path / f"out/toy/{name}.txt").read_bytes() == CONTENT for name in names)
+    assert sum("GET /toy.zip" in line for line in server[2]) == 1
+
+
+def test_a_wrong_archive_is_kept_aside(server, tmp_path):
+    toy = serve(server, zipped([("toy/Fold1/test.txt", CONTENT)]), "0" * 64)
+    with pytest.raises(DataError, match=f"expected SHA-256 {'0' * 64}, found .*toy.archive.rejected"):
+        fetch(toy, "test", "out/test.txt")
+    assert (tmp_path / "out/toy.archive.rejected").exists() and not (tmp_path / "out/test.txt").exists()
+
+
+def link(name):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    return info
+
+
+def zip_link(name):
+    info = zipfile.ZipInfo(name)
+    info.external_attr = 0o120777 << 16
+    return info
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (tarred([(link("toy/Fold1/test.txt"), b"")]), "not a regular file"),
+        (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc/passwd")]), "not a regular file"),
+        (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
+        (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar archive"),
+        (b"<html>this page has moved</html>", "neither a zip nor a tar archive"),
+        (tarred([("toy/Fold1/test.txt", bytes(range(256)) * 999)])[:300], "cut short"),
+    ],
+    ids=["tar link", "zip link", "other members", "truncated zip", "page", "truncated tar"],
+)
+def test_archives_that_cannot_be_used(server, tmp_path, content, reason):
+    with pytest.raises(DataError, match=reason):
+        fetch(serve(server, content), "test", "out/test.txt")
+    assert not (tmp_path / "out/test.txt").exists()
+
+
+def test_damage_inside_an_archive(server):
+    data = bytearray(zipped([("toy/Fold1/test.txt", bytes(range(256)) * 99)]))
+    data[len(data) // 3] ^= 0xFF
+    with pytest.raises(DataError, match="corrupt or cut short"):
+        fetch(serve(server, bytes(data)), "test", "out/test.txt")
+
+
+def test_content_has_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LIMIT", 1000)
+    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(bytes(1 << 20)))
+    with pytest.raises(DataError, match="more than 1,000 bytes"):
+        fetch(dataset(), "test", "out.txt")
+
+
+def test_an_unknown_part_is_named():
+    with pytest.raises(SettingError, match="did you mean 'test'"):
+        fetch(dataset(), "tset", "out.txt")

@@ -1,0 +1,220 @@
+"""The LETOR parser: agreement with its sources of truth, and every defect with its line and reason."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scant.data.letor import read_letor
+from scant.errors import DataError
+
+
+def write(folder, text, name="set.txt"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def read(path, features, **settings):
+    """All rows of a file: query, grade, features, line."""
+    return tuple(map(np.concatenate, zip(*read_letor(path, features, **settings), strict=True)))
+
+
+def test_rows_are_read_as_they_stand(tmp_path):
+    text = (
+        "# a file that has everything\r\n"
+        "2 qid:10 1:0.5 3:-1.25e1 #docid = GX1\r\n"
+        "\r\n"
+        "  0 qid:10 2:1 \t\r\n"
+        "1.0 qid:7\r\n"
+        "+0 qid:9 1:.5 2:5. 3:+1E-2#no blank before the comment"
+    )
+    query, grade, features, line = read(write(tmp_path, text), 3)
+    assert query.tolist() == [10, 10, 7, 9]
+    assert grade.tolist() == [2, 0, 1, 0]
+    assert features.tolist() == [[0.5, 0, -12.5], [0, 1, 0], [0, 0, 0], [0.5, 5, np.float32(0.01)]]
+    assert line.tolist() == [2, 4, 5, 6]
+    assert (query.dtype, grade.dtype, features.dtype) == (np.int64, np.int16, np.float32)
+
+
+def test_query_id_in_the_comment(tmp_path):
+    path = write(tmp_path, "1 1:0.5 # 3382\n0 2:0.25 # 3382 more\n0 #17\n")
+    query, grade, features, _ = read(path, 2, qid="comment")
+    assert query.tolist() == [3382, 3382, 17]
+    assert grade.tolist() == [1, 0, 0]
+    assert features.tolist() == [[0.5, 0], [0, 0.25], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("qid:1 1:2", "does not start with a grade: 'qid:1'"),
+        ("nan qid:1 1:2", "not finite"),
+        ("-1 qid:1 1:2", "grade -1 is negative"),
+        ("1.5 qid:1 1:2", "grade 1.5 is not a whole number"),
+        ("1e999 qid:1 1:2", "not a whole number"),
+        ("5 qid:1 1:2", "grade 5 is above the highest grade, 4"),
+        ("99999999999999999999 qid:1", "above the highest grade"),
+        ("1e0 qid:1 1:2", "not written as a whole number"),
+        ("1", "no qid"),
+        ("1 1:2 2:3", "no qid"),
+        ("1 qid: 1:2", "query id is not a whole number"),
+        ("1 qid:a 1:2", "query id is not a whole number"),
+        ("1 qid:-4 1:2", "query id is not a whole number"),
+        ("1 qid:1234567890123456789 1:2", "at most 18 digits"),
+        ("1 qid:1 12", "'12' has no colon"),
+        ("1 qid:1 garbage", "'garbage' has no colon"),
+        ("1 qid:1 a:2", "index 'a' is not a positive whole number"),
+        ("1 qid:1 -1:2", "index '-1' is not a positive whole number"),
+        ("1 qid:1 0:2", "index '0' is not in 1..3"),
+        ("1 qid:1 4:2", "index '4' is not in 1..3"),
+        ("1 qid:1 2:2 2:3", "index 2 comes after 2"),
+        ("1 qid:1 2:2 1:3", "index 1 comes after 2"),
+        ("1 qid:1 2:", "value of feature 2 is not a number: ''"),
+        ("1 qid:1 2: 3", "value of feature 2 is not a number: ''"),
+        ("1 qid:1 2:0x1", "not a number: '0x1'"),
+        ("1 qid:1 2:1_0", "not a number: '1_0'"),
+        ("1 qid:1 2:1e", "not a number: '1e'"),
+        ("1 qid:1 2:--1", "not a number"),
+        ("1 qid:1 2:1:2", "not a number: '1:2'"),
+        ("1 qid:1 2:nan", "value of feature 2 is not finite: nan"),
+        ("1 qid:1 2:-Infinity", "is not finite: -Infinity"),
+        ("1 qid:1 2:1e39", "not finite in single precision: '1e39'"),
+        ("1 qid:1 2:1e400", "not finite in single precision"),
+        ("1 qid:1 2:\x00", "not a number"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_a_defect_names_file_line_and_reason(tmp_path, line, reason, end):
+    path = write(tmp_path, f"0 qid:1 1:1\n\n# comment\n{line}{end}")
+    with pytest.raises(DataError) as caught:
+        read(path, 3, max_grade=4)
+    assert caught.value.line == 4
+    assert reason in caught.value.reason
+    assert str(caught.value).startswith(f"{path}, line 4: ")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize("line", ["1 1:2", "1 1:2 #", "1 1:2 # x", "1 1:2 # 5x", "1 qid:5 1:2 # 5"])
+def test_defects_of_query_ids_in_comments(tmp_path, line):
+    with pytest.raises(DataError) as caught:
+        read(write(tmp_path, f"0 1:1 # 5\n{line}\n"), 3, qid="comment")
+    assert caught.value.line == 2
+
+
+def test_grades_above_30_are_refused_where_the_registry_sets_no_limit(tmp_path):
+    assert read(write(tmp_path, "30 qid:1 1:1"), 1)[1].tolist() == [30]
+    with pytest.raises(DataError, match="grade 31 is above"):
+        read(write(tmp_path, "31 qid:1 1:1"), 1)
+
+
+@pytest.mark.parametrize("block", [64, 1 << 20])
+def test_a_query_in_two_places_is_refused_at_the_second(tmp_path, block):
+    lines = [f"0 qid:{query} 1:1" for query in [1] * 20 + [2] * 20 + [1] + [3]]
+    with pytest.raises(DataError, match="query 1 goes on here") as caught:
+        read(write(tmp_path, "\n".join(lines)), 1, block=block)
+    assert caught.value.line == 41
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])
+def test_a_file_without_rows_is_refused(tmp_path, text):
+    with pytest.raises(DataError, match="no rows"):
+        read(write(tmp_path, text), 1)
+
+
+def test_compressed_bytes_are_refused_as_malformed(tmp_path):
+    import gzip
+
+    with pytest.raises(DataError) as caught:
+        read(write(tmp_path, gzip.compress(b"0 qid:1 1:1\n" * 100)), 1)
+    assert caught.value.line == 1
+
+
+@pytest.mark.parametrize("block", [64, 100, 1000, 1 << 20])
+def test_blocks_join_to_the_same_rows(tmp_path, block):
+    random = np.random.default_rng(1)
+    x = random.integers(-9, 9, (200, 7)).astype(np.float32)
+    lines = [
+        f"{i % 3} qid:{i // 9} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(row)) + "\n" * (i % 4 + 1)
+        for i, row in enumerate(x)
+    ]
+    query, grade, features, line = read(write(tmp_path, "".join(lines)), 7, block=block)
+    assert query.tolist() == [i // 9 for i in range(200)]
+    assert grade.tolist() == [i % 3 for i in range(200)]
+    assert np.array_equal(features, x)
+    assert line.tolist() == [1 + sum(k % 4 + 1 for k in range(i)) for i in range(200)]
+
+
+def test_a_line_longer_than_the_block(tmp_path):
+    row = " ".join(f"{j}:{j}" for j in range(1, 3001))
+    _, _, features, _ = read(write(tmp_path, f"0 qid:1 {row}\n1 qid:1 {row}"), 3000, block=64)
+    assert np.array_equal(features, [range(1, 3001)] * 2)
+
+
+numbers = st.one_of(
+    st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(-3e38, 3e38).map(repr),
+    st.floats(-1e6, 1e6).map("{:.6f}".format),
+    st.decimals(-(10**9), 10**9, allow_nan=False, allow_infinity=False).map("{:f}".format),
+    st.from_regex(r"\A[+-]?[0-9]{1,30}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,2})?\Z"),
+    st.from_regex(r"\A\.[0-9]{1,30}(e-[0-9]{1,4})?\Z"),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(numbers.filter(lambda text: abs(float(text)) < 3.4e38), min_size=1, max_size=40))
+def test_numbers_equal_pythons_to_one_unit_in_the_last_place(tmp_path_factory, texts):
+    path = write(tmp_path_factory.getbasetemp(), "0 qid:1 " + " ".join(f"{i}:{t}" for i, t in enumerate(texts, 1)))
+    found = read(path, len(texts))[2][0]
+    for text, value in zip(texts, found, strict=True):
+        exact = np.float32(float(text))
+        assert abs(float(value) - float(exact)) <= np.spacing(abs(exact)), text
+        if len("".join(filter(str.isdigit, text))) <= 15 and "e" not in text.lower():
+            assert value == exact, text
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="01579 .:-+e#qidna\t\r\n", max_size=60))
+def test_any_text_is_read_or_refused_with_a_reason(tmp_path_factory, text):
+    path = write(tmp_path_factory.getbasetemp(), f"0 qid:1 1:1\n{text}\n")
+    try:
+        _, grade, features, line = read(path, 9, max_grade=4)
+    except DataError as error:
+        assert error.line is not None and error.line >= 2
+        assert error.reason != "the line is malformed"
+    else:
+        assert np.isfinite(features).all() and (grade >= 0).all() and (grade <= 4).all()
+        content = [row.partition("#")[0].strip() for row in path.read_bytes().decode().split("\n")]
+        assert line.tolist() == [i for i, row in enumerate(content, 1) if row]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_agrees_with_scikit_learn(tmp_path_factory, data):
+    from sklearn.datasets import load_svmlight_file
+
+    rows = data.draw(st.integers(1, 20))
+    features = data.draw(st.integers(1, 8))
+    value = st.floats(-1e4, 1e4).map("{:.4g}".format)
+    lines = []
+    for row in range(rows):
+        indices = sorted(data.draw(st.sets(st.integers(1, features))))
+        fields = [f"{index}:{data.draw(value)}" for index in indices]
+        lines.append(" ".join([str(data.draw(st.integers(0, 4))), f"qid:{row // 3}", *fields]))
+    path = write(tmp_path_factory.getbasetemp(), "\n".join(lines) + data.draw(st.sampled_from(["", "\n"])))
+    query, grade, x, _ = read(path, features)
+    theirs, grades, queries = load_svmlight_file(str(path), n_features=features, query_id=True, zero_based=False)
+    assert np.array_equal(query, queries)
+    assert np.array_equal(grade, grades)
+    assert np.array_equal(x, theirs.toarray().astype(np.float32))
+
+
+def test_smallest_and_largest_values(tmp_path):
+    largest = float(np.finfo(np.float32).max)
+    _, _, features, _ = read(write(tmp_path, f"0 qid:1 1:{largest!r} 2:1e-45 3:1e-400 4:0e999 5:-0"), 5)
+    assert features[0, 0] == largest
+    assert features[0].tolist()[1:] == [float(np.float32(1e-45)), 0, 0, 0]
+    assert math.copysign(1, features[0, 4]) == -1

@@ -1,0 +1,176 @@
+"""The registry file, and what it says of entries that cannot be used."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from scant.data import registry
+from scant.errors import SettingError
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "workflow/schemas/datasets.schema.yaml"
+
+OWN = {
+    "task": "ranking",
+    "parser": "letor",
+    "features": 136,
+    "grades": 4,
+    "parts": {"test": {"file": "path/to/file.txt"}},
+}
+
+
+def load(extra=None, path=ROOT / "config/datasets.yaml"):
+    return registry.load(path, extra, SCHEMA)
+
+
+def test_the_registry_holds_the_sets_of_the_studies():
+    assert set(load()) == {
+        "digits",
+        "letter",
+        "optdigits",
+        "pendigits",
+        "isolet",
+        "movement-libras",
+        "mq2007",
+        "mq2008",
+        "ohsumed",
+        "mslr-web10k",
+        "mslr-web30k",
+        "istella-s",
+        "yahoo-c14-set1",
+        "yandex-imat2009",
+    }
+
+
+@pytest.mark.parametrize("dataset", load().values(), ids=lambda dataset: dataset.id)
+def test_an_entry_is_complete(dataset):
+    assert dataset.title and dataset.home and dataset.terms.endswith(".")
+    assert set(dataset.cover) <= set(dataset.parts)
+    # a file is to be had from a package, by download, or by hand
+    by_part = all(part.package or part.url for part in dataset.parts.values())
+    assert bool(dataset.archive) + bool(dataset.get) + by_part == 1
+    if dataset.task == "ranking":
+        assert dataset.grades and dataset.classes is None
+    else:
+        assert len(dataset.classes) == len(set(dataset.classes)) and dataset.grades is None
+
+
+@pytest.mark.parametrize("name", ["mq2008", "ohsumed", "mslr-web10k", "mslr-web30k"])
+def test_folds_share_their_parts(name):
+    """A fold's validation part is another fold's test part, in all sets of five folds."""
+    parts = load()[name].parts
+    assert len(parts) == 15
+    sha = {split: {parts[f"fold{k}-{split}"].sha256 for k in range(1, 6)} for split in ("train", "vali", "test")}
+    assert sha["vali"] == sha["test"] and len(sha["test"]) == 5
+    assert len(sha["train"]) == 5 and not sha["train"] & sha["test"]
+
+
+def test_mq2008_covers_its_published_counts():
+    mq2008 = load()["mq2008"]
+    assert sum(mq2008.part(name).queries for name in mq2008.cover) == 784
+    assert sum(mq2008.part(name).rows for name in mq2008.cover) == 15211
+
+
+def test_digits_are_the_test_part_of_optdigits():
+    datasets = load()
+    assert datasets["digits"].part("test").sha256 == datasets["optdigits"].part("test").sha256
+
+
+def test_classes_are_text():
+    assert load()["isolet"].classes == tuple(map(str, range(1, 27)))
+    assert load()["letter"].classes == tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
+def test_a_study_brings_its_own_sets():
+    mine = load({"mine": OWN})["mine"]
+    assert mine.own and mine.cover == ("test",) and mine.folder == "mine"
+    assert mine.part("test").sha256 is None and not mine.normalised
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"feature": 3}, "mine: unknown key 'feature': did you mean 'features'?"),
+        ({"parser": "leto"}, "mine.parser: unknown value 'leto': did you mean 'letor'?"),
+        ({"features": "many"}, "mine.features: 'many' is not of type 'integer'"),
+        ({"features": 0}, "mine.features: 0 is less than the minimum of 1"),
+        ({"classes": [1, 2]}, "mine.classes: "),
+        ({"parts": {}}, "mine.parts: "),
+        ({"parts": {"test": {}}}, "mine.parts.test: 'file' is a required property"),
+        ({"parts": {"test": {"file": "a", "sha": "b"}}}, "mine.parts.test: unknown key 'sha'"),
+        ({"parts": {"test": {"file": "a", "sha256": "b"}}}, "mine.parts.test.sha256: 'b' does not match"),
+        ({"parts": {"Test": {"file": "a"}}}, "mine.parts: 'Test' does not match"),
+        ({"cover": ["tset"]}, "mine.cover: unknown part 'tset': did you mean 'test'?"),
+    ],
+)
+def test_a_bad_entry_is_refused_by_its_key(change, message):
+    with pytest.raises(SettingError) as caught:
+        load({"mine": {**OWN, **change}})
+    assert message in str(caught.value)
+
+
+def test_a_missing_key_is_named():
+    with pytest.raises(SettingError, match="mine: 'task' is a required property"):
+        load({"mine": {key: value for key, value in OWN.items() if key != "task"}})
+
+
+def test_own_sets_do_not_hide_registered_ones():
+    with pytest.raises(SettingError, match=r"letter is in .* already"):
+        load({"letter": OWN})
+
+
+def test_registered_sets_have_to_state_their_terms(tmp_path):
+    path = tmp_path / "datasets.yaml"
+    parts = {"test": {"file": "file.txt", "sha256": None}}
+    path.write_text(yaml.safe_dump({"mine": {**OWN, "normalised": True, "parts": parts}}))
+    with pytest.raises(SettingError, match=r"mine: '(title|home|terms)' is a required property"):
+        load(path=path)
+
+
+def test_registered_files_stay_in_their_folder(tmp_path):
+    path = tmp_path / "datasets.yaml"
+    part = {"file": "../../secret", "sha256": None}
+    entry = {**OWN, "title": "t", "home": "http://h", "terms": "t.", "normalised": True, "parts": {"a": part}}
+    path.write_text(yaml.safe_dump({"mine": entry}))
+    with pytest.raises(SettingError, match="leads out of the data folder"):
+        load(path=path)
+
+
+@pytest.mark.parametrize("text", ["[1, 2", "just text"])
+def test_what_is_not_a_mapping_is_refused(tmp_path, text):
+    path = tmp_path / "datasets.yaml"
+    path.write_text(text)
+    with pytest.raises(SettingError, match=str(path)):
+        load(path=path)
+
+
+def test_names_are_suggested():
+    datasets = load()
+    with pytest.raises(SettingError, match="unknown data set 'mq208': did you mean 'mq2008'"):
+        registry.find(datasets, "mq208")
+    with pytest.raises(SettingError, match="did you mean 'fold1-test'"):
+        datasets["mq2008"].part("fold1-tst")
+
+
+def test_a_missing_registry_says_so(tmp_path):
+    with pytest.raises(SettingError, match="no such file"):
+        load(path=tmp_path / "absent.yaml")
+
+
+def test_the_schema_is_strict_and_described():
+    schema = yaml.safe_load(SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    def objects(node, path=()):
+        if isinstance(node, dict):
+            if node.get("type") == "object":
+                yield path, node
+            for key, value in node.items():
+                yield from objects(value, (*path, key))
+
+    for path, node in objects(schema):
+        assert "additionalProperties" in node, path
+        for key, value in node.get("properties", {}).items():
+            assert "description" in value, (*path, key)
