@@ -82,19 +82,19 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
 
 def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Iterator[Block]:
     rows = max(FLOATS // features, 1)  # arrays of zeros take memory only where they are written
-    buffer, held, line = np.empty(max(size, 64) + 1, np.uint8), 0, 1
+    text, held, line = bytearray(max(size, 64) + 1), 0, 1
     with open(path, "rb", buffering=0) as file:
         while True:
-            if held > len(buffer) // 2:  # a line as long as half the buffer
-                buffer = np.r_[buffer, np.empty_like(buffer)]
-            count = file.readinto(memoryview(buffer)[held:-1])
+            if held > len(text) // 2:  # a line as long as half the buffer
+                text = text + bytearray(len(text))
+            count = file.readinto(memoryview(text)[held:-1])
             stop = held + count
             if not count:
                 if not held:
                     return
-                buffer[held] = ord("\n")  # the last line may lack its end
+                text[held] = ord("\n")  # the last line may lack its end
                 stop = held + 1
-            start, end = 0, _last_line_end(buffer, stop)
+            start, end, buffer = 0, text.rfind(b"\n", 0, stop) + 1, np.frombuffer(text, np.uint8)
             while start < end:
                 query, grade = np.empty(rows, np.int64), np.empty(rows, np.int16)
                 x, lines = np.zeros((rows, features), np.float32), np.empty(rows, np.int64)
@@ -102,22 +102,15 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Itera
                     buffer, start, end, in_comment, top, query, grade, x, lines, line, _TENS
                 )
                 if gave_up:
-                    text = bytes(buffer[start : start + np.flatnonzero(buffer[start:end] == 10)[0]])
-                    reason = _defect(text, features, top, in_comment)
+                    bad = bytes(text[start : text.index(b"\n", start)])
+                    reason = _defect(bad, features, top, in_comment)
                     raise DataError(path, reason, line, "Correct the line, or fetch the file again")
                 if n:
                     yield Block(query[:n], grade[:n], x[:n], lines[:n])
             held = stop - end
-            buffer[:held] = buffer[end:stop]
+            text[:held] = text[end:stop]
             if not count:
                 return
-
-
-@numba.njit(cache=True)
-def _last_line_end(buffer, stop):
-    while stop > 0 and buffer[stop - 1] != 10:
-        stop -= 1
-    return stop
 
 
 @numba.njit(cache=True, inline="always")

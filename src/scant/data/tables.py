@@ -204,8 +204,15 @@ def _schema(task: str, features: int) -> pa.Schema:
 def _table(block: Block | Examples, schema: pa.Schema) -> pa.Table:
     keys = [getattr(block, name) for name in block._fields if name not in ("features", "line")]
     columns = np.ascontiguousarray(block.features.T)
-    arrays = [pa.array(values, field.type) for values, field in zip([*keys, *columns], schema, strict=True)]
+    arrays = [_array(values, field.type) for values, field in zip([*keys, *columns], schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: np.ndarray, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_string(kind):
+        return pa.array(values.tolist(), kind)
+    # not pa.array: it imports pandas, which takes longer than most conversions
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 def _metadata(dataset: Dataset, part: Part, original, kinds: Counter, queries: int) -> dict:
