@@ -44,7 +44,7 @@ def _reason(error) -> str:
         return str(unknown("key", next(key for key in error.instance if key not in known), known))
     if error.validator == "enum":
         return str(unknown("value", error.instance, error.validator_value))
-    if error.validator is None:  # the schema `false`
+    if error.validator == "not":  # the schema says which keys a task does not have
         return "this key does not apply to a data set of this task"
     if error.validator == "pattern" and "description" in error.schema:
         return f"{error.message}. {error.schema['description']}"

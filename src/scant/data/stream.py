@@ -9,6 +9,7 @@ weights, and, for simulated separable streams, the ranker and the margin it achi
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,7 @@ def gap(scores: np.ndarray, grades: np.ndarray) -> float:
     return min(
         (
             float(scores[grades == high].min() - scores[grades == low].max())
-            for low, high in zip(levels[:-1], levels[1:], strict=True)
+            for low, high in pairwise(levels)
         ),
         default=np.inf,
     )
@@ -197,9 +198,12 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
         }
         batch = pa.RecordBatch.from_pydict(columns)
         schema = with_metadata(batch.schema, metadata)
-        with atomic(path) as temporary, pa.OSFile(str(temporary), "wb") as sink:
-            with pa.ipc.new_file(sink, schema) as writer:
-                writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+        with (
+            atomic(path) as temporary,
+            pa.OSFile(str(temporary), "wb") as sink,
+            pa.ipc.new_file(sink, schema) as writer,
+        ):
+            writer.write_batch(batch.replace_schema_metadata(schema.metadata))
     return metadata
 
 

@@ -80,7 +80,7 @@ def read_ranking(paths) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """
     for path in _paths(paths):
         for table in _row_groups(path, "ranking"):
-            yield table["query"].to_numpy(), table["grade"].to_numpy(), _features(table)
+            yield _numpy(table["query"]), _numpy(table["grade"]), _features(table)
 
 
 def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
@@ -99,8 +99,8 @@ def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
     DataError : a file is cut short, or is not a classification table of this project
     """
     tables = [table for path in _paths(paths) for table in _row_groups(path, "classification")]
-    labels = np.concatenate([table["label"].to_numpy(zero_copy_only=False) for table in tables])
-    return np.concatenate([_features(table) for table in tables]), labels.astype(str)
+    labels = np.array([label for table in tables for label in table["label"].to_pylist()])
+    return np.concatenate([_features(table) for table in tables]), labels
 
 
 def whole_queries(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -211,7 +211,7 @@ def _table(block: Block | Examples, schema: pa.Schema) -> pa.Table:
 def _array(values: np.ndarray, kind: pa.DataType) -> pa.Array:
     if pa.types.is_string(kind):
         return pa.array(values.tolist(), kind)
-    # not pa.array: it imports pandas, which takes longer than most conversions
+    # not pa.array: it imports pandas, which takes longer than most conversions do
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
@@ -265,8 +265,12 @@ def _features(table: pa.Table) -> np.ndarray:
     names = [name for name in table.column_names if name not in ("query", "grade", "label")]
     features = np.empty((len(table), len(names)), np.float32)
     for i, name in enumerate(names):
-        features[:, i] = table[name].to_numpy()
+        features[:, i] = _numpy(table[name])
     return features
+
+
+def _numpy(column: pa.ChunkedArray) -> np.ndarray:
+    return np.from_dlpack(column.combine_chunks())  # not to_numpy: it imports pandas
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The loop over rounds of the learners that see every grade (perceptron paper, Algorithms 1 to 3; ListNet)."""
 
-import math
-
 import numpy as np
 
 from scant.kernels import compiled
@@ -76,9 +74,10 @@ def play(
     scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
     keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
-    counts = np.empty(1024, np.int64)
-    scratch = np.empty((5, gains.shape[0]), np.float64)
+    counts, bits = np.empty(1024, np.int64), np.empty(largest, np.int64)
+    scratch = np.empty((6, gains.shape[0]), np.float64)
     d = features.shape[1]
+    ranked = np.empty(largest, np.int16)
     flat = features.reshape(features.size)
 
     for t in range(queries.shape[0]):
@@ -100,19 +99,19 @@ def play(
                 s[i] = truth[i]
         else:
             after = queries[min(t + 1, queries.shape[0] - 1)]
-            score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d])
-            for i in range(m):
-                if not math.isfinite(s[i]):
-                    return t
+            if not score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d]):
+                return t
         sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], counts)
 
         out = measured[t]
         if relevant[q] == 0:
             out[:] = empty
         else:
-            out[NDCG_AT_CUT] = dcg(o, truth, cut, gains, discounts) / ideal_at_cut[q]
-            out[NDCG] = dcg(o, truth, m, gains, discounts) / ideal[q]
-            out[AP] = average_precision(o, truth, relevant[q])
+            for i in range(m):
+                ranked[i] = truth[o[i]]
+            out[NDCG_AT_CUT] = dcg(ranked[:m], cut, gains, discounts) / ideal_at_cut[q]
+            out[NDCG] = dcg(ranked[:m], m, gains, discounts) / ideal[q]
+            out[AP] = average_precision(ranked[:m], relevant[q])
         loss[t] = 1.0 - out[measure]
         updated[t] = 0
 
@@ -124,10 +123,10 @@ def play(
         elif relevant[q] == 0 and not (learn_on_empty and kind == LISTNET):
             continue
         elif kind == LISTNET:
-            listnet(s, label, exponentials, g[:m])
+            listnet(s, label, exponentials, bits[:m], g[:m])
             step(x, g[:m], size, weights)
             updated[t] = 1
-        elif (kind == SLAM or kind == MAX_HINGE) and out[trigger] < 1.0:
+        elif kind in (SLAM, MAX_HINGE) and out[trigger] < 1.0:
             if by_loss:
                 size *= 1.0 - out[trigger]
             if kind == SLAM:
@@ -162,7 +161,7 @@ def surrogate_along(
     scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
     keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
-    counts, scratch = np.empty(1024, np.int64), np.empty((5, gains.shape[0]), np.float64)
+    counts, scratch = np.empty(1024, np.int64), np.empty((6, gains.shape[0]), np.float64)
     flat, total = features.reshape(features.size), 0.0
     for t in range(queries.shape[0]):
         if updated[t]:

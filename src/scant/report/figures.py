@@ -77,14 +77,14 @@ def draw(frame: pd.DataFrame, measure: str):
                 curve["round"], curve["mean"], dashed, color=colour, marker=marker, markersize=3.5, markevery=every
             )  # fmt: skip
         low, high = panel["n"].min(), panel["n"].max()
-        axis.set_title(f"{panel['panel'].iloc[0]} (n = {low if low == high else f'{low}–{high}'})", loc="left")
+        axis.set_title(f"{panel['panel'].iloc[0]} (n = {low if low == high else f'{low} to {high}'})", loc="left")
         axis.set(xscale="log", xlabel="round")
         # The first rounds' averages are of a few lists: what is read off is the later part.
         late = panel[panel["round"] >= min(10, panel["round"].max())]
         floor, top = late["mean"].min(), late["mean"].max()
         room = 0.08 * max(top - floor, 0.02)
         axis.set_ylim(max(0, floor - room), min(1.005, top + room))
-        axis.set_xlim(left=min(10, panel["round"].max()))
+        axis.set_xlim(min(10, panel["round"].max()), panel["round"].max())
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:

@@ -16,7 +16,7 @@ MEASURES = ("ndcg@10", "ap")
 
 
 def belongs(frame: pd.DataFrame, measure: str) -> pd.Series:
-    """Whether a learner is one of those to show under `measure`: AP's own learners, or all others, and those of none."""
+    """Whether a learner is to be shown under `measure`: AP's own learners under AP, those of no measure under both."""
     neutral = frame["kind"].isin(["listnet", "random", "ideal"]) | frame["kind"].str.contains(":")
     return neutral | ((frame["own_measure"] == "ap") == (measure == "ap"))
 

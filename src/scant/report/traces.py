@@ -55,7 +55,7 @@ def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
         details[Path(path).stem] = metadata_of(table.schema)
         frame = table.replace_schema_metadata(None).to_pandas()
         text = frame.select_dtypes("category").columns
-        frames.append(frame.astype({name: "str" for name in text}))
+        frames.append(frame.astype(dict.fromkeys(text, "str")))
     return pd.concat(frames, ignore_index=True), details
 
 

@@ -1,0 +1,56 @@
+# Everything here sets up .venv first, from the hash-locked requirements, and again only when those change.
+#
+#   make study                                    the default study; `make study STUDY=config/studies/real.yaml` another
+#   make figures, tables, runs, streams, data     a part of it
+#   make test                                     all tests, the slow ones included
+#   make lint                                     code, rules and workflow
+#   make lock                                     write requirements.lock anew from pyproject.toml
+#   make clean                                    remove results and caches, but not .venv
+#
+# PYTHON is the interpreter that makes .venv (3.11 or newer), CORES how many cores to use.
+PYTHON ?= python3
+CORES ?= all
+STUDY ?= config/config.yaml
+
+BIN := .venv/bin
+READY := .venv/.ready
+RUN := --cores $(CORES) --configfile $(STUDY)
+RESULTS := results/$(shell sed -n 's/^study: *//p' $(STUDY))
+WORKERS := $(if $(filter all,$(CORES)),logical,$(CORES))
+
+.PHONY: study data streams runs figures tables test lint lock clean
+
+study: $(READY)
+	$(BIN)/snakemake $(RUN)
+	@echo
+	@echo "Figures: $(RESULTS)/figures    Tables: $(RESULTS)/tables    Runs: $(RESULTS)/runs"
+
+data streams runs figures tables: $(READY)
+	$(BIN)/snakemake $@ $(RUN)
+
+test: $(READY)
+	$(BIN)/pytest -m "" --numprocesses $(WORKERS) --dist loadgroup
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint
+
+lock: $(READY)
+	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --python-version 3.11 --extra test pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis .benchmarks build
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# The last line compiles the package's own bytecode, also where PYTHONDONTWRITEBYTECODE keeps imports from doing so.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
+	  "scant needs Python 3.11 or newer, and $(PYTHON) is not. Name one that is: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src
+	touch $@

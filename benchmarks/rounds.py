@@ -1,0 +1,109 @@
+"""Time a round of each learner, compiled, beside a plain NumPy round and the reading of its features from memory.
+
+    python benchmarks/rounds.py [--megabytes 400]
+
+One thread. Streams are larger than any cache and queries come in random order, as in a study. Every round measures
+NDCG@10, NDCG and AP of the ranking shown. Times vary between machines and minutes: read the ratios.
+"""
+
+import argparse
+import time
+
+import numba
+import numpy as np
+
+from scant.data.stream import CUT, Stream, discounts, gains
+from scant.kernels.pieces import ideal_dcg
+from scant.online.learners import Settings
+from scant.online.play import play_compiled
+
+
+def stream(m: int, d: int, megabytes: float) -> Stream:
+    """Queries of m documents and d features, grades 0 to 4, about half of them above 0."""
+    queries = max(200, int(megabytes * 1e6 / (4 * m * d)))
+    random = np.random.default_rng(0)
+    features = random.random((queries * m, d), np.float32)
+    grades = random.choice(5, queries * m, p=[0.52, 0.32, 0.13, 0.02, 0.01]).astype(np.int16)
+    rows = grades.reshape(queries, m)
+    counts, g, places = np.empty(64, np.int64), gains(30), discounts(m)
+    made = Stream(
+        features, np.arange(0, queries * m + 1, m), grades, np.count_nonzero(rows, axis=1).astype(np.int32),
+        np.array([ideal_dcg(row, m, g, places, counts) for row in rows]),
+        np.array([ideal_dcg(row, CUT, g, places, counts) for row in rows]),
+        np.arange(queries), {"largest_grade": 4, "largest_query": m},
+    )  # fmt: skip
+    for array in (made.features, made.offsets, made.grades, made.relevant, made.ideal_dcg, made.ideal_dcg_at_cut):
+        array.flags.writeable = False
+    return made
+
+
+@numba.njit(fastmath=True)
+def touch(features, offsets, queries):
+    """Read every feature of the queries, in their order: what memory alone costs."""
+    total = np.float32(0)
+    for q in queries:
+        block = features[offsets[q] : offsets[q + 1]]
+        for i in range(block.shape[0]):
+            for j in range(block.shape[1]):
+                total += block[i, j]
+    return total
+
+
+def numpy_rounds(made: Stream, queries, rate=0.1) -> None:
+    """ListNet as one would write it: score, argsort, NDCG@10, AP, gradient, update."""
+    w = np.zeros(made.features.shape[1])
+    x64, discount = made.features, discounts(made.metadata["largest_query"])
+    for t, q in enumerate(queries):
+        x, grade = x64[made.offsets[q] : made.offsets[q + 1]], made.grades[made.offsets[q] : made.offsets[q + 1]]
+        s = x @ w.astype(np.float32)
+        ranked = grade[np.argsort(-s, kind="stable")]
+        (2.0 ** ranked[:CUT] - 1) @ discount[:CUT] / made.ideal_dcg_at_cut[q]
+        relevant = np.flatnonzero(ranked > 0)
+        np.mean(np.arange(1, len(relevant) + 1) / (relevant + 1))
+        p, target = np.exp(s - s.max()), np.exp(grade - grade.max(), dtype=np.float32)
+        w -= rate / np.sqrt(t + 1) * (x.T @ (p / p.sum() - target / target.sum()))
+
+
+def best(call, repeats: int = 5) -> float:
+    """The shortest of some runs, in seconds, after one that compiles."""
+    call()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--megabytes", type=float, default=400, help="size of each stream's features")
+    megabytes = arguments.parse_args().megabytes
+    learners = {
+        "ListNet": (Settings("listnet", trigger="ndcg@10", decay=0.5), 0.1),
+        "SLAM (NDCG@10)": (Settings("slam", trigger="ndcg@10"), 0.01),
+        "SLAM (AP)": (Settings("slam", measure="ap", trigger="ap"), 0.01),
+        "max-hinge": (Settings("max-hinge", trigger="ndcg@10"), 0.01),
+        "Random": (Settings("random", trigger="ndcg@10"), 0.0),
+    }
+    print(f"{'m':>5} {'d':>4}  {'round':16} {'us':>7} {'x memory':>9} {'NumPy / it':>11}")
+    for m, d in ((120, 136), (24, 700), (20, 20), (1000, 136)):
+        made = stream(m, d, megabytes)
+        queries = np.random.default_rng(1).permutation(len(made))[:20_000]
+        few = queries[:2_000]
+        floor = best(lambda made=made, queries=queries: touch(made.features, made.offsets, queries)) / len(queries)
+        plain = best(lambda made=made, few=few: numpy_rounds(made, few), 3) / len(few)
+        print(f"{m:5} {d:4}  {'memory alone':16} {floor * 1e6:7.2f}")
+        print(f"{m:5} {d:4}  {'NumPy ListNet':16} {plain * 1e6:7.2f} {plain / floor:9.1f}")
+        for name, (settings, rate) in learners.items():
+            random = np.random.default_rng(2)
+            seconds = best(
+                lambda made=made, queries=queries, settings=settings, rate=rate, random=random: play_compiled(
+                    made, queries, settings, rate, random
+                )
+            ) / len(queries)
+            print(f"{m:5} {d:4}  {name:16} {seconds * 1e6:7.2f} {seconds / floor:9.1f} {plain / seconds:11.1f}")
+
+
+if __name__ == "__main__":
+    main()

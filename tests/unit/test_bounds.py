@@ -1,0 +1,210 @@
+"""The papers' bounds: by hand, and never exceeded at any round of streams of many seeds and margins."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scant.data import simulated, stream
+from scant.measures import rank
+from scant.online.adversary import LowerBoundAdversary
+from scant.online.learners import Settings, make, places, resolve, theory_rate
+from scant.online.play import play_compiled, play_python, query_order
+from scant.online.run import general_bound, separable_bound
+from scant.randomness import generator
+from scant.theory import bounds
+
+LEARNERS = {
+    "slam-ap": {"kind": "slam", "measure": "ap"},
+    "slam-ndcg": {"kind": "slam", "measure": "ndcg"},
+    "slam-ndcg@10": {"kind": "slam", "measure": "ndcg@10"},
+    "max-hinge": {"kind": "max-hinge"},
+    "max-hinge-ap": {"kind": "max-hinge", "measure": "ap"},
+}
+every_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS.keys())
+
+
+def test_bounds_by_hand():
+    assert bounds.slam_rate(20, 3.0, 5.0) == 1 / 3600
+    assert bounds.max_hinge_rate(3.0) == 1 / 36
+    assert bounds.slam_separable(20, 3.0, 5.0, 0.5) == 14_400
+    assert bounds.max_hinge_separable(3.0, 0.5) == 144
+    assert bounds.binary_separable(3.0, 0.5) == 36
+    # The sum of the surrogates is 9 and the separable term 4 * 2^2 * 1 * 1^2 * 1 = 16: 9 + sqrt(16 * 9) + 16.
+    assert bounds.general(9.0, 2.0, 1, 1.0, 1.0) == 37
+    assert bounds.general_at_rate(9.0, 2.0, 1, 1.0, 1.0) == 34
+    assert bounds.general(9.0, 1.0, 2, 1.0, 2.0) == 37  # m and v_max count in both terms
+    assert bounds.adversary_loss(3) == pytest.approx(3 * 0.3690702464)
+
+
+@pytest.mark.parametrize("margin", [0.25, 2.0])
+def test_a_separating_ranker_gives_the_separable_bound(margin):
+    """At u / margin, u of unit norm, no surrogate is positive: what remains of the general bounds is the separable."""
+    for general in (bounds.general, bounds.general_at_rate):
+        assert general(0.0, 1 / margin, 7, 3.0, 2.0) == pytest.approx(bounds.slam_separable(7, 3.0, 2.0, margin))
+        assert general(0.0, 1 / margin, 1, 3.0, 1.0) == pytest.approx(bounds.max_hinge_separable(3.0, margin))
+
+
+def test_which_bound_a_learner_has():
+    facts = {"largest_query": 20, "radius": 3.0, "margin": 0.5, "weight_ratio": {"ap": 1.0, "ndcg": 6.0, "ndcg@10": 5.0}}
+    expected = {
+        ("slam", "ap"): (20 * 144, 1 / 720),
+        ("slam", "ndcg"): (20 * 6 * 144, 1 / 4320),
+        ("slam", "ndcg@10"): (10 * 5 * 144, 1 / 1800),  # Theorem 8: k in place of m
+        ("max-hinge", "ap"): (144, 1 / 36),
+        ("max-hinge", "ndcg@10"): (144, 1 / 36),
+    }
+    for (kind, measure), (bound, rate) in expected.items():
+        settings = Settings(kind, measure)
+        assert separable_bound(settings, facts) == pytest.approx(bound)
+        assert theory_rate(settings, facts) == pytest.approx(rate)
+    assert separable_bound(Settings("binary-perceptron"), facts) == 4 * 36  # instances are differences: twice the norm
+    assert places(Settings("slam", "ndcg@10"), facts | {"largest_query": 4}) == 4
+    for kind in ("listnet", "random", "ideal", "module:Own"):
+        assert math.isnan(separable_bound(Settings(kind), facts))
+    for margin in (None, 0.0, -0.1, np.inf):
+        assert math.isnan(separable_bound(Settings("slam"), facts | {"margin": margin}))
+
+
+def played(there, learner, seed, rounds=400, rate=None, **changes):
+    settings, _ = resolve(learner | changes)
+    queries = query_order(there, generator(seed, "queries"), rounds)
+    rate = theory_rate(settings, there.metadata) if rate is None else rate
+    play = play_compiled(there, queries, settings, rate, generator(seed, "noise"))
+    assert len(play.loss) == rounds
+    return settings, play, general_bound(there, queries, play, settings, "text")
+
+
+def simulate(packed, name, seed, **settings):
+    queries, ranker = simulated.GENERATORS[name](np.random.default_rng(seed), **settings)
+    return packed([(grades, x) for _, grades, x in stream.arrange(queries, str(seed), "as-is", "shuffled")], ranker)
+
+
+SEPARABLE = [
+    ("separable", seed, {"queries": 100, "margin": margin, "documents": m, "features": d, "grades": grades})
+    for seed, (margin, m, d, grades) in enumerate(
+        [(1.0, 20, 20, 4), (5.0, 20, 20, 4), (5.0, 6, 3, 4), (1.0, 30, 5, 1), (0.2, 8, 20, 2), (8.0, 15, 2, 1), (3.0, 3, 4, 4)]
+    )
+] + [("released-code", 0, {"queries": 100})]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "seed", "settings"), SEPARABLE)
+@pytest.mark.parametrize("again", range(2))
+def test_no_separable_run_ever_loses_more_than_its_bounds(packed, name, seed, settings, again):
+    there = simulate(packed, name, 10 * again + seed, **settings)
+    assert there.metadata["margin"] > 0
+    for learner in LEARNERS.values():
+        learnt, play, general = played(there, learner, seed)
+        loss, separable = np.cumsum(play.loss), separable_bound(learnt, there.metadata)
+        assert loss[-1] > 0  # there is something to bound
+        assert loss.max() <= separable
+        assert np.all(loss <= general)
+        assert general.min() <= separable * (1 + 1e-9)  # the separating ranker is one of the comparators
+    for rate in (2.0**-7, 1.0, 3.0):  # perceptrons of which no rate matters
+        for kind in ("max-hinge", "binary-perceptron"):
+            learnt, play, _ = played(there, {"kind": kind}, seed, rate=rate)
+            assert 0 < play.loss.sum() <= separable_bound(learnt, there.metadata)
+
+
+@every_learner
+@pytest.mark.parametrize(("seed", "noise"), [(0, 0.0), (1, 0.5), (2, 1.0), (3, 5.0)])
+def test_the_general_bound_holds_where_nothing_separates(packed, learner, seed, noise):
+    there = simulate(packed, "linear", seed, queries=150, noise=noise, features=6, documents=10)
+    learnt, play, general = played(there, learner, seed, rounds=1500)
+    assert math.isnan(separable_bound(learnt, there.metadata))
+    assert play.updated.sum() > 100
+    assert np.all(np.cumsum(play.loss) <= general)
+    assert np.all(np.diff(general) >= 0)
+
+
+def test_there_is_no_general_bound_for_other_learners(packed):
+    there = simulate(packed, "separable", 0, queries=10)
+    for kind in ("listnet", "random", "binary-perceptron"):
+        assert played(there, {"kind": kind}, 0, rate=1.0)[2] is None
+    settings, play, _ = played(there, LEARNERS["slam-ap"], 0, rounds=20)
+    assert general_bound(there, np.arange(20) % 10, play, settings, "released-code") is None
+
+
+# --- the adversary
+
+
+def oppose(opponent, learner, rate=1.0):
+    settings, _ = resolve(learner)
+    made = make(settings, opponent.features, rate, generator(0, "noise"))
+    return settings, play_python(opponent, made, settings)
+
+
+DETERMINISTIC = LEARNERS | {"listnet": {"kind": "listnet"}}
+
+
+@pytest.mark.parametrize("learner", DETERMINISTIC.values(), ids=DETERMINISTIC.keys())
+@pytest.mark.parametrize(("ratio", "documents", "radius"), [(3, 2, 1.0), (12, 5, 2.0), (40, 20, 0.5)])
+def test_every_deterministic_learner_loses_to_the_adversary(learner, ratio, documents, radius):
+    opponent = LowerBoundAdversary(ratio, documents, radius)
+    settings = resolve(learner)[0]
+    rate = theory_rate(settings, opponent.metadata()) if settings.kind != "listnet" else 3.0
+    settings, play = oppose(opponent, learner, rate)
+    assert len(play.loss) == opponent.rounds == ratio - 1
+    ndcg = 1 - play.measured[:, :2]
+    assert ndcg.min() >= 1 - 1 / math.log2(3) - 1e-12
+    assert play.loss.sum() >= bounds.adversary_loss(ratio - 1) - 1e-9
+    if settings.kind != "listnet":
+        assert play.loss.sum() <= separable_bound(settings, opponent.metadata())
+
+
+class Own:
+    """A learner that ranks as it likes, of what it was shown so far."""
+
+    def __init__(self, rule):
+        self.rule, self.seen = rule, 0
+
+    def rank(self, features):
+        return self.rule(features, self.seen)
+
+    def learn(self, features, grades, ranking):
+        self.seen += 1
+
+
+RULES = {
+    "as they are": lambda x, t: np.arange(len(x)),
+    "reversed": lambda x, t: np.arange(len(x))[::-1],
+    "in turn": lambda x, t: np.roll(np.arange(len(x)), t),
+    "by a feature": lambda x, t: rank(x[:, 0]),
+    "by all": lambda x, t: rank(x @ np.cos(np.arange(x.shape[1]))),
+}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+def test_the_stream_stays_separable_whatever_the_learner(rule):
+    opponent, settings = LowerBoundAdversary(30, 6, 3.0), Settings("own:Own")
+    shown = []
+
+    def record():
+        for x, answer in opponent:
+            shown.append([x, None])
+            yield x, lambda ranking, answer=answer: shown[-1].__setitem__(1, answer(ranking)) or shown[-1][1]
+
+    play = play_python(record(), Own(rule), settings)
+    assert play.loss.min() >= 1 - 1 / math.log2(3) - 1e-12
+    facts, unit = opponent.metadata(), opponent.ranker / np.linalg.norm(opponent.ranker)
+    assert np.linalg.norm(opponent.ranker) < 1
+    for x, grades in shown:
+        assert grades.sum() == 1
+        assert np.linalg.norm(x, axis=1).max() <= facts["radius"]
+        assert stream.gap(x @ unit, grades) >= stream.gap(x @ opponent.ranker, grades) >= facts["margin"] - 1e-12
+    assert facts["radius"] ** 2 / facts["margin"] ** 2 == pytest.approx(30)
+    assert shown[0][0].shape == (facts["largest_query"], facts["features"])
+
+
+def test_the_ideal_ranker_loses_nothing_and_the_random_one_less():
+    assert oppose(LowerBoundAdversary(30), {"kind": "ideal"})[1].loss.sum() == 0
+    ratio = 2000
+    _, play = oppose(LowerBoundAdversary(ratio, 2), {"kind": "random"})
+    expected = (1 - 1 / math.log2(3)) / 2  # of two documents, the random ranking's top is right half of the time
+    assert play.loss.mean() == pytest.approx(expected * 2, abs=0.02)  # and this adversary sees it: no less than all
+
+
+@pytest.mark.parametrize(("ratio", "documents"), [(2, 5), (5, 1)])
+def test_an_adversary_that_cannot_be_is_refused(ratio, documents):
+    with pytest.raises(ValueError, match="ratio >= 3 and documents >= 2"):
+        LowerBoundAdversary(ratio, documents)

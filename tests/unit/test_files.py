@@ -1,0 +1,83 @@
+"""Files are whole or absent."""
+
+import hashlib
+import os
+import stat
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scant.files import atomic, metadata_of, sha256, with_metadata, write_parquet, write_text
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_failed_block_leaves_nothing(tmp_path):
+    with pytest.raises(KeyboardInterrupt), atomic(tmp_path / "new.txt") as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert names(tmp_path) == []
+
+
+def test_a_failed_block_leaves_what_was_there(tmp_path):
+    target = tmp_path / "old.txt"
+    target.write_text("whole")
+    with pytest.raises(RuntimeError), atomic(target) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert names(tmp_path) == ["old.txt"]
+    assert target.read_text() == "whole"
+
+
+def test_the_target_is_replaced_whole_and_only_at_the_end(tmp_path):
+    target = tmp_path / "deep" / "er" / "file.txt"  # folders are made
+    write_text(target, "first, and longer\r\n")
+    with atomic(target) as temporary:
+        assert temporary.parent == target.parent  # a rename within one file system
+        assert temporary.suffix == ".txt"  # writers that go by the ending
+        temporary.write_text("second")
+        assert target.read_bytes() == b"first, and longer\r\n"
+    assert target.read_text() == "second"
+    assert names(target.parent) == ["file.txt"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])
+def test_permissions_are_those_of_any_new_file(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        write_text(tmp_path / "file.txt", "")
+        assert os.umask(mask) == mask  # it is left as it was
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file.txt").stat().st_mode) == 0o666 & ~mask
+
+
+def test_text_is_written_as_it_is(tmp_path):
+    write_text(tmp_path / "file.txt", "γ ≤ 1\n")
+    assert (tmp_path / "file.txt").read_bytes() == "γ ≤ 1\n".encode()
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"x" * 70_000])
+def test_sha256(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert sha256(path, chunk=4096) == hashlib.sha256(content).hexdigest()
+
+
+def test_parquet_carries_metadata_and_equal_tables_make_equal_bytes(tmp_path):
+    facts = {"b": [1, 2.5], "a": {"γ": None}}
+    table = pa.table({"x": [1, 2, 3]})
+    for name, metadata in {"one": facts, "two": dict(reversed(facts.items()))}.items():
+        write_parquet(table, tmp_path / name, metadata)
+    assert pq.read_table(tmp_path / "one").equals(table)
+    assert metadata_of(pq.read_schema(tmp_path / "one")) == facts
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_metadata_of_a_schema():
+    schema = pa.schema({"x": pa.int8()})
+    assert metadata_of(schema) == {}
+    assert metadata_of(with_metadata(schema, {"rows": 3})) == {"rows": 3}

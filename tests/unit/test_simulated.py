@@ -1,0 +1,155 @@
+"""Simulated streams are what they are said to be, and as random as they are said to be."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scant import files
+from scant.data import packing, simulated, stream
+from scant.errors import SettingError
+
+SEPARABLE = {"separable": 0.8, "released-code": 1 / np.sqrt(10)}  # margin that each must achieve, by default
+
+
+def drawn(name, seed=0, **settings):
+    queries, ranker = simulated.GENERATORS[name](np.random.default_rng(seed), **settings)
+    ids, grades, features = zip(*queries, strict=True)
+    assert list(ids) == list(range(len(ids)))
+    return np.array(grades), np.array(features), ranker
+
+
+@pytest.mark.parametrize("margin", [0.05, 0.2, 1.0, 7.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_separable_streams_achieve_their_margin_in_float32(margin, seed):
+    grades, x, ranker = drawn("separable", seed, queries=100, margin=margin)
+    assert (grades.shape, x.shape) == ((100, 20), (100, 20, 20))
+    assert np.linalg.norm(ranker) == pytest.approx(1, abs=1e-12)
+    scores = x.astype(np.float32).astype(float) @ ranker
+    achieved = min(stream.gap(one, grade) for one, grade in zip(scores, grades, strict=True))
+    assert 0.8 * margin - 1e-4 <= achieved <= margin
+    rest = scores / margin - grades  # the draws u of [0, 0.2)
+    assert -1e-4 < rest.min() < 0.01 < 0.19 < rest.max() < 0.2 + 1e-4
+
+
+def test_separable_streams_have_a_gaussian_for_each_uniform_grade():
+    grades, x, ranker = drawn("separable", 1, queries=2000, grades=3, features=5, documents=10, spread=4.0)
+    assert np.bincount(grades.ravel()) / grades.size == pytest.approx(0.25, abs=0.02)
+    beside = x - (x @ ranker)[..., None] * ranker
+    means = np.array([beside[grades == grade].mean(axis=0) for grade in range(4)])
+    covariance = np.cov((beside - means[grades]).reshape(-1, 5).T)
+    np.testing.assert_allclose(covariance, np.eye(5) - np.outer(ranker, ranker), atol=0.06)
+    assert np.linalg.norm(means[:, None] - means, axis=2)[np.triu_indices(4, 1)].min() > 1  # apart, with this spread
+    *_, x, ranker = drawn("separable", 1, queries=2000, grades=3, features=5, documents=10, spread=0.0)
+    assert np.abs((x - (x @ ranker)[..., None] * ranker).mean(axis=(0, 1))).max() < 0.05
+
+
+def test_the_released_codes_stream():
+    grades, x, ranker = drawn("released-code", queries=300)
+    assert (grades == np.repeat([4, 3, 2, 1, 0], [3, 3, 4, 5, 5])).all()
+    assert x.shape == (300, 20, 10)
+    np.testing.assert_allclose(ranker, np.full(10, 1 / np.sqrt(10)))
+    assert min(stream.gap(one, grades[0]) for one in x.sum(axis=2)) > 1
+    for grade, mean in enumerate([-1, 1, 3, 5, 7]):
+        assert x[grades == grade].mean() == pytest.approx(mean, abs=0.05)
+    assert x[grades == 2].std() == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("relevant", [0.1, 0.5, 1.0])
+def test_noisy_grades_have_their_shares(noise, relevant):
+    grades, x, ranker = drawn("linear", queries=1500, documents=40, features=40, noise=noise, relevant=relevant)
+    assert ranker is None
+    shares = [np.mean(grades > grade) for grade in range(4)]
+    np.testing.assert_allclose(shares, relevant * 0.5 ** np.arange(4), atol=0.012)
+    assert (grades.min() >= 0, grades.max()) == (True, 4)
+    assert 0 <= x.min() < 1e-3 < 1 - 1e-3 < x.max() <= 1
+
+
+def test_noise_is_noise():
+    explained = []
+    for noise in (0.0, 1.0, 3.0):
+        grades, x, _ = drawn("linear", queries=400, features=5, grades=1, noise=noise)
+        x, y = np.c_[x.reshape(-1, 5), np.ones(grades.size)], grades.ravel()
+        predicted = x @ np.linalg.lstsq(x, y, rcond=None)[0]
+        explained.append(np.corrcoef(predicted, y)[0, 1] ** 2)
+    # Of a standard Gaussian cut at 0, its linear part explains 2/pi; the noise shares that with it.
+    np.testing.assert_allclose(explained, 2 / np.pi / np.array([1, 2, 10]), atol=0.05)
+
+
+def classes(rows=40, number=3):
+    """Rows whose first feature is the class and whose second is the row's own; the third is constant."""
+    labels = np.arange(rows * number) % number
+    return np.c_[labels * 10.0, np.arange(len(labels)), np.ones(len(labels))], labels
+
+
+def test_retrieval_grades_are_whether_the_class_is_the_querys():
+    x, labels = classes()
+    queries, ranker = simulated.retrieval(np.random.default_rng(0), x, labels, 400, 20)
+    assert ranker is None
+    _, grades, features = map(np.array, zip(*queries, strict=True))
+    assert (grades.shape, features.shape) == ((400, 20), (400, 20, 3))
+    np.testing.assert_array_equal(grades, features[..., 0] == 0)
+    assert np.isin(np.unique(features[..., 0]), [0, -0.5, -1]).all()  # scaled to [0, 1] before the difference
+    assert features[..., 1].max() < 0  # a query is not among its documents
+    assert features.min() >= -1
+    assert (features[..., 2] == 0).all()
+    assert grades.mean() == pytest.approx(0.25, abs=0.03)
+    for one in features[:, :, 1]:  # at most two rows are as far from the query: none is drawn twice
+        assert np.unique(one.round(9), return_counts=True)[1].max() <= 2
+
+
+@pytest.mark.parametrize(("rows", "number"), [(20, 3), (100, 1)])
+def test_retrieval_refuses_classes_too_small(rows, number):
+    with pytest.raises(ValueError, match="two classes or more, each of more than 20 rows"):
+        simulated.retrieval(np.random.default_rng(0), *classes(rows, number), documents=20)
+
+
+def test_retrieval_packed_from_a_table(tmp_path):
+    x, labels = classes()
+    columns = {"label": pa.array(labels.astype(str))} | {f"f{i + 1}": x[:, i].astype(np.float32) for i in range(3)}
+    files.write_parquet(pa.table(columns), tmp_path / "one.parquet", {"task": "classification"})
+
+    def packed(name, documents):
+        settings = {"retrieval": {"queries": 7, "documents": documents}, "documents": "shuffled"}
+        packing.pack(name, settings, [tmp_path / "one.parquet"], tmp_path / f"{name}.arrow", study_seed=3)
+        return stream.read(tmp_path / f"{name}.arrow")
+
+    there = packed("toy", 10)
+    assert (len(there), there.metadata["largest_query"], there.metadata["features_reading"]) == (7, 10, "as-is")
+    np.testing.assert_array_equal(there.grades, there.features[:, 0] == 0)
+    with pytest.raises(SettingError, match=r"streams\.toy2: retrieval of 40 documents"):
+        packed("toy2", 40)
+    assert not (tmp_path / "toy2.arrow").exists()
+
+
+def draw_file(folder, name="one", generator="linear", study_seed=5, seed=0, settings=(), **others):
+    path = folder / f"{name}-{study_seed}-{seed}-{len(list(folder.iterdir()))}.arrow"
+    given = {"generator": generator, "settings": {"queries": 20} | dict(settings), "documents": "shuffled"} | others
+    packing.simulate(name, given, path, study_seed, seed)
+    return path
+
+
+@pytest.mark.parametrize("generator", simulated.GENERATORS)
+def test_a_draw_is_addressed_by_study_seed_stream_and_seed(tmp_path, generator):
+    one = draw_file(tmp_path, generator=generator).read_bytes()
+    assert draw_file(tmp_path, generator=generator).read_bytes() == one
+    rows = []
+    for other in ({}, {"study_seed": 6}, {"seed": 1}, {"name": "two"}):
+        rows += stream.read(draw_file(tmp_path, generator=generator, **other)).features.tolist()
+    assert len({*map(tuple, rows)}) == len(rows) == 4 * 400
+
+
+@pytest.mark.parametrize(("generator", "least"), SEPARABLE.items())
+def test_a_separable_draw_records_the_margin_that_it_achieves(tmp_path, generator, least):
+    there = stream.read(draw_file(tmp_path, generator=generator))
+    ranker = np.array(there.metadata["ranker"])
+    gaps = [stream.gap(x.astype(float) @ ranker, grades) for x, grades in (there[q] for q in range(len(there)))]
+    assert there.metadata["margin"] == pytest.approx(min(gaps), abs=1e-12)
+    assert min(gaps) >= least - 1e-4
+
+
+def test_a_scaled_draw_has_no_ranker(tmp_path):
+    there = stream.read(draw_file(tmp_path, generator="separable", features="query-minmax"))
+    assert (there.metadata["ranker"], there.metadata["margin"]) == (None, None)
+    assert (there.features.min(), there.features.max()) == (0, 1)
