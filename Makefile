@@ -5,6 +5,7 @@
 #   make test                                     all tests, the slow ones included
 #   make lint                                     code, rules and workflow
 #   make lock                                     write requirements.lock anew from pyproject.toml
+#   make setup                                    .venv alone
 #   make clean                                    remove results and caches, but not .venv
 #
 # PYTHON is the interpreter that makes .venv (3.11 or newer), CORES how many cores to use.
@@ -18,7 +19,10 @@ RUN := --cores $(CORES) --configfile $(STUDY)
 RESULTS := results/$(shell sed -n 's/^study: *//p' $(STUDY))
 WORKERS := $(if $(filter all,$(CORES)),logical,$(CORES))
 
-.PHONY: study data streams runs figures tables test lint lock clean
+.DEFAULT_GOAL := study
+.PHONY: setup study data streams runs figures tables test lint lock clean
+
+setup: $(READY)
 
 study: $(READY)
 	$(BIN)/snakemake $(RUN)
@@ -28,8 +32,9 @@ study: $(READY)
 data streams runs figures tables: $(READY)
 	$(BIN)/snakemake $@ $(RUN)
 
+# A file's tests share what they run: the tiny study is run once for each file that needs its results.
 test: $(READY)
-	$(BIN)/pytest -m "" --numprocesses $(WORKERS) --dist loadgroup
+	$(BIN)/pytest -m "" --numprocesses $(WORKERS) --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .

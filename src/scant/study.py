@@ -110,6 +110,7 @@ def details(study: dict, name: str) -> dict:
     return {
         "seeds": experiment["seeds"],
         "tuning": experiment["tuning"],
+        "title": experiment.get("title", name),
         "titles": {
             key: {one: study[key][one].get("title", one) for one in experiment[key]} for key in ("streams", "learners")
         },

@@ -144,6 +144,16 @@ def test_listnet(query, scale):
     np.testing.assert_allclose(g, surrogates.listnet(scores, labels)[1], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("m", [1, 3, 20, 33])
+@pytest.mark.parametrize("label", range(GRADES + 1))
+def test_listnet_has_nothing_to_learn_of_equal_scores_and_grades(m, label):
+    """Not even by rounding: with weights of 0, that would order the documents of the next query."""
+    g, exponentials = np.full(m, np.nan), np.exp(np.arange(GRADES + 1.0) - GRADES)
+    scores, labels = np.full(m, 0.75, np.float32), np.full(m, label, np.int16)
+    pieces.listnet(scores, labels, exponentials, np.empty(m, np.int64), g)
+    assert not g.any()
+
+
 def test_the_fast_exponential():
     values = np.r_[np.linspace(-700, 0, 100_001), -np.geomspace(1e-300, 700, 1001), 0.0].astype(np.float32)
     out = np.empty(len(values))
@@ -162,14 +172,15 @@ def test_the_fast_exponential():
 def products(draw):
     m, d = draw(st.integers(1, 7)), draw(st.integers(1, 37))
     features = draw(vector(SIXTY_FOURTHS, m * d, np.float32)).reshape(m, d)
-    return features, draw(vector(SIXTY_FOURTHS, d, np.float64)), draw(vector(st.sampled_from([0, 0, 1, -0.5]), m, float))
+    g = vector(st.sampled_from([0, 0, 1, -0.5]), m, float)
+    return features, draw(vector(SIXTY_FOURTHS, d, np.float64)), draw(g)
 
 
 @given(products(), st.integers(0, 100))
 def test_score_and_step_are_numpys(product, coming):
     features, weights, g = product
     before, scores = weights.copy(), np.empty(len(features), np.float32)
-    pieces.score(features, weights, scores, np.ones(coming, np.float32))
+    assert pieces.score(features, weights, scores, np.ones(coming, np.float32))
     np.testing.assert_array_equal(scores, (features @ weights).astype(np.float32))  # exact: all are of 1/64
     np.testing.assert_array_equal(weights, before)
     pieces.step(features, g, 0.25, weights)
@@ -186,9 +197,11 @@ def test_a_step_passes_over_documents_of_gradient_zero():
 def test_scores_that_are_not_finite_stay_so():
     features = np.array([[np.nan, 0.0], [np.inf, 1], [1e30, 0], [1, 0]], np.float32)
     scores = np.empty(4, np.float32)
-    pieces.score(features, np.array([1e10, 0.0]), scores, features[0, :0])
+    assert not pieces.score(features, np.array([1e10, 0.0]), scores, features[0, :0])
     assert np.isnan(scores[0])
     assert scores[1:].tolist() == [np.inf, np.inf, 1e10]
+    for place in range(3):
+        assert not pieces.score(features[place : place + 1], np.array([1e10, 0.0]), scores[:1], features[0, :0])
 
 
 def slam_value(kind, cut=None):

@@ -1,5 +1,7 @@
 """Streams: what goes in comes out, mapped and read-only; document order tells nothing; broken files are refused."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -226,7 +228,7 @@ def test_queries_are_joined_across_blocks(data, sizes, last):
     n = len(query)
     borders = [0, *sorted(data.draw(st.sets(st.integers(1, n - 1)) if n > 1 else st.just(set()))), n]
     grade, x = np.arange(n), np.arange(2 * n).reshape(n, 2)
-    blocks = [(query[a:b], grade[a:b], x[a:b]) for a, b in zip(borders[:-1], borders[1:], strict=True)]
+    blocks = [(query[a:b], grade[a:b], x[a:b]) for a, b in pairwise(borders)]
     got = list(stream.joined(iter(blocks), last=last))
     assert [one[0] for one in got] == list(dict.fromkeys(query.tolist()))[: None if last else -1]
     for one, documents, features in got:

@@ -74,10 +74,7 @@ def gap(scores: np.ndarray, grades: np.ndarray) -> float:
     """Smallest score difference between a document and one of a lower grade; inf if all grades are equal."""
     levels = np.unique(grades)
     return min(
-        (
-            float(scores[grades == high].min() - scores[grades == low].max())
-            for low, high in pairwise(levels)
-        ),
+        (float(scores[grades == high].min() - scores[grades == low].max()) for low, high in pairwise(levels)),
         default=np.inf,
     )
 

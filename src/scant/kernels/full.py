@@ -60,9 +60,11 @@ def play(
     measure : the measure whose loss is the learner's own; trigger : the one that must be below 1 for an update
     rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if `by_loss`
     margin, by_grade, averaged : see `slam`
-    empty, learn_on_empty : what the measures are without a relevant document, and whether ListNet then learns
+    empty : what the measures are without a relevant document; learn_on_empty : whether ListNet then learns
     weights : float64 (features), where to start; where it ends after the call
-    measured : float64 (rounds, 3), NDCG@cut, NDCG and AP of the ranking shown; loss, updated : (rounds)
+    measured : float64 (rounds, 3), NDCG@cut, NDCG and AP of the ranking shown
+    loss : float64 (rounds), the learner's own; 0 without a relevant document, since no ranking loses less
+    updated : uint8 (rounds)
 
     Returns
     -------
@@ -112,7 +114,7 @@ def play(
             out[NDCG_AT_CUT] = dcg(ranked[:m], cut, gains, discounts) / ideal_at_cut[q]
             out[NDCG] = dcg(ranked[:m], m, gains, discounts) / ideal[q]
             out[AP] = average_precision(ranked[:m], relevant[q])
-        loss[t] = 1.0 - out[measure]
+        loss[t] = 1.0 - out[measure] if relevant[q] > 0 else 0.0
         updated[t] = 0
 
         size = rate * (t + 1.0) ** -decay

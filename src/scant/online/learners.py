@@ -32,6 +32,7 @@ class Settings:
     by_loss : the step is multiplied by 1 - trigger measure
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
     averaged : SLAM's weights are those of the whole list, averaged within each grade
+    learn_on_empty : ListNet learns, too, from queries without a relevant document (that scores should be equal)
     """
 
     kind: str
@@ -41,6 +42,12 @@ class Settings:
     by_loss: bool = False
     margin: float | str = 1.0
     averaged: bool = False
+    learn_on_empty: bool = False
+
+    @property
+    def as_proved(self) -> bool:
+        """Whether the learner is the one that the papers' bounds are about."""
+        return self == Settings(self.kind, self.measure, self.measure)
 
     def labels(self, grades: np.ndarray) -> np.ndarray:
         """What the learner learns from: the grades, or, for AP, whether they are above 0."""
@@ -51,7 +58,7 @@ class Settings:
 RELEASED_CODE = {
     "slam": {"decay": 0.5, "margin": "grade-gap", "averaged": True, "trigger": "ndcg@10"},
     "max-hinge": {"by_loss": True, "trigger": "ndcg@10"},
-    "listnet": {"decay": 0.5},
+    "listnet": {"decay": 0.5, "learn_on_empty": True},
 }
 RELEASED_RATES = {"slam": [1.0], "max-hinge": [1.0], "listnet": [1.0]}
 
@@ -167,7 +174,7 @@ class ListNet(Linear):
     """Online gradient descent on ListNet's cross entropy, every round (perceptron paper, section 8)."""
 
     def learn(self, features, grades, ranking) -> bool:
-        if not np.any(grades > 0):
+        if not (np.any(grades > 0) or self.settings.learn_on_empty):
             return False
         labels = self.settings.labels(grades)
         _, gradient = surrogates.listnet(self.scores(features).astype(np.float64), labels)

@@ -14,7 +14,7 @@ class Play:
     """What happened, round by round. All arrays have one entry (or row) a round played."""
 
     measured: np.ndarray  # float64, rounds x 3: NDCG@10, NDCG, AP of the ranking shown
-    loss: np.ndarray  # float64, the learner's own loss
+    loss: np.ndarray  # float64, the learner's own; 0 without a relevant document, since no ranking loses less
     updated: np.ndarray  # uint8
     weights: np.ndarray | None  # float64 (features), at the end
     failed_in: int = 0  # the round in which a score was not finite, which ended the play; 0 if none
@@ -67,7 +67,7 @@ def play_compiled(
         stream.ideal_dcg, stream.ideal_dcg_at_cut, stream.relevant, queries,
         KINDS[settings.kind], names.index(settings.measure), names.index(settings.trigger),
         float(rate), float(settings.decay), settings.by_loss, 1.0 if by_grade else float(settings.margin),
-        by_grade, settings.averaged, 1.0 if empty == "one" else 0.0, empty == "one", CUT,
+        by_grade, settings.averaged, 1.0 if empty == "one" else 0.0, settings.learn_on_empty, CUT,
         gains(largest_grade), discounts(stream.metadata["largest_query"]),
         np.exp(np.arange(largest_grade + 1.0) - largest_grade), random, weights, measured, loss, updated,
     )  # fmt: skip
@@ -103,7 +103,8 @@ def play_python(rounds, learner, settings: Settings, empty: str = "zero") -> Pla
         learned = bool(learner.learn(features, grades, ranking))
         mistake = settings.kind == "binary-perceptron"
         measured.append(row)
-        loss.append(float(learned) if mistake else 1 - row[list(MEASURES).index(settings.measure)])
+        own = 1 - row[list(MEASURES).index(settings.measure)] if np.any(grades > 0) else 0.0
+        loss.append(float(learned) if mistake else own)
         updated.append(learned)
     return Play(
         np.array(measured).reshape(-1, len(MEASURES)),

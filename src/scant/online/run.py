@@ -73,8 +73,8 @@ def run(job: dict, target, stream_path=None) -> None:
             else:
                 learner = make(settings, facts["features"], step, noise, job["learner_settings"].get("options"))
                 played = play_python((stream[q] for q in queries), learner, settings, job["empty"])
-            general = general_bound(stream, queries, played, settings, job["source"]) if rate == "theory" else None
-        tables.append(trace(played, settings, step, rate == "theory", facts, job["source"], general))
+            general = general_bound(stream, queries, played, settings) if rate == "theory" else None
+        tables.append(trace(played, settings, step, rate == "theory", facts, general))
     identity = {key: job[key] for key in ("study", "study_seed", "experiment", "stream", "learner", "seed", "source")}
     write_parquet(
         pa.concat_tables(tables),
@@ -94,9 +94,7 @@ def run(job: dict, target, stream_path=None) -> None:
     )
 
 
-def trace(
-    played: Play, settings: Settings, rate, theory: bool, facts: dict, source: str, general: np.ndarray | None
-) -> pa.Table:
+def trace(played: Play, settings: Settings, rate, theory: bool, facts: dict, general: np.ndarray | None) -> pa.Table:
     """The rows of one rate: time averages, cumulative loss and bounds at the kept rounds."""
     rounds = kept_rounds(len(played.loss))
     at = rounds - 1
@@ -105,7 +103,7 @@ def trace(
     if not len(rounds):  # it failed in round 1: one row says so
         rounds, means = np.zeros(1, np.int64), np.full((1, len(MEASURES)), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
-    bound = separable_bound(settings, facts) if source == "text" else np.nan
+    bound = separable_bound(settings, facts)
     n = len(rounds)
     columns = {
         "rate": np.full(n, np.nan if rate is None else rate),
@@ -129,7 +127,7 @@ def trace(
 def separable_bound(settings: Settings, facts: dict) -> float:
     """The bound that a separable stream's achieved margin gives the learner; NaN if there is none."""
     margin = facts.get("margin")
-    if not margin or margin <= 0 or not np.isfinite(margin):
+    if not settings.as_proved or not margin or margin <= 0 or not np.isfinite(margin):
         return np.nan
     if settings.kind == "slam":
         ratio = facts["weight_ratio"][settings.measure]
@@ -141,15 +139,15 @@ def separable_bound(settings: Settings, facts: dict) -> float:
     return np.nan
 
 
-def general_bound(stream, queries, played: Play, settings: Settings, source: str) -> np.ndarray | None:
-    """The general bound at each round played at the theory's rate, the smallest over the comparators."""
-    if settings.kind not in ("slam", "max-hinge") or source != "text" or not len(played.loss):
+def general_bound(stream, queries, played: Play, settings: Settings) -> np.ndarray | None:
+    """The general bound at each round played at the theory's rate, the smallest over the comparators; None if none."""
+    if not settings.as_proved or not len(played.loss):
         return None
     from scant.kernels import full
 
     facts = stream.metadata
     direction = np.array(facts["ranker"]) / facts["margin"] if facts.get("ranker") else played.weights
-    m, ratio = (1, 1.0)
+    m, ratio = 1, 1.0
     if settings.kind == "slam":
         m, ratio = places(settings, facts), facts["weight_ratio"][settings.measure]
     labels = settings.labels(stream.grades)

@@ -43,6 +43,7 @@ def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -
                 | {"rate": one["setting"], "tuning": one["tuning"], "kind": one["kind"]}
                 | {"own_measure": one["own_measure"]}
                 | {"panel": titles["streams"][key[1]], "label": titles["learners"][key[2]]}
+                | {"reading": details[experiment]["title"]}
             )
     return pd.DataFrame(rows)
 
@@ -77,7 +78,9 @@ def draw(frame: pd.DataFrame, measure: str):
                 curve["round"], curve["mean"], dashed, color=colour, marker=marker, markersize=3.5, markevery=every
             )  # fmt: skip
         low, high = panel["n"].min(), panel["n"].max()
-        axis.set_title(f"{panel['panel'].iloc[0]} (n = {low if low == high else f'{low} to {high}'})", loc="left")
+        axis.set_title(f"{panel['panel'].iloc[0]}\n", loc="left")
+        below = f"{panel['reading'].iloc[0]}, n = {low}" + (f" to {high}" if high > low else "")
+        axis.annotate(below, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
         axis.set(xscale="log", xlabel="round")
         # The first rounds' averages are of a few lists: what is read off is the later part.
         late = panel[panel["round"] >= min(10, panel["round"].max())]

@@ -1,0 +1,320 @@
+"""What every learner with full feedback keeps to, the compiled loop and the plain classes alike."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from scant.errors import SettingError
+from scant.measures import rank
+from scant.online.learners import LEARNERS, MEASURES, Settings, make, resolve, theory_rate
+from scant.online.play import KINDS, play_compiled, play_python, query_order
+from scant.randomness import generator
+
+VARIANTS = {
+    "slam-ap": {"kind": "slam", "measure": "ap"},
+    "slam-ndcg": {"kind": "slam", "measure": "ndcg"},
+    "slam-ndcg@10": {"kind": "slam", "measure": "ndcg@10"},
+    "slam-settings": {"kind": "slam", "measure": "ndcg", "trigger": "ap", "decay": 0.5, "margin": 2.0, "by_loss": True},
+    "slam-averaged": {"kind": "slam", "measure": "ndcg@10", "margin": "grade-gap", "averaged": True},
+    "slam-averaged-ap": {"kind": "slam", "measure": "ap", "averaged": True},
+    "max-hinge": {"kind": "max-hinge"},
+    "max-hinge-ap": {"kind": "max-hinge", "measure": "ap", "decay": 0.25},
+    "listnet": {"kind": "listnet"},
+    "listnet-ap": {"kind": "listnet", "measure": "ap", "decay": 0.0},
+    "binary-perceptron": {"kind": "binary-perceptron"},
+    "binary-perceptron-ap": {"kind": "binary-perceptron", "measure": "ap"},
+    "random": {"kind": "random"},
+    "ideal": {"kind": "ideal"},
+}
+SOURCES = ("text", "released-code")
+CASES = {f"{name}, {source}": (VARIANTS[name], source) for name, source in product(VARIANTS, SOURCES)}
+every_case = pytest.mark.parametrize(("learner", "source"), CASES.values(), ids=CASES.keys())
+LINEAR = ("slam", "max-hinge", "listnet", "binary-perceptron")
+
+
+def test_no_built_in_learner_is_left_out():
+    assert {learner["kind"] for learner in VARIANTS.values()} == set(LEARNERS) == set(KINDS)
+    assert {learner.get("measure", "ndcg@10") for learner in VARIANTS.values()} == set(MEASURES)
+
+
+def odd_queries(random, features, relevant=None):
+    """Queries of every odd kind: one document, none relevant, all of one grade, documents that are the same."""
+    for q, m in enumerate([1, 2, 5, 12, 20, 33, 45] * 4):
+        grades = random.integers(0, 5, m)
+        if relevant:
+            grades = np.r_[random.integers(1, 5, min(relevant, m)), np.zeros(max(0, m - relevant), int)]
+        elif q % 7 == q // 7:
+            grades[:] = 0
+        elif (q + 3) % 7 == q // 7:
+            grades[:] = 3
+        x = features(m)
+        if m > 5:
+            x[3], x[4] = x[0], x[1]
+        yield grades, x
+
+
+@pytest.fixture(scope="module")
+def stream(packed):
+    random = np.random.default_rng(11)
+    return packed(odd_queries(random, lambda m: random.standard_normal((m, 9)).astype(np.float32)))
+
+
+@pytest.fixture(scope="module")
+def exact_stream(packed):
+    """Features are of 1/64, and powers of two of the documents are relevant: perceptrons' sums have no rounding."""
+    random = np.random.default_rng(12)
+    return packed(odd_queries(random, lambda m: random.integers(-64, 65, (m, 9)) / 64, relevant=4))
+
+
+def both(stream, learner, source, rate, empty="zero", rounds=90):
+    settings, _ = resolve(learner, source, simulated=True)
+    queries = query_order(stream, generator(3, "queries"), rounds, empty=empty)
+    compiled = play_compiled(stream, queries, settings, rate, generator(3, "noise"), empty)
+    plain = make(settings, stream.features.shape[1], rate, generator(3, "noise"))
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = play_python((stream[q] for q in queries), plain, settings, empty)
+    return settings, queries, compiled, plain
+
+
+def alike(compiled, plain):
+    np.testing.assert_array_equal(compiled.updated, plain.updated)
+    np.testing.assert_allclose(compiled.measured, plain.measured, rtol=1e-12)
+    np.testing.assert_allclose(compiled.loss, plain.loss, rtol=1e-12, atol=1e-13)
+    assert compiled.failed_in == plain.failed_in
+
+
+@every_case
+@pytest.mark.parametrize("empty", ["zero", "one", "skip"])
+def test_the_compiled_loop_is_the_plain_class(stream, learner, source, empty):
+    settings, queries, compiled, plain = both(stream, learner, source, 0.3, empty)
+    alike(compiled, plain)
+    assert len(compiled.loss) == len(queries) == 90
+    if settings.kind in LINEAR:
+        assert compiled.updated.sum() > 10
+        np.testing.assert_allclose(compiled.weights, plain.weights, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("learner", ["slam-ap", "slam-averaged-ap", "max-hinge", "binary-perceptron"])
+@pytest.mark.parametrize("rate", [2.0**-5, 4.0])
+def test_where_arithmetic_is_exact_they_are_equal_to_the_last_bit(exact_stream, learner, rate):
+    _, _, compiled, plain = both(exact_stream, VARIANTS[learner], "text", rate, rounds=300)
+    alike(compiled, plain)
+    np.testing.assert_array_equal(compiled.weights, plain.weights)
+
+
+@every_case
+def test_a_run_again_is_the_same_run_and_leaves_the_stream_as_it_was(stream, learner, source):
+    before = stream.features.tobytes() + stream.grades.tobytes()
+    one, two = (both(stream, learner, source, 0.3)[2] for _ in range(2))
+    for name in ("measured", "loss", "updated", "weights"):
+        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+    assert stream.features.tobytes() + stream.grades.tobytes() == before
+
+
+@every_case
+@pytest.mark.parametrize("empty", ["zero", "one"])
+def test_an_update_is_made_where_something_is_lost(stream, learner, source, empty):
+    settings, queries, play, _ = both(stream, learner, source, 0.3, empty)
+    there = stream.relevant[queries] > 0
+    assert not play.loss[~there].any()  # no ranking would have lost less
+    np.testing.assert_array_equal(play.measured[~there], float(empty == "one"))
+    if settings.kind == "binary-perceptron":
+        np.testing.assert_array_equal(play.loss, play.updated)
+        return
+    measured = play.measured[:, list(MEASURES).index(settings.measure)]
+    np.testing.assert_array_equal(play.loss[there], 1 - measured[there])
+    if settings.kind in ("slam", "max-hinge"):
+        trigger = play.measured[:, list(MEASURES).index(settings.trigger)]
+        np.testing.assert_array_equal(play.updated, there & (trigger < 1))
+    elif settings.kind == "listnet":  # every round; the released code's also where no document is relevant
+        np.testing.assert_array_equal(play.updated, there | (source == "released-code"))
+    else:
+        assert not play.updated.any()
+
+
+@every_case
+def test_a_ranking_is_made_before_its_grades_are_seen(stream, learner, source):
+    """What a round measures is the ranking by the weights that the rounds before it left."""
+    settings, _ = resolve(learner, source)
+    if settings.kind not in LINEAR:
+        return
+    queries = query_order(stream, generator(3, "queries"), 60)
+    whole = play_compiled(stream, queries, settings, 0.3, generator(3, "noise"))
+    for t in (0, 1, 7, 30, 59):
+        before = play_compiled(stream, queries[:t], settings, 0.3, generator(3, "noise"))
+        features, grades = stream[queries[t]]
+        ranking = rank((features.astype(float) @ before.weights).astype(np.float32))
+        expected = [measure(ranking, grades) for measure in MEASURES.values()]
+        np.testing.assert_allclose(whole.measured[t], expected, rtol=1e-12)
+
+
+def test_the_plain_loop_asks_for_grades_after_the_ranking():
+    shown = []
+
+    class Own:
+        def rank(self, features):
+            shown.append("ranking")
+            return rank(features[:, 0])
+
+        def learn(self, features, grades, ranking):
+            shown.append("learning")
+
+    def answer(ranking):
+        shown.append("grades")
+        return np.array([0, 1, 2])
+
+    features = np.array([[1.0], [3.0], [2.0]])
+    play = play_python([(features, answer)] * 2, Own(), Settings("own:Own"))
+    assert shown == ["ranking", "grades", "learning"] * 2
+    assert play.measured[0] == pytest.approx([measure([1, 2, 0], [0, 1, 2]) for measure in MEASURES.values()])
+    assert (play.weights, play.updated.tolist(), play.failed_in) == (None, [0, 0], 0)
+
+
+# --- rates
+
+
+RATES = 2.0 ** np.arange(-7, 8)
+
+
+def traces(stream, learner, source):
+    return [both(stream, learner, source, rate)[2].measured.tobytes() for rate in RATES]
+
+
+@pytest.mark.parametrize(
+    ("learner", "source"),
+    [
+        ("max-hinge", "text"),
+        ("max-hinge", "released-code"),  # its step is the round's loss, times t^-1/2
+        ("max-hinge-ap", "text"),
+        ("binary-perceptron", "text"),
+    ],
+)
+def test_the_rate_of_these_changes_no_ranking(stream, learner, source):
+    assert len(set(traces(stream, VARIANTS[learner], source))) == 1
+
+
+@pytest.mark.parametrize("learner", ["slam-ap", "slam-ndcg", "slam-ndcg@10", "listnet"])
+def test_the_rate_of_these_does(stream, learner):
+    assert len(set(traces(stream, VARIANTS[learner], "text"))) > len(RATES) / 2
+
+
+@pytest.mark.parametrize("learner", ["slam-ap", "max-hinge", "listnet", "binary-perceptron"])
+@pytest.mark.parametrize("rate", [1e38, 1e300])
+def test_scores_that_are_not_finite_end_the_play(stream, learner, rate):
+    _, queries, compiled, plain = both(stream, VARIANTS[learner], "text", rate)
+    alike(compiled, plain)
+    assert 1 < compiled.failed_in <= len(queries)
+    assert len(compiled.loss) == len(compiled.measured) == len(compiled.updated) == compiled.failed_in - 1
+    assert np.isfinite(compiled.measured).all()
+
+
+# --- controls
+
+
+def expected_of_random(grades):
+    """The measures' means over all rankings."""
+    m, r = len(grades), np.count_nonzero(grades)
+    gains, discounts = 2.0 ** np.sort(grades)[::-1] - 1, 1 / np.log2(np.arange(2, m + 2))
+    at_cut = gains.mean() * discounts[:10].sum() / (gains[:10] @ discounts[:10])
+    whole = gains.mean() * discounts.sum() / (gains @ discounts)
+    place = np.arange(1, m + 1)
+    precision = (1 + (place - 1) * (r - 1) / max(1, m - 1)) / place  # at a relevant document's place
+    return at_cut, whole, precision.mean()
+
+
+def test_random_measures_what_all_rankings_do_on_average(stream):
+    rounds = 40_000
+    settings, _ = resolve({"kind": "random"})
+    queries = query_order(stream, generator(1, "queries"), rounds, empty="skip")
+    play = play_compiled(stream, queries, settings, 0.0, generator(1, "noise"))
+    expected = np.array(
+        [expected_of_random(stream[q][1]) if stream.relevant[q] else [0] * 3 for q in range(len(stream))]
+    )
+    error = (play.measured - expected[queries]).std(axis=0) / np.sqrt(rounds)
+    np.testing.assert_array_less(np.abs((play.measured - expected[queries]).mean(axis=0)), 4 * error)
+    assert np.all(error < 0.01)
+
+
+@pytest.mark.parametrize(("empty", "value"), [("zero", 0), ("one", 1), ("skip", None)])
+def test_ideal_measures_one(stream, empty, value):
+    _, queries, compiled, plain = both(stream, {"kind": "ideal"}, "text", 0.0, empty)
+    alike(compiled, plain)
+    there = stream.relevant[queries] > 0
+    assert (compiled.measured[there] == 1).all()
+    assert (compiled.measured[~there] == value).all()
+    assert there.all() == (empty == "skip")
+
+
+# --- settings
+
+
+def test_what_the_readings_make_of_a_learner():
+    assert resolve({"kind": "slam", "measure": "ap", "rates": [0.5, "theory"]}) == (
+        Settings("slam", "ap", "ap"), [0.5, "theory"],
+    )  # fmt: skip
+    assert resolve({"kind": "listnet"}) == (Settings("listnet", "ndcg@10", "ndcg@10", 0.5), [1.0])
+    assert resolve({"kind": "listnet", "decay": 0.0})[0].decay == 0
+    released = {
+        "slam": Settings("slam", "ap", "ndcg@10", 0.5, False, "grade-gap", True),
+        "max-hinge": Settings("max-hinge", "ap", "ndcg@10", 0.0, True),
+        "listnet": Settings("listnet", "ap", "ap", 0.5, learn_on_empty=True),
+        "random": Settings("random", "ap", "ap"),
+    }
+    for kind, settings in released.items():
+        assert resolve({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0] == settings
+    for kind in ("slam", "max-hinge", "listnet"):  # the code has one rate, whatever the study's grid
+        assert resolve({"kind": kind, "rates": [3.0, "theory"]}, "released-code")[1] == [1.0]
+    assert resolve({"kind": "max-hinge"}, "released-code", simulated=True)[0].decay == 0.5
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        ({"kind": "slamm"}, "did you mean 'slam'"),
+        ({"kind": "slam", "measure": "ndgc"}, "did you mean 'ndcg'"),
+        ({"kind": "slam", "trigger": "map"}, "did you mean 'ap'"),
+        ({"kind": "slam", "marging": 1.0}, "did you mean 'margin'"),
+        ({}, "unknown kind of learner ''"),
+    ],
+)
+def test_what_is_unknown_is_named_with_the_nearest(learner, message):
+    with pytest.raises(SettingError, match=message):
+        resolve(learner)
+
+
+def test_theory_has_no_rate_for_these(stream):
+    for kind in ("listnet", "binary-perceptron", "random"):
+        with pytest.raises(SettingError, match="theory gives no rate"):
+            theory_rate(Settings(kind), stream.metadata)
+
+
+OWN = """
+from scant.measures import rank
+
+class First:
+    def __init__(self, features, rate, random, place=0):
+        self.made = (features, rate, random.random(), place)
+
+    def rank(self, features):
+        return rank(features[:, self.made[-1]])
+
+    def learn(self, features, grades, ranking):
+        return True
+"""
+
+
+def test_a_learner_of_ones_own(stream, tmp_path, monkeypatch):
+    (tmp_path / "own_learner.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    settings, _ = resolve({"kind": "own_learner:First", "options": {"place": 2}})
+    learner = make(settings, 9, 0.5, generator(0), {"place": 2})
+    assert learner.made == (9, 0.5, generator(0).random(), 2)
+    play = play_python((stream[q] for q in range(len(stream))), learner, settings)
+    assert play.updated.all()
+    for q in (0, 9, 20):
+        x, grades = stream[q]
+        assert play.measured[q, 2] == MEASURES["ap"](rank(x[:, 2]), grades)
+    for kind in ("own_learner:Second", "no_such_module:First"):
+        with pytest.raises(SettingError, match=f"learner '{kind}' cannot be imported .*module:Class"):
+            make(Settings(kind), 9, 0.5, generator(0))

@@ -1,0 +1,227 @@
+"""The command line, end to end: a simulated stream, runs, traces, tables and figures; and what it says of errors."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from scant.cli import main
+from scant.data import stream
+
+SIMULATED = {
+    "generator": "separable",
+    "settings": {"queries": 20, "documents": 6, "features": 4},
+    "documents": "shuffled",
+}
+JOB = {
+    "study_seed": 1, "stream_settings": SIMULATED, "source": "text", "rounds": 40, "empty": "zero",
+    "order": "shuffled", "keep": 1.0,
+}  # fmt: skip
+LEARNERS = {"slam": {"kind": "slam", "rates": [0.1, "theory"]}, "listnet": {"kind": "listnet", "rates": [0.1, 1.0]}}
+DETAILS = {
+    "seeds": 1, "tuning": "held-out", "title": "text",
+    "titles": {"streams": {"sim": "Separable"}, "learners": {"slam": "SLAM", "listnet": "ListNet"}},
+}  # fmt: skip
+COMMANDS = ("fetch", "convert", "pack", "simulate", "run", "gather", "figure", "table", "streams")
+
+
+def simulate(folder, seed=0):
+    target = folder / f"seed-{seed}.arrow"
+    options = ["--settings", json.dumps(SIMULATED), "--study-seed", "1", "--seed", str(seed), "--output", str(target)]
+    assert main(["simulate", "sim", *options]) == 0
+    return target
+
+
+def run_command(stream_file, target, learner="slam", seed=0, **changes):
+    settings = JOB | {"learner_settings": LEARNERS.get(learner, {"kind": learner})} | changes
+    identity = {"study": "toy", "experiment": "all", "stream": "sim", "learner": learner, "seed": str(seed)}
+    options = [part for name, value in identity.items() for part in (f"--{name}", value)]
+    return ["run", *options, "--settings", json.dumps(settings), "--input", str(stream_file), "--output", str(target)]
+
+
+def scant(*arguments):
+    return subprocess.run([sys.executable, "-m", "scant", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_a_run_by_the_command_line(tmp_path):
+    source, target = simulate(tmp_path), tmp_path / "out" / "run.parquet"
+    done = scant(*run_command(source, target))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert main(run_command(source, tmp_path / "again.parquet")) == 0
+    assert (tmp_path / "again.parquet").read_bytes() == target.read_bytes()
+    assert pq.read_table(target)["round"].to_pylist()[-1] == 40
+    assert sorted(path.name for path in target.parent.iterdir()) == ["run.parquet"]
+
+
+def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(tmp_path):
+    command = run_command(simulate(tmp_path), tmp_path / "run.parquet")
+    code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True).stdout
+    code, *modules = printed.split()
+    assert code == "0"
+    assert {"pandas", "sklearn", "seaborn", "matplotlib", "scipy.stats", "jsonschema", "pooch"}.isdisjoint(modules)
+
+
+def test_from_a_simulation_to_figures_and_tables(tmp_path, capsys):
+    runs = []
+    for seed in range(2):
+        for learner in LEARNERS:
+            runs.append(str(tmp_path / f"{learner}-{seed}.parquet"))
+            assert main(run_command(simulate(tmp_path, seed), runs[-1], learner, seed)) == 0
+    traces, out = str(tmp_path / "all.parquet"), tmp_path / "out"
+    assert main(["gather", *runs, "--details", json.dumps(DETAILS), "--output", traces]) == 0
+    for name in ("finals", "bounds", "rates"):
+        assert main(["table", name, traces, "--output", str(out / name)]) == 0
+    assert main(["figure", "figure-2.1", traces, "--output", str(out / "figure-2.1")]) == 0
+    draws = [str(tmp_path / f"seed-{seed}.arrow") for seed in range(2)]
+    assert main(["streams", *draws, "--output", str(out / "streams")]) == 0
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        ["figure-2.1.csv", "figure-2.1.png", "figure-2.1.svg"]
+        + [f"{name}.{ending}" for name in ("finals", "bounds", "rates", "streams") for ending in ("csv", "tex")]
+    )
+    assert capsys.readouterr() == ("", "")
+
+
+def test_from_a_file_of_ones_own_to_a_stream(tmp_path, monkeypatch):
+    (tmp_path / "my.txt").write_text("2 qid:1 1:4 2:1\n0 qid:1 1:2\n1 qid:2 2:7\n")
+    own = {"mine": {"task": "ranking", "parser": "letor", "features": 2, "folder": str(tmp_path)}}
+    own["mine"]["parts"] = {"all": {"file": "my.txt"}}
+    names = ["mine", "all", "--own", json.dumps(own), "--output"]
+    assert main(["fetch", *names, str(tmp_path / "original.txt")]) == 0
+    assert main(["convert", *names, str(tmp_path / "t.parquet"), "--input", str(tmp_path / "original.txt")]) == 0
+    settings = json.dumps({"drop_last": False, "documents": "as-is"})
+    target = tmp_path / "mine.arrow"
+    options = ["--settings", settings, "--study-seed", "1", "--output", str(target)]
+    assert main(["pack", "mine", str(tmp_path / "t.parquet"), *options]) == 0
+    there = stream.read(target)
+    assert there.grades.tolist() == [2, 0, 1]
+    assert there.features.tolist() == [[1, 1], [0, 0], [0, 0]]  # scaled within each query
+
+
+# --- errors
+
+
+def broken(folder):
+    path = simulate(folder)
+    path.write_bytes(path.read_bytes()[:-50])
+    return path
+
+
+ERRORS = {
+    "missing input": (lambda folder: run_command(folder / "none.arrow", folder / "out"), "there is no such stream"),
+    "cut input": (lambda folder: run_command(broken(folder), folder / "out"), "not a whole stream"),
+    "unknown learner": (lambda folder: run_command(simulate(folder), folder / "out", "slamm"), "did you mean 'slam'"),
+    "unknown data set": (
+        lambda folder: ["fetch", "oshumed", "fold1-test", "--output", str(folder / "out")],
+        "unknown data set 'oshumed': did you mean 'ohsumed'",
+    ),
+    "unknown part": (
+        lambda folder: ["fetch", "letter", "al", "--output", str(folder / "out")],
+        "did you mean 'all'",
+    ),
+    "no registry": (
+        lambda folder: ["fetch", "letter", "all", "--registry", "none.yaml", "--output", str(folder / "out")],
+        "none.yaml: there is no such file",
+    ),
+    "missing run": (
+        lambda folder: ["gather", str(folder / "none.parquet"), "--details", "{}", "--output", str(folder / "out")],
+        "none.parquet: not a whole run",
+    ),
+    "unknown table": (
+        lambda folder: ["table", "final", str(gathered(folder)), "--output", str(folder / "out")],
+        "did you mean 'finals'",
+    ),
+    "figure of nothing": (
+        lambda folder: ["figure", "figure-2.2", str(gathered(folder)), "--output", str(folder / "out")],
+        "the study has no stream for this figure",
+    ),
+    "missing traces": (
+        lambda folder: ["table", "finals", str(folder / "none.parquet"), "--output", str(folder / "out")],
+        "none.parquet",
+    ),
+    "missing stream": (
+        lambda folder: ["streams", str(folder / "none.arrow"), "--output", str(folder / "out")],
+        "none.arrow: there is no such stream",
+    ),
+}  # fmt: skip
+
+
+def gathered(folder):
+    assert main(run_command(simulate(folder), folder / "run.parquet")) == 0
+    options = ["--details", json.dumps(DETAILS), "--output", str(folder / "all.parquet")]
+    assert main(["gather", str(folder / "run.parquet"), *options]) == 0
+    return folder / "all.parquet"
+
+
+@pytest.mark.parametrize(("command", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_an_error_says_what_is_wrong_and_leaves_nothing(tmp_path, capsys, command, message):
+    arguments = command(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert main(arguments) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("scant: ")
+    assert message in printed.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_error_ends_the_process_with_1(tmp_path):
+    done = scant(*run_command(tmp_path / "none.arrow", tmp_path / "out"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"scant: {tmp_path / 'none.arrow'}: there is no such stream")
+    assert "Traceback" not in done.stderr
+
+
+def test_where_an_error_came_from_is_shown_on_request(tmp_path):
+    from scant.errors import DataError
+
+    with pytest.raises(DataError):
+        main(["--traceback", *run_command(tmp_path / "none.arrow", tmp_path / "out")])
+
+
+# --- grammar
+
+
+def left(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return caught.value.code, capsys.readouterr()
+
+
+def test_every_command_explains_itself(capsys):
+    code, printed = left(["--help"], capsys)
+    assert code == 0
+    for name in COMMANDS:
+        assert f"    {name} " in printed.out
+        code, one = left([name, "--help"], capsys)
+        assert code == 0
+        assert one.out.startswith(f"usage: scant {name} ")
+        assert "--output" in one.out
+        options = re.sub(r"\n {10,}", "  ", one.out.partition("options:")[2]).strip().splitlines()
+        for line in options:
+            assert re.search(r"\w  +\w", line), f"{line} has no help"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "COMMAND"),
+        (["rum"], "invalid choice: 'rum'"),
+        (["table", "finals", "x.parquet"], "--output"),
+        (["gather", "x.parquet", "--output", "y", "--details", "{"], "not JSON"),
+        (["simulate", "s", "--settings", "{}", "--study-seed", "one", "--seed", "0", "--output", "y"], "invalid int"),
+    ],
+)
+def test_wrong_grammar_is_refused(arguments, message, capsys):
+    code, printed = left(arguments, capsys)
+    assert code == 2
+    assert message in printed.err
+
+
+def test_long_lists_of_files_come_from_a_file(tmp_path, capsys):
+    (tmp_path / "arguments").write_text(f"streams\n{tmp_path / 'none.arrow'}\n--output\n{tmp_path / 'out'}\n")
+    assert main([f"@{tmp_path / 'arguments'}"]) == 1
+    assert "none.arrow" in capsys.readouterr().err

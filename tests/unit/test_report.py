@@ -1,0 +1,474 @@
+"""Reports: intervals, the choice of rates, tables and figures of runs whose outcome is known."""
+
+from itertools import product
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from scant.data import stream as streams
+from scant.errors import DataError, ScantError, SettingError
+from scant.online.run import run
+from scant.report import figures, tables, traces
+from scant.report.intervals import t_interval
+from scant.theory.bounds import adversary_loss
+
+
+def trace(learner, seed, values, setting="1", **changes):
+    """The rows of one run at one rate: its time-averaged NDCG@10 (and half of it as AP) in rounds 1, 2, ..."""
+    rounds = len(values)
+    columns = {
+        "experiment": "all", "stream": "letor", "learner": learner, "seed": seed, "source": "text", "kind": "slam",
+        "own_measure": "ndcg@10", "generator": "data", "tuning_seed": seed >= 3, "setting": setting,
+        "rate": float(setting) if setting not in ("theory", "none") else 0.5, "theory": int(setting == "theory"),
+        "round": np.arange(rounds) + 1, "ndcg@10": values, "ndcg": values, "ap": np.array(values) / 2,
+        "loss": np.cumsum(1 - np.array(values)), "updates": np.arange(rounds), "bound": np.nan,
+        "general_bound": np.nan, "failed_in": 0,
+    }  # fmt: skip
+    return pd.DataFrame(columns | changes)
+
+
+def gathered(*parts):
+    return pd.concat(parts, ignore_index=True)
+
+
+DETAILS = {
+    "all": {
+        "seeds": 3,
+        "tuning": "held-out",
+        "title": "text",
+        "titles": {
+            "streams": {"letor": "LETOR", "sim": "Separable", "foe": "Adversary"},
+            "learners": {"slam": "SLAM", "listnet": "ListNet", "ap": "SLAM (AP)", "ideal": "Ideal", "two": "Two"},
+        },
+    }
+}
+# Seeds 0 to 2 are reported and prefer rate 1; seeds 3 and 4 are set aside and prefer rate 2; rate 4 fails in one.
+OUTCOMES = {
+    "1": [0.50, 0.60, 0.70, 0.10, 0.10],
+    "2": [0.40, 0.30, 0.50, 0.60, 0.70],
+    "4": [0.90, 0.90, 0.90, 0.90, 0.90],
+}
+LISTNET = [0.45, 0.20, 0.55, 0.0, 0.0]
+
+
+@pytest.fixture
+def frame():
+    parts = [
+        trace("slam", seed, [0.0, OUTCOMES[rate][seed]], rate, failed_in=3 * (rate == "4" and seed in (1, 4)))
+        for rate, seed in product(OUTCOMES, range(5))
+    ]
+    parts += [trace("listnet", seed, [0.0, LISTNET[seed]], kind="listnet") for seed in range(3)]
+    return gathered(*parts)
+
+
+# --- intervals
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [0.1, 0.5, 0.7, 0.2], [3.0, 3.0, 3.0]])
+@pytest.mark.parametrize("level", [0.95, 0.5])
+def test_the_interval_is_students(values, level):
+    mean, low, high, n = t_interval([*values, np.nan], level)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(level) if np.std(values) else (values[0], values[0])
+    assert (mean, n) == (pytest.approx(np.mean(values)), len(values))
+    assert (low, high) == pytest.approx(tuple(expected))
+
+
+def test_an_interval_needs_two_values():
+    for values, expected in ({(): (np.nan, 0), (0.5,): (0.5, 1), (0.5, np.nan): (0.5, 1)}).items():
+        mean, low, high, n = t_interval(values)
+        np.testing.assert_equal((mean, n), expected)
+        assert np.isnan([low, high]).all()
+
+
+# --- the choice of rates
+
+
+def test_finals_are_the_last_rounds(frame):
+    last = traces.finals(gathered(trace("slam", 0, np.arange(15) / 100), frame[frame["learner"] == "listnet"]))
+    assert len(last) == 4
+    slam = last[last["learner"] == "slam"].iloc[0]
+    assert (slam["round"], slam["ndcg@10"], slam["ap"]) == (15, 0.14, 0.07)
+    assert slam["ndcg@10 last ten"] == pytest.approx(np.arange(5, 15).mean() / 100)
+    assert slam["ap last ten"] == pytest.approx(np.arange(5, 15).mean() / 200)
+
+
+def test_a_failed_run_has_no_final_measure(frame):
+    last = traces.finals(frame)
+    failed = last["failed_in"] > 0
+    assert failed.sum() == 2
+    names = ["ndcg@10", "ndcg", "ap", "loss", "ndcg@10 last ten", "ap last ten"]
+    np.testing.assert_array_equal(last[names].isna().all(axis=1), failed)
+    assert not last.loc[~failed, names].isna().any().any()
+
+
+def chosen(frame, tuning, measure="ndcg@10"):
+    found = traces.chosen_rates(traces.finals(frame), measure, tuning)
+    return {row.learner: (row.setting, row.tuning) for row in found.itertuples()}
+
+
+def test_each_tuning_reading_chooses_by_its_own_seeds(frame):
+    assert chosen(frame, "held-out") == {"slam": ("2", "held-out"), "listnet": ("1", "held-out")}
+    assert chosen(frame, "paper") == {"slam": ("1", "paper"), "listnet": ("1", "paper")}
+
+
+def test_the_measure_shown_chooses(frame):
+    frame.loc[(frame["setting"] == "1") & (frame["learner"] == "slam"), "ap"] = 0.0
+    assert chosen(frame, "paper", "ap")["slam"] == ("2", "paper")
+    assert chosen(frame, "paper")["slam"] == ("1", "paper")
+
+
+def test_without_seeds_set_aside_the_choice_is_the_papers(frame):
+    reported = frame[~frame["tuning_seed"]]
+    assert chosen(reported, "held-out") == {"slam": ("1", "paper"), "listnet": ("1", "held-out")}
+
+
+def test_a_rate_at_which_a_run_failed_is_chosen_only_if_there_is_no_other(frame):
+    for tuning in ("held-out", "paper"):
+        assert chosen(frame, tuning)["slam"][0] != "4"
+        assert chosen(frame[frame["setting"] == "4"], tuning)["slam"][0] == "4"
+    frame.loc[frame["seed"].isin([0, 3]), "failed_in"] = 2  # each rate failed in a seed of either kind
+    assert chosen(frame, "held-out")["slam"][0] in OUTCOMES
+
+
+def test_only_reported_seeds_are_shown(frame):
+    shown = traces.at_chosen_rates(frame, traces.chosen_rates(traces.finals(frame), "ndcg@10", "held-out"))
+    assert set(shown["seed"]) == {0, 1, 2}
+    assert set(shown.loc[shown["learner"] == "slam", "setting"]) == {"2"}
+
+
+# --- tables
+
+
+def row(table, **where):
+    for key, value in where.items():
+        table = table[table[key] == value]
+    [one] = table.to_dict("records")
+    return one
+
+
+def test_the_table_of_finals(frame):
+    table = tables.finals_table(frame, DETAILS)
+    assert len(table) == 6  # NDCG@10: two learners under two readings; AP: ListNet, which has no measure of its own
+    for tuning, rate in {"held-out": "2", "paper": "1"}.items():
+        one = row(table, learner="slam", tuning=tuning)
+        values = OUTCOMES[rate][:3]
+        low, high = stats.ttest_1samp(values, 0).confidence_interval()
+        assert (one["rate"], one["rounds"], one["ok"], one["n"], one["measure"]) == (rate, 2, 3, 3, "ndcg@10")
+        assert (one["mean"], one["low"], one["high"]) == pytest.approx((np.mean(values), low, high))
+        assert one["last_ten"] == pytest.approx(np.mean(values) / 2)
+        low, high = stats.ttest_rel(values, LISTNET[:3]).confidence_interval()
+        difference = np.mean(values) - np.mean(LISTNET[:3])
+        found = (one["difference"], one["difference_low"], one["difference_high"])
+        assert found == pytest.approx((difference, low, high))
+        assert one["main"] == (tuning == "held-out")
+    assert np.isnan(row(table, learner="listnet", tuning="paper", measure="ap")["difference"])
+
+
+def test_failed_runs_are_counted_out(frame):
+    table = tables.finals_table(frame[(frame["setting"] == "4") | (frame["learner"] == "listnet")], DETAILS)
+    one = row(table, learner="slam", tuning="paper")
+    assert (one["rate"], one["ok"], one["n"]) == ("4", 2, 3)
+    assert one["mean"] == pytest.approx(0.9)
+    difference = 0.9 - np.mean([LISTNET[0], LISTNET[2]])  # paired: the failed seed is left out of both
+    assert one["difference"] == pytest.approx(difference)
+
+
+def test_without_listnet_there_is_no_difference(frame):
+    table = tables.finals_table(frame[frame["learner"] == "slam"], DETAILS)
+    assert table[["difference", "difference_low", "difference_high"]].isna().all().all()
+
+
+def test_with_two_listnets_differences_are_still_to_one_of_them(frame):
+    parts = [trace("two", seed, [0.0, LISTNET[seed] + 0.1], kind="listnet") for seed in range(3)]
+    table = tables.finals_table(gathered(frame, *parts), DETAILS)
+    assert len(table[table["measure"] == "ndcg@10"]) == 6
+    one, intervals = row(table, learner="slam", tuning="paper"), []
+    for more in (0.0, 0.1):
+        interval = stats.ttest_rel(OUTCOMES["1"][:3], np.array(LISTNET[:3]) + more).confidence_interval()
+        intervals.append(pytest.approx(tuple(interval)))
+    assert (one["difference_low"], one["difference_high"]) in intervals
+
+
+def test_the_table_of_rates(frame):
+    table = tables.rates_table(frame, DETAILS)
+    slam = table[table["learner"] == "slam"].set_index("rate")
+    assert slam.index.tolist() == ["1", "2", "4"]
+    assert slam["reported_mean"].tolist() == pytest.approx([0.6, 0.4, 0.9])
+    assert slam["held_out_mean"].tolist() == pytest.approx([0.1, 0.65, 0.9])
+    assert slam["failed"].tolist() == [0, 0, 2]
+    assert slam["n"].tolist() == [5, 5, 5]
+    assert slam["chosen_held_out"].tolist() == [False, True, False]
+    assert slam["chosen_paper"].tolist() == [True, False, False]
+    random = trace("random", 0, [0.5], "none", kind="random")
+    assert "random" not in set(tables.rates_table(gathered(frame, random), DETAILS)["learner"])
+
+
+def test_the_table_of_bounds():
+    common = {"generator": "separable", "stream": "sim"}
+    parts = [
+        trace("slam", 0, [0.5, 0.5, 0.5], "theory", bound=1.2, general_bound=[0.6, 0.9, 2.0], **common),
+        trace("slam", 1, [0.9, 0.9, 0.9], "theory", bound=1.0, general_bound=9.0, **common),
+        trace("slam", 3, [0.0, 0.0, 0.0], "theory", bound=0.1, **common),  # set aside
+        trace("slam", 0, [0.5, 0.5, 0.5], "1", bound=1.2, **common),
+        trace("hinge", 0, [0.5, 0.5, 0.5], "1", bound=1.5, kind="max-hinge", **common),
+        trace("listnet", 0, [0.5], "1", kind="listnet", **common),  # has no bound
+        *(
+            trace(kind, 0, [0.5] * 4, "1", kind=kind, generator="adversary", stream="foe")
+            for kind in ("listnet", "random", "ideal", "binary-perceptron")
+        ),
+    ]
+    table = tables.bounds_table(gathered(*parts), DETAILS)
+    assert len(table) == 3 + 4
+    one = row(table, learner="slam", rate="theory")
+    assert (one["seeds"], one["rounds"], one["promised"]) == (2, 3, True)
+    assert (one["loss_mean"], one["loss_max"], one["bound_min"]) == pytest.approx((0.9, 1.5, 1.0))
+    assert one["largest_share"] == pytest.approx(1.5 / 1.2)
+    assert (one["violations"], one["general_violations"], one["general_bound_min"]) == (1, 1, 2.0)
+    assert row(table, learner="slam", rate="1")["promised"] is False
+    assert row(table, learner="hinge")["promised"] is True
+    assert row(table, learner="hinge")["violations"] == 0
+    assert row(table, learner="listnet", stream="foe")["lower_bound"] == pytest.approx(adversary_loss(4))
+    for kind in ("random", "ideal", "binary-perceptron"):  # they can avoid it, or count something else
+        assert np.isnan(row(table, learner=kind)["lower_bound"])
+
+
+def test_the_table_of_streams(tmp_path):
+    facts = streams.write(tmp_path / "a.arrow", [(0, np.array([2, 0]), np.eye(2))], {"stream": "a", "seed": 4})
+    streams.write(tmp_path / "b.arrow", [(0, np.array([0, 0, 0]), np.eye(3))], {"stream": "b"}, np.eye(3)[0])
+    table = tables.streams_table([tmp_path / "a.arrow", tmp_path / "b.arrow"])
+    assert table["stream"].tolist() == ["a", "b"]
+    assert table["documents"].tolist() == [2, 3]
+    assert table["without_relevant"].tolist() == [0, 1]
+    assert table["v_max"].iloc[0] == facts["weight_ratio"]["ndcg"]
+
+
+def test_latex_escapes_text_and_rounds_numbers():
+    frame = pd.DataFrame(
+        {
+            "a_b": ["50 %", "x_1 & {y}", r"\alpha~^#$"],
+            "n": [3, 1_000_000, -7],
+            "x": [0.123456, np.nan, 1.5e9],
+            "ok": [True, False, True],
+            "none": [None, "", "c"],
+        }
+    )
+    lines = tables.latex(frame).splitlines()
+    assert lines == [
+        r"\begin{tabular}{lrrrl}",
+        r"\toprule",
+        r"a\_b & n & x & ok & none \\",
+        r"\midrule",
+        r"50 \% & 3 & 0.1235 & yes & -- \\",
+        r"x\_1 \& \{y\} & 1000000 & -- & no &  \\",
+        r"\textbackslash{}alpha\textasciitilde{}\textasciicircum{}\#\$ & -7 & 1.500e+09 & yes & c \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+@pytest.mark.parametrize("name", tables.MAKERS)
+def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path, name):
+    frame["bound"] = 1 / 3
+    tables.make(name, frame, DETAILS, tmp_path / "out" / f"{name}.v1")
+    made = tables.MAKERS[name](frame, DETAILS)
+    read = pd.read_csv(tmp_path / "out" / f"{name}.v1.csv", dtype={"rate": str})
+    pd.testing.assert_frame_equal(read, made, check_dtype=False, rtol=1e-14)
+    assert len((tmp_path / "out" / f"{name}.v1.tex").read_text().splitlines()) == len(made) + 6
+    assert len(list((tmp_path / "out").iterdir())) == 2
+
+
+def test_unknown_tables_and_figures_are_named(frame, tmp_path):
+    with pytest.raises(SettingError, match="unknown table 'final': did you mean 'finals'"):
+        tables.make("final", frame, DETAILS, tmp_path / "x")
+    with pytest.raises(SettingError, match=r"unknown figure 'figure-2\.3': did you mean 'figure-2\.[12]'"):
+        figures.make("figure-2.3", frame, DETAILS, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- figures
+
+
+@pytest.fixture
+def many():
+    """Two streams of data and a separable one, learners of both measures, and what no figure shows."""
+    parts = []
+    for seed in range(4):
+        grow = 0.5 + 0.01 * seed + 0.3 * (1 - 1 / np.arange(1, 31))
+        for generator, stream in (("data", "letor"), ("separable", "sim"), ("adversary", "foe")):
+            there = {"generator": generator, "stream": stream}
+            parts += [trace("slam", seed, grow * height, rate, **there) for rate, height in {"1": 0.8, "2": 1}.items()]
+            parts += [trace("listnet", seed, grow * 0.9, kind="listnet", **there)]
+            parts += [trace("ap", seed, grow * 0.95, own_measure="ap", **there)]
+            parts += [trace("ideal", seed, grow * 0 + 1, "none", kind="ideal", **there)]
+    return gathered(*parts)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    yield
+    plt.close("all")
+
+
+def test_a_figure_shows_the_mean_and_interval_at_the_chosen_rate(many):
+    shown = figures.curves(many, DETAILS, "ndcg@10", separable=False)
+    assert set(zip(shown["stream"], shown["learner"], strict=True)) == {("letor", "slam"), ("letor", "listnet")}
+    one = row(shown, learner="slam", round=30)
+    values = many[(many["learner"] == "slam") & (many["stream"] == "letor") & (many["setting"] == "2")]
+    values = values[(values["round"] == 30) & (values["seed"] < 3)]["ndcg@10"]
+    low, high = stats.ttest_1samp(values, 0).confidence_interval()
+    assert (one["mean"], one["low"], one["high"]) == pytest.approx((values.mean(), low, high))
+    assert (one["n"], one["rate"], one["tuning"], one["measure"]) == (3, "2", "held-out", "ndcg@10")
+    assert (one["panel"], one["label"]) == ("LETOR", "SLAM")
+
+
+def test_each_figure_shows_its_streams_and_learners(many):
+    shown = figures.curves(many, DETAILS, "ndcg@10", separable=True)
+    assert (set(shown["stream"]), set(shown["learner"])) == ({"sim"}, {"slam", "listnet"})
+    shown = figures.curves(many, DETAILS, "ap", separable=False)
+    assert (set(shown["stream"]), set(shown["learner"])) == ({"letor"}, {"ap", "listnet"})
+    with pytest.raises(SettingError, match="a separable one"):
+        figures.curves(many[many["stream"] != "sim"], DETAILS, "ndcg@10", separable=True)
+    with pytest.raises(SettingError, match="no stream for this figure"):
+        figures.curves(many[many["stream"] == "foe"], DETAILS, "ap", separable=False)
+
+
+def test_failed_runs_are_not_drawn(many):
+    many.loc[(many["seed"] == 1) & (many["learner"] == "listnet"), "failed_in"] = 31
+    shown = figures.curves(many, DETAILS, "ndcg@10", separable=False)
+    assert set(shown.loc[shown["learner"] == "listnet", "n"]) == {2}
+    assert set(shown.loc[shown["learner"] == "slam", "n"]) == {3}
+
+
+def test_a_figure_of_failed_runs_alone_is_refused_in_words(many, tmp_path):
+    many["failed_in"] = 31
+    with pytest.raises(ScantError):
+        figures.make("figure-2.2", many, DETAILS, tmp_path / "figure")
+    assert list(tmp_path.iterdir()) == []
+
+
+def lines(axis):
+    return [line for line in axis.get_lines() if len(line.get_xdata()) > 1]
+
+
+def test_the_csv_is_what_is_drawn(many, tmp_path):
+    figures.make("figure-2.2", many, DETAILS, tmp_path / "out" / "figure-2.2")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        f"figure-2.2.{ending}" for ending in ("csv", "png", "svg")
+    ]
+    frame = pd.read_csv(tmp_path / "out" / "figure-2.2.csv", dtype={"rate": str})
+    pd.testing.assert_frame_equal(frame, figures.curves(many, DETAILS, "ndcg@10", False), check_dtype=False, rtol=1e-14)
+    drawn = figures.draw(frame, "ndcg@10")
+    [axis] = drawn.axes
+    assert len(lines(axis)) == len(axis.collections) == 2
+    for line, band, learner in zip(lines(axis), axis.collections, ("slam", "listnet"), strict=True):
+        curve = frame[frame["learner"] == learner]
+        np.testing.assert_array_equal(line.get_xydata(), curve[["round", "mean"]])
+        edges = band.get_paths()[0].vertices
+        for end in ("low", "high"):
+            points = set(map(tuple, curve[["round", end]].to_numpy()))
+            assert points <= set(map(tuple, edges))
+    assert axis.get_title(loc="left").strip() == "LETOR"
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["SLAM", "ListNet"]
+    assert "NDCG@10" in axis.get_ylabel()
+    svg = (tmp_path / "out" / "figure-2.2.svg").read_text()
+    for text in ("LETOR", "SLAM", "ListNet", "n = 3", "95 % t interval"):
+        assert text in svg
+
+
+def test_the_same_figure_is_the_same_bytes(many, tmp_path):
+    for name in ("one", "two"):
+        with matplotlib.rc_context({"svg.hashsalt": None}):  # whatever was set before
+            figures.make("figure-2.1", many, DETAILS, tmp_path / name)
+    for ending in ("csv", "svg", "png"):
+        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+    assert b"dc:date" not in (tmp_path / "one.svg").read_bytes()
+
+
+def test_learners_are_told_apart(many):
+    slams = many[(many["stream"] == "letor") & (many["learner"] == "slam")]
+    again = [slams.assign(learner=name, own_measure=measure) for name, measure in (("two", "ndcg@10"), ("ap", "ndcg"))]
+    frame = figures.curves(gathered(many, *again), DETAILS, "ndcg@10", separable=False)
+    [axis] = figures.draw(frame, "ndcg@10").axes
+    looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines(axis)}
+    assert len(looks) == len(set(frame["learner"])) == 4
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("rounds", "seeds"), [(5, 1), (1, 2), (12, 1)])
+def test_short_and_single_runs_can_be_drawn(rounds, seeds, tmp_path):
+    parts = [trace("slam", seed, np.linspace(0.4, 0.5, rounds)) for seed in range(seeds)]
+    figures.make("figure-2.2", gathered(*parts), DETAILS, tmp_path / "figure")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+# --- from run files
+
+
+@pytest.fixture
+def run_files(tmp_path):
+    random = np.random.default_rng(0)
+    queries = [(q, random.integers(0, 3, 6), random.standard_normal((6, 3))) for q in range(10)]
+    streams.write(tmp_path / "toy.arrow", queries, {})
+    files = []
+    for seed, learner in product(range(2), ({"kind": "slam", "rates": [0.5, "theory", 1e300]}, {"kind": "random"})):
+        files.append(tmp_path / f"{learner['kind']}-{seed}.parquet")
+        job = {
+            "study": "toy", "study_seed": 1, "experiment": "all", "stream": "letor", "learner": learner["kind"],
+            "seed": seed, "stream_settings": {"dataset": "letor"}, "learner_settings": learner, "source": "text",
+            "rounds": 30, "empty": "zero", "order": "shuffled", "keep": 1.0,
+        }  # fmt: skip
+        run(job, files[-1], tmp_path / "toy.arrow")
+    return files
+
+
+def test_runs_are_gathered_with_their_identity(run_files, tmp_path):
+    details = DETAILS["all"] | {"seeds": 1}
+    traces.gather(run_files, tmp_path / "all.parquet", details)
+    frame, found = traces.read([tmp_path / "all.parquet"])
+    assert found == {"all": details}
+    slam, random = frame[frame["learner"] == "slam"], frame[frame["learner"] == "random"]
+    assert set(slam["setting"]) == {"0.5", "theory", "1e+300"}
+    assert set(random["setting"]) == {"none"}
+    assert set(zip(frame["seed"], frame["tuning_seed"], strict=True)) == {(0, False), (1, True)}
+    for name, value in {"generator": "data", "source": "text", "experiment": "all", "stream": "letor"}.items():
+        assert set(frame[name]) == {value}
+    assert set(slam["kind"]) == {"slam"}
+    last = traces.finals(frame)
+    assert len(last) == 2 * 4
+    assert last["ndcg@10"].isna().sum() == (last["failed_in"] > 0).sum() == 2
+    assert chosen(frame, "held-out")["slam"][0] in ("0.5", "theory")
+    for make in tables.MAKERS.values():
+        assert len(make(frame, found))
+
+
+def test_experiments_are_read_together(run_files, tmp_path):
+    for name in ("all", "b.2"):
+        traces.gather(run_files, tmp_path / f"{name}.parquet", DETAILS["all"] | {"seeds": 2})
+    frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.2.parquet"])
+    assert set(found) == {"all", "b.2"}
+    assert len(frame) == 2 * len(traces.read([tmp_path / "all.parquet"])[0])
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "foreign"])
+def test_a_run_that_is_not_whole_is_named(run_files, tmp_path, damage):
+    path = run_files[1]
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-9] if damage == "cut" else b"text")
+    with pytest.raises(DataError) as caught:
+        traces.gather(run_files, tmp_path / "all.parquet", DETAILS["all"])
+    assert caught.value.file == str(path)
+    assert not (tmp_path / "all.parquet").exists()
+
+
+@pytest.mark.parametrize("damage", ["missing", "foreign"])
+def test_traces_that_are_not_whole_are_named(tmp_path, damage):
+    if damage == "foreign":
+        (tmp_path / "all.parquet").write_bytes(b"text")
+    with pytest.raises(DataError, match=r"all\.parquet"):
+        traces.read([tmp_path / "all.parquet"])

@@ -1,0 +1,298 @@
+"""A run: the order of queries, what is kept of a play, and the file that says it all."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from scant import __version__, files
+from scant.data import stream as streams
+from scant.errors import DataError, ScantError, SettingError
+from scant.online.learners import MEASURES, resolve, theory_rate
+from scant.online.play import play_compiled, query_order
+from scant.online.run import SCHEMA, general_bound, kept_rounds, run, separable_bound
+from scant.randomness import generator
+from scant.theory.bounds import adversary_loss
+
+MEASURED = list(MEASURES)
+
+
+# --- the order of queries
+
+
+@pytest.fixture(scope="module")
+def ten(packed):
+    """Ten queries, of which 2 and 5 have no relevant document."""
+    return packed([(np.array([0, q not in (2, 5)]), np.ones((2, 1))) for q in range(10)])
+
+
+def test_each_pass_shows_every_query_once_in_an_order_of_its_own(ten):
+    order = query_order(ten, generator(0), 35)
+    assert len(order) == 35
+    passes = [order[start : start + 10].tolist() for start in range(0, 30, 10)]
+    assert all(sorted(one) == list(range(10)) for one in passes)
+    assert passes[0] != passes[1] != passes[2] != passes[0]
+    assert passes[0] != list(range(10))
+    assert len(set(order[30:])) == 5
+    assert query_order(ten, generator(0), 35).tolist() == order.tolist()
+    assert query_order(ten, generator(1), 35).tolist() != order.tolist()
+    assert query_order(ten, generator(0), 12).tolist() == order[:12].tolist()  # a longer horizon only goes on
+
+
+def test_without_a_horizon_it_is_one_pass(ten):
+    assert sorted(query_order(ten, generator(0))) == list(range(10))
+    assert query_order(ten, generator(0), order="as-is").tolist() == list(range(10))
+    assert query_order(ten, generator(0), 14, "as-is").tolist() == [*range(10), 0, 1, 2, 3]
+
+
+def test_skipped_queries_are_not_in_it(ten):
+    order = query_order(ten, generator(0), 16, empty="skip").tolist()
+    assert sorted(order[:8]) == sorted(order[8:]) == [0, 1, 3, 4, 6, 7, 8, 9]
+    assert {2, 5} <= set(query_order(ten, generator(0), 10, empty="one").tolist())
+
+
+def test_kept_queries_are_a_share_of_each_pass(ten):
+    order = query_order(ten, generator(0), 20_000, "as-is", keep=0.8)
+    assert len(order) == 20_000
+    passes = np.count_nonzero(np.diff(order) < 0) + 1
+    assert 20_000 / passes == pytest.approx(8, abs=0.1)
+    assert np.all(np.bincount(order) / passes == pytest.approx(0.8, abs=0.03))
+
+
+# --- what is kept
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 9, 10, 11, 100, 1000, 31_531, 10**6])
+def test_a_grid_of_rounds_and_the_last_ten(horizon):
+    rounds = kept_rounds(horizon)
+    assert np.all(np.diff(rounds) > 0)
+    assert (rounds[0], rounds[-1]) == (1, horizon)
+    assert set(range(max(1, horizon - 9), horizon + 1)) <= set(rounds)
+    grid = rounds[rounds <= horizon - 10]
+    assert len(rounds) <= 20 * np.log10(horizon) + 11
+    assert np.all(grid[1:] / grid[:-1] <= max(1.15, 2)) if len(grid) else horizon <= 10
+    late = grid[grid >= 50]
+    assert np.all(late[1:] / late[:-1] < 1.15)
+
+
+def test_of_no_rounds_none():
+    assert kept_rounds(0).tolist() == []
+
+
+# --- the file
+
+
+@pytest.fixture
+def stream_path(tmp_path):
+    """A separable stream, two queries of which have no relevant document."""
+    random, ranker = np.random.default_rng(4), np.eye(6)[0]
+
+    def queries():
+        for q in range(40):
+            grades = random.integers(0, 5, 8) * (q not in (3, 17))
+            x = random.standard_normal((8, 6)) * 3
+            x[:, 0] = 0.5 * grades
+            yield q, grades, x
+
+    streams.write(tmp_path / "toy.arrow", queries(), {}, ranker)
+    return tmp_path / "toy.arrow"
+
+
+def job(**changes):
+    return {
+        "study": "toy", "study_seed": 1, "experiment": "all", "stream": "sep", "learner": "one", "seed": 0,
+        "stream_settings": {"generator": "separable"}, "learner_settings": {"kind": "slam", "rates": [0.25, "theory"]},
+        "source": "text", "rounds": 130, "empty": "zero", "order": "shuffled", "keep": 1.0,
+    } | changes  # fmt: skip
+
+
+def played(path, tmp_path, **changes):
+    target = tmp_path / "run.parquet"
+    run(job(**changes), target, path)
+    return pq.read_table(target)
+
+
+def rows(table, theory=0):
+    return {name: column[table["theory"].to_numpy() == theory] for name, column in _columns(table).items()}
+
+
+def _columns(table):
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+@pytest.mark.parametrize("kind", ["slam", "max-hinge", "binary-perceptron", "listnet"])
+@pytest.mark.parametrize("empty", ["zero", "one", "skip"])
+def test_a_run_holds_what_the_play_gave(stream_path, tmp_path, kind, empty):
+    rates = [0.25, "theory"] if kind in ("slam", "max-hinge") else [0.25]
+    learner = {"kind": kind, "rates": rates}
+    table = played(stream_path, tmp_path, learner_settings=learner, empty=empty)
+    assert table.schema.equals(SCHEMA)
+    there, settings = streams.read(stream_path), resolve(learner)[0]
+    queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130, empty=empty)
+    bound = separable_bound(settings, there.metadata)
+    assert np.isnan(bound) == (kind == "listnet")
+    for theory, rate in enumerate(rates):
+        got = rows(table, theory)
+        rate = theory_rate(settings, there.metadata) if theory else rate
+        noise = generator(1, "perceptron", "sep", 0, "noise")
+        play = play_compiled(there, queries, settings, rate, noise, empty)
+        at = kept_rounds(130) - 1
+        np.testing.assert_array_equal(got["round"], at + 1)
+        assert np.all(got["rate"] == rate)
+        for i, name in enumerate(MEASURED):
+            averages = [play.measured[: t + 1, i].mean() for t in at]
+            np.testing.assert_allclose(got[name], averages, rtol=1e-12)
+        np.testing.assert_allclose(got["loss"], np.cumsum(play.loss)[at], rtol=1e-12, atol=1e-13)
+        np.testing.assert_array_equal(got["updates"], np.cumsum(play.updated)[at])
+        np.testing.assert_array_equal(got["bound"], np.full(len(at), bound))
+        assert not got["failed_in"].any()
+        if theory:
+            general = general_bound(there, queries, play, settings)
+            np.testing.assert_array_equal(got["general_bound"], general[at])
+            assert np.all(got["loss"] <= got["general_bound"])
+            assert np.all(got["loss"] <= got["bound"])
+        else:
+            assert np.isnan(got["general_bound"]).all()
+
+
+@pytest.mark.parametrize("kind", ["random", "ideal"])
+def test_learners_without_a_rate_have_one_trace(stream_path, tmp_path, kind):
+    table = played(stream_path, tmp_path, learner_settings={"kind": kind, "rates": [0.1, 1.0]})
+    got = rows(table)
+    assert len(got["round"]) == len(table) == len(kept_rounds(130))
+    for name in ("rate", "bound", "general_bound"):
+        assert np.isnan(got[name]).all()
+    assert not got["updates"].any()
+    if kind == "ideal":
+        assert not got["loss"].any()
+
+
+def test_a_run_says_what_made_it(stream_path, tmp_path):
+    table = played(stream_path, tmp_path)
+    assert files.metadata_of(table.schema) == {
+        **{key: value for key, value in job().items() if key not in ("learner_settings",)},
+        "settings": job()["learner_settings"],
+        "own_measure": "ndcg@10",
+        "versions": {"scant": __version__, "numpy": np.__version__},
+        "inputs": {"toy.arrow": files.sha256(stream_path)},
+    }
+
+
+def test_a_run_again_elsewhere_is_the_same_bytes(stream_path, tmp_path):
+    contents = set()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "toy.arrow").write_bytes(stream_path.read_bytes())
+        played(tmp_path / folder / "toy.arrow", tmp_path / folder)
+        contents.add((tmp_path / folder / "run.parquet").read_bytes())
+    assert len(contents) == 1
+
+
+def test_noise_and_queries_go_with_stream_and_seed_alone(stream_path, tmp_path):
+    """So learners are compared on the same lists."""
+
+    def trace(**changes):
+        changes = {"learner_settings": {"kind": "random"}} | changes
+        table = played(stream_path, tmp_path, **changes)
+        return table.select([*MEASURED, "round"]).replace_schema_metadata(None)
+
+    one = trace()
+    for same in ({"learner": "two"}, {"experiment": "another"}, {"study": "another"}, {"source": "released-code"}):
+        assert trace(**same).equals(one), same
+    for other in ({"seed": 1}, {"stream": "another"}, {"study_seed": 2}):
+        assert not trace(**other).equals(one), other
+
+
+def test_released_code_has_no_bound(stream_path, tmp_path):
+    table = played(stream_path, tmp_path, source="released-code")
+    assert np.isnan(table["bound"].to_numpy()).all()
+    assert set(table["rate"].to_pylist()) == {1.0}
+
+
+def test_a_run_whose_scores_are_not_finite_says_so(stream_path, tmp_path):
+    table = played(stream_path, tmp_path, learner_settings={"kind": "slam", "rates": [0.25, 1e300]})
+    failed = table["rate"].to_numpy() == 1e300
+    got = {name: column[failed] for name, column in _columns(table).items()}
+    assert len(set(got["failed_in"])) == 1
+    assert got["failed_in"][0] > 1
+    assert got["round"].max() == got["failed_in"][0] - 1  # what it played is there
+    assert np.isfinite(got["loss"]).all()
+    assert not table["failed_in"].to_numpy()[~failed].any()
+
+
+OWN = """
+from scant.measures import rank
+from scant.online.learners import NonFiniteScores
+
+class By:
+    def __init__(self, features, rate, random, place):
+        self.place = place
+
+    def rank(self, features):
+        if self.place is None:
+            raise NonFiniteScores
+        return rank(features[:, self.place])
+
+    def learn(self, features, grades, ranking):
+        return False
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    (tmp_path / "own_of_a_run.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    return lambda place: {"kind": "own_of_a_run:By", "options": {"place": place}}
+
+
+def test_a_learner_of_ones_own_is_played(stream_path, tmp_path, own):
+    table = played(stream_path, tmp_path, learner_settings=own(0), empty="skip")  # the feature is the grade
+    assert (table["ndcg"].to_numpy() == 1).all()
+    assert not table["updates"].to_numpy().any()
+    assert played(stream_path, tmp_path, learner_settings=own(3))["ndcg"].to_numpy()[-1] < 0.9
+
+
+def test_a_run_that_fails_in_its_first_round_is_a_row(stream_path, tmp_path, own):
+    [row] = played(stream_path, tmp_path, learner_settings=own(None)).to_pylist()
+    assert (row["round"], row["failed_in"], row["updates"]) == (0, 1, 0)
+    assert np.isnan([row[name] for name in (*MEASURED, "loss")]).all()
+
+
+def test_against_the_adversary(tmp_path):
+    settings = {"generator": "adversary", "settings": {"ratio": 50, "documents": 5}}
+    learner = {"kind": "slam", "measure": "ap", "rates": ["theory"]}
+    table = played(None, tmp_path, stream_settings=settings, learner_settings=learner)
+    last = table.to_pylist()[-1]
+    assert last["round"] == 49  # whatever the horizon
+    assert adversary_loss(49) <= last["loss"] <= last["bound"]
+    assert last["bound"] == pytest.approx(4 * 5 * 50)
+    assert files.metadata_of(table.schema)["inputs"] == {}
+    ideal = played(None, tmp_path, stream_settings=settings, learner_settings={"kind": "ideal"})
+    assert not ideal["loss"].to_numpy().any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"learner_settings": {"kind": "slamm"}}, SettingError, "did you mean 'slam'"),
+        ({"learner_settings": {"kind": "listnet", "rates": ["theory"]}}, SettingError, "theory gives no rate"),
+        ({"learner_settings": {"kind": "no_such_module:Own"}}, SettingError, "cannot be imported"),
+    ],
+)
+def test_a_run_that_cannot_be_leaves_nothing(stream_path, tmp_path, changes, error, message):
+    with pytest.raises(error, match=message):
+        played(stream_path, tmp_path, **changes)
+    assert [path.name for path in tmp_path.iterdir()] == ["toy.arrow"]
+
+
+def test_a_broken_stream_leaves_nothing(stream_path, tmp_path):
+    stream_path.write_bytes(stream_path.read_bytes()[:-100])
+    with pytest.raises(DataError, match=r"toy\.arrow: not a whole stream"):
+        played(stream_path, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["toy.arrow"]
+
+
+def test_a_stream_with_nothing_to_play_is_refused(tmp_path):
+    streams.write(tmp_path / "toy.arrow", [(0, np.zeros(3), np.ones((3, 2)))], {})
+    with pytest.raises(ScantError, match="relevant"):
+        played(tmp_path / "toy.arrow", tmp_path, empty="skip")
+    assert [path.name for path in tmp_path.iterdir()] == ["toy.arrow"]

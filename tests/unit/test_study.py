@@ -1,0 +1,302 @@
+"""A study's settings: completed, checked, in step with the code, and turned into runs."""
+
+import inspect
+from copy import deepcopy
+from dataclasses import fields
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from scant import study as studies
+from scant.data import simulated
+from scant.errors import SettingError
+from scant.online.adversary import LowerBoundAdversary
+from scant.online.learners import LEARNERS, MEASURES, Settings
+from scant.report import catalogue
+from scant.report.figures import NAMES
+from scant.report.tables import MAKERS
+from scant.schema import check, read_yaml, with_defaults
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = read_yaml(ROOT / studies.SCHEMA)
+STREAM, LEARNER, EXPERIMENT = (SCHEMA["$defs"][name]["properties"] for name in ("stream", "learner", "experiment"))
+STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
+
+
+def load(config):
+    return studies.load(config, ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")
+
+
+def small(**changes):
+    return {
+        "study": "small",
+        "streams": {"sim": {"generator": "separable"}, "real": {"dataset": "ohsumed"}},
+        "learners": {"slam": {"kind": "slam", "rates": [0.1, "theory"]}, "random": {"kind": "random"}},
+        "experiments": {"all": {"streams": ["sim", "real"], "learners": ["slam", "random"]}},
+    } | changes
+
+
+# --- defaults
+
+
+def test_every_absent_key_has_its_default():
+    study, datasets = load(small())
+    assert (study["seed"], study["data"], study["datasets"], study["tables_of"]) == (2016, {"mirror": None}, {}, [])
+    assert study["streams"]["sim"] == {
+        "generator": "separable", "settings": {}, "shared": False, "documents": "shuffled", "drop_last": False,
+    }  # fmt: skip
+    assert study["learners"]["random"] == {"kind": "random"}  # a learner's defaults are those of its Settings
+    assert study["experiments"]["all"] == {
+        "streams": ["sim", "real"], "learners": ["slam", "random"], "seeds": 10, "tuning_seeds": 5,
+        "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
+    }  # fmt: skip
+    assert "ohsumed" in datasets
+
+
+def test_what_is_set_stays_and_what_was_given_is_not_changed():
+    given = small(seed=0, data={"mirror": "/there"})
+    given["experiments"]["all"] |= {"tuning": "paper", "tuning_seeds": 0, "rounds": 7}
+    before = deepcopy(given)
+    study, _ = load(given)
+    assert given == before
+    assert (study["seed"], study["data"]["mirror"]) == (0, "/there")
+    assert {"tuning": "paper", "tuning_seeds": 0, "rounds": 7}.items() <= study["experiments"]["all"].items()
+    study["data"]["mirror"] = study["streams"]["sim"]["settings"]["queries"] = 1
+    assert load(given)[0]["streams"]["sim"]["settings"] == {}  # defaults are no one's to change
+
+
+def test_defaults_reach_through_references_and_maps():
+    schema = {
+        "properties": {"a": {"default": {}, "properties": {"b": {"default": [1]}}}, "c": {"$ref": "#/$defs/map"}},
+        "$defs": {
+            "map": {"additionalProperties": {"$ref": "#/$defs/one"}},
+            "one": {"properties": {"d": {"default": 2}}},
+        },
+    }
+    assert with_defaults({"c": {"x": {}, "y": {"d": 3}}}, schema) == {
+        "a": {"b": [1]},
+        "c": {"x": {"d": 2}, "y": {"d": 3}},
+    }
+
+
+# --- schema, settings and code in step
+
+
+def parts(schema, path="study"):
+    """Every property in the schema and its path."""
+    for key, value in schema.items():
+        if key == "properties":
+            for name, part in value.items():
+                yield f"{path}.{name}", part
+                yield from parts(part, f"{path}.{name}")
+        elif key == "$defs":
+            for name, part in value.items():
+                yield name, part
+                yield from parts(part, name)
+
+
+def test_every_property_is_described():
+    found = dict(parts(SCHEMA))
+    assert len(found) > 50
+    assert [path for path, part in found.items() if not part.get("description", "").endswith((".", "]"))] == []
+
+
+def test_every_default_keeps_its_own_schema():
+    found = {path: part for path, part in parts(SCHEMA) if "default" in part}
+    assert len(found) >= 15
+    for part in found.values():
+        jsonschema.validate(part["default"], part | {"$defs": SCHEMA["$defs"]})
+
+
+def test_unknown_keys_are_refused_everywhere():
+    open_ones = {"study.datasets", "study.streams", "study.learners", "study.experiments", "learner.options"}
+    objects = {path: part for path, part in parts(SCHEMA) if part.get("type") == "object"}
+    assert {path for path, part in objects.items() if part.get("additionalProperties") is not False} == open_ones
+    assert SCHEMA["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_the_studies_are_whole(path):
+    config = read_yaml(path)
+    study, _ = load(config)
+    assert path.stem in (study["study"], "config")
+    used = {key: {one for e in study["experiments"].values() for one in e[key]} for key in ("streams", "learners")}
+    assert used == {key: set(study[key]) for key in used}  # nothing is left over
+    for name in study["experiments"]:
+        assert studies.runs(study, name)
+
+
+def test_study_ids_differ():
+    ids = [read_yaml(path)["study"] for path in STUDIES]
+    assert len(set(ids)) == len(ids)
+
+
+def parameters(function):
+    return set(inspect.signature(function).parameters) - {"random"}
+
+
+def test_generators_have_the_settings_that_the_schema_says():
+    made = {name: parameters(function) for name, function in simulated.GENERATORS.items()}
+    made["adversary"] = parameters(LowerBoundAdversary) - {"radius"}  # a scale, which changes nothing
+    assert set(STREAM["generator"]["enum"]) == set(made)
+    said = {
+        rule["if"]["properties"]["generator"]["const"]: rule["then"]["properties"]["settings"]["propertyNames"]["enum"]
+        for rule in SCHEMA["$defs"]["stream"]["allOf"]
+        if "const" in rule["if"].get("properties", {}).get("generator", {})
+    }
+    assert {name: set(keys) for name, keys in said.items()} == made
+    assert set(STREAM["settings"]["properties"]) == set().union(*made.values())
+
+
+def test_retrieval_has_the_settings_that_the_schema_says():
+    assert set(STREAM["retrieval"]["properties"]) == parameters(simulated.retrieval) - {"x", "labels"}
+
+
+def test_learners_have_the_settings_that_the_schema_says():
+    assert set(LEARNER) == {field.name for field in fields(Settings)} | {"title", "rates", "options"}
+    for kind in LEARNERS:
+        assert kind in LEARNER["kind"]["description"]
+        check({"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner")
+    assert set(SCHEMA["$defs"]["measure"]["enum"]) == set(MEASURES) == set(NAMES)
+
+
+def test_reports_are_those_of_the_catalogue():
+    assert set(catalogue.TABLES) == set(MAKERS)
+    assert set(catalogue.SEPARABLE) <= set(simulated.GENERATORS)
+    assert {measure for measure, _ in catalogue.FIGURES.values()} <= set(MEASURES)
+
+
+# --- what is wrong is said
+
+
+def put(*path, value):
+    def change(config):
+        for key in path[:-1]:
+            config = config.setdefault(key, {})
+        config[path[-1]] = value
+
+    return change
+
+
+EXPERIMENT_OF = ("experiments", "all")
+BAD = {
+    "unknown key": (put("sede", value=1), r"study: top level: unknown key 'sede': did you mean 'seed'"),
+    "unknown key of a stream": (put("streams", "sim", "setings", value={}), "study: streams.sim: .*'settings'"),
+    "unknown key of a learner": (put("learners", "slam", "rate", value=[1]), "study: learners.slam: .*'rates'"),
+    "unknown key of an experiment": (put(*EXPERIMENT_OF, "seed", value=1), "experiments.all: .*did you mean 'seeds'"),
+    "missing key": (lambda config: config.pop("learners"), "'learners' is a required property"),
+    "no kind": (put("learners", "own", value={}), "learners.own: 'kind' is a required property"),
+    "learner": (put(*EXPERIMENT_OF, "learners", value=["slamm"]), "experiments.all.learners: .*'slam'"),
+    "stream": (put(*EXPERIMENT_OF, "streams", value=["reel"]), "experiments.all.streams: .*'real'"),
+    "kind": (put("learners", "slam", "kind", value="max-hing"), "learners.slam: .*'max-hinge'"),
+    "measure": (put("learners", "slam", "measure", value="ndcg@1"), "learners.slam.measure: .*'ndcg@10'"),
+    "generator": (put("streams", "sim", "generator", value="seperable"), "streams.sim.generator: .*'separable'"),
+    "generator's setting": (put("streams", "sim", "settings", value={"noise": 1}), "streams.sim.settings: .*'noise'"),
+    "data set": (put("streams", "real", "dataset", value="oshumed"), "streams.real: .*'ohsumed'"),
+    "part": (put("streams", "real", "parts", value=["fold1-tset"]), "streams.real: .*did you mean 'fold1-test'"),
+    "table": (put("tables_of", value=["leter"]), "unknown data set 'leter': did you mean 'letter'"),
+    "reading empty": (put(*EXPERIMENT_OF, "empty", value="zeros"), "experiments.all.empty: .*'zero'"),
+    "reading tuning": (put(*EXPERIMENT_OF, "tuning", value="heldout"), "all.tuning: .*'held-out'"),
+    "reading source": (put(*EXPERIMENT_OF, "source", value="code"), "all.source: .*Known: released-code, text"),
+    "reading documents": (put("streams", "real", "documents", value="reverse"), "real.documents: .*'reversed'"),
+    "reading features": (put("streams", "real", "features", value="minmax"), "real.features: .*'query-minmax'"),
+    "nothing to tune on": (put(*EXPERIMENT_OF, "tuning_seeds", value=0), "experiments.all: .*needs tuning_seeds"),
+    "theory's rate": (put("learners", "own", value={"kind": "listnet", "rates": ["theory"]}), "learners.own: theory"),
+    "options": (put("learners", "slam", "options", value={"a": 1}), "learners.slam: options are for learners of your"),
+    "retrieval of rankings": (put("streams", "real", "retrieval", value={}), "streams.real: .*ohsumed is a ranking"),
+    "no retrieval": (put("streams", "uci", value={"dataset": "letter"}), "streams.uci: .*letter is a classification"),
+    "an id as a path": (put("study", value="../up"), "study: study: '../up' does not match"),
+    "too few documents": (put("streams", "sim", "settings", value={"documents": 1}), "settings.documents: 1 is less"),
+    "a rate of 0": (put("learners", "slam", "rates", value=[0]), "learners.slam.rates"),
+    "no seeds": (put(*EXPERIMENT_OF, "seeds", value=0), "experiments.all.seeds: 0 is less"),
+    "a data set of one's own": (put("datasets", value={"x": {"task": "rank"}}), "the study's own data sets"),
+    "both kinds of stream": (put("streams", "sim", "dataset", value="ohsumed"), "streams.sim: "),
+    "no kind of stream": (put("streams", "none", value={"title": "None"}), "streams.none: "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD.keys())
+def test_what_is_wrong_is_named_with_the_nearest_that_is_right(change, message):
+    config = small()
+    change(config)
+    with pytest.raises(SettingError, match=message) as caught:
+        load(config)
+    assert len(str(caught.value)) < 600
+
+
+IDLE = {
+    "settings of a data set": put("streams", "real", "settings", value={"queries": 10}),
+    "parts of a simulation": put("streams", "sim", "parts", value=["a"]),
+    "retrieval of a simulation": put("streams", "sim", "retrieval", value={"queries": 10}),
+}
+
+
+@pytest.mark.parametrize("change", IDLE.values(), ids=IDLE.keys())
+def test_a_setting_that_would_do_nothing_is_refused(change):
+    config = small()
+    change(config)
+    with pytest.raises(SettingError, match=r"streams\.(sim|real)"):
+        load(config)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "no such file"), (b"- a\n- b\n", "a mapping is expected"), (b"", "a mapping"), (b"a: [", "not YAML")],
+)
+def test_a_file_that_is_no_study(tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "study.yaml").write_bytes(content)
+    with pytest.raises(SettingError, match=message) as caught:
+        read_yaml(tmp_path / "study.yaml")
+    assert str(tmp_path / "study.yaml") in str(caught.value)
+
+
+# --- runs
+
+
+def test_runs_are_the_reported_seeds_and_then_those_that_choose():
+    study, _ = load(
+        small(
+            streams={"sim": {"generator": "separable"}, "foe": {"generator": "adversary"}},
+            experiments={
+                "all": {"streams": ["sim", "foe"], "learners": ["slam", "random"], "seeds": 2, "tuning_seeds": 1},
+                "code": {"source": "released-code", "streams": ["sim"], "learners": ["slam"], "seeds": 2},
+            },
+        )
+    )
+    assert studies.runs(study, "all") == [
+        ("sim", "slam", 0), ("sim", "slam", 1), ("sim", "slam", 2),
+        ("sim", "random", 0), ("sim", "random", 1),  # it has no rate to choose
+        ("foe", "slam", 0), ("foe", "random", 0),  # nothing is left to chance
+    ]  # fmt: skip
+    assert studies.runs(study, "code") == [("sim", "slam", 0), ("sim", "slam", 1)]  # the code has one rate
+
+
+def test_titles_reach_reports_and_no_run():
+    config = small()
+    config["streams"]["sim"]["title"], config["learners"]["slam"]["title"] = "Separable", "SLAM"
+    study, _ = load(config)
+    job = studies.job(study, "all", "sim", "slam")
+    assert job == {
+        "study_seed": 2016,
+        "stream_settings": load(small())[0]["streams"]["sim"],
+        "learner_settings": {"kind": "slam", "rates": [0.1, "theory"]},
+        "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
+    }  # fmt: skip
+    details = studies.details(study, "all")
+    assert details["titles"] == {
+        "streams": {"sim": "Separable", "real": "real"}, "learners": {"slam": "SLAM", "random": "random"},
+    }  # fmt: skip
+    assert (details["seeds"], details["tuning"], details["title"]) == (10, "held-out", "all")
+
+
+def test_only_figures_with_something_to_show_are_asked_for():
+    def asked(*generators):
+        streams = {f"s{i}": {"generator": one} if one else {} for i, one in enumerate(generators)}
+        return catalogue.figures({"streams": streams, "experiments": {"all": {"streams": list(streams)}}})
+
+    assert asked("separable") == asked("released-code", "adversary") == ["figure-2.1"]
+    assert asked("linear") == asked(None) == ["figure-2.2", "figure-2.ap"]
+    assert asked("separable", None) == list(catalogue.FIGURES)
+    assert asked("adversary") == []

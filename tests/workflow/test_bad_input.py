@@ -1,0 +1,95 @@
+"""What is wrong is said where it is wrong, with the nearest right name, and nothing half-made is left."""
+
+import pytest
+
+
+def put(place, value):
+    """A change of settings: `place` is keys joined by dots."""
+
+    def change(settings):
+        *keys, last = place.split(".")
+        for key in keys:
+            settings = settings[key]
+        settings[last] = value
+
+    return change
+
+
+BAD = {
+    "key": (put("seeed", 1), "unknown key 'seeed'", "'seed'"),
+    "key below": (put("experiments.perceptron.tunning", "paper"), "experiments.perceptron", "'tuning'"),
+    "key of a generator": (put("streams.linear.settings.querys", 9), "streams.linear.settings", "queries"),
+    "kind of learner": (put("learners.slam-ap.kind", "slamm"), "learners.slam-ap", "'slam'"),
+    "learner": (put("experiments.perceptron.learners", ["listnett"]), "experiments.perceptron", "'listnet'"),
+    "stream": (put("experiments.perceptron.streams", ["digit"]), "experiments.perceptron", "'digits'"),
+    "data set": (put("streams.digits.dataset", "digitz"), "streams.digits", "'digits'"),
+    "part": (put("streams.digits.parts", ["al"]), "streams.digits", "part of digits 'al'"),
+    "reading": (put("experiments.perceptron.tuning", "heldout"), "experiments.perceptron.tuning", "'held-out'"),
+    "source": (put("experiments.perceptron.source", "released"), "experiments.perceptron.source", "'released-code'"),
+    "measure": (put("learners.slam-ap.measure", "ndgc"), "learners.slam-ap.measure", "'ndcg'"),
+    "rate": (put("learners.listnet.rates", [-1]), "learners.listnet.rates", "-1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_wrong_setting_is_named_beside_the_nearest_right_one(project, name):
+    change, *says = BAD[name]
+    settings = project.settings()
+    change(settings)
+    project.write(settings)
+    printed = project.snakemake("--cores", 1, ok=False)
+    for text in says:
+        assert text in printed, printed
+    assert "Traceback" not in printed
+    assert not (project.folder / "results").exists()
+
+
+def letor(project, dataset="mq2008", part="fold1-test", own=None):
+    """Make the tiny study one of a ranking set."""
+    settings = project.settings()
+    settings["streams"] = {"real": {"dataset": dataset, "parts": [part]}}
+    settings["experiments"] = {"perceptron": {"streams": ["real"], "learners": ["random"], "seeds": 1}}
+    if own:
+        settings["datasets"] = own
+    project.write(settings)
+
+
+@pytest.mark.slow
+def test_a_file_of_another_content_is_put_aside_and_never_read(project):
+    letor(project)
+    mirror = project.folder / "mirror"
+    file = mirror / "mq2008/Fold1/test.txt"
+    file.parent.mkdir(parents=True)
+    file.write_text("0 qid:1 1:0.5\n1 qid:1 1:0.25\n")
+    printed = project.snakemake("data", "--cores", 1, ok=False, SCANT_DATA=str(mirror))
+    assert f"{file}: checksum mismatch: expected SHA-256 ce33aa98a1cc" in printed and "found " in printed
+    assert "Traceback" not in printed
+    kept = [path.relative_to(project.folder / "results/data") for path in whole_files(project)]
+    assert [str(path) for path in kept] == ["original/mq2008/fold1-test.txt.rejected"]
+
+
+@pytest.mark.slow
+def test_a_defect_is_named_by_file_and_line_and_leaves_no_table(project):
+    file = project.folder / "mine.txt"
+    file.write_text("0 qid:1 1:0.5\n1 qid:1 1:0.25\n2 qid:1 1:cat\n")
+    entry = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": {"file": "mine.txt"}}}
+    letor(project, "mine", "all", {"mine": entry})
+    printed = project.snakemake("data", "--cores", 1, ok=False)
+    assert "line 3: " in printed and "Traceback" not in printed
+    assert [path.name for path in whole_files(project)] == ["all.txt"]
+
+
+@pytest.mark.slow
+def test_a_set_to_be_got_by_hand_says_how_and_where_to_put_it(project):
+    letor(project)
+    printed = project.snakemake("data", "--cores", 1, ok=False)
+    for text in ("download MQ2008.rar", "data/mq2008/Fold1/test.txt", "SCANT_DATA", "microsoft.com"):
+        assert text in printed, printed
+    assert "Traceback" not in printed
+    assert not whole_files(project)
+
+
+def whole_files(project):
+    """The data files that a run left behind, hidden ones too."""
+    folders = (project.folder / "results/data" / part for part in ("original", "tables"))
+    return sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,50 @@
+"""Every study can be planned, named targets ask for their stage alone, and the workflow is clean."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml"))]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_study_can_be_planned(bare, study):
+    jobs = bare.jobs(study=study)
+    assert jobs["run"] > 0 and jobs["figure"] > 0 and jobs["table"] == 3 and jobs["all"] == 1
+
+
+def test_without_a_study_file_it_is_the_default_study(bare):
+    assert bare.jobs(study=None) == bare.jobs(study="config/config.yaml")
+
+
+def test_the_profile_is_read(bare):
+    assert "Using workflow specific profile profiles/default" in bare.snakemake("--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("target", "rules"),
+    [
+        ("data", {"fetch", "convert"}),
+        ("streams", {"fetch", "convert", "pack", "simulate"}),
+        ("runs", {"fetch", "convert", "pack", "simulate", "run"}),
+        ("figures", {"fetch", "convert", "pack", "simulate", "run", "traces", "figure"}),
+        ("tables", {"fetch", "convert", "pack", "simulate", "run", "traces", "table", "streams_table"}),
+        ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "streams_table"}),
+    ],
+)
+def test_a_target_asks_for_its_stage_alone(bare, target, rules):
+    assert bare.jobs(target).keys() - {target} == rules
+
+
+def test_snakemake_finds_nothing_to_complain_of(bare):
+    for study in ("config/config.yaml", "tiny"):
+        assert "good condition" in bare.snakemake("--lint", study=study)
+
+
+def test_rules_are_formatted():
+    command = [sys.executable, "-m", "snakefmt.snakefmt", "--check", "Snakefile", "rules"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,80 @@
+"""What is committed names no machine and no package index, and the lock file is whole."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements.lock").read_text()
+# Paths of somebody's machine, at the start of a word; and hosts and options of package indexes.
+MACHINE = re.compile(r"(?<![\w.~>}/-])/(?:home|root|work|tmp|Users|opt|mnt|scratch|usr/local)/\w|\b[A-Z]:\\\w")
+INDEX = re.compile(r"pypi\.(?:org|io)|pythonhosted|anaconda\.(?:org|com)/\w|index-url|find-links|artifactory", re.I)
+
+
+def committed():
+    """Text of the files that are committed, or would be, by path."""
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not a clone")
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
+    paths = (ROOT / name for name in names.split("\0") if name)
+    return {str(path.relative_to(ROOT)): path.read_text(errors="replace") for path in paths if path.is_file()}
+
+
+def lines(pattern, besides=()):
+    """Where a pattern occurs, as file, line and text; this file is left out."""
+    besides = {*besides, str(Path(__file__).relative_to(ROOT))}
+    return [
+        f"{name}:{number}: {line.strip()[:100]}"
+        for name, text in committed().items()
+        if name not in besides
+        for number, line in enumerate(text.splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_file_names_a_machine():
+    assert lines(MACHINE) == []
+
+
+def test_no_file_names_a_package_index():
+    assert lines(INDEX, besides={"Makefile"}) == []
+    hits = INDEX.findall((ROOT / "Makefile").read_text())
+    assert hits == ["index-url"], "only the option that keeps index addresses out of the lock file"
+
+
+def test_only_ci_looks_beside_the_clone():
+    assert {hit.partition(":")[0] for hit in lines(re.compile(r"\.\./shared"))} <= {".ci/run"}
+
+
+def test_every_requirement_is_pinned_and_hashed():
+    assert "://" not in LOCK and not INDEX.search(LOCK)
+    entries = re.split(r"(?<!\\)\n", LOCK.strip())
+    assert len(entries) > 50
+    for entry in entries:
+        head, *hashes = [part.strip() for part in entry.split("\\\n")]
+        assert re.match(r"[a-z0-9._-]+==\S+( ; .+)?$", head), head
+        assert hashes and all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in hashes), head
+
+
+def test_the_lock_has_every_direct_dependency():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["test"]
+    names = {re.match(r"[A-Za-z0-9._-]+", one)[0].lower() for one in wanted}
+    assert names <= set(re.findall(r"^([a-z0-9._-]+)==", LOCK, re.MULTILINE))
+
+
+def test_ci_can_be_run():
+    assert os.access(ROOT / ".ci/run", os.X_OK)
+    subprocess.run(["bash", "-n", ".ci/run"], cwd=ROOT, check=True, timeout=20)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_make_knows_its_targets():
+    for target in ("study", "data", "streams", "runs", "figures", "tables", "test", "lint", "lock", "clean"):
+        subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True, timeout=20)

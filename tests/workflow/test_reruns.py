@@ -1,0 +1,134 @@
+"""What runs again after a change, and that a disturbed run ends in the same bytes as an undisturbed one."""
+
+import os
+import signal
+import subprocess
+import time
+import zipfile
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.slow
+
+REPORT = {"traces": 3, "figure": 3, "table": 3}  # what the tiny study's runs lead to, besides `all`
+
+
+def without_all(jobs):
+    """Planned jobs, but for the rule that only collects."""
+    return {rule: count for rule, count in jobs.items() if rule != "all"}
+
+
+def test_a_second_run_does_nothing(finished):
+    assert "Nothing to be done" in finished.snakemake("--cores", 2)
+
+
+def test_a_killed_run_can_be_taken_up_again(finished):
+    finished.forget()
+    runs = finished.folder / "results/tiny/runs"
+    kill_when(finished, lambda: len(list(runs.rglob("seed-*.parquet"))) >= 12)
+    times = {path: path.stat().st_mtime_ns for path in runs.rglob("seed-*.parquet")}
+    assert 12 <= len(times) < 46
+
+    assert "locked" in finished.snakemake("--cores", 2, ok=False).lower()
+    finished.snakemake("--unlock")
+    finished.snakemake("--cores", 2)
+
+    assert finished.digests() == finished.reference
+    again = [path for path, before in times.items() if path.stat().st_mtime_ns != before]
+    assert len(again) <= 4, "runs that were whole were made again"
+
+
+def kill_when(project, ready):
+    """Start the tiny study, and end it with SIGKILL, jobs and all, as soon as `ready` says so."""
+    process = subprocess.Popen(
+        project.command("--cores", 2),
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        deadline = time.monotonic() + 200
+        while not ready() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert ready() and process.poll() is None, "the study ended before it could be killed"
+    finally:
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        os.killpg(process.pid, signal.SIGKILL)
+        for member in family:  # those of a group of their own
+            if member.is_running():
+                member.kill()
+        process.wait()
+        psutil.wait_procs(family, timeout=20)
+
+
+def test_a_touch_changes_nothing(finished):
+    for folder in ("src", "rules", "config", "workflow"):
+        for path in (finished.folder / folder).rglob("*.*"):
+            if path.suffix in (".py", ".smk", ".yaml", ".rst"):
+                path.touch()
+    assert finished.jobs() == {}
+
+
+def test_new_rates_rerun_the_runs_of_their_learner_alone(finished):
+    settings = finished.settings()
+    settings["learners"]["listnet"]["rates"] = [0.1, 2.0]
+    finished.write(settings)
+    # 3 streams x (2 + 1) seeds, and 2 seeds of the released code; the lower bound has no ListNet
+    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 2, "traces": 2}
+
+
+def test_a_new_seed_reruns_nothing_that_was_there(finished):
+    settings = finished.settings()
+    settings["experiments"]["perceptron-released"]["seeds"] = 3
+    finished.write(settings)
+    wanted = {"simulate": 1, "run": 2, "traces": 1, "figure": 3, "table": 3, "streams_table": 1}
+    assert without_all(finished.jobs()) == wanted
+
+
+def test_a_new_title_reruns_no_learner(finished):
+    settings = finished.settings()
+    settings["learners"]["listnet"]["title"] = "List net"
+    finished.write(settings)
+    assert without_all(finished.jobs()) == REPORT | {"traces": 2}
+
+
+@pytest.mark.parametrize(
+    ("file", "rules"),
+    [
+        ("report/figures.py", {"figure"}),
+        ("report/style.py", {"figure"}),
+        ("report/tables.py", {"figure", "table", "streams_table"}),  # figures ask it which learners to show
+        ("online/learners.py", {"run", "traces", "figure", "table"}),
+        ("data/uci.py", {"convert", "pack", "run", "traces", "figure", "table", "streams_table"}),
+    ],
+)
+def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules):
+    with open(finished.folder / "src/scant" / file, "a") as source:
+        source.write("# edited\n")
+    assert without_all(finished.jobs()).keys() == rules
+
+
+def test_one_figure_alone_is_drawn_again(finished):
+    for ending in ("svg", "png", "csv"):
+        (finished.folder / f"results/tiny/figures/figure-2.2.{ending}").unlink()
+    assert without_all(finished.jobs()) == {"figure": 1}
+    finished.snakemake("--cores", 1)
+    assert finished.digests() == finished.reference
+
+
+@pytest.mark.parametrize("name", ["report.zip", "report.html"])
+def test_the_report_holds_every_figure_and_caption(finished, name):
+    finished.snakemake("--report", name)
+    path = finished.folder / name
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(path) as archive:
+            files = archive.namelist()
+            page = archive.read(next(file for file in files if file.endswith("report.html"))).decode()
+        for file in ("figure-2.1.svg", "figure-2.2.svg", "figure-2.ap.svg", "finals.csv", "bounds.csv", "streams.csv"):
+            assert any(entry.endswith(file) for entry in files), file
+    else:
+        page = path.read_text()
+    assert "Time-averaged" in page and "bounds of the perceptron paper" in page

@@ -1,0 +1,166 @@
+"""The tiny study from end to end: which files there are, what they hold, and what they say of themselves."""
+
+import hashlib
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from scant.files import metadata_of
+
+pytestmark = pytest.mark.slow
+
+FIGURES = ("figure-2.1", "figure-2.2", "figure-2.ap")
+TABLES = ("finals", "bounds", "rates", "streams")
+DOCUMENTED = {
+    *("study", "study_seed", "experiment", "stream", "learner", "seed", "source", "settings", "stream_settings"),
+    *("rounds", "empty", "order", "keep", "own_measure", "versions", "inputs"),
+}
+
+
+@pytest.fixture(scope="module")
+def settings(_finished):
+    """The settings of the tiny study."""
+    return _finished.settings()
+
+
+@pytest.fixture(scope="module")
+def runs(tiny):
+    """Metadata and rows of every run file, by its path below runs/."""
+    paths = sorted((tiny / "runs").rglob("*.parquet"))
+    tables = {str(path.relative_to(tiny / "runs").with_suffix("")): pq.read_table(path) for path in paths}
+    return {name: (metadata_of(table.schema), table) for name, table in tables.items()}
+
+
+def table(tiny, name):
+    """A table of the study, as a frame."""
+    return pd.read_csv(tiny / "tables" / f"{name}.csv")
+
+
+def test_there_is_every_file_and_no_other(tiny):
+    found = {path.name for part in ("figures", "tables") for path in (tiny / part).iterdir()}
+    assert found == {f"{name}.{ending}" for name in FIGURES for ending in ("svg", "png", "csv")} | {
+        f"{name}.{ending}" for name in TABLES for ending in ("csv", "tex")
+    }
+    assert not [path for path in tiny.rglob(".*") if path.is_file()], "something was left half-written"
+
+
+def test_every_job_has_a_log_and_a_benchmark(tiny):
+    def names(part):
+        return {path.relative_to(tiny / part).with_suffix("") for path in (tiny / part).rglob("*.*") if path.is_file()}
+
+    assert names("logs") == names("benchmarks")
+
+
+def test_runs_are_those_of_the_settings(runs, settings):
+    experiment = settings["experiments"]["perceptron"]
+    for stream in experiment["streams"]:
+        for learner in experiment["learners"]:
+            choices = len(settings["learners"][learner].get("rates", [1])) > 1
+            seeds = experiment["seeds"] + choices * experiment["tuning_seeds"]
+            found = {name for name in runs if name.startswith(f"perceptron/{stream}/{learner}/")}
+            assert found == {f"perceptron/{stream}/{learner}/seed-{seed}" for seed in range(seeds)}
+
+
+def test_run_files_say_what_they_are(runs, settings, tiny):
+    assert runs
+    for name, (metadata, rows) in runs.items():
+        assert metadata.keys() == DOCUMENTED, name
+        assert name == "{experiment}/{stream}/{learner}/seed-{seed}".format(**metadata)
+        assert metadata["study"] == settings["study"] and metadata["study_seed"] == settings["seed"]
+        assert metadata["settings"] == settings["learners"][metadata["learner"]]
+        assert {"scant", "numpy"} <= metadata["versions"].keys()
+        files = {path.name: path for path in (tiny / "streams").rglob(f"{metadata['stream']}*")}
+        files |= {path.name: path for path in (tiny / "streams" / metadata["stream"]).glob("*.arrow")}
+        assert bool(metadata["inputs"]) == (metadata["stream"] != "adversary")
+        for file, digest in metadata["inputs"].items():
+            assert digest == hashlib.sha256(files[file].read_bytes()).hexdigest()
+        assert len(rows) > 0
+
+
+def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
+    for name, (metadata, rows) in runs.items():
+        frame = rows.replace_schema_metadata(None).to_pandas()
+        assert (frame["failed_in"] == 0).all(), name
+        rates = metadata["settings"].get("rates", ["none"]) if metadata["source"] == "text" else ["the code's own"]
+        ends = frame["round"] == frame["round"].max()
+        assert ends.sum() == len(rates), name
+        if metadata["rounds"]:
+            assert frame["round"].max() == metadata["rounds"]
+        averages = frame[["ndcg@10", "ndcg", "ap"]].to_numpy()
+        assert ((averages >= 0) & (averages <= 1 + 1e-12)).all(), name
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
+    frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
+    assert {"experiment", "stream", "learner", "round", "measure", "mean", "low", "high", "n", "rate"} <= {*frame}
+    assert (frame["measure"] == ("ap" if name == "figure-2.ap" else "ndcg@10")).all()
+    assert (frame["low"].isna() | (frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])).all()
+    separable = frame["stream"].str.startswith("separable")
+    assert separable.all() if name == "figure-2.1" else not separable.any()
+    assert not frame.duplicated(["experiment", "stream", "learner", "round"]).any()
+    root = ElementTree.parse(tiny / "figures" / f"{name}.svg").getroot()
+    text = " ".join("".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text"))
+    shown = {*frame["label"], *frame["panel"]} if "label" in frame else {*frame["learner"], *frame["stream"]}
+    assert not [word for word in shown if word not in text]
+    png = (tiny / "figures" / f"{name}.png").read_bytes()
+    assert png.startswith(b"\x89PNG\r\n\x1a\n") and len(png) > 10_000
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_the_same_in_latex(tiny, name):
+    frame, lines = table(tiny, name), (tiny / "tables" / f"{name}.tex").read_text().splitlines()
+    assert lines[0].startswith(r"\begin{tabular}") and lines[-1] == r"\end{tabular}"
+    rows = [line for line in lines if line.endswith(r"\\")]
+    assert len(rows) == 1 + len(frame)
+    assert {line.replace(r"\&", "").count("&") for line in rows} == {len(frame.columns) - 1}
+
+
+def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
+    finals = table(tiny, "finals")
+    for name, experiment in settings["experiments"].items():
+        there = finals[finals["experiment"] == name]
+        assert {*there["learner"]} == {*experiment["learners"]}
+        assert {*there["stream"]} == {*experiment["streams"]}
+    assert {*finals["tuning"]} == {"held-out", "paper"} and {*finals["measure"]} == {"ndcg@10", "ap"}
+    ideal = finals[finals["learner"] == "ideal"]
+    assert len(ideal) and (ideal["mean"] == 1).all()
+    assert (finals["ok"] == finals["n"]).all()
+    inner = finals[finals["n"] > 1]
+    assert ((inner["low"] <= inner["mean"]) & (inner["mean"] <= inner["high"])).all()
+
+
+def test_promised_bounds_hold_and_the_adversary_costs_what_it_must(tiny):
+    bounds = table(tiny, "bounds")
+    promised = bounds[bounds["promised"]]
+    assert len(promised) and not promised["violations"].any() and not promised["general_violations"].any()
+    bounded = promised[promised["bound_min"].notna()]
+    assert len(bounded) and (bounded["loss_max"] <= bounded["bound_min"]).all()
+    cornered = bounds[bounds["lower_bound"].notna()]
+    assert {"slam-ap", "max-hinge"} <= {*cornered["learner"]}
+    assert (cornered["loss_mean"] >= cornered["lower_bound"] - 1e-9).all()
+
+
+def test_each_choice_of_a_rate_is_one_of_those_tried(tiny):
+    rates = table(tiny, "rates")
+    chosen = rates.groupby(["experiment", "stream", "learner", "measure"])[["chosen_held_out", "chosen_paper"]].sum()
+    assert (chosen["chosen_paper"] <= 1).all() and (chosen.sum(axis=1) >= 1).all()
+    best = rates[rates["chosen_paper"]]
+    assert np.isfinite(best["reported_mean"]).all()
+
+
+def test_streams_are_described(tiny):
+    streams = table(tiny, "streams")
+    assert {*streams["stream"]} == {"separable", "separable-released", "linear", "digits"}
+    assert (streams[streams["stream"] == "separable"]["margin"] > 0).all()
+    assert (streams["queries"] > 0).all() and (streams["documents"] >= 2 * streams["queries"]).all()
+
+
+def test_one_core_ends_in_the_same_bytes_as_two(finished):
+    assert len(finished.reference) > 46 + len(FIGURES) * 3 + len(TABLES) * 2
+    finished.forget()
+    finished.snakemake("--cores", 1)
+    assert finished.digests() == finished.reference
