@@ -61,6 +61,10 @@ def _check_learner(learner: dict) -> None:
 
 
 def _check_stream(stream: dict, datasets: dict) -> None:
+    others = ("settings", "shared") if "dataset" in stream else ("parts", "retrieval", "drop_last")
+    for key in others:
+        if stream.get(key):
+            raise SettingError(f"{key} does nothing for a {'data set' if 'dataset' in stream else 'generator'}")
     if "dataset" in stream:
         dataset = registry.find(datasets, stream["dataset"])
         for part in stream.get("parts", []):

@@ -128,7 +128,7 @@ ERRORS = {
     ),
     "missing run": (
         lambda folder: ["gather", str(folder / "none.parquet"), "--details", "{}", "--output", str(folder / "out")],
-        "none.parquet: not a whole run",
+        "none.parquet: there is no such run file",
     ),
     "unknown table": (
         lambda folder: ["table", "final", str(gathered(folder)), "--output", str(folder / "out")],

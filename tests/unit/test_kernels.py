@@ -139,7 +139,7 @@ def test_listnet(query, scale):
     scores, labels = query
     scores = (scores * np.float32(scale)).astype(np.float32)
     g = np.full(len(labels), np.nan)
-    exponentials = np.exp(np.arange(GRADES + 1.0) - GRADES)
+    exponentials = np.exp(-np.arange(GRADES + 1.0))
     pieces.listnet(scores, labels, exponentials, np.empty(len(labels), np.int64), g)
     np.testing.assert_allclose(g, surrogates.listnet(scores, labels)[1], rtol=1e-9, atol=1e-12)
 
@@ -148,7 +148,7 @@ def test_listnet(query, scale):
 @pytest.mark.parametrize("label", range(GRADES + 1))
 def test_listnet_has_nothing_to_learn_of_equal_scores_and_grades(m, label):
     """Not even by rounding: with weights of 0, that would order the documents of the next query."""
-    g, exponentials = np.full(m, np.nan), np.exp(np.arange(GRADES + 1.0) - GRADES)
+    g, exponentials = np.full(m, np.nan), np.exp(-np.arange(GRADES + 1.0))
     scores, labels = np.full(m, 0.75, np.float32), np.full(m, label, np.int16)
     pieces.listnet(scores, labels, exponentials, np.empty(m, np.int64), g)
     assert not g.any()

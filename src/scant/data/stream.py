@@ -230,7 +230,7 @@ def read(path) -> Stream:
             )
     except FileNotFoundError:
         raise DataError(path, "there is no such stream") from None
-    except (pa.ArrowInvalid, OSError, KeyError, ValueError, AttributeError) as error:
+    except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
         reason = f"not a whole stream ({error})"
         raise DataError(path, reason, advice="Delete it; the next run makes it anew") from error
     return stream

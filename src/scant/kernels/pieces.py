@@ -272,17 +272,17 @@ def exponentials_below(values, largest, out, bits):
 
 @compiled()
 def listnet(scores, labels, exponentials, bits, g):
-    """softmax(scores) - softmax(labels), into `g`. `exponentials[r]` is exp(r - largest label there is)."""
-    m, largest = scores.shape[0], scores[0]
+    """softmax(scores) - softmax(labels), into `g`; 0 exactly where both are uniform. `exponentials[r]` is exp(-r)."""
+    m, largest, top = scores.shape[0], scores[0], labels[0]
     for i in range(m):
-        largest = max(largest, scores[i])
+        largest, top = max(largest, scores[i]), max(top, labels[i])
     exponentials_below(scores, np.float64(largest), g, bits)
     total, target = 0.0, 0.0
     for i in range(m):
         total += g[i]
-        target += exponentials[labels[i]]
+        target += exponentials[top - labels[i]]
     for i in range(m):
-        g[i] = g[i] / total - exponentials[labels[i]] / target
+        g[i] = g[i] / total - exponentials[top - labels[i]] / target
 
 
 @compiled(fastmath=SUMS)

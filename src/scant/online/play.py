@@ -69,7 +69,7 @@ def play_compiled(
         float(rate), float(settings.decay), settings.by_loss, 1.0 if by_grade else float(settings.margin),
         by_grade, settings.averaged, 1.0 if empty == "one" else 0.0, settings.learn_on_empty, CUT,
         gains(largest_grade), discounts(stream.metadata["largest_query"]),
-        np.exp(np.arange(largest_grade + 1.0) - largest_grade), random, weights, measured, loss, updated,
+        np.exp(-np.arange(largest_grade + 1.0)), random, weights, measured, loss, updated,
     )  # fmt: skip
     failed_in = 0 if played == rounds else played + 1
     return Play(measured[:played], loss[:played], updated[:played], weights, failed_in)

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from scant import __version__
 from scant.data import stream as streams
+from scant.errors import SettingError
 from scant.files import sha256, write_parquet
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import MEASURES, Settings, make, places, resolve, theory_rate
@@ -67,6 +68,8 @@ def run(job: dict, target, stream_path=None) -> None:
             queries = query_order(
                 stream, generator(*axes, "queries"), job["rounds"], job["order"], job["empty"], job["keep"]
             )
+            if not len(queries):
+                raise SettingError(f"streams.{job['stream']}: no query has a relevant document. Set empty: zero")
             step = theory_rate(settings, facts) if rate == "theory" else rate
             if settings.kind in KINDS:
                 played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"])
@@ -141,7 +144,7 @@ def separable_bound(settings: Settings, facts: dict) -> float:
 
 def general_bound(stream, queries, played: Play, settings: Settings) -> np.ndarray | None:
     """The general bound at each round played at the theory's rate, the smallest over the comparators; None if none."""
-    if not settings.as_proved or not len(played.loss):
+    if not settings.as_proved or settings.kind == "binary-perceptron" or not len(played.loss):
         return None
     from scant.kernels import full
 

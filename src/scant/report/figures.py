@@ -45,6 +45,8 @@ def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -
                 | {"panel": titles["streams"][key[1]], "label": titles["learners"][key[2]]}
                 | {"reading": details[experiment]["title"]}
             )
+    if not rows:
+        raise SettingError("every run of this figure failed: tables/finals and tables/rates say where")
     return pd.DataFrame(rows)
 
 
@@ -62,7 +64,7 @@ def draw(frame: pd.DataFrame, measure: str):
         lines, columns, figsize=(2.6 * columns + 1.0, 2.3 * lines + 0.5), squeeze=False, layout="constrained"
     )
     learners = list(dict.fromkeys(frame["learner"]))
-    handles = {}
+    looks, handles = style.looks(frame), {}
     for axis, (experiment, stream) in zip(axes.flat, panels, strict=False):
         panel = frame[(frame["experiment"] == experiment) & (frame["stream"] == stream)]
         for learner in learners:
@@ -70,8 +72,7 @@ def draw(frame: pd.DataFrame, measure: str):
             if curve.empty:
                 continue
             one = curve.iloc[0]
-            colour, marker = style.look(one["kind"], one["own_measure"], learners.index(learner))
-            dashed = "--" if one["kind"] == "random" else "-"
+            colour, marker, dashed = looks[learner]
             axis.fill_between(curve["round"], curve["low"], curve["high"], color=colour, alpha=0.2, lw=0)
             every = max(1, len(curve) // 6)
             (handles[one["label"]],) = axis.plot(
@@ -87,7 +88,8 @@ def draw(frame: pd.DataFrame, measure: str):
         floor, top = late["mean"].min(), late["mean"].max()
         room = 0.08 * max(top - floor, 0.02)
         axis.set_ylim(max(0, floor - room), min(1.005, top + room))
-        axis.set_xlim(min(10, panel["round"].max()), panel["round"].max())
+        if panel["round"].max() > 10:
+            axis.set_xlim(10, panel["round"].max())
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     for axis in axes[:, 0]:

@@ -46,6 +46,18 @@ def apply() -> None:
     sns.set_theme(context="paper", style="ticks", palette="colorblind", rc=SETTINGS)
 
 
-def look(kind: str, measure: str, place: int) -> tuple[str, str]:
-    """Colour and marker of a learner; `place` tells learners apart that have no look of their own."""
-    return LOOKS.get((kind, measure)) or LOOKS.get((kind, "ndcg@10")) or OTHERS[place % len(OTHERS)]
+def looks(frame) -> dict[str, tuple[str, str, str]]:
+    """Colour, marker and line of each learner of a figure's frame, all different.
+
+    A learner has its kind's look everywhere; the second of one kind and measure, or one of a kind without a look,
+    takes the next spare one.
+    """
+    taken, spare = {}, iter(OTHERS * 3)
+    lines = iter(["-"] * len(OTHERS) + ["--"] * len(OTHERS) + [":"] * len(OTHERS))
+    for learner, kind, measure in frame[["learner", "kind", "own_measure"]].drop_duplicates().itertuples(index=False):
+        own = LOOKS.get((kind, measure)) or LOOKS.get((kind, "ndcg@10"))
+        look = (*own, "--" if kind == "random" else "-") if own else None
+        if look is None or look in taken.values():
+            look = (*next(spare), next(lines))
+        taken[learner] = look
+    return taken

@@ -34,9 +34,8 @@ def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             chosen = chosen[chosen["tuning"] == tuning]
             best = at_chosen_rates(shown, chosen)
             for key, group in best.groupby(GROUP, sort=False):
-                baseline = best[
-                    (best["experiment"] == key[0]) & (best["stream"] == key[1]) & (best["kind"] == "listnet")
-                ]
+                here = best[(best["experiment"] == key[0]) & (best["stream"] == key[1]) & (best["kind"] == "listnet")]
+                baseline = here[here["learner"] == here["learner"].iloc[0]] if len(here) else here
                 paired = group.set_index("seed")[measure] - baseline.set_index("seed")[measure]
                 mean, low, high, n = t_interval(group[measure])
                 difference = t_interval(paired) if group["kind"].iloc[0] != "listnet" else (np.nan,) * 3

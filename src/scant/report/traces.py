@@ -26,11 +26,7 @@ def gather(run_paths, target, details: dict) -> None:
     """
     tables = []
     for path in run_paths:
-        try:
-            table = pq.read_table(path)
-        except (FileNotFoundError, pa.ArrowInvalid, OSError) as error:
-            reason = f"not a whole run ({error})"
-            raise DataError(path, reason, advice="Delete it; the next run makes it anew") from error
+        table = _whole(path, "run")
         run = metadata_of(table.schema)
         identity = {key: run[key] for key in (*GROUP, "seed", "source", "own_measure")}
         identity["kind"] = run["settings"]["kind"]
@@ -47,11 +43,21 @@ def gather(run_paths, target, details: dict) -> None:
     write_parquet(pa.concat_tables(tables).unify_dictionaries(), target, details)
 
 
+def _whole(path, kind: str) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except FileNotFoundError:
+        raise DataError(path, f"there is no such {kind} file") from None
+    except (pa.ArrowException, OSError) as error:
+        reason = f"not a whole {kind} file ({error})"
+        raise DataError(path, reason, advice="Delete it; the next run makes it anew") from error
+
+
 def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
     """The traces of some experiments as one frame, and each experiment's details."""
     frames, details = [], {}
     for path in paths:
-        table = pq.read_table(path)
+        table = _whole(path, "traces")
         details[Path(path).stem] = metadata_of(table.schema)
         frame = table.replace_schema_metadata(None).to_pandas()
         text = frame.select_dtypes("category").columns
