@@ -43,7 +43,7 @@ lint: $(READY)
 	$(BIN)/snakemake --lint
 
 lock: $(READY)
-	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.11 --extra test pyproject.toml -o requirements.lock
 
 clean:

@@ -14,20 +14,24 @@ try:
 except ScantError as error:
     raise WorkflowError(str(error)) from None
 
-NAME = STUDY["study"]
-RESULTS = f"results/{NAME}"
-MIRROR = STUDY["data"]["mirror"] or os.environ.get("SCANT_DATA")
-FROM_MIRROR = ["--mirror", MIRROR] if MIRROR else []
-SCANT = f"{shlex.quote(sys.executable)} -m scant"
+
+pathvars:
+    results=f"results/{STUDY['study']}",
+
+
+# Jobs call the `scant` of the environment that Snakemake runs in, activated or not.
+shell.prefix(f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+if STUDY["data"]["mirror"]:
+    os.environ.update(SCANT_DATA=STUDY["data"]["mirror"])
 
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
 TABLE = "results/data/tables/{dataset}/{part}.parquet"
-STREAM = RESULTS + "/streams/{stream}.arrow"
-DRAW = RESULTS + "/streams/{stream}/seed-{seed}.arrow"
-RUN = RESULTS + "/runs/{experiment}/{stream}/{learner}/seed-{seed}.parquet"
-TRACES = RESULTS + "/traces/{experiment}.parquet"
-FIGURE = RESULTS + "/figures/{figure}"
-STUDY_TABLE = RESULTS + "/tables/{table}"
+STREAM = "<results>/streams/{stream}.arrow"
+DRAW = "<results>/streams/{stream}/seed-{seed}.arrow"
+RUN = "<results>/runs/{experiment}/{stream}/{learner}/seed-{seed}.parquet"
+TRACES = "<results>/traces/{experiment}.parquet"
+FIGURE = "<results>/figures/{figure}"
+STUDY_TABLE = "<results>/tables/{table}"
 
 
 wildcard_constraints:

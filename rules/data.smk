@@ -26,8 +26,8 @@ rule fetch:
     params:
         own=lambda wildcards: own(wildcards.dataset),
     shell:
-        "{SCANT} fetch {wildcards.dataset:q} {wildcards.part:q}"
-        " --own {params.own:q} {FROM_MIRROR:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant fetch {wildcards.dataset:q} {wildcards.part:q}"
+        " --own {params.own:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule convert:
@@ -45,7 +45,7 @@ rule convert:
     params:
         own=lambda wildcards: own(wildcards.dataset),
     shell:
-        "{SCANT} convert {wildcards.dataset:q} {wildcards.part:q}"
+        "scant convert {wildcards.dataset:q} {wildcards.part:q}"
         " --own {params.own:q} --input {input.original:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
@@ -58,9 +58,9 @@ rule pack:
     output:
         STREAM,
     log:
-        RESULTS + "/logs/pack/{stream}.log",
+        "<results>/logs/pack/{stream}.log",
     benchmark:
-        RESULTS + "/benchmarks/pack/{stream}.jsonl"
+        "<results>/benchmarks/pack/{stream}.jsonl"
     resources:
         mem_mb=2000,
     params:
@@ -70,8 +70,8 @@ rule pack:
         ),
         seed=STUDY["seed"],
     shell:
-        "{SCANT} pack {wildcards.stream:q} {input.tables:q}"
-        " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} > {log:q} 2>&1"
+        "scant pack {wildcards.stream:q} {input.tables:q}"
+        " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule simulate:
@@ -80,14 +80,14 @@ rule simulate:
     output:
         DRAW,
     log:
-        RESULTS + "/logs/simulate/{stream}/seed-{seed}.log",
+        "<results>/logs/simulate/{stream}/seed-{seed}.log",
     benchmark:
-        RESULTS + "/benchmarks/simulate/{stream}/seed-{seed}.jsonl"
+        "<results>/benchmarks/simulate/{stream}/seed-{seed}.jsonl"
     resources:
         mem_mb=1000,
     params:
         settings=lambda wildcards: compact(studies.untitled(STUDY["streams"][wildcards.stream])),
         seed=STUDY["seed"],
     shell:
-        "{SCANT} simulate {wildcards.stream:q} --seed {wildcards.seed}"
-        " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} > {log:q} 2>&1"
+        "scant simulate {wildcards.stream:q} --seed {wildcards.seed}"
+        " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"

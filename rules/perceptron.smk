@@ -13,20 +13,21 @@ rule run:
     output:
         RUN,
     log:
-        RESULTS + "/logs/run/{experiment}/{stream}/{learner}/seed-{seed}.log",
+        "<results>/logs/run/{experiment}/{stream}/{learner}/seed-{seed}.log",
     benchmark:
-        RESULTS + "/benchmarks/run/{experiment}/{stream}/{learner}/seed-{seed}.jsonl"
+        "<results>/benchmarks/run/{experiment}/{stream}/{learner}/seed-{seed}.jsonl"
     resources:
         mem_mb=1000,
     params:
+        study=STUDY["study"],
         settings=lambda wildcards: compact(
             studies.job(STUDY, wildcards.experiment, wildcards.stream, wildcards.learner)
         ),
         stream=lambda wildcards, input: ["--input", input.stream] if input.stream else [],
     shell:
-        "{SCANT} run --study {NAME:q} --experiment {wildcards.experiment:q} --stream {wildcards.stream:q}"
+        "scant run --study {params.study:q} --experiment {wildcards.experiment:q} --stream {wildcards.stream:q}"
         " --learner {wildcards.learner:q} --seed {wildcards.seed} --settings {params.settings:q}"
-        " {params.stream:q} --output {output:q} > {log:q} 2>&1"
+        " {params.stream:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule traces:
@@ -36,12 +37,12 @@ rule traces:
     output:
         TRACES,
     log:
-        RESULTS + "/logs/traces/{experiment}.log",
+        "<results>/logs/traces/{experiment}.log",
     benchmark:
-        RESULTS + "/benchmarks/traces/{experiment}.jsonl"
+        "<results>/benchmarks/traces/{experiment}.jsonl"
     resources:
         mem_mb=2000,
     params:
         details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
     shell:
-        "{SCANT} gather {input.runs:q} --details {params.details:q} --output {output:q} > {log:q} 2>&1"
+        "scant gather {input.runs:q} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"

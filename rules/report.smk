@@ -24,38 +24,38 @@ rule figure:
         traces=[TRACES.format(experiment=experiment) for experiment in STUDY["experiments"]],
         code=code("report"),
     output:
-        svg=report(FIGURE + ".svg", caption="../workflow/report/figure.rst", category="Figures"),
-        png=FIGURE + ".png",
-        csv=FIGURE + ".csv",
+        svg=report(f"{FIGURE}.svg", caption="../workflow/report/figure.rst", category="Figures"),
+        png=f"{FIGURE}.png",
+        csv=f"{FIGURE}.csv",
     log:
-        RESULTS + "/logs/figure/{figure}.log",
+        "<results>/logs/figure/{figure}.log",
     benchmark:
-        RESULTS + "/benchmarks/figure/{figure}.jsonl"
+        "<results>/benchmarks/figure/{figure}.jsonl"
     resources:
         mem_mb=1500,
     params:
-        stem=FIGURE,
+        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "{SCANT} figure {wildcards.figure:q} {input.traces:q} --output {params.stem:q} > {log:q} 2>&1"
+        "scant figure {wildcards.figure:q} {input.traces:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule table:
     input:
         traces=[TRACES.format(experiment=experiment) for experiment in STUDY["experiments"]],
-        code=code("report", "theory"),
+        code=code("report/tables", "report/traces", "report/intervals", "theory"),
     output:
-        csv=report(STUDY_TABLE + ".csv", caption="../workflow/report/table.rst", category="Tables"),
-        tex=STUDY_TABLE + ".tex",
+        csv=report(f"{STUDY_TABLE}.csv", caption="../workflow/report/table.rst", category="Tables"),
+        tex=f"{STUDY_TABLE}.tex",
     log:
-        RESULTS + "/logs/table/{table}.log",
+        "<results>/logs/table/{table}.log",
     benchmark:
-        RESULTS + "/benchmarks/table/{table}.jsonl"
+        "<results>/benchmarks/table/{table}.jsonl"
     resources:
         mem_mb=1500,
     params:
-        stem=STUDY_TABLE,
+        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "{SCANT} table {wildcards.table:q} {input.traces:q} --output {params.stem:q} > {log:q} 2>&1"
+        "scant table {wildcards.table:q} {input.traces:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule streams_table:
@@ -63,15 +63,15 @@ rule streams_table:
         streams=stream_files(),
         code=code("report/tables", "data/stream"),
     output:
-        csv=report(RESULTS + "/tables/streams.csv", caption="../workflow/report/table.rst", category="Tables"),
-        tex=RESULTS + "/tables/streams.tex",
+        csv=report("<results>/tables/streams.csv", caption="../workflow/report/table.rst", category="Tables"),
+        tex="<results>/tables/streams.tex",
     log:
-        RESULTS + "/logs/table/streams.log",
+        "<results>/logs/table/streams.log",
     benchmark:
-        RESULTS + "/benchmarks/table/streams.jsonl"
+        "<results>/benchmarks/table/streams.jsonl"
     resources:
         mem_mb=1000,
     params:
-        stem=RESULTS + "/tables/streams",
+        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "{SCANT} streams {input.streams:q} --output {params.stem:q} > {log:q} 2>&1"
+        "scant streams {input.streams:q} --output {params.stem:q} 2>&1 | tee {log:q}"

@@ -188,9 +188,7 @@ def test_pairwise_losses_equal_their_double_sums(query):
     count, amount = brute_pairwise(ranking, grades)
     assert pairwise_loss(ranking, grades) == count
     assert pairwise_position_loss(ranking, grades) == amount
-    assert (
-        pairwise_position_loss(ranking, -np.array(grades) / 4) == brute_pairwise(ranking[::-1], grades)[1] / 4
-    )
+    assert pairwise_position_loss(ranking, -np.array(grades) / 4) == brute_pairwise(ranking[::-1], grades)[1] / 4
 
 
 @EXAMPLES
@@ -207,11 +205,7 @@ def test_pairwise_loss_less_sum_loss_depends_on_binary_grades_alone(query, rando
 @EXAMPLES
 @given(st.permutations(range(5)), st.permutations(range(5)))
 def test_spearman_loss_is_the_position_loss_of_minus_the_other_positions(ranking, other):
-    assert (
-        spearman_loss(ranking, other)
-        == position_loss(ranking, -positions(other))
-        == spearman_loss(other, ranking)
-    )
+    assert spearman_loss(ranking, other) == position_loss(ranking, -positions(other)) == spearman_loss(other, ranking)
 
 
 def test_queries_without_relevant_documents():

@@ -12,7 +12,7 @@ from scipy import stats
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
 from scant.online.run import run
-from scant.report import figures, tables, traces
+from scant.report import figures, style, tables, traces
 from scant.report.intervals import t_interval
 from scant.theory.bounds import adversary_loss
 
@@ -350,6 +350,9 @@ def test_a_figure_of_failed_runs_alone_is_refused_in_words(many, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+LOOKS = ["learner", "kind", "own_measure"]
+
+
 def lines(axis):
     return [line for line in axis.get_lines() if len(line.get_xdata()) > 1]
 
@@ -395,6 +398,14 @@ def test_learners_are_told_apart(many):
     [axis] = figures.draw(frame, "ndcg@10").axes
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines(axis)}
     assert len(looks) == len(set(frame["learner"])) == 4
+
+
+def test_there_are_looks_enough():
+    many = pd.DataFrame([(f"own-{i}", f"own:Learner{i}", "ndcg@10") for i in range(25)], columns=LOOKS)
+    looks = style.looks(pd.concat([many, pd.DataFrame([("slam", "slam", "ndcg@10")], columns=LOOKS)]))
+    assert len(set(looks.values())) == len(looks) == 26
+    alone = style.looks(pd.DataFrame([("slam", "slam", "ndcg@10")], columns=LOOKS))
+    assert looks["slam"] == alone["slam"]  # a kind looks the same in every figure
 
 
 @pytest.mark.filterwarnings("error")

@@ -49,6 +49,8 @@ def test_the_released_codes_stream():
     assert x.shape == (300, 20, 10)
     np.testing.assert_allclose(ranker, np.full(10, 1 / np.sqrt(10)))
     assert min(stream.gap(one, grades[0]) for one in x.sum(axis=2)) > 1
+    _, few, _ = drawn("released-code", queries=200, features=3)  # where the first draw seldom does
+    assert 1 < min(stream.gap(one, grades[0]) for one in few.sum(axis=2)) < 1.1
     for grade, mean in enumerate([-1, 1, 3, 5, 7]):
         assert x[grades == grade].mean() == pytest.approx(mean, abs=0.05)
     assert x[grades == 2].std() == pytest.approx(1, abs=0.05)

@@ -63,7 +63,11 @@ def test_what_is_set_stays_and_what_was_given_is_not_changed():
     assert (study["seed"], study["data"]["mirror"]) == (0, "/there")
     assert {"tuning": "paper", "tuning_seeds": 0, "rounds": 7}.items() <= study["experiments"]["all"].items()
     study["data"]["mirror"] = study["streams"]["sim"]["settings"]["queries"] = 1
-    assert load(given)[0]["streams"]["sim"]["settings"] == {}  # defaults are no one's to change
+    study["tables_of"].append("letter")
+    study["experiments"]["all"]["learners"].append("more")
+    assert given == before
+    again, _ = load(given)  # defaults are no one's to change
+    assert (again["streams"]["sim"]["settings"], again["tables_of"]) == ({}, [])
 
 
 def test_defaults_reach_through_references_and_maps():
@@ -209,6 +213,7 @@ BAD = {
     "an id as a path": (put("study", value="../up"), "study: study: '../up' does not match"),
     "too few documents": (put("streams", "sim", "settings", value={"documents": 1}), "settings.documents: 1 is less"),
     "a rate of 0": (put("learners", "slam", "rates", value=[0]), "learners.slam.rates"),
+    "a rate twice": (put("learners", "slam", "rates", value=[1, 0.1, 1.0]), "learners.slam.rates: .*non-unique"),
     "no seeds": (put(*EXPERIMENT_OF, "seeds", value=0), "experiments.all.seeds: 0 is less"),
     "a data set of one's own": (put("datasets", value={"x": {"task": "rank"}}), "the study's own data sets"),
     "both kinds of stream": (put("streams", "sim", "dataset", value="ohsumed"), "streams.sim: "),

@@ -50,7 +50,7 @@ def kill_when(project, ready):
         start_new_session=True,
     )
     try:
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 600
         while not ready() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         assert ready() and process.poll() is None, "the study ended before it could be killed"
@@ -61,7 +61,7 @@ def kill_when(project, ready):
             if member.is_running():
                 member.kill()
         process.wait()
-        psutil.wait_procs(family, timeout=20)
+        psutil.wait_procs(family, timeout=60)
 
 
 def test_a_touch_changes_nothing(finished):

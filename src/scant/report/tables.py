@@ -130,7 +130,7 @@ def streams_table(paths) -> pd.DataFrame:
     keys += ["without_relevant", "radius", "margin"]
     facts = [stream.read(path).metadata for path in paths]
     rows = [{key: one.get(key) for key in keys} | {"v_max": one["weight_ratio"]["ndcg"]} for one in facts]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).astype({"seed": "Int64"})  # data sets have none
 
 
 MAKERS = {"finals": finals_table, "bounds": bounds_table, "rates": rates_table}
@@ -158,7 +158,7 @@ def latex(frame: pd.DataFrame) -> str:
     special |= {"^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 
     def text(value) -> str:
-        if value is None or (isinstance(value, float) and np.isnan(value)):
+        if pd.isna(value):
             return "--"
         if isinstance(value, (bool, np.bool_)):
             return "yes" if value else "no"
