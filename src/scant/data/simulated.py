@@ -100,9 +100,9 @@ def retrieval(
 ) -> Simulated:
     """A ranking stream from classification data: which of these documents are of the query's class?
 
-    A query is a random row; its documents are `documents` other rows, drawn without replacement so that each class
-    is as likely as the query's own half of the time; a document's features are -|x - query|, feature by feature,
-    and its grade is 1 if it has the query's class. Each feature of `x` (rows x features) is scaled to [0, 1] first.
+    A query is a random row. Of its documents, Binomial(documents, 1/4) are other rows of its class, with grade 1, the
+    rest rows of other classes, with grade 0, all without replacement. A document's features are -|x - query|, feature
+    by feature. Each feature of `x` (rows x features) is scaled to [0, 1] first.
 
     Raises
     ------

@@ -148,6 +148,8 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             features = np.ascontiguousarray(features, np.float32)
             grade = np.ascontiguousarray(grade, np.int16)
             width = features.shape[1] if width is None else width
+            if grade.min() < 0 or grade.max() > LARGEST_GRADE:
+                raise DataError(path, f"query {query} has a grade outside 0 to {LARGEST_GRADE}")
             if len(grade) > len(places):
                 places = discounts(2 * len(grade))
             raw.write(features.data)

@@ -190,7 +190,7 @@ def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains,
                     reach[label], target = height, rival[lower]
         rival[label] = target
         mean[label] /= max(count[label], 1.0) * total
-    mean[0] = 0.0
+    mean[0], place[0] = 0.0, 0.0
     value = 0.0
     for i in range(m):  # without branches on labels or hinges, which could not be foreseen
         document = order[i]

@@ -69,7 +69,7 @@ def run(job: dict, target, stream_path=None) -> None:
                 stream, generator(*axes, "queries"), job["rounds"], job["order"], job["empty"], job["keep"]
             )
             if not len(queries):
-                raise SettingError(f"streams.{job['stream']}: no query has a relevant document. Set empty: zero")
+                raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
             step = theory_rate(settings, facts) if rate == "theory" else rate
             if settings.kind in KINDS:
                 played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"])

@@ -1,5 +1,7 @@
 """One look for all figures: each learner has the same colour, marker and dash everywhere."""
 
+from itertools import chain, product
+
 import matplotlib
 
 matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
@@ -20,6 +22,7 @@ LOOKS = {  # kind of learner (and measure, where variants meet): colour, marker
     ("ideal", "ndcg@10"): ("#000000", "+"),
 }
 OTHERS = [(PALETTE[i], marker) for i, marker in ((3, "P"), (5, "*"), (6, "h"), (8, "<"))]
+LINES = ("-", "--", ":")
 
 SETTINGS = {
     "font.size": 9,
@@ -52,12 +55,12 @@ def looks(frame) -> dict[str, tuple[str, str, str]]:
     A learner has its kind's look everywhere; the second of one kind and measure, or one of a kind without a look,
     takes the next spare one.
     """
-    taken, spare = {}, iter(OTHERS * 3)
-    lines = iter(["-"] * len(OTHERS) + ["--"] * len(OTHERS) + [":"] * len(OTHERS))
+    taken, spare = {}, chain(product(OTHERS, LINES), product(product(PALETTE, "XdpH>"), LINES))
+    spare = ((*colour_and_marker, line) for colour_and_marker, line in spare)
     for learner, kind, measure in frame[["learner", "kind", "own_measure"]].drop_duplicates().itertuples(index=False):
         own = LOOKS.get((kind, measure)) or LOOKS.get((kind, "ndcg@10"))
-        look = (*own, "--" if kind == "random" else "-") if own else None
-        if look is None or look in taken.values():
-            look = (*next(spare), next(lines))
+        look = (*own, "--" if kind == "random" else "-") if own else next(spare)
+        while look in taken.values():
+            look = next(spare)
         taken[learner] = look
     return taken
