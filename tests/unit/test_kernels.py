@@ -183,14 +183,14 @@ def test_score_and_step_are_numpys(product, coming):
     assert pieces.score(features, weights, scores, np.ones(coming, np.float32))
     np.testing.assert_array_equal(scores, (features @ weights).astype(np.float32))  # exact: all are of 1/64
     np.testing.assert_array_equal(weights, before)
-    pieces.step(features, g, 0.25, weights)
+    pieces.step(features, g, 0.25, weights, features.ravel())
     np.testing.assert_array_equal(weights, before - 0.25 * (features.T @ g))
 
 
 def test_a_step_passes_over_documents_of_gradient_zero():
     features = np.array([[np.nan, np.inf], [1, 2], [np.nan, 1], [3, 4], [1, 1], [np.nan] * 2], np.float32)
     weights = np.zeros(2)
-    pieces.step(features, np.array([0.0, 1, 0, -1, 0.5, 0]), 2.0, weights)
+    pieces.step(features, np.array([0.0, 1, 0, -1, 0.5, 0]), 2.0, weights, features.ravel()[:0])
     assert weights.tolist() == [3.0, 3.0]
 
 

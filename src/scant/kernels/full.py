@@ -93,6 +93,10 @@ def play(
             scores[:m],
             order[:m],
         )
+        # The next query is fetched while this one is at work: half of it in the scores, half in the step.
+        after = queries[min(t + 1, queries.shape[0] - 1)]
+        begin, end = offsets[after] * d, offsets[after + 1] * d
+        middle = (begin + end) // 2
         if kind == RANDOM:
             for i in range(m):
                 s[i] = random.random()
@@ -100,8 +104,7 @@ def play(
             for i in range(m):
                 s[i] = truth[i]
         else:
-            after = queries[min(t + 1, queries.shape[0] - 1)]
-            if not score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d]):
+            if not score(x, weights, s, flat[begin:middle]):
                 return t
         sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], counts)
 
@@ -126,7 +129,7 @@ def play(
             continue
         elif kind == LISTNET:
             listnet(s, label, exponentials, bits[:m], g[:m])
-            step(x, g[:m], size, weights)
+            step(x, g[:m], size, weights, flat[middle:end])
             updated[t] = 1
         elif kind in (SLAM, MAX_HINGE) and out[trigger] < 1.0:
             if by_loss:
@@ -138,7 +141,7 @@ def play(
                 )  # fmt: skip
             else:
                 max_hinge(s, o, label, scratch, g[:m])
-            step(x, g[:m], size, weights)
+            step(x, g[:m], size, weights, flat[middle:end])
             updated[t] = 1
     return queries.shape[0]
 

@@ -36,14 +36,21 @@ def prefetch(typingctx, array, index):
     return types.void(array, types.intp), generate
 
 
+@compiled()
+def prefetch_share(coming, i, m):
+    """Ask for the i-th of m equal shares of `coming`: spread over a loop, so that memory and arithmetic overlap."""
+    share = (coming.size + m - 1) // m
+    for p in range(i * share, min((i + 1) * share, coming.size), 16):  # sixteen float32 fill a cache line
+        prefetch(coming, p)
+
+
 @compiled(fastmath=SUMS)
 def score(features, weights, scores, coming):
-    """`scores = features @ weights`, while the query `coming` (flat, may be empty) is fetched from memory.
+    """`scores = features @ weights`; meanwhile `coming` (flat, may be empty) is fetched from memory.
 
     Returns whether all scores are finite.
     """
     m, d = features.shape
-    ahead, share = 0, (coming.size + m - 1) // m
     trouble = np.float32(0)
     for i in range(m):
         total, x = 0.0, features[i]
@@ -51,9 +58,7 @@ def score(features, weights, scores, coming):
             total += np.float64(x[j]) * weights[j]
         scores[i] = total
         trouble += scores[i] * np.float32(0)  # stays 0, or becomes nan
-        for p in range(ahead, min(ahead + share, coming.size), 16):  # sixteen float32 fill a cache line
-            prefetch(coming, p)
-        ahead += share
+        prefetch_share(coming, i, m)
     return trouble == 0
 
 
@@ -286,10 +291,14 @@ def listnet(scores, labels, exponentials, bits, g):
 
 
 @compiled(fastmath=SUMS)
-def step(features, g, rate, weights):
-    """`weights -= rate * features' g`, two documents at a time, passing over those that `g` leaves out."""
-    first = -1
-    for i in range(features.shape[0]):
+def step(features, g, rate, weights, coming):
+    """`weights -= rate * features' g`, two documents at a time, passing over those that `g` leaves out.
+
+    Meanwhile `coming` (flat, may be empty) is fetched from memory.
+    """
+    first, m = -1, features.shape[0]
+    for i in range(m):
+        prefetch_share(coming, i, m)
         if g[i] == 0.0:
             continue
         if first < 0:
