@@ -59,6 +59,19 @@ def code(*places):
     return sorted(str(file) for file in files if file.name != "__init__.py")
 
 
+def own_file(dataset, part):
+    """The local file of a part of the study's own data, so that an edit to it is noticed; none for other data."""
+    file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
+    return [file] if file and Path(file).is_file() else []
+
+
+def own_module(learner):
+    """The source file of a learner of one's own, if it lies in the project."""
+    place, _, name = STUDY["learners"][learner]["kind"].partition(":")
+    file = Path(*place.split(".")).with_suffix(".py")
+    return [str(file)] if name and file.is_file() else []
+
+
 def own(dataset):
     """The study's own entry of a data set, as JSON; empty for one of the registry."""
     entry = STUDY["datasets"].get(dataset)

@@ -13,6 +13,7 @@ rule streams:
 
 rule fetch:
     input:
+        own=lambda wildcards: own_file(wildcards.dataset, wildcards.part),
         code=code("schema", "data/registry", "data/fetch"),
     output:
         ORIGINAL,

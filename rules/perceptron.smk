@@ -9,6 +9,7 @@ rule runs:
 rule run:
     input:
         stream=lambda wildcards: stream_file(wildcards.stream, wildcards.seed),
+        own=lambda wildcards: own_module(wildcards.learner),
         code=code("measures", "surrogates", "data/stream", "kernels", "online", "theory"),
     output:
         RUN,

@@ -21,7 +21,9 @@ rule tables:
 
 rule figure:
     input:
-        traces=[TRACES.format(experiment=experiment) for experiment in STUDY["experiments"]],
+        traces=lambda wildcards: [
+            TRACES.format(experiment=experiment) for experiment in catalogue.shown(STUDY, wildcards.figure)
+        ],
         code=code("report"),
     output:
         svg=report(f"{FIGURE}.svg", caption="../workflow/report/figure.rst", category="Figures"),

@@ -46,7 +46,7 @@ def _reason(error) -> str:
         return str(unknown("value", error.instance, error.validator_value))
     if error.validator == "not":  # the schema says which keys a task does not have
         return "this key does not apply to a data set of this task"
-    if error.validator == "pattern" and "description" in error.schema:
+    if error.validator in ("pattern", "oneOf") and "description" in error.schema:
         return f"{error.message}. {error.schema['description']}"
     return error.message
 

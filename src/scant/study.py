@@ -4,9 +4,19 @@ from itertools import product
 
 from scant.data import registry
 from scant.errors import SettingError, unknown
+from scant.online.learners import LEARNERS, RELEASED_RATES
 from scant.schema import check, read_yaml, with_defaults
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
+USED_BY = {  # settings of a learner that only some kinds use
+    "rates": ("slam", "max-hinge", "listnet", "binary-perceptron"),
+    "decay": ("slam", "max-hinge", "listnet", "binary-perceptron"),
+    "trigger": ("slam", "max-hinge"),
+    "by_loss": ("slam", "max-hinge"),
+    "margin": ("slam",),
+    "averaged": ("slam",),
+    "learn_on_empty": ("listnet",),
+}
 
 
 def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml") -> tuple[dict, dict]:
@@ -49,11 +59,12 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
 
 
 def _check_learner(learner: dict) -> None:
-    from scant.online.learners import LEARNERS
-
     kind = learner["kind"]
     if ":" not in kind and kind not in LEARNERS:
         raise unknown("kind of learner", kind, LEARNERS)
+    for key, kinds in USED_BY.items():
+        if key in learner and kind not in kinds and ":" not in kind:
+            raise SettingError(f"{key} does nothing for the kind {kind!r}")
     if "options" in learner and ":" not in kind:
         raise SettingError("options are for learners of your own (kind: module:Class)")
     if "theory" in learner.get("rates", []) and kind not in ("slam", "max-hinge"):
@@ -84,8 +95,9 @@ def runs(study: dict, name: str) -> list[tuple[str, str, int]]:
     experiment = study["experiments"][name]
     jobs = []
     for stream, learner in product(experiment["streams"], experiment["learners"]):
-        choices = len(study["learners"][learner].get("rates", [1.0])) > 1 and experiment["source"] == "text"
-        seeds = experiment["seeds"] + (experiment["tuning_seeds"] if choices else 0)
+        kind, rates = study["learners"][learner]["kind"], study["learners"][learner].get("rates", [1.0])
+        fixed = len(rates) == 1 or (experiment["source"] == "released-code" and kind in RELEASED_RATES)
+        seeds = experiment["seeds"] + (0 if fixed else experiment["tuning_seeds"])
         if study["streams"][stream].get("generator") == "adversary":
             seeds = 1
         jobs += [(stream, learner, seed) for seed in range(seeds)]

@@ -92,7 +92,10 @@ def played(there, learner, seed, rounds=400, rate=None, **changes):
 
 def simulate(packed, name, seed, **settings):
     queries, ranker = simulated.GENERATORS[name](np.random.default_rng(seed), **settings)
-    return packed([(grades, x) for _, grades, x in stream.arrange(queries, str(seed), "as-is", "shuffled")], ranker)
+    return packed(
+        [(grades, x) for _, grades, x in stream.arrange(queries, generator(seed, "documents"), "as-is", "shuffled")],
+        ranker,
+    )
 
 
 SHAPES = [  # margin, documents, features, highest grade

@@ -200,7 +200,7 @@ def test_the_table_of_rates(frame):
     assert slam["reported_mean"].tolist() == pytest.approx([0.6, 0.4, 0.9])
     assert slam["held_out_mean"].tolist() == pytest.approx([0.1, 0.65, 0.9])
     assert slam["failed"].tolist() == [0, 0, 2]
-    assert slam["n"].tolist() == [5, 5, 5]
+    assert slam["runs"].tolist() == [5, 5, 5]
     assert slam["chosen_held_out"].tolist() == [False, True, False]
     assert slam["chosen_paper"].tolist() == [True, False, False]
     random = trace("random", 0, [0.5], "none", kind="random")

@@ -14,6 +14,7 @@ from scant import files, measures, surrogates
 from scant.data import packing, stream, tables
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError
+from scant.randomness import generator
 
 
 def draw(seed, sizes=(3, 1, 40, 12), features=5, top=4):
@@ -247,7 +248,9 @@ def sorted_by_grade(queries, grades=(4, 3, 2, 2, 1, 0, 0, 0)):
 
 def test_a_shuffled_documents_place_tells_nothing_of_its_grade():
     queries = 4000
-    shuffled = [grade for _, grade, _ in stream.arrange(sorted_by_grade(queries), "letor", "as-is", "shuffled")]
+    shuffled = [
+        grade for _, grade, _ in stream.arrange(sorted_by_grade(queries), generator(1, "letor"), "as-is", "shuffled")
+    ]
     truth = np.array(sorted_by_grade(1)[0][1])
     error = truth.std() / np.sqrt(queries)
     assert np.abs(np.mean(shuffled, axis=0) - truth.mean()).max() < 4 * error
@@ -255,7 +258,7 @@ def test_a_shuffled_documents_place_tells_nothing_of_its_grade():
 
 def test_documents_keep_their_features_and_the_name_alone_makes_the_order():
     def arranged(name):
-        return list(stream.arrange(iter(sorted_by_grade(5)), name, "as-is", "shuffled"))
+        return list(stream.arrange(iter(sorted_by_grade(5)), generator(1, name), "as-is", "shuffled"))
 
     for _, grade, x in arranged("a"):
         np.testing.assert_array_equal(x[:, 0], grade)
@@ -266,9 +269,9 @@ def test_documents_keep_their_features_and_the_name_alone_makes_the_order():
 
 
 def test_document_orders_as_they_are_and_reversed():
-    [(_, grade, x)] = stream.arrange(sorted_by_grade(1), "a", "as-is", "as-is")
+    [(_, grade, x)] = stream.arrange(sorted_by_grade(1), generator(1, "a"), "as-is", "as-is")
     assert x[:, 1].tolist() == [*range(8)]
-    [(_, grade, x)] = stream.arrange(sorted_by_grade(1), "a", "query-minmax", "reversed")
+    [(_, grade, x)] = stream.arrange(sorted_by_grade(1), generator(1, "a"), "query-minmax", "reversed")
     assert grade.tolist() == [0, 0, 0, 1, 2, 2, 3, 4]
     np.testing.assert_array_equal(x[:, 0], grade / 4)
 

@@ -263,7 +263,7 @@ def test_a_file_that_is_no_study(tmp_path, content, message):
 def test_runs_are_the_reported_seeds_and_then_those_that_choose():
     study, _ = load(
         small(
-            streams={"sim": {"generator": "separable"}, "foe": {"generator": "adversary"}},
+            streams={"sim": {"generator": "separable"}, "foe": {"generator": "adversary", "settings": {"ratio": 9}}},
             experiments={
                 "all": {"streams": ["sim", "foe"], "learners": ["slam", "random"], "seeds": 2, "tuning_seeds": 1},
                 "code": {"source": "released-code", "streams": ["sim"], "learners": ["slam"], "seeds": 2},

@@ -28,7 +28,8 @@ def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> Non
         whole = not settings["drop_last"]
         queries = chain.from_iterable(stream.joined(tables.read_ranking([path]), last=whole) for path in table_paths)
         scaling = settings.get("features") or ("as-is" if settings.get("normalised") else "query-minmax")
-    arranged = stream.arrange(queries, name, scaling, settings["documents"])
+    shuffle = generator(study_seed, "documents", settings.get("dataset", name))
+    arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
     stream.write(target, arranged, {"stream": name, "settings": settings, "features_reading": scaling})
 
 
@@ -37,6 +38,7 @@ def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> N
     random = generator(study_seed, "stream", name, seed)
     queries, ranker = simulated.GENERATORS[settings["generator"]](random, **settings["settings"])
     scaling = settings.get("features", "as-is")
-    arranged = stream.arrange(queries, name, scaling, settings["documents"])
+    shuffle = generator(study_seed, "documents", name, seed)
+    arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
     metadata = {"stream": name, "seed": seed, "settings": settings, "features_reading": scaling}
     stream.write(target, arranged, metadata, ranker if scaling == "as-is" else None)

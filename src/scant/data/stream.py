@@ -18,7 +18,6 @@ import pyarrow as pa
 from scant.errors import DataError
 from scant.files import atomic, metadata_of, with_metadata
 from scant.kernels.pieces import ideal_dcg
-from scant.randomness import generator
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
@@ -114,13 +113,12 @@ def joined(blocks: Iterable[Query], last: bool = True) -> Iterator[Query]:
         yield whole()
 
 
-def arrange(queries: Iterable[Query], name: str, features: str, documents: str) -> Iterator[Query]:
+def arrange(queries: Iterable[Query], random: np.random.Generator, features: str, documents: str) -> Iterator[Query]:
     """Each query scaled, and its documents put in the order of the reading `documents`.
 
-    "shuffled" (by a random stream that `name` alone determines, so that document order tells nothing of the grade),
-    "as-is", or "reversed" (with which ties go to the later document of the file).
+    "shuffled" (by `random`, so that document order tells nothing of the grade), "as-is", or "reversed" (with which
+    ties go to the later document of the file).
     """
-    random = generator(0, "documents", name)
     orders = {
         "shuffled": random.permutation,
         "as-is": np.arange,

@@ -6,7 +6,9 @@ named in the settings as `module:Class` and is made as `Class(features=d, rate=r
 """
 
 import importlib
+import sys
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 import numpy as np
 
@@ -254,10 +256,15 @@ def make(settings: Settings, features: int, rate: float, random: np.random.Gener
     if settings.kind in LEARNERS:
         return LEARNERS[settings.kind](features, rate, settings, random)
     module, _, name = settings.kind.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)  # the console script does not look there, and modules of one's own are there
     try:
         made = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise SettingError(
             f"learner {settings.kind!r} cannot be imported ({error}). It is to be module:Class"
         ) from error
-    return made(features=features, rate=rate, random=random, **(options or {}))
+    try:
+        return made(features=features, rate=rate, random=random, **(options or {}))
+    except TypeError as error:
+        raise SettingError(f"learner {settings.kind!r} cannot be made with its options: {error}") from error

@@ -9,12 +9,17 @@ FIGURES = {  # figure: the measure, and whether it shows the separable streams
 TABLES = ("finals", "bounds", "rates")
 
 
+def shown(study: dict, figure: str) -> list[str]:
+    """The experiments that have a stream to show in a figure; none for a figure that there is not."""
+    _, wants_separable = FIGURES.get(figure, (None, None))
+
+    def shows(stream: str) -> bool:
+        generator = study["streams"][stream].get("generator")
+        return generator != "adversary" and (generator in SEPARABLE) == wants_separable
+
+    return [name for name, one in study["experiments"].items() if any(map(shows, one["streams"]))]
+
+
 def figures(study: dict) -> list[str]:
     """The figures that a study's streams give something to show in."""
-    shown = {
-        study["streams"][stream].get("generator", "data")
-        for experiment in study["experiments"].values()
-        for stream in experiment["streams"]
-    } - {"adversary"}
-    there = {True: bool(shown & set(SEPARABLE)), False: bool(shown - set(SEPARABLE))}
-    return [name for name, (_, separable) in FIGURES.items() if there[separable]]
+    return [name for name in FIGURES if shown(study, name)]

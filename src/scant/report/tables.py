@@ -116,7 +116,7 @@ def rates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                     "held_out_mean": group.loc[aside, measure].mean(),
                     "reported_mean": group.loc[~aside, measure].mean(),
                     "failed": int((group["failed_in"] > 0).sum()),
-                    "n": len(group),
+                    "runs": len(group),
                     "chosen_held_out": (*key, "held-out") in chosen,
                     "chosen_paper": (*key, "paper") in chosen,
                 }
