@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -225,3 +226,15 @@ def test_long_lists_of_files_come_from_a_file(tmp_path, capsys):
     (tmp_path / "arguments").write_text(f"streams\n{tmp_path / 'none.arrow'}\n--output\n{tmp_path / 'out'}\n")
     assert main([f"@{tmp_path / 'arguments'}"]) == 1
     assert "none.arrow" in capsys.readouterr().err
+
+
+def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
+    """`python -m scant` has the project's root on its path; the console script has not by itself."""
+    own = {"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}
+    ids = [f"--{name}=toy" for name in ("study", "experiment", "stream", "learner")]
+    settings = f"--settings={json.dumps(JOB | {'learner_settings': own})}"
+    files = [f"--input={simulate(tmp_path)}", f"--output={tmp_path / 'run.parquet'}"]
+    script = str(Path(sys.executable).parent / "scant")
+    done = subprocess.run([script, "run", *ids, "--seed=0", settings, *files], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert pq.read_table(tmp_path / "run.parquet")["updates"][-1].as_py() == 40
