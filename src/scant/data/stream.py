@@ -137,7 +137,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
     """
     ids, sizes, relevant, ideal, ideal_at_cut, grades = [], [], [], [], [], []
     radius, ratio, ratio_at_cut, margin = 0.0, 1.0, 1.0, np.inf
-    counts, places = np.zeros(LARGEST_GRADE + 1, np.int64), discounts(1)
+    counts, places, gain = np.zeros(LARGEST_GRADE + 1, np.int64), discounts(1), gains(LARGEST_GRADE)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.features.") as raw:
@@ -154,8 +154,8 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             ids.append(query)
             sizes.append(len(grade))
             relevant.append(np.count_nonzero(grade))
-            ideal.append(ideal_dcg(grade, len(grade), gains(LARGEST_GRADE), places, counts))
-            ideal_at_cut.append(ideal_dcg(grade, CUT, gains(LARGEST_GRADE), places, counts))
+            ideal.append(ideal_dcg(grade, len(grade), gain, places, counts))
+            ideal_at_cut.append(ideal_dcg(grade, CUT, gain, places, counts))
             grades.append(grade)
             exact = features.astype(np.float64)
             radius = max(radius, float(np.sqrt((exact**2).sum(axis=1).max())))

@@ -117,7 +117,7 @@ def trace(played: Play, settings: Settings, rate, theory: bool, facts: dict, gen
         "updates": updates,
         "bound": np.full(n, bound),
         "general_bound": np.full(n, np.nan) if general is None else general[at],
-        "failed_in": np.full(n, played.failed_in or 0),
+        "failed_in": np.full(n, played.failed_in),
     }
     # Made of buffers: `pa.array` would import pandas, a fifth of a second for every job.
     arrays = [
