@@ -28,7 +28,7 @@ ORIGINAL = "results/data/original/{dataset}/{part}.txt"
 TABLE = "results/data/tables/{dataset}/{part}.parquet"
 STREAM = "<results>/streams/{stream}.arrow"
 DRAW = "<results>/streams/{stream}/seed-{seed}.arrow"
-RUN = "<results>/runs/{experiment}/{stream}/{learner}/seed-{seed}.parquet"
+RUN = "<results>/runs/{experiment}/{stream}/{learner}/seed-{seeds}.parquet"
 TRACES = "<results>/traces/{experiment}.parquet"
 FIGURE = "<results>/figures/{figure}"
 STUDY_TABLE = "<results>/tables/{table}"
@@ -41,6 +41,7 @@ wildcard_constraints:
     experiment="[^/]+",
     learner="[^/]+",
     seed="[0-9]+",
+    seeds="[0-9]+(-[0-9]+)?",
     figure="[^/]+",
     table="finals|bounds|rates",
 
@@ -111,9 +112,25 @@ def data_tables():
     return list(dict.fromkeys(table for tables in wanted for table in tables))
 
 
+def span(seeds):
+    """The seeds of a job as in its file's name: "3", or "0-4"."""
+    return "-".join(str(seed) for seed in dict.fromkeys((seeds[0], seeds[-1])))
+
+
+def spanned(text):
+    """The seeds that such a name stands for."""
+    return list(range(int(text.split("-")[0]), int(text.split("-")[-1]) + 1))
+
+
 def run_files(experiment):
     """The run files of an experiment."""
     return [
-        RUN.format(experiment=experiment, stream=stream, learner=learner, seed=seed)
-        for stream, learner, seed in studies.runs(STUDY, experiment)
+        RUN.format(experiment=experiment, stream=stream, learner=learner, seeds=span(seeds))
+        for stream, learner, seeds in studies.batches(STUDY, experiment)
     ]
+
+
+def streams_of(stream, seeds):
+    """The stream files that a job of these seeds reads, each once: one for all, one for each, or none."""
+    files = (stream_file(stream, seed) for seed in seeds)
+    return list(dict.fromkeys(file for file in files if file))

@@ -1,4 +1,4 @@
-# Learners with full feedback: a run for each stream, learner and seed, then one file of traces an experiment.
+# Contextual learners: a job for each stream, learner and batch of seeds, then one file of traces an experiment.
 
 
 rule runs:
@@ -8,15 +8,15 @@ rule runs:
 
 rule run:
     input:
-        stream=lambda wildcards: stream_file(wildcards.stream, wildcards.seed),
+        streams=lambda wildcards: streams_of(wildcards.stream, spanned(wildcards.seeds)),
         own=lambda wildcards: own_module(wildcards.learner),
         code=code("measures", "surrogates", "data/stream", "kernels", "online", "theory"),
     output:
         RUN,
     log:
-        "<results>/logs/run/{experiment}/{stream}/{learner}/seed-{seed}.log",
+        "<results>/logs/run/{experiment}/{stream}/{learner}/seed-{seeds}.log",
     benchmark:
-        "<results>/benchmarks/run/{experiment}/{stream}/{learner}/seed-{seed}.jsonl"
+        "<results>/benchmarks/run/{experiment}/{stream}/{learner}/seed-{seeds}.jsonl"
     resources:
         mem_mb=1000,
     params:
@@ -24,11 +24,11 @@ rule run:
         settings=lambda wildcards: compact(
             studies.job(STUDY, wildcards.experiment, wildcards.stream, wildcards.learner)
         ),
-        stream=lambda wildcards, input: ["--input", input.stream] if input.stream else [],
+        seeds=lambda wildcards: spanned(wildcards.seeds),
     shell:
         "scant run --study {params.study:q} --experiment {wildcards.experiment:q} --stream {wildcards.stream:q}"
-        " --learner {wildcards.learner:q} --seed {wildcards.seed} --settings {params.settings:q}"
-        " {params.stream:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --learner {wildcards.learner:q} --seeds {params.seeds} --settings {params.settings:q}"
+        " --input {input.streams:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule traces:

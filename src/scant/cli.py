@@ -43,8 +43,8 @@ def _simulate(arguments) -> None:
 def _run(arguments) -> None:
     from scant.online.run import run
 
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner", "seed")}
-    run(arguments.settings | identity, arguments.output, arguments.input)
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
+    run(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
 
 
 def _gather(arguments) -> None:
@@ -113,8 +113,13 @@ def parser() -> argparse.ArgumentParser:
         "Play one learner on one stream.",
         *(option(f"--{one}", required=True, help=f"the {one}'s id") for one in ("study", "experiment", "learner")),
         option("--stream", required=True, help="the stream's id"),
-        option("--input", type=Path, help="the stream's file; none against the adversary"),
-        seed,
+        option(
+            "--input",
+            nargs="*",
+            default=(),
+            help="the stream's file for each seed, or one for all; none against the adversary",
+        ),
+        option("--seeds", type=int, nargs="+", required=True, help="the seeds to play"),
         settings,
         output,
     )

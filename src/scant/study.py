@@ -4,18 +4,31 @@ from itertools import product
 
 from scant.data import registry
 from scant.errors import SettingError, unknown
+from scant.online import top
 from scant.online.learners import LEARNERS, RELEASED_RATES
 from scant.schema import check, read_yaml, with_defaults
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
+READINGS = {  # of an experiment, by its kind: what can change a run's result
+    "perceptron": ("source", "rounds", "empty", "order", "keep"),
+    "top": ("source", "rounds", "empty", "order", "keep", "schedule", "mismatch", "radius", "judge"),
+}
+KINDS = {"perceptron": tuple(LEARNERS), "top": (*top.KINDS, "random", "ideal")}  # of experiments, and their learners
 USED_BY = {  # settings of a learner that only some kinds use
-    "rates": ("slam", "max-hinge", "listnet", "binary-perceptron"),
+    "measure": tuple(LEARNERS),
+    "rates": ("slam", "max-hinge", "listnet", "binary-perceptron", "rtop", "ogd"),
     "decay": ("slam", "max-hinge", "listnet", "binary-perceptron"),
     "trigger": ("slam", "max-hinge"),
     "by_loss": ("slam", "max-hinge"),
     "margin": ("slam",),
     "averaged": ("slam",),
     "learn_on_empty": ("listnet",),
+    "surrogate": ("rtop", "ogd"),
+    "k": ("rtop",),
+    "gamma": ("rtop",),
+    "epsilon": ("rtop", "ogd"),
+    "epsilon_decay": ("rtop", "ogd"),
+    "sign": ("rtop", "ogd"),
 }
 
 
@@ -51,17 +64,45 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
             for one in experiment[key]:
                 if one not in study[key]:
                     raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], one, study[key])}")
-        if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"]:
-            raise SettingError(
-                f"experiments.{name}: tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper"
-            )
+        try:
+            _check_experiment(study, experiment, set(config["experiments"][name]))
+        except SettingError as error:
+            raise SettingError(f"experiments.{name}: {error}") from None
     return study, datasets
+
+
+def _check_experiment(study: dict, experiment: dict, given: set) -> None:
+    kind, several = experiment["kind"], False
+    for learner in experiment["learners"]:
+        settings = study["learners"][learner]
+        if ":" not in settings["kind"] and settings["kind"] not in KINDS[kind]:
+            raise SettingError(
+                f"the learner {learner!r} is of the kind {settings['kind']!r}, which does not play in an experiment "
+                f"of kind {kind!r}"
+            )
+        if kind == "top" and settings["kind"] in top.KINDS:
+            top.resolve(settings, experiment, experiment["rounds"] or 10**9)
+        several |= len(settings.get("rates", [1])) > 1
+    for key in sorted(given & {"schedule", "mismatch", "radius", "judge", "regret", "figures"}):
+        if kind != "top":
+            raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
+    if kind == "top" and "adversary" in [study["streams"][one].get("generator") for one in experiment["streams"]]:
+        raise SettingError("the adversary plays against learners that see every grade: kind perceptron")
+    if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and (several or kind == "perceptron"):
+        raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
 
 
 def _check_learner(learner: dict) -> None:
     kind = learner["kind"]
-    if ":" not in kind and kind not in LEARNERS:
-        raise unknown("kind of learner", kind, LEARNERS)
+    kinds = dict.fromkeys(one for kinds in KINDS.values() for one in kinds)
+    if ":" not in kind and kind not in kinds:
+        raise unknown("kind of learner", kind, kinds)
+    if kind in ("rtop", "ogd"):
+        if "surrogate" not in learner:
+            raise SettingError(f"the kind {kind!r} needs a surrogate, one of {', '.join(top.OBJECTIVES)}")
+        for key in ("epsilon", "epsilon_decay", "sign"):
+            if key in learner and learner["surrogate"] != "smoothdcg":
+                raise SettingError(f"{key} does nothing for the surrogate {learner['surrogate']!r}")
     for key, kinds in USED_BY.items():
         if key in learner and kind not in kinds and ":" not in kind:
             raise SettingError(f"{key} does nothing for the kind {kind!r}")
@@ -96,12 +137,24 @@ def runs(study: dict, name: str) -> list[tuple[str, str, int]]:
     jobs = []
     for stream, learner in product(experiment["streams"], experiment["learners"]):
         kind, rates = study["learners"][learner]["kind"], study["learners"][learner].get("rates", [1.0])
-        fixed = len(rates) == 1 or (experiment["source"] == "released-code" and kind in RELEASED_RATES)
+        released = experiment["source"] == "released-code" and experiment["kind"] == "perceptron"
+        fixed = len(rates) == 1 or (released and kind in RELEASED_RATES)
         seeds = experiment["seeds"] + (0 if fixed else experiment["tuning_seeds"])
         if study["streams"][stream].get("generator") == "adversary":
             seeds = 1
         jobs += [(stream, learner, seed) for seed in range(seeds)]
     return jobs
+
+
+def batches(study: dict, name: str) -> list[tuple[str, str, list[int]]]:
+    """The runs of the experiment `name` as jobs (stream, learner, seeds), each of up to `batch` seeds.
+
+    A job's first seed is a multiple of `batch`, so that further seeds leave the full batches as they are.
+    """
+    size, jobs = study["experiments"][name]["batch"], {}
+    for stream, learner, seed in runs(study, name):
+        jobs.setdefault((stream, learner, seed // size), []).append(seed)
+    return [(stream, learner, seeds) for (stream, learner, _), seeds in jobs.items()]
 
 
 def untitled(settings: dict) -> dict:
@@ -110,20 +163,33 @@ def untitled(settings: dict) -> dict:
 
 
 def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
-    """The settings of a run, but for its seed: what `scant run` is given, and all that can change its result."""
+    """The settings of a run, but for its seeds: what `scant run` is given, and all that can change its result."""
     settings = study["experiments"][experiment]
     return {
         "study_seed": study["seed"],
+        "kind": settings["kind"],
         "stream_settings": untitled(study["streams"][stream]),
         "learner_settings": untitled(study["learners"][learner]),
-        **{key: settings[key] for key in ("source", "rounds", "empty", "order", "keep")},
+        **{key: settings[key] for key in READINGS[settings["kind"]]},
     }
 
 
+def judges(study: dict, experiment: str) -> list[str]:
+    """The surrogates whose best fixed weights the regret of the experiment is measured against."""
+    settings = study["experiments"][experiment]
+    if not settings["regret"]:
+        return []
+    learners = [study["learners"][one] for one in settings["learners"]]
+    own = [top.resolve(one, settings, 10**9)[0].judge for one in learners if one["kind"] in top.KINDS]
+    return list(dict.fromkeys(own))
+
+
 def details(study: dict, name: str) -> dict:
-    """What the reports need to know of the experiment `name`: seeds, tuning reading and the names to show."""
+    """What the reports need to know of the experiment `name`: kind, readings, seeds and the names to show."""
     experiment = study["experiments"][name]
     return {
+        "kind": experiment["kind"],
+        "readings": {key: experiment[key] for key in READINGS[experiment["kind"]]},
         "seeds": experiment["seeds"],
         "tuning": experiment["tuning"],
         "title": experiment.get("title", name),

@@ -4,10 +4,9 @@ import numpy as np
 
 from scant.kernels import compiled
 from scant.kernels.pieces import (
-    average_precision,
-    dcg,
     listnet,
     max_hinge,
+    measure_ranking,
     score,
     slam,
     sort_scores,
@@ -109,14 +108,9 @@ def play(
         sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], counts)
 
         out = measured[t]
-        if relevant[q] == 0:
-            out[:] = empty
-        else:
-            for i in range(m):
-                ranked[i] = truth[o[i]]
-            out[NDCG_AT_CUT] = dcg(ranked[:m], cut, gains, discounts) / ideal_at_cut[q]
-            out[NDCG] = dcg(ranked[:m], m, gains, discounts) / ideal[q]
-            out[AP] = average_precision(ranked[:m], relevant[q])
+        measure_ranking(
+            o, truth, ranked[:m], relevant[q], ideal[q], ideal_at_cut[q], cut, empty, gains, discounts, out
+        )  # fmt: skip
         loss[t] = 1.0 - out[measure] if relevant[q] > 0 else 0.0
         updated[t] = 0
 

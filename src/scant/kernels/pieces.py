@@ -17,6 +17,8 @@ from scant.kernels import compiled
 
 # Sums may be reassociated (that is what lets them use vector instructions); nan and inf keep their meaning.
 SUMS = {"reassoc", "contract"}
+EXP_CLIP = 300.0  # that of scant.surrogates (a test holds them equal)
+LARGEST_EXPONENT = 709.782712893384  # of which float64 holds the exponential
 INSERTION_LIMIT = 28  # below this many documents an insertion sort is quicker than a radix sort (measured)
 
 
@@ -155,6 +157,23 @@ def average_precision(ranked, relevant):
 
 
 @compiled()
+def measure_ranking(order, truth, ranked, relevant, ideal, ideal_at_cut, cut, empty, gains, discounts, out):
+    """NDCG@cut, NDCG and AP of the ranking `order`, into `out`; all `empty` without a relevant document.
+
+    truth : the query's grades; ranked : scratch of the same kind, in the end the grades in the order shown
+    """
+    if relevant == 0:
+        out[:] = empty
+        return
+    m = order.shape[0]
+    for i in range(m):
+        ranked[i] = truth[order[i]]
+    out[0] = dcg(ranked, cut, gains, discounts) / ideal_at_cut
+    out[1] = dcg(ranked, m, gains, discounts) / ideal
+    out[2] = average_precision(ranked, relevant)
+
+
+@compiled()
 def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains, discounts, scratch, g):
     """The SLAM surrogate's value; its subgradient in the scores goes into `g`. O(m + labels^2).
 
@@ -255,7 +274,7 @@ def max_hinge(scores, order, labels, scratch, g):
 
 @compiled()
 def exponentials_below(values, largest, out, bits):
-    """`out = exp(values - largest)` to 3e-13, where no value exceeds `largest`; `bits` is int64 scratch.
+    """`out = exp(values - largest)` to 3e-13, where no value exceeds `largest` by 700; `bits` is int64 scratch.
 
     `math.exp` is called once a value; this is plain arithmetic, which runs on vectors (four times as fast). With
     x = n log 2 + r: the Taylor series of exp(r), and 2^n by writing n into a float's exponent.
@@ -277,17 +296,123 @@ def exponentials_below(values, largest, out, bits):
 
 @compiled()
 def listnet(scores, labels, exponentials, bits, g):
-    """softmax(scores) - softmax(labels), into `g`; 0 exactly where both are uniform. `exponentials[r]` is exp(-r)."""
+    """ListNet's cross entropy; softmax(scores) - softmax(labels) goes into `g`, 0 exactly where both are uniform.
+
+    `exponentials[r]` is exp(-r).
+    """
     m, largest, top = scores.shape[0], scores[0], labels[0]
     for i in range(m):
         largest, top = max(largest, scores[i]), max(top, labels[i])
     exponentials_below(scores, np.float64(largest), g, bits)
-    total, target = 0.0, 0.0
+    total, target, aligned = 0.0, 0.0, 0.0
     for i in range(m):
         total += g[i]
         target += exponentials[top - labels[i]]
+        aligned += exponentials[top - labels[i]] * (np.float64(scores[i]) - largest)
     for i in range(m):
         g[i] = g[i] / total - exponentials[top - labels[i]] / target
+    return math.log(total) - aligned / target
+
+
+@compiled()
+def squared(scores, target, g):
+    """||scores - target||^2; its gradient goes into `g`."""
+    value = 0.0
+    for i in range(scores.shape[0]):
+        gap = np.float64(scores[i]) - target[i]
+        value += gap * gap
+        g[i] = 2.0 * gap
+    return value
+
+
+@compiled()
+def kl(scores, labels, exponentials, bits, g):
+    """Unnormalised KL divergence and how many exponents were clipped; the gradient e^s - e^R goes into `g`.
+
+    `exponentials[r]` is exp(-r). Beyond `EXP_CLIP` the exponential goes on along its tangent.
+    """
+    m, clipped, value = scores.shape[0], 0, 0.0
+    for i in range(m):
+        clipped += scores[i] > EXP_CLIP
+    if clipped:
+        for i in range(m):
+            g[i] = math.exp(min(np.float64(scores[i]), EXP_CLIP))
+            value += g[i] * max(0.0, np.float64(scores[i]) - EXP_CLIP)
+    else:
+        exponentials_below(scores, 0.0, g, bits)
+    for i in range(m):
+        goal = 1.0 / exponentials[labels[i]]
+        value += goal * (labels[i] - np.float64(scores[i])) - goal + g[i]
+        g[i] -= goal
+    return value, clipped
+
+
+@compiled()
+def softmax(scores, temperature, scaled, bits, p):
+    """softmax(scores / temperature), into `p`; returns how many exponents overflow where none is shifted.
+
+    scaled : float64 scratch of the scores' length
+    """
+    m, largest, total, over = scores.shape[0], scores[0], 0.0, 0
+    for i in range(m):
+        largest = max(largest, scores[i])
+    for i in range(m):
+        scaled[i] = (np.float64(scores[i]) - largest) / temperature
+        over += scores[i] / temperature > LARGEST_EXPONENT
+    exponentials_below(scaled, 0.0, p, bits)
+    for i in range(m):
+        total += p[i]
+    for i in range(m):
+        p[i] /= total
+    return over
+
+
+@compiled()
+def ranksvm(scores, order, labels, counts, sums, g):
+    """The sum of pairwise hinges among the documents in `order` (descending scores), and its subgradient in `g`.
+
+    O(documents * labels): going down the scores, the documents whose hinge with this one is active only become more.
+    `g` is set for the documents of `order` alone. counts, sums : float64, one for each label, any content.
+    """
+    n, value = order.shape[0], 0.0
+    counts[:], sums[:] = 0.0, 0.0
+    reached = 0
+    for place in range(n):
+        i = order[place]
+        s = np.float64(scores[i])
+        while reached < n and 1.0 + (np.float64(scores[order[reached]]) - s) > 0:
+            other = order[reached]
+            counts[labels[other]] += 1.0
+            sums[labels[other]] += np.float64(scores[other])
+            reached += 1
+        below = 0.0
+        for label in range(labels[i]):
+            below += counts[label]
+            value += counts[label] * (1.0 - s) + sums[label]
+        g[i] = -below
+    counts[:] = 0.0
+    reached = n - 1
+    for place in range(n - 1, -1, -1):
+        j = order[place]
+        s = np.float64(scores[j])
+        while reached >= 0 and 1.0 + (s - np.float64(scores[order[reached]])) > 0:
+            counts[labels[order[reached]]] += 1.0
+            reached -= 1
+        for label in range(labels[j] + 1, counts.shape[0]):
+            g[j] += counts[label]
+    return value
+
+
+@compiled(fastmath=SUMS)
+def project(weights, radius):
+    """Shorten `weights` to the length `radius` if they are longer."""
+    square = 0.0
+    for j in range(weights.shape[0]):
+        square += weights[j] * weights[j]
+    if square > radius * radius:
+        shorter = radius / math.sqrt(square)
+        for j in range(weights.shape[0]):
+            weights[j] *= shorter
 
 
 @compiled(fastmath=SUMS)

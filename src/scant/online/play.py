@@ -7,6 +7,8 @@ import numpy as np
 from scant.data.stream import CUT, Stream, discounts, gains
 from scant.measures import rank
 from scant.online.learners import MEASURES, NonFiniteScores, Settings
+from scant.online.top import OBJECTIVES
+from scant.online.top import Settings as TopSettings
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,11 @@ class Play:
     updated: np.ndarray  # uint8
     weights: np.ndarray | None  # float64 (features), at the end
     failed_in: int = 0  # the round in which a score was not finite, which ended the play; 0 if none
+    # Of learners that explore, or are judged by a surrogate:
+    ranker: np.ndarray | None = None  # float64, NDCG@10 of the learner's own ranking, shown or not
+    surrogate: np.ndarray | None = None  # float64, the judging surrogate's loss of the scores shown
+    events: np.ndarray | None = None  # rounds x 4: whether it explored, whether other documents were on top for it,
+    # how many exponents were clipped, whether the query had too few documents to learn from
 
 
 def query_order(
@@ -75,17 +82,50 @@ def play_compiled(
     return Play(measured[:played], loss[:played], updated[:played], weights, failed_in)
 
 
+def play_top(
+    stream: Stream, queries: np.ndarray, settings: TopSettings, rate: float, random, empty: str = "zero"
+) -> Play:
+    """Play RTop-kF or gradient descent through the compiled loop, with `rate` in front of its steps.
+
+    Every query is learnt from, also one without a relevant document: the top k do not tell.
+    """
+    from scant.kernels import top
+
+    largest_grade = max(1, stream.metadata["largest_grade"])
+    rounds = len(queries)
+    measured, ranker, loss = np.zeros((rounds, 3)), np.zeros(rounds), np.zeros(rounds)
+    events, updated = np.zeros((rounds, 4), np.int32), np.zeros(rounds, np.uint8)
+    weights = np.zeros(stream.features.shape[1])
+    played = top.play(
+        stream.features, stream.offsets, stream.grades, stream.ideal_dcg, stream.ideal_dcg_at_cut, stream.relevant,
+        queries, OBJECTIVES.index(settings.objective), OBJECTIVES.index(settings.judge), settings.k,
+        settings.gamma, settings.gamma_decay, float(settings.mismatch), settings.ordered,
+        float(rate) * settings.scale, settings.decay, float(settings.radius),
+        float(settings.epsilon), float(settings.epsilon_decay),
+        settings.objective == "smoothdcg" and settings.sign == "as-printed",
+        1.0 if empty == "one" else 0.0, CUT, gains(largest_grade), discounts(stream.metadata["largest_query"]),
+        np.exp(-np.arange(largest_grade + 1.0)), random, weights, measured, ranker, loss, events, updated,
+    )  # fmt: skip
+    own = np.where(stream.relevant[queries] > 0, 1 - measured[:, 0], 0.0)
+    return Play(
+        measured[:played], own[:played], updated[:played], weights, 0 if played == rounds else played + 1,
+        ranker[:played], loss[:played], events[:played],
+    )  # fmt: skip
+
+
 KINDS = {"random": 0, "ideal": 1, "slam": 2, "max-hinge": 3, "listnet": 4, "binary-perceptron": 5}
 
 
-def play_python(rounds, learner, settings: Settings, empty: str = "zero") -> Play:
+def play_python(rounds, learner, settings, empty: str = "zero", k: int | None = None) -> Play:
     """Play any learner in Python.
 
     rounds : gives, for each round, `(features, answer)`, where `answer` is the grades (m) or a function that gives
         them for the ranking shown (an adversary)
+    settings : of the learner; its `kind` and `measure` are used
+    k : the learner is given the grades of its top k alone, and -1 for all others; None for every grade
     """
     value = 1.0 if empty == "one" else 0.0
-    measured, loss, updated = [], [], []
+    measured, loss, updated, ranker, surrogate, events = [], [], [], [], [], []
     failed_in = 0
     for features, answer in rounds:
         try:
@@ -100,16 +140,28 @@ def play_python(rounds, learner, settings: Settings, empty: str = "zero") -> Pla
             failed_in = len(loss) + 1
             break
         row = [measure(ranking, grades, value) for measure in MEASURES.values()]
-        learned = bool(learner.learn(features, grades, ranking))
+        seen = grades
+        if k is not None:
+            seen = np.full(len(grades), -1, np.int64)
+            seen[ranking[:k]] = grades[ranking[:k]]
+        learned = bool(learner.learn(features, seen, ranking))
         mistake = settings.kind == "binary-perceptron"
         measured.append(row)
         own = 1 - row[list(MEASURES).index(settings.measure)] if np.any(grades > 0) else 0.0
         loss.append(float(learned) if mistake else own)
         updated.append(learned)
+        if hasattr(learner, "events"):
+            ranker.append(MEASURES["ndcg@10"](learner.own, grades, value))
+            surrogate.append(learner.suffered(grades))
+            events.append(learner.events(ranking))
+    several = hasattr(learner, "events")
     return Play(
         np.array(measured).reshape(-1, len(MEASURES)),
         np.array(loss, float),
         np.array(updated, np.uint8),
         getattr(learner, "weights", None),
         failed_in,
+        np.array(ranker, float) if several else None,
+        np.array(surrogate, float) if several else None,
+        np.array(events, np.int64).reshape(-1, 4) if several else None,
     )

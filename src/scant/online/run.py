@@ -1,5 +1,7 @@
 """A run: one learner, one stream, one seed, every rate; what it records, and where its randomness comes from."""
 
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -9,20 +11,28 @@ from scant import __version__
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.files import sha256, write_parquet
+from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import MEASURES, Settings, make, places, resolve, theory_rate
-from scant.online.play import KINDS, Play, play_compiled, play_python, query_order
+from scant.online.play import KINDS, Play, play_compiled, play_python, play_top, query_order
 from scant.randomness import generator
 from scant.theory import bounds
 
+EVENTS = ("explored", "mismatched", "clipped", "idle")
 SCHEMA = pa.schema(
     {
+        "seed": pa.int64(),
         "rate": pa.float64(),  # of the learner; NaN for those that have none
         "theory": pa.int8(),  # 1 if theory gave the rate
         "round": pa.int64(),
         **{name: pa.float64() for name in MEASURES},  # time-averaged up to the round
+        "ranker_ndcg@10": pa.float64(),  # the same of the learner's own ranking, without exploration
         "loss": pa.float64(),  # the learner's own, cumulative
+        "surrogate_loss": pa.float64(),  # the judging surrogate's of the scores shown, cumulative; NaN if there is none
         "updates": pa.int64(),
+        # Cumulative counts: rounds that explored; that had other documents on top for it; exponents clipped; rounds
+        # whose query had too few documents to learn from.
+        **{name: pa.int64() for name in EVENTS},
         "bound": pa.float64(),  # on the loss: the separable bound of the stream's margin; NaN if there is none
         "general_bound": pa.float64(),  # on the loss: the general bound, the best of some comparators; NaN if none
         "failed_in": pa.int64(),  # the round in which scores were no longer finite, which ended the run; 0 if none
@@ -42,79 +52,109 @@ def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
     return np.unique(np.r_[grid, last]).astype(np.int64)
 
 
-def run(job: dict, target, stream_path=None) -> None:
-    """Play a learner at each of its rates and write the run file.
+def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
+    """Play a learner for each seed at each of its rates, and write the run file.
 
-    job : study, study_seed, experiment, stream, stream_settings, learner, learner_settings, source, seed, rounds,
-        empty, order, keep (see the schema of the config)
-    stream_path : the stream's file; None if the stream is the adversary
+    job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings and the readings of
+        the experiment (see the schema of the config)
+    stream_paths : the stream's file for each seed, or one for all; none if the stream is the adversary
     """
-    adversary = job["stream_settings"].get("generator") == "adversary"
-    stream = None if adversary else streams.read(stream_path)
-    facts = {} if adversary else stream.metadata
-    settings, rates = resolve(job["learner_settings"], job["source"], bool(job["stream_settings"].get("generator")))
-    axes = (job["study_seed"], "perceptron", job["stream"], job["seed"])
-    tables = []
-    for rate in rates if settings.kind not in ("random", "ideal") else [None]:
-        noise = generator(*axes, "noise")  # the same for each learner and rate
-        if adversary:
-            opponent = LowerBoundAdversary(**job["stream_settings"]["settings"])
-            facts = opponent.metadata()
-            step = theory_rate(settings, facts) if rate == "theory" else rate
-            learner = make(settings, opponent.features, step, noise, job["learner_settings"].get("options"))
-            played = play_python(opponent, learner, settings, job["empty"])
-            general = None
-        else:
-            queries = query_order(
-                stream, generator(*axes, "queries"), job["rounds"], job["order"], job["empty"], job["keep"]
-            )
-            if not len(queries):
-                raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
-            step = theory_rate(settings, facts) if rate == "theory" else rate
-            if settings.kind in KINDS:
-                played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"])
-            else:
-                learner = make(settings, facts["features"], step, noise, job["learner_settings"].get("options"))
-                played = play_python((stream[q] for q in queries), learner, settings, job["empty"])
-            general = general_bound(stream, queries, played, settings) if rate == "theory" else None
-        tables.append(trace(played, settings, step, rate == "theory", facts, general))
-    identity = {key: job[key] for key in ("study", "study_seed", "experiment", "stream", "learner", "seed", "source")}
+    opened = {path: streams.read(path) for path in dict.fromkeys(stream_paths)}
+    paths = list(stream_paths) * (len(seeds) if len(stream_paths) == 1 else 1) or [None] * len(seeds)
+    tables, resolved = [], None
+    for seed, path in zip(seeds, paths, strict=True):
+        several, resolved = _seed(job, seed, opened.get(path))
+        tables += several
     write_parquet(
         pa.concat_tables(tables),
         target,
-        identity
+        job
         | {
-            "settings": job["learner_settings"],
-            "stream_settings": job["stream_settings"],
-            "rounds": job["rounds"],
-            "empty": job["empty"],
-            "order": job["order"],
-            "keep": job["keep"],
-            "own_measure": settings.measure,
+            "seeds": list(seeds),
+            "resolved": asdict(resolved),
+            "own_measure": resolved.measure,
             "versions": {"scant": __version__, "numpy": np.__version__},
-            "inputs": {} if adversary else {Path(stream_path).name: sha256(stream_path)},
+            "inputs": {Path(path).name: sha256(path) for path in opened},
         },
     )
 
 
-def trace(played: Play, settings: Settings, rate, theory: bool, facts: dict, general: np.ndarray | None) -> pa.Table:
-    """The rows of one rate: time averages, cumulative loss and bounds at the kept rounds."""
-    rounds = kept_rounds(len(played.loss))
+def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Settings]:
+    """The traces of one seed, one for each rate, and the settings that were played."""
+    # The axis is named after the first study; another name would be other random numbers for its published results.
+    axes = (job["study_seed"], "perceptron", job["stream"], seed)
+    if stream is None:
+        return _against_the_adversary(job, axes, seed)
+    queries = query_order(
+        stream, generator(*axes, "queries"), job["rounds"], job["order"], job["empty"], job["keep"]
+    )  # fmt: skip
+    if not len(queries):
+        raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
+    learner, tables = job["learner_settings"], []
+    at_the_top = job["kind"] == "top" and learner["kind"] in top.KINDS
+    if at_the_top:
+        settings, rates = top.resolve(learner, job, len(queries))
+    else:
+        settings, rates = resolve(learner, job["source"], bool(job["stream_settings"].get("generator")))
+    for rate in rates if settings.kind not in ("random", "ideal") else [None]:
+        noise = generator(*axes, "noise")  # the same for each learner and rate
+        step, general = theory_rate(settings, stream.metadata) if rate == "theory" else rate, None
+        if at_the_top:
+            played = play_top(stream, queries, settings, step, noise, job["empty"])
+        elif settings.kind in KINDS:
+            played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"])
+        else:
+            own = make(settings, stream.metadata["features"], step, noise, learner.get("options"))
+            played = play_python((stream[q] for q in queries), own, settings, job["empty"], learner.get("k"))
+        if played.failed_in:
+            where = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {played.failed_in}"
+            print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
+        if rate == "theory":
+            general = general_bound(stream, queries, played, settings)
+        tables.append(trace(seed, played, settings, step, rate == "theory", stream.metadata, general))
+    return tables, settings
+
+
+def _against_the_adversary(job: dict, axes: tuple, seed: int) -> tuple[list[pa.Table], Settings]:
+    learner, tables = job["learner_settings"], []
+    settings, rates = resolve(learner, job["source"], simulated=True)
+    for rate in rates if settings.kind not in ("random", "ideal") else [None]:
+        opponent = LowerBoundAdversary(**job["stream_settings"]["settings"])
+        facts = opponent.metadata()
+        step = theory_rate(settings, facts) if rate == "theory" else rate
+        player = make(settings, opponent.features, step, generator(*axes, "noise"), learner.get("options"))
+        played = play_python(opponent, player, settings, job["empty"])
+        tables.append(trace(seed, played, settings, step, rate == "theory", facts, None))
+    return tables, settings
+
+
+def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, general: np.ndarray | None) -> pa.Table:
+    """The rows of one rate: time averages, cumulative losses, events and bounds at the kept rounds."""
+    n = len(played.loss)
+    ranker = played.measured[:, 0] if played.ranker is None else played.ranker
+    surrogate = np.full(n, np.nan) if played.surrogate is None else played.surrogate
+    events = np.zeros((n, len(EVENTS)), np.int64) if played.events is None else played.events
+    rounds = kept_rounds(n)
     at = rounds - 1
-    means = np.cumsum(played.measured, axis=0)[at] / rounds[:, None]
+    means = np.cumsum(np.c_[played.measured, ranker], axis=0)[at] / rounds[:, None]
     loss, updates = np.cumsum(played.loss)[at], np.cumsum(played.updated, dtype=np.int64)[at]
-    if not len(rounds):  # it failed in round 1: one row says so
-        rounds, means = np.zeros(1, np.int64), np.full((1, len(MEASURES)), np.nan)
+    surrogate, events = np.cumsum(surrogate)[at], np.cumsum(events, axis=0, dtype=np.int64)[at]
+    if not n:  # it failed in round 1: one row says so
+        rounds, means = np.zeros(1, np.int64), np.full((1, len(MEASURES) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
+        surrogate, events = np.full(1, np.nan), np.zeros((1, len(EVENTS)), np.int64)
     bound = separable_bound(settings, facts)
     n = len(rounds)
     columns = {
+        "seed": np.full(n, seed),
         "rate": np.full(n, np.nan if rate is None else rate),
         "theory": np.full(n, theory, np.int8),
         "round": rounds,
-        **{name: means[:, i] for i, name in enumerate(MEASURES)},
+        **{name: means[:, i] for i, name in enumerate((*MEASURES, "ranker_ndcg@10"))},
         "loss": loss,
+        "surrogate_loss": surrogate,
         "updates": updates,
+        **{name: events[:, i] for i, name in enumerate(EVENTS)},
         "bound": np.full(n, bound),
         "general_bound": np.full(n, np.nan) if general is None else general[at],
         "failed_in": np.full(n, played.failed_in),
@@ -127,10 +167,10 @@ def trace(played: Play, settings: Settings, rate, theory: bool, facts: dict, gen
     return pa.Table.from_arrays(arrays, schema=SCHEMA)
 
 
-def separable_bound(settings: Settings, facts: dict) -> float:
+def separable_bound(settings, facts: dict) -> float:
     """The bound that a separable stream's achieved margin gives the learner; NaN if there is none."""
     margin = facts.get("margin")
-    if not settings.as_proved or not margin or margin <= 0 or not np.isfinite(margin):
+    if not getattr(settings, "as_proved", False) or not margin or margin <= 0 or not np.isfinite(margin):
         return np.nan
     if settings.kind == "slam":
         ratio = facts["weight_ratio"][settings.measure]

@@ -28,17 +28,19 @@ def gather(run_paths, target, details: dict) -> None:
     for path in run_paths:
         table = _whole(path, "run")
         run = metadata_of(table.schema)
-        identity = {key: run[key] for key in (*GROUP, "seed", "source", "own_measure")}
-        identity["kind"] = run["settings"]["kind"]
-        generator = run["stream_settings"].get("generator") or "data"
-        identity["generator"] = generator
-        identity["tuning_seed"] = run["seed"] >= details["seeds"]
+        identity = {key: run[key] for key in (*GROUP, "source", "own_measure")}
+        identity["kind"] = run["learner_settings"]["kind"]
+        identity["objective"] = run["resolved"].get("objective", "")
+        identity["judge"] = run["resolved"].get("judge", "")
+        identity["k"] = run["resolved"].get("k", 0)
+        identity["generator"] = run["stream_settings"].get("generator") or "data"
         for name, value in identity.items():
             column = pa.array([value] * len(table))
             table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
         setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
         setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
         table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
+        table = table.append_column("tuning_seed", pc.greater_equal(table["seed"], details["seeds"]))
         tables.append(table.replace_schema_metadata(None))
     write_parquet(pa.concat_tables(tables).unify_dictionaries(), target, details)
 

@@ -1,0 +1,230 @@
+"""The loop over rounds of RTop-kF, the contextual learner that sees the grades of its top k (thesis, Algorithm 5)."""
+
+import numpy as np
+
+from scant.kernels import compiled
+from scant.kernels.pieces import (
+    EXP_CLIP,
+    kl,
+    listnet,
+    measure_ranking,
+    project,
+    ranksvm,
+    score,
+    softmax,
+    sort_scores,
+    squared,
+    step,
+)
+
+SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED = range(6)
+EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
+
+
+@compiled()
+def surrogate(objective, scores, order, labels, ideal, epsilon, gains, exponentials, scratch, bits, counts, g):
+    """The surrogate's value under full feedback and how many exponents were clipped; its gradient goes into `g`.
+
+    order : the documents by descending score; ideal : the query's ideal DCG
+    scratch : float64 as long as the scores; bits : the same of int64; counts : float64 (2, labels)
+    """
+    m = scores.shape[0]
+    if objective == KL:
+        return kl(scores, labels, exponentials, bits, g)
+    if objective == LISTNET:
+        return listnet(scores, labels, exponentials, bits, g), 0
+    if objective == RANKSVM:
+        return ranksvm(scores, order, labels, counts[0], counts[1], g), 0
+    if objective == SMOOTHDCG:
+        over = softmax(scores, epsilon, scratch, bits, g)
+        expected = 0.0
+        for i in range(m):
+            expected += g[i] * gains[labels[i]]
+        for i in range(m):
+            g[i] *= (expected - gains[labels[i]]) / epsilon
+        return -expected, over
+    for i in range(m):
+        if objective == SQUARED:
+            scratch[i] = labels[i]
+        else:
+            scratch[i] = gains[labels[i]] / ideal if ideal > 0 else 0.0
+    return squared(scores, scratch, g), 0
+
+
+@compiled()
+def estimate(
+    objective, scores, order, shown, explored, k, labels, gamma, mismatch, ordered, epsilon, gains, exponentials,
+    scratch, bits, counts, inside, g,
+):  # fmt: skip
+    """The estimate of the surrogate's gradient from the grades of the first k documents shown, into `g`.
+
+    Horvitz-Thompson: each document or pair seen counts by the inverse of the probability with which it is shown on
+    top (SPEC: (1-gamma) 1[in the top k of `order`] + gamma k/m, and for pairs gamma k(k-1)/(m(m-1))); `mismatch`
+    multiplies that of what is not in the top k of `order`.
+
+    ordered : of a pair, the probability of its two documents in their order (k = 2 only), as in the released code
+    inside : int8 (m), whether each document is in the top k of `order`; looked at only if `explored`
+
+    Returns
+    -------
+    How many exponents were clipped (or, for SmoothDCG, would overflow without a shift), and whether it is 0 for want
+    of documents.
+    """
+    m = scores.shape[0]
+    clipped, chance = 0, gamma * k / m
+    if objective == RANKSVM:
+        g[:] = 0.0
+        if m < 2:
+            return 0, True
+        chance = gamma * k * (k - 1) / (m * (m - 1))
+        if ordered:
+            chance /= 2
+        if not explored:
+            ranksvm(scores, order[:k], labels, counts[0], counts[1], g)
+            for p in range(k):
+                g[order[p]] /= 1 - gamma + chance
+            return 0, False
+        for p in range(k):
+            for q in range(p + 1, k):
+                i, j = shown[p], shown[q]
+                both = inside[i] and inside[j] and not (ordered and i != order[0])
+                weight = 1 / (1 - gamma + chance if both else chance * mismatch)
+                if labels[i] < labels[j]:
+                    i, j = j, i
+                if labels[i] > labels[j] and 1.0 + (np.float64(scores[j]) - np.float64(scores[i])) > 0:
+                    g[i] -= weight
+                    g[j] += weight
+        return 0, False
+    if objective == SQUARED:
+        for i in range(m):
+            g[i] = 2.0 * np.float64(scores[i])
+    elif objective == KL:
+        g[:] = 0.0
+    else:
+        clipped = softmax(scores, epsilon, scratch, bits, g)
+        total = 0.0
+        for p in range(k):
+            i = shown[p]
+            weight = 1 / (1 - gamma + chance if not explored or inside[i] else chance * mismatch)
+            scratch[p] = gains[labels[i]] * weight * g[i]
+            total += scratch[p]
+        for i in range(m):
+            g[i] *= total / epsilon
+        for p in range(k):
+            g[shown[p]] -= scratch[p] / epsilon
+        return clipped, False
+    for p in range(k):
+        i = shown[p]
+        weight = 1 / (1 - gamma + chance if not explored or inside[i] else chance * mismatch)
+        if objective == SQUARED:
+            g[i] -= 2.0 * labels[i] * weight
+        else:
+            s = np.float64(scores[i])
+            clipped += s > EXP_CLIP
+            g[i] = (np.exp(min(s, EXP_CLIP)) - 1.0 / exponentials[labels[i]]) * weight
+    return clipped, False
+
+
+@compiled()
+def play(
+    features, offsets, grades, ideal, ideal_at_cut, relevant, queries,
+    objective, judge, top, gamma, gamma_decay, mismatch, ordered, rate, decay, radius, epsilon, epsilon_decay, ascend,
+    empty, cut, gains, discounts, exponentials, random, weights, measured, ranker, loss, events, updated,
+):  # fmt: skip
+    """Play RTop-kF, or with full feedback online gradient descent, over the queries named in `queries`.
+
+    Parameters
+    ----------
+    features, offsets, grades, ideal, ideal_at_cut, relevant : the stream
+    objective, judge : the surrogate to descend on, and the one whose loss is recorded; constants above
+    top : k; 0 if every grade is seen and nothing explored
+    gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
+    mismatch, ordered : see `estimate`
+    rate, decay : the step at round t is rate * t^-decay; radius : of the ball that the weights are kept in
+    epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
+    ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print it)
+    weights : float64 (features), where to start; where it ends after the call
+    measured : float64 (rounds, 3), NDCG@cut, NDCG and AP of the ranking shown
+    ranker : float64 (rounds), NDCG@cut of the ranking by the weights, shown or not
+    loss : float64 (rounds), the judging surrogate of the scores shown
+    events : int32 (rounds, 4): whether the round explored, whether the top k shown were not the weights' own, how
+        many exponents were clipped, whether the query had too few documents to learn from
+    updated : uint8 (rounds)
+
+    Returns
+    -------
+    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    """
+    largest = 0
+    for q in range(offsets.shape[0] - 1):
+        largest = max(largest, offsets[q + 1] - offsets[q])
+    scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
+    order, other, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32), np.empty(largest, np.int32)
+    keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
+    radix, bits = np.empty(1024, np.int64), np.empty(largest, np.int64)
+    scratch, counts = np.empty(largest, np.float64), np.empty((2, gains.shape[0]), np.float64)
+    ranked, inside, out = np.empty(largest, np.int16), np.empty(largest, np.int8), np.empty(3, np.float64)
+    d, flat = features.shape[1], features.reshape(features.size)
+
+    for t in range(queries.shape[0]):
+        q = queries[t]
+        start, stop = offsets[q], offsets[q + 1]
+        m = stop - start
+        x, label, s, o = features[start:stop], grades[start:stop], scores[:m], order[:m]
+        # The next query is fetched meanwhile: half of it in the scores and half in the step, which is short if few
+        # documents take part.
+        after = queries[min(t + 1, queries.shape[0] - 1)]
+        begin, end = offsets[after] * d, offsets[after + 1] * d
+        middle = (begin + end) // 2
+        if not score(x, weights, s, flat[begin:middle]):
+            return t
+        sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
+
+        k = m if top == 0 else min(top, m)
+        chance = gamma * (t + 1.0) ** -gamma_decay
+        smoothing = epsilon * (t + 1.0) ** -epsilon_decay
+        explored = top > 0 and random.random() < chance
+        s_shown, shown = s, o
+        if explored:
+            s_shown, shown = drawn[:m], other[:m]
+            for i in range(m):
+                s_shown[i] = random.random()
+            sort_scores(s_shown, shown, keys[:m], spare_keys[:m], spare_order[:m], radix)
+            inside[:m] = 0
+            for p in range(k):
+                inside[o[p]] = 1
+            for p in range(k):
+                if not inside[shown[p]]:
+                    events[t, MISMATCHED] = 1
+        events[t, EXPLORED] = explored
+        measure_ranking(
+            shown, label, ranked[:m], relevant[q], ideal[q], ideal_at_cut[q], cut, empty, gains, discounts, measured[t]
+        )  # fmt: skip
+        ranker[t] = measured[t, 0]
+        if explored:
+            measure_ranking(
+                o, label, ranked[:m], relevant[q], ideal[q], ideal_at_cut[q], cut, empty, gains, discounts, out
+            )  # fmt: skip
+            ranker[t] = out[0]
+        loss[t], clipped = surrogate(
+            judge, s_shown, shown, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m], counts, g[:m]
+        )  # fmt: skip
+
+        size, idle = rate * (t + 1.0) ** -decay, False
+        if top > 0:
+            clipped, idle = estimate(
+                objective, s, o, shown, explored, k, label, chance, mismatch, ordered, smoothing, gains, exponentials,
+                scratch[:m], bits[:m], counts, inside, g[:m],
+            )  # fmt: skip
+        elif judge != objective:
+            _, clipped = surrogate(
+                objective, s, o, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m], counts, g[:m]
+            )  # fmt: skip
+        if top == 0 and objective == RANKSVM:
+            idle = m < 2
+        events[t, CLIPPED], events[t, IDLE] = clipped, idle
+        if not idle:
+            step(x, g[:m], -size if ascend else size, weights, flat[middle:end])
+            project(weights, radius)
+            updated[t] = 1
+    return queries.shape[0]

@@ -1,0 +1,166 @@
+"""RTop-kF, contextual (thesis, Algorithm 5): the learner that sees only the grades of its top k.
+
+With every grade seen and nothing explored it is online gradient descent, the measure of what restricted feedback
+costs; on ListNet's surrogate that is the papers' baseline.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scant.errors import SettingError, unknown
+from scant.measures import rank
+from scant.online import estimators
+from scant.online.learners import NonFiniteScores
+
+OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")  # in the order of scant.kernels.top
+KINDS = ("rtop", "ogd", "listnet")
+# The papers' steps and exploration: constants in front of t^-power, or of T^-power if they are fixed at the horizon T.
+SCHEDULES = {
+    "thesis": {"rate": 0.01, "gamma": 0.1, "fixed": False},
+    "aistats16": {"rate": 1.0, "gamma": 1.0, "fixed": True},
+    "released-code": {"rate": 0.1, "gamma": 0.1, "fixed": False},
+}
+RELEASED_CODE = {"smoothdcg": {"epsilon": 0.001, "sign": "as-printed"}, "ranksvm": {"ordered": True}}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What makes such a learner, but for the constant in front of its steps.
+
+    kind : rtop, ogd or listnet; objective : the surrogate to descend on; judge : the one whose loss is recorded
+    k : how many grades are seen, 0 for all
+    gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
+    decay : the step at round t is rate * t^-decay
+    scale : the rate is the constant in front times this, T^-power of a schedule that is fixed at the horizon
+    mismatch : multiplies the probability, in the estimate, of what exploration alone has shown
+    ordered : see `estimators.estimate`
+    epsilon, epsilon_decay : SmoothDCG's smoothing is epsilon * t^-epsilon_decay
+    sign : "negated" descends on minus the smoothed gain, "as-printed" on the gain
+    radius : U, of the ball that the weights are kept in
+    """
+
+    kind: str
+    objective: str
+    judge: str
+    k: int = 0
+    gamma: float = 0.0
+    gamma_decay: float = 0.0
+    decay: float = 0.5
+    scale: float = 1.0
+    mismatch: float = 1.0
+    ordered: bool = False
+    epsilon: float = 0.01
+    epsilon_decay: float = 0.0
+    sign: str = "negated"
+    radius: float = 1.0
+    measure: str = "ndcg@10"
+
+
+def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]:
+    """The settings and the constants in front of the steps, of one learner under an experiment's readings.
+
+    readings : source, schedule, mismatch, radius, judge of the experiment
+    rounds : the horizon T
+
+    Raises
+    ------
+    SettingError : a surrogate that needs more feedback, or an exploration outside (0, 1/2]
+    """
+    kind = learner["kind"]
+    if kind not in KINDS:
+        raise unknown("kind of learner", kind, KINDS)
+    objective = learner.get("surrogate", "listnet" if kind == "listnet" else "")
+    if objective not in OBJECTIVES:
+        raise unknown("surrogate", objective, OBJECTIVES)
+    released = readings["source"] == "released-code"
+    schedule = SCHEDULES["released-code" if released else readings["schedule"]]
+    options = {key: learner[key] for key in ("epsilon", "epsilon_decay", "sign") if key in learner}
+    if released:
+        options |= RELEASED_CODE.get(objective, {})
+    settings = Settings(kind, objective, readings["judge"] or objective, radius=readings["radius"], **options)
+    if kind == "rtop":
+        k = learner.get("k") or estimators.NEEDS[objective][0]
+        if k == estimators.ALL:
+            k = 1  # refused by the check, with the reason
+        estimators.check(objective, k)
+        settings = replace(
+            settings, k=k, gamma=learner.get("gamma", schedule["gamma"]), gamma_decay=1 / 3, decay=2 / 3,
+            mismatch=readings["mismatch"],
+        )  # fmt: skip
+    settings = replace(settings, ordered=settings.ordered and settings.k == 2)
+    if schedule["fixed"]:
+        settings = replace(
+            settings, scale=rounds**-settings.decay, decay=0.0,
+            gamma=settings.gamma * rounds**-settings.gamma_decay, gamma_decay=0.0,
+        )  # fmt: skip
+    if kind == "rtop" and not 0 < settings.gamma <= 0.5:
+        raise SettingError(
+            f"gamma is {settings.gamma:.3g} in round 1, and has to be above 0 and at most 1/2"
+            + (f" (T^-1/3 for the horizon T = {rounds}: play 8 rounds or more)" if schedule["fixed"] else "")
+        )
+    return settings, list(learner.get("rates", [schedule["rate"]]))
+
+
+class Top:
+    """RTop-kF in plain Python; `learn` is given grades of -1 where they were not seen."""
+
+    def __init__(self, features: int, rate: float, settings: Settings, random: np.random.Generator):
+        self.weights, self.rate, self.settings, self.random = np.zeros(features), rate, settings, random
+        self.k = settings.k or None
+        self.round = 0
+
+    def rank(self, features) -> np.ndarray:
+        """The ranking shown: with the round's probability a uniformly random one."""
+        self.round += 1
+        self.scores = (features.astype(np.float64) @ self.weights).astype(np.float32)
+        if not np.isfinite(self.scores).all():
+            raise NonFiniteScores
+        self.chance = self.settings.gamma * self.round**-self.settings.gamma_decay
+        self.explored = self.settings.k > 0 and self.random.random() < self.chance
+        self.shown = self.scores
+        if self.explored:
+            self.shown = np.array([self.random.random() for _ in features], np.float32)
+        self.own = rank(self.scores)
+        return rank(self.shown)
+
+    @property
+    def smoothing(self) -> float:
+        """SmoothDCG's epsilon in this round."""
+        return self.settings.epsilon * self.round**-self.settings.epsilon_decay
+
+    def learn(self, features, grades, ranking) -> bool:
+        """Step on the grades seen, and project on the ball; whether there was enough to learn from."""
+        settings, scores = self.settings, self.scores.astype(np.float64)
+        if settings.objective == "ranksvm" and len(scores) < 2:
+            return False
+        if settings.k:
+            gradient = estimators.estimate(
+                settings.objective, scores, grades, ranking, settings.k, self.chance, self.smoothing,
+                settings.mismatch, settings.ordered,
+            )  # fmt: skip
+        else:
+            _, gradient = estimators.value_and_gradient(settings.objective, scores, grades, self.smoothing)
+        if settings.objective == "smoothdcg" and settings.sign == "as-printed":
+            gradient = -gradient
+        size = self.rate * settings.scale * self.round**-settings.decay
+        self.weights -= size * (features.astype(np.float64).T @ gradient)
+        self.weights *= min(1.0, settings.radius / max(np.linalg.norm(self.weights), 1e-300))
+        return True
+
+    def events(self, ranking) -> list[int]:
+        """Whether the round explored; whether another top k was shown; exponents clipped; too few documents."""
+        k = min(self.settings.k or len(ranking), len(ranking))
+        scores, clipped = self.scores.astype(np.float64), 0
+        if self.settings.objective == "kl":
+            seen = ranking[:k]
+            clipped = int(np.sum(scores[seen] > estimators.surrogates.EXP_CLIP))
+        elif self.settings.objective == "smoothdcg":
+            clipped = int(np.sum(scores / self.smoothing > np.log(np.finfo(float).max)))
+        idle = self.settings.objective == "ranksvm" and len(ranking) < 2
+        return [self.explored, set(ranking[:k]) != set(self.own[:k]), clipped, idle]
+
+    def suffered(self, grades) -> float:
+        """The judging surrogate's loss of the scores shown."""
+        shown = self.shown.astype(np.float64)
+        return estimators.value_and_gradient(self.settings.judge, shown, grades, self.smoothing)[0]
