@@ -29,6 +29,7 @@ TABLE = "results/data/tables/{dataset}/{part}.parquet"
 STREAM = "<results>/streams/{stream}.arrow"
 DRAW = "<results>/streams/{stream}/seed-{seed}.arrow"
 RUN = "<results>/runs/{experiment}/{stream}/{learner}/seed-{seeds}.parquet"
+COMPARATOR = "<results>/comparators/{experiment}/{stream}/{judge}/seed-{seeds}.parquet"
 TRACES = "<results>/traces/{experiment}.parquet"
 FIGURE = "<results>/figures/{figure}"
 STUDY_TABLE = "<results>/tables/{table}"
@@ -40,10 +41,11 @@ wildcard_constraints:
     stream="[^/]+",
     experiment="[^/]+",
     learner="[^/]+",
+    judge="[^/]+",
     seed="[0-9]+",
     seeds="[0-9]+(-[0-9]+)?",
     figure="[^/]+",
-    table="finals|bounds|rates",
+    table="finals|bounds|rates|top|regret",
 
 
 def compact(value):
@@ -127,6 +129,14 @@ def run_files(experiment):
     return [
         RUN.format(experiment=experiment, stream=stream, learner=learner, seeds=span(seeds))
         for stream, learner, seeds in studies.batches(STUDY, experiment)
+    ]
+
+
+def comparator_files(experiment):
+    """The files of the best fixed weights that the regret of an experiment is measured against."""
+    return [
+        COMPARATOR.format(experiment=experiment, stream=stream, judge=judge, seeds=span(seeds))
+        for stream, judge, seeds in studies.comparators(STUDY, experiment)
     ]
 
 

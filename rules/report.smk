@@ -14,7 +14,7 @@ rule tables:
     input:
         [
             f"{STUDY_TABLE}.{ending}".format(table=table)
-            for table in (*catalogue.TABLES, "streams")
+            for table in (*catalogue.tables(STUDY), "streams")
             for ending in ("csv", "tex")
         ],
 
@@ -23,6 +23,12 @@ rule figure:
     input:
         traces=lambda wildcards: [
             TRACES.format(experiment=experiment) for experiment in catalogue.shown(STUDY, wildcards.figure)
+        ],
+        comparators=lambda wildcards: [
+            file
+            for experiment in catalogue.shown(STUDY, wildcards.figure)
+            for file in comparator_files(experiment)
+            if catalogue.wants_comparators(wildcards.figure)
         ],
         code=code("report"),
     output:
@@ -38,13 +44,22 @@ rule figure:
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant figure {wildcards.figure:q} {input.traces:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+        "scant figure {wildcards.figure:q} {input.traces:q} --comparators {input.comparators:q}"
+        " --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule table:
     input:
-        traces=[TRACES.format(experiment=experiment) for experiment in STUDY["experiments"]],
-        code=code("report/tables", "report/traces", "report/intervals", "theory"),
+        traces=lambda wildcards: [
+            TRACES.format(experiment=experiment) for experiment in catalogue.tabled(STUDY, wildcards.table)
+        ],
+        comparators=lambda wildcards: [
+            file
+            for experiment in catalogue.tabled(STUDY, wildcards.table)
+            for file in comparator_files(experiment)
+            if catalogue.wants_comparators(wildcards.table)
+        ],
+        code=code("report", "theory"),
     output:
         csv=report(f"{STUDY_TABLE}.csv", caption="../workflow/report/table.rst", category="Tables"),
         tex=f"{STUDY_TABLE}.tex",
@@ -57,7 +72,8 @@ rule table:
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant table {wildcards.table:q} {input.traces:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+        "scant table {wildcards.table:q} {input.traces:q} --comparators {input.comparators:q}"
+        " --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule streams_table:
@@ -77,3 +93,22 @@ rule streams_table:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
         "scant streams {input.streams:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+
+
+rule theory_table:
+    input:
+        code=code("measures", "surrogates", "online/estimators", "report/variance"),
+    output:
+        csv=report("<results>/tables/variance.csv", caption="../workflow/report/table.rst", category="Tables"),
+        tex="<results>/tables/variance.tex",
+    log:
+        "<results>/logs/table/variance.log",
+    benchmark:
+        "<results>/benchmarks/table/variance.jsonl"
+    resources:
+        mem_mb=500,
+    params:
+        seed=STUDY["seed"],
+        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
+    shell:
+        "scant theory variance --study-seed {params.seed} --output {params.stem:q} 2>&1 | tee {log:q}"

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from scant.errors import ScantError
+from scant.errors import ScantError, unknown
 
 
 def _fetch(arguments) -> None:
@@ -47,6 +47,13 @@ def _run(arguments) -> None:
     run(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
 
 
+def _compare(arguments) -> None:
+    from scant.online import comparator
+
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "judge")}
+    comparator.compare(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
+
+
 def _gather(arguments) -> None:
     from scant.report import traces
 
@@ -56,13 +63,24 @@ def _gather(arguments) -> None:
 def _figure(arguments) -> None:
     from scant.report import figures, traces
 
-    figures.make(arguments.name, *traces.read(arguments.inputs), arguments.output)
+    comparators = traces.read_comparators(arguments.comparators)
+    figures.make(arguments.name, *traces.read(arguments.inputs), arguments.output, comparators)
 
 
 def _table(arguments) -> None:
     from scant.report import tables, traces
 
-    tables.make(arguments.name, *traces.read(arguments.inputs), arguments.output)
+    comparators = traces.read_comparators(arguments.comparators)
+    tables.make(arguments.name, *traces.read(arguments.inputs), arguments.output, comparators)
+
+
+def _theory(arguments) -> None:
+    from scant.report import tables, variance
+
+    makers = {"variance": variance.variance_table}
+    if arguments.name not in makers:
+        raise unknown("theory table", arguments.name, makers)
+    tables.write(makers[arguments.name](arguments.study_seed), arguments.output)
 
 
 def _streams(arguments) -> None:
@@ -125,8 +143,10 @@ def parser() -> argparse.ArgumentParser:
     )
     details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")
     command("gather", _gather, "Gather an experiment's runs.", inputs, details, output)
-    command("figure", _figure, "Draw a figure: SVG, PNG, CSV.", name, inputs, stem)
-    command("table", _table, "Make a table: CSV, LaTeX.", name, inputs, stem)
+    comparators = option("--comparators", nargs="*", default=(), help="files of the best fixed weights")
+    command("figure", _figure, "Draw a figure: SVG, PNG, CSV.", name, inputs, comparators, stem)
+    command("table", _table, "Make a table: CSV, LaTeX.", name, inputs, comparators, stem)
+    command("theory", _theory, "Make a table that needs no run: CSV, LaTeX.", name, study_seed, stem)
     command("streams", _streams, "Make the table of streams: CSV, LaTeX.", inputs, stem)
     return top
 

@@ -81,11 +81,15 @@ def _check_experiment(study: dict, experiment: dict, given: set) -> None:
                 f"of kind {kind!r}"
             )
         if kind == "top" and settings["kind"] in top.KINDS:
-            top.resolve(settings, experiment, experiment["rounds"] or 10**9)
-        several |= len(settings.get("rates", [1])) > 1
+            _, rates = top.resolve(settings, experiment, experiment["rounds"] or 10**9)
+            several |= len(rates) > 1
     for key in sorted(given & {"schedule", "mismatch", "radius", "judge", "regret", "figures"}):
         if kind != "top":
             raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
+    if experiment["regret"] and experiment["judge"] == "smoothdcg":
+        raise SettingError(
+            "regret is against the best fixed weights, which smoothdcg, not being convex, does not certify"
+        )
     if kind == "top" and "adversary" in [study["streams"][one].get("generator") for one in experiment["streams"]]:
         raise SettingError("the adversary plays against learners that see every grade: kind perceptron")
     if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and (several or kind == "perceptron"):
@@ -108,7 +112,7 @@ def _check_learner(learner: dict) -> None:
             raise SettingError(f"{key} does nothing for the kind {kind!r}")
     if "options" in learner and ":" not in kind:
         raise SettingError("options are for learners of your own (kind: module:Class)")
-    if "theory" in learner.get("rates", []) and kind not in ("slam", "max-hinge"):
+    if "theory" in learner.get("rates", []) and kind not in ("slam", "max-hinge", *top.KINDS):
         raise SettingError(f"theory gives no rate for the kind {kind!r}. Use numbers")
 
 
@@ -174,14 +178,35 @@ def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
     }
 
 
-def judges(study: dict, experiment: str) -> list[str]:
-    """The surrogates whose best fixed weights the regret of the experiment is measured against."""
-    settings = study["experiments"][experiment]
-    if not settings["regret"]:
+def judges(study: dict, name: str) -> list[str]:
+    """The convex surrogates by which the experiment `name` is judged, if its regret is asked for."""
+    experiment = study["experiments"][name]
+    if not experiment["regret"]:
         return []
-    learners = [study["learners"][one] for one in settings["learners"]]
-    own = [top.resolve(one, settings, 10**9)[0].judge for one in learners if one["kind"] in top.KINDS]
-    return list(dict.fromkeys(own))
+    learners = [study["learners"][one] for one in experiment["learners"]]
+    own = [top.resolve(one, experiment, 10**9)[0].judge for one in learners if one["kind"] in top.KINDS]
+    return [judge for judge in dict.fromkeys(own) if judge != "smoothdcg"]
+
+
+def comparators(study: dict, name: str) -> list[tuple[str, str, list[int]]]:
+    """The jobs (stream, judge, seeds) that find the best fixed weights for the regret of the experiment `name`."""
+    experiment = study["experiments"][name]
+    seeds = [
+        list(range(experiment["seeds"]))[i : i + experiment["batch"]]
+        for i in range(0, experiment["seeds"], experiment["batch"])
+    ]
+    return list(product(experiment["streams"], judges(study, name), seeds))
+
+
+def comparison(study: dict, name: str, stream: str) -> dict:
+    """The settings of such a job: what `scant compare` is given."""
+    settings = study["experiments"][name]
+    return {
+        "study_seed": study["seed"],
+        "kind": settings["kind"],
+        "stream_settings": untitled(study["streams"][stream]),
+        **{key: settings[key] for key in ("rounds", "empty", "order", "keep", "radius")},
+    }
 
 
 def details(study: dict, name: str) -> dict:

@@ -11,6 +11,7 @@ import pytest
 
 from scant.cli import main
 from scant.data import stream
+from scant.files import metadata_of
 
 SIMULATED = {
     "generator": "separable",
@@ -18,12 +19,12 @@ SIMULATED = {
     "documents": "shuffled",
 }
 JOB = {
-    "study_seed": 1, "stream_settings": SIMULATED, "source": "text", "rounds": 40, "empty": "zero",
-    "order": "shuffled", "keep": 1.0,
+    "study_seed": 1, "kind": "perceptron", "stream_settings": SIMULATED, "source": "text", "rounds": 40,
+    "empty": "zero", "order": "shuffled", "keep": 1.0,
 }  # fmt: skip
 LEARNERS = {"slam": {"kind": "slam", "rates": [0.1, "theory"]}, "listnet": {"kind": "listnet", "rates": [0.1, 1.0]}}
 DETAILS = {
-    "seeds": 1, "tuning": "held-out", "title": "text",
+    "kind": "perceptron", "readings": {"source": "text"}, "seeds": 1, "tuning": "held-out", "title": "text",
     "titles": {"streams": {"sim": "Separable"}, "learners": {"slam": "SLAM", "listnet": "ListNet"}},
 }  # fmt: skip
 COMMANDS = ("fetch", "convert", "pack", "simulate", "run", "gather", "figure", "table", "streams")
@@ -36,11 +37,13 @@ def simulate(folder, seed=0):
     return target
 
 
-def run_command(stream_file, target, learner="slam", seed=0, **changes):
+def run_command(stream_files, target, learner="slam", seeds=(0,), **changes):
     settings = JOB | {"learner_settings": LEARNERS.get(learner, {"kind": learner})} | changes
-    identity = {"study": "toy", "experiment": "all", "stream": "sim", "learner": learner, "seed": str(seed)}
+    identity = {"study": "toy", "experiment": "all", "stream": "sim", "learner": learner}
     options = [part for name, value in identity.items() for part in (f"--{name}", value)]
-    return ["run", *options, "--settings", json.dumps(settings), "--input", str(stream_file), "--output", str(target)]
+    options += ["--settings", json.dumps(settings), "--seeds", *map(str, seeds), "--input"]
+    options += map(str, stream_files if isinstance(stream_files, list) else [stream_files])
+    return ["run", *options, "--output", str(target)]
 
 
 def scant(*arguments):
@@ -57,6 +60,21 @@ def test_a_run_by_the_command_line(tmp_path):
     assert sorted(path.name for path in target.parent.iterdir()) == ["run.parquet"]
 
 
+def test_several_seeds_by_the_command_line(tmp_path, capsys):
+    draws, target = [simulate(tmp_path, seed) for seed in (4, 5)], tmp_path / "run.parquet"
+    at_the_top = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": "kl"}
+    at_the_top["learner_settings"] = {"kind": "rtop", "surrogate": "ranksvm"}
+    assert main(run_command(draws, target, "ranksvm", (4, 5), **at_the_top)) == 0
+    table = pq.read_table(target)
+    assert sorted(set(table["seed"].to_pylist())) == [4, 5]
+    metadata = metadata_of(table.schema)
+    assert (metadata["seeds"], list(metadata["inputs"])) == ([4, 5], ["seed-4.arrow", "seed-5.arrow"])
+    adversary = {"stream_settings": {"generator": "adversary", "settings": {"ratio": 9}}}
+    assert main(run_command([], target, "slam", (0,), **adversary)) == 0
+    assert metadata_of(pq.read_schema(target))["inputs"] == {}
+    assert capsys.readouterr() == ("", "")
+
+
 def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(tmp_path):
     command = run_command(simulate(tmp_path), tmp_path / "run.parquet")
     code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
@@ -71,7 +89,7 @@ def test_from_a_simulation_to_figures_and_tables(tmp_path, capsys):
     for seed in range(2):
         for learner in LEARNERS:
             runs.append(str(tmp_path / f"{learner}-{seed}.parquet"))
-            assert main(run_command(simulate(tmp_path, seed), runs[-1], learner, seed)) == 0
+            assert main(run_command(simulate(tmp_path, seed), runs[-1], learner, (seed,))) == 0
     traces, out = str(tmp_path / "all.parquet"), tmp_path / "out"
     assert main(["gather", *runs, "--details", json.dumps(DETAILS), "--output", traces]) == 0
     for name in ("finals", "bounds", "rates"):
@@ -203,7 +221,7 @@ def test_every_command_explains_itself(capsys):
         assert "--output" in one.out
         options = re.sub(r"\n {10,}", "  ", one.out.partition("options:")[2]).strip().splitlines()
         for line in options:
-            assert re.search(r"\w  +\w", line), f"{line} has no help"
+            assert re.search(r"[\w\]]  +\w", line), f"{line} has no help"
 
 
 @pytest.mark.parametrize(
@@ -214,6 +232,8 @@ def test_every_command_explains_itself(capsys):
         (["table", "finals", "x.parquet"], "--output"),
         (["gather", "x.parquet", "--output", "y", "--details", "{"], "not JSON"),
         (["simulate", "s", "--settings", "{}", "--study-seed", "one", "--seed", "0", "--output", "y"], "invalid int"),
+        (run_command("x.arrow", "y", seeds=()), "--seeds: expected at least one argument"),
+        (run_command("x.arrow", "y", seeds=("0-4",)), "--seeds: invalid int"),
     ],
 )
 def test_wrong_grammar_is_refused(arguments, message, capsys):
@@ -235,6 +255,6 @@ def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
     settings = f"--settings={json.dumps(JOB | {'learner_settings': own})}"
     files = [f"--input={simulate(tmp_path)}", f"--output={tmp_path / 'run.parquet'}"]
     script = str(Path(sys.executable).parent / "scant")
-    done = subprocess.run([script, "run", *ids, "--seed=0", settings, *files], capture_output=True, text=True)
+    done = subprocess.run([script, "run", *ids, "--seeds=0", settings, *files], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert pq.read_table(tmp_path / "run.parquet")["updates"][-1].as_py() == 40

@@ -12,9 +12,11 @@ from scipy import stats
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
 from scant.online.run import run
-from scant.report import figures, style, tables, traces
+from scant.report import drawing, figures, perceptron, style, tables, traces
 from scant.report.intervals import t_interval
 from scant.theory.bounds import adversary_loss
+
+TABLES = ("finals", "bounds", "rates")  # of the perceptron study
 
 
 def trace(learner, seed, values, setting="1", **changes):
@@ -25,8 +27,8 @@ def trace(learner, seed, values, setting="1", **changes):
         "own_measure": "ndcg@10", "generator": "data", "tuning_seed": seed >= 3, "setting": setting,
         "rate": float(setting) if setting not in ("theory", "none") else 0.5, "theory": int(setting == "theory"),
         "round": np.arange(rounds) + 1, "ndcg@10": values, "ndcg": values, "ap": np.array(values) / 2,
-        "loss": np.cumsum(1 - np.array(values)), "updates": np.arange(rounds), "bound": np.nan,
-        "general_bound": np.nan, "failed_in": 0,
+        "ranker_ndcg@10": values, "loss": np.cumsum(1 - np.array(values)), "surrogate_loss": np.nan,
+        "updates": np.arange(rounds), "bound": np.nan, "general_bound": np.nan, "failed_in": 0,
     }  # fmt: skip
     return pd.DataFrame(columns | changes)
 
@@ -97,10 +99,10 @@ def test_finals_are_the_last_rounds(frame):
 
 
 def test_a_failed_run_has_no_final_measure(frame):
-    last = traces.finals(frame)
+    last = traces.finals(frame.assign(surrogate_loss=1.0))
     failed = last["failed_in"] > 0
     assert failed.sum() == 2
-    names = ["ndcg@10", "ndcg", "ap", "loss", "ndcg@10 last ten", "ap last ten"]
+    names = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss", "ndcg@10 last ten", "ap last ten"]
     np.testing.assert_array_equal(last[names].isna().all(axis=1), failed)
     assert not last.loc[~failed, names].isna().any().any()
 
@@ -151,7 +153,7 @@ def row(table, **where):
 
 
 def test_the_table_of_finals(frame):
-    table = tables.finals_table(frame, DETAILS)
+    table = perceptron.finals_table(frame, DETAILS)
     assert len(table) == 6  # NDCG@10: two learners under two readings; AP: ListNet, which has no measure of its own
     for tuning, rate in {"held-out": "2", "paper": "1"}.items():
         one = row(table, learner="slam", tuning=tuning)
@@ -168,8 +170,17 @@ def test_the_table_of_finals(frame):
     assert np.isnan(row(table, learner="listnet", tuning="paper", measure="ap")["difference"])
 
 
+def test_differences_are_to_the_listnet_of_the_same_experiment_and_stream(frame):
+    others = [frame.assign(experiment="b", **{"ndcg@10": 0.3}), frame.assign(stream="sim", **{"ndcg@10": 0.2})]
+    table = perceptron.finals_table(gathered(*others, frame), DETAILS | {"b": DETAILS["all"]})
+    for where in ({"experiment": "b"}, {"stream": "sim"}):
+        assert row(table, learner="slam", tuning="paper", **where)["difference"] == 0
+    one = row(table, learner="slam", tuning="paper", experiment="all", stream="letor")
+    assert one["difference"] == pytest.approx(np.mean(OUTCOMES["1"][:3]) - np.mean(LISTNET[:3]))
+
+
 def test_failed_runs_are_counted_out(frame):
-    table = tables.finals_table(frame[(frame["setting"] == "4") | (frame["learner"] == "listnet")], DETAILS)
+    table = perceptron.finals_table(frame[(frame["setting"] == "4") | (frame["learner"] == "listnet")], DETAILS)
     one = row(table, learner="slam", tuning="paper")
     assert (one["rate"], one["ok"], one["n"]) == ("4", 2, 3)
     assert one["mean"] == pytest.approx(0.9)
@@ -178,13 +189,13 @@ def test_failed_runs_are_counted_out(frame):
 
 
 def test_without_listnet_there_is_no_difference(frame):
-    table = tables.finals_table(frame[frame["learner"] == "slam"], DETAILS)
+    table = perceptron.finals_table(frame[frame["learner"] == "slam"], DETAILS)
     assert table[["difference", "difference_low", "difference_high"]].isna().all().all()
 
 
 def test_with_two_listnets_differences_are_still_to_one_of_them(frame):
     parts = [trace("two", seed, [0.0, LISTNET[seed] + 0.1], kind="listnet") for seed in range(3)]
-    table = tables.finals_table(gathered(frame, *parts), DETAILS)
+    table = perceptron.finals_table(gathered(frame, *parts), DETAILS)
     assert len(table[table["measure"] == "ndcg@10"]) == 6
     one, intervals = row(table, learner="slam", tuning="paper"), []
     for more in (0.0, 0.1):
@@ -194,7 +205,7 @@ def test_with_two_listnets_differences_are_still_to_one_of_them(frame):
 
 
 def test_the_table_of_rates(frame):
-    table = tables.rates_table(frame, DETAILS)
+    table = perceptron.rates_table(frame, DETAILS)
     slam = table[table["learner"] == "slam"].set_index("rate")
     assert slam.index.tolist() == ["1", "2", "4"]
     assert slam["reported_mean"].tolist() == pytest.approx([0.6, 0.4, 0.9])
@@ -204,7 +215,7 @@ def test_the_table_of_rates(frame):
     assert slam["chosen_held_out"].tolist() == [False, True, False]
     assert slam["chosen_paper"].tolist() == [True, False, False]
     random = trace("random", 0, [0.5], "none", kind="random")
-    assert "random" not in set(tables.rates_table(gathered(frame, random), DETAILS)["learner"])
+    assert "random" not in set(perceptron.rates_table(gathered(frame, random), DETAILS)["learner"])
 
 
 def test_the_table_of_bounds():
@@ -221,7 +232,7 @@ def test_the_table_of_bounds():
             for kind in ("listnet", "random", "ideal", "binary-perceptron")
         ),
     ]
-    table = tables.bounds_table(gathered(*parts), DETAILS)
+    table = perceptron.bounds_table(gathered(*parts), DETAILS)
     assert len(table) == 3 + 4
     one = row(table, learner="slam", rate="theory")
     assert (one["seeds"], one["rounds"], one["promised"]) == (2, 3, True)
@@ -270,7 +281,7 @@ def test_latex_escapes_text_and_rounds_numbers():
     ]
 
 
-@pytest.mark.parametrize("name", tables.MAKERS)
+@pytest.mark.parametrize("name", TABLES)
 def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path, name):
     frame["bound"] = 1 / 3
     tables.make(name, frame, DETAILS, tmp_path / "out" / f"{name}.v1")
@@ -314,7 +325,7 @@ def no_figure_is_left_open():
 
 
 def test_a_figure_shows_the_mean_and_interval_at_the_chosen_rate(many):
-    shown = figures.curves(many, DETAILS, "ndcg@10", separable=False)
+    shown = perceptron.curves(many, DETAILS, "ndcg@10", separable=False)
     assert set(zip(shown["stream"], shown["learner"], strict=True)) == {("letor", "slam"), ("letor", "listnet")}
     one = row(shown, learner="slam", round=30)
     values = many[(many["learner"] == "slam") & (many["stream"] == "letor") & (many["setting"] == "2")]
@@ -326,19 +337,19 @@ def test_a_figure_shows_the_mean_and_interval_at_the_chosen_rate(many):
 
 
 def test_each_figure_shows_its_streams_and_learners(many):
-    shown = figures.curves(many, DETAILS, "ndcg@10", separable=True)
+    shown = perceptron.curves(many, DETAILS, "ndcg@10", separable=True)
     assert (set(shown["stream"]), set(shown["learner"])) == ({"sim"}, {"slam", "listnet"})
-    shown = figures.curves(many, DETAILS, "ap", separable=False)
+    shown = perceptron.curves(many, DETAILS, "ap", separable=False)
     assert (set(shown["stream"]), set(shown["learner"])) == ({"letor"}, {"ap", "listnet"})
     with pytest.raises(SettingError, match="a separable one"):
-        figures.curves(many[many["stream"] != "sim"], DETAILS, "ndcg@10", separable=True)
+        perceptron.curves(many[many["stream"] != "sim"], DETAILS, "ndcg@10", separable=True)
     with pytest.raises(SettingError, match="no stream for this figure"):
-        figures.curves(many[many["stream"] == "foe"], DETAILS, "ap", separable=False)
+        perceptron.curves(many[many["stream"] == "foe"], DETAILS, "ap", separable=False)
 
 
 def test_failed_runs_are_not_drawn(many):
     many.loc[(many["seed"] == 1) & (many["learner"] == "listnet"), "failed_in"] = 31
-    shown = figures.curves(many, DETAILS, "ndcg@10", separable=False)
+    shown = perceptron.curves(many, DETAILS, "ndcg@10", separable=False)
     assert set(shown.loc[shown["learner"] == "listnet", "n"]) == {2}
     assert set(shown.loc[shown["learner"] == "slam", "n"]) == {3}
 
@@ -363,8 +374,10 @@ def test_the_csv_is_what_is_drawn(many, tmp_path):
         f"figure-2.2.{ending}" for ending in ("csv", "png", "svg")
     ]
     frame = pd.read_csv(tmp_path / "out" / "figure-2.2.csv", dtype={"rate": str})
-    pd.testing.assert_frame_equal(frame, figures.curves(many, DETAILS, "ndcg@10", False), check_dtype=False, rtol=1e-14)
-    drawn = figures.draw(frame, "ndcg@10")
+    pd.testing.assert_frame_equal(
+        frame, perceptron.curves(many, DETAILS, "ndcg@10", False), check_dtype=False, rtol=1e-14
+    )
+    drawn = drawing.curves(frame)
     [axis] = drawn.axes
     assert len(lines(axis)) == len(axis.collections) == 2
     for line, band, learner in zip(lines(axis), axis.collections, ("slam", "listnet"), strict=True):
@@ -394,8 +407,8 @@ def test_the_same_figure_is_the_same_bytes(many, tmp_path):
 def test_learners_are_told_apart(many):
     slams = many[(many["stream"] == "letor") & (many["learner"] == "slam")]
     again = [slams.assign(learner=name, own_measure=measure) for name, measure in (("two", "ndcg@10"), ("ap", "ndcg"))]
-    frame = figures.curves(gathered(many, *again), DETAILS, "ndcg@10", separable=False)
-    [axis] = figures.draw(frame, "ndcg@10").axes
+    frame = perceptron.curves(gathered(many, *again), DETAILS, "ndcg@10", separable=False)
+    [axis] = drawing.curves(frame).axes
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines(axis)}
     assert len(looks) == len(set(frame["learner"])) == 4
 
@@ -429,10 +442,10 @@ def run_files(tmp_path):
         files.append(tmp_path / f"{learner['kind']}-{seed}.parquet")
         job = {
             "study": "toy", "study_seed": 1, "experiment": "all", "stream": "letor", "learner": learner["kind"],
-            "seed": seed, "stream_settings": {"dataset": "letor"}, "learner_settings": learner, "source": "text",
-            "rounds": 30, "empty": "zero", "order": "shuffled", "keep": 1.0,
+            "kind": "perceptron", "stream_settings": {"dataset": "letor"}, "learner_settings": learner,
+            "source": "text", "rounds": 30, "empty": "zero", "order": "shuffled", "keep": 1.0,
         }  # fmt: skip
-        run(job, files[-1], tmp_path / "toy.arrow")
+        run(job, files[-1], [seed], [tmp_path / "toy.arrow"])
     return files
 
 
@@ -452,8 +465,8 @@ def test_runs_are_gathered_with_their_identity(run_files, tmp_path):
     assert len(last) == 2 * 4
     assert last["ndcg@10"].isna().sum() == (last["failed_in"] > 0).sum() == 2
     assert chosen(frame, "held-out")["slam"][0] in ("0.5", "theory")
-    for make in tables.MAKERS.values():
-        assert len(make(frame, found))
+    for name in TABLES:
+        assert len(tables.MAKERS[name](frame, found))
 
 
 def test_experiments_are_read_together(run_files, tmp_path):

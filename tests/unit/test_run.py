@@ -1,15 +1,19 @@
 """A run: the order of queries, what is kept of a play, and the file that says it all."""
 
+from dataclasses import asdict
+
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from scant import __version__, files
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
+from scant.online import top
 from scant.online.learners import MEASURES, resolve, theory_rate
-from scant.online.play import play_compiled, query_order
-from scant.online.run import SCHEMA, general_bound, kept_rounds, run, separable_bound
+from scant.online.play import play_compiled, play_top, query_order
+from scant.online.run import EVENTS, SCHEMA, general_bound, kept_rounds, run, separable_bound
 from scant.randomness import generator
 from scant.theory.bounds import adversary_loss
 
@@ -99,15 +103,18 @@ def stream_path(tmp_path):
 
 def job(**changes):
     return {
-        "study": "toy", "study_seed": 1, "experiment": "all", "stream": "sep", "learner": "one", "seed": 0,
+        "study": "toy", "study_seed": 1, "experiment": "all", "stream": "sep", "learner": "one", "kind": "perceptron",
         "stream_settings": {"generator": "separable"}, "learner_settings": {"kind": "slam", "rates": [0.25, "theory"]},
         "source": "text", "rounds": 130, "empty": "zero", "order": "shuffled", "keep": 1.0,
     } | changes  # fmt: skip
 
 
-def played(path, tmp_path, **changes):
+TOP = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
+
+
+def played(path, tmp_path, seeds=(0,), **changes):
     target = tmp_path / "run.parquet"
-    run(job(**changes), target, path)
+    run(job(**changes), target, list(seeds), path if isinstance(path, list) else [path] if path else [])
     return pq.read_table(target)
 
 
@@ -117,6 +124,11 @@ def rows(table, theory=0):
 
 def _columns(table):
     return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def as_bytes(table):
+    """The columns, so that NaNs are equal to themselves."""
+    return {name: column.tobytes() for name, column in _columns(table).items()}
 
 
 @pytest.mark.parametrize("kind", ["slam", "max-hinge", "binary-perceptron", "listnet"])
@@ -144,7 +156,9 @@ def test_a_run_holds_what_the_play_gave(stream_path, tmp_path, kind, empty):
         np.testing.assert_allclose(got["loss"], np.cumsum(play.loss)[at], rtol=1e-12, atol=1e-13)
         np.testing.assert_array_equal(got["updates"], np.cumsum(play.updated)[at])
         np.testing.assert_array_equal(got["bound"], np.full(len(at), bound))
-        assert not got["failed_in"].any()
+        np.testing.assert_array_equal(got["ranker_ndcg@10"], got["ndcg@10"])  # it explores nothing
+        assert np.isnan(got["surrogate_loss"]).all()  # and no surrogate judges it
+        assert not np.any([got[name] for name in (*EVENTS, "failed_in", "seed")])
         if theory:
             general = general_bound(there, queries, play, settings)
             np.testing.assert_array_equal(got["general_bound"], general[at])
@@ -169,8 +183,9 @@ def test_learners_without_a_rate_have_one_trace(stream_path, tmp_path, kind):
 def test_a_run_says_what_made_it(stream_path, tmp_path):
     table = played(stream_path, tmp_path)
     assert files.metadata_of(table.schema) == {
-        **{key: value for key, value in job().items() if key not in ("learner_settings",)},
-        "settings": job()["learner_settings"],
+        **job(),
+        "seeds": [0],
+        "resolved": asdict(resolve(job()["learner_settings"])[0]),
         "own_measure": "ndcg@10",
         "versions": {"scant": __version__, "numpy": np.__version__},
         "inputs": {"toy.arrow": files.sha256(stream_path)},
@@ -198,8 +213,122 @@ def test_noise_and_queries_go_with_stream_and_seed_alone(stream_path, tmp_path):
     one = trace()
     for same in ({"learner": "two"}, {"experiment": "another"}, {"study": "another"}, {"source": "released-code"}):
         assert trace(**same).equals(one), same
-    for other in ({"seed": 1}, {"stream": "another"}, {"study_seed": 2}):
+    assert trace(**TOP).equals(one)
+    for other in ({"seeds": [1]}, {"stream": "another"}, {"study_seed": 2}):
         assert not trace(**other).equals(one), other
+
+
+@pytest.fixture
+def draws(tmp_path):
+    """A stream for each of four seeds."""
+    paths = [tmp_path / f"seed-{seed}.arrow" for seed in range(4)]
+    for seed, path in enumerate(paths):
+        random = np.random.default_rng(seed)
+        queries = [(q, random.integers(0, 3, 6), random.standard_normal((6, 4))) for q in range(12)]
+        streams.write(path, queries, {})
+    return paths
+
+
+LEARNERS = {
+    "perceptron": {"kind": "slam", "rates": [0.25, 1.0]},
+    "random": {"kind": "random"},
+    "top": {"kind": "rtop", "surrogate": "kl", "gamma": 0.5, "rates": [0.1, 0.5]},
+    "adversary": {"kind": "slam", "rates": [0.25]},
+}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_seeds_rows_do_not_depend_on_its_company(draws, tmp_path, learner, shared):
+    changes = {"learner_settings": LEARNERS[learner], "rounds": 60} | (TOP if learner == "top" else {})
+    if learner == "adversary":
+        changes["stream_settings"] = {"generator": "adversary", "settings": {"ratio": 20, "documents": 5}}
+
+    def of(seeds):
+        paths = draws[:1] if shared else [draws[seed] for seed in seeds]
+        table = played([] if learner == "adversary" else paths, tmp_path, seeds, **changes)
+        assert files.metadata_of(table.schema)["seeds"] == seeds
+        if learner != "adversary":
+            inputs = {path.name: files.sha256(path) for path in paths}
+            assert files.metadata_of(table.schema)["inputs"] == inputs
+        return table.replace_schema_metadata(None)
+
+    together, alone = of([1, 2, 3]), [of([seed]) for seed in (1, 2, 3)]
+    assert as_bytes(together) == as_bytes(pa.concat_tables(alone))
+    assert together["seed"].to_pylist() == [seed for seed, one in enumerate(alone, 1) for _ in range(len(one))]
+    if learner != "adversary":  # which leaves nothing to chance
+        columns = [one.select(MEASURED) for one in alone]
+        assert not columns[0].equals(columns[1]) and not columns[1].equals(columns[2])
+
+
+def test_seeds_and_streams_that_do_not_go_together_are_refused(draws, tmp_path):
+    with pytest.raises(ValueError):
+        played(draws[:2], tmp_path, [0, 1, 2])
+    assert not (tmp_path / "run.parquet").exists()
+
+
+# --- feedback at the top
+
+
+@pytest.mark.parametrize("source", ["text", "released-code"])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        {"kind": "rtop", "surrogate": "ranksvm", "k": 3, "gamma": 0.5},
+        {"kind": "rtop", "surrogate": "smoothdcg", "gamma": 0.5, "rates": [0.5, 2.0]},
+        {"kind": "ogd", "surrogate": "kl", "rates": [0.125]},
+        {"kind": "listnet"},
+    ],
+)
+def test_a_run_at_the_top_holds_what_the_play_gave(stream_path, tmp_path, learner, source):
+    readings = TOP | {"source": source, "schedule": "aistats16", "radius": 3.0, "judge": "kl"}
+    table = played(stream_path, tmp_path, [0], learner_settings=learner, empty="one", **readings)
+    there = streams.read(stream_path)
+    settings, rates = top.resolve(learner, readings, 130)
+    assert rates == learner.get("rates", [0.1] if source == "released-code" else [1.0])
+    queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130)
+    rows, at = [], kept_rounds(130) - 1
+    for rate in rates:
+        noise = generator(1, "perceptron", "sep", 0, "noise")  # anew for each rate
+        play = play_top(there, queries, settings, rate, noise, "one")
+        got = {name: column[table["rate"].to_numpy() == rate] for name, column in _columns(table).items()}
+        rows.append(len(got["round"]))
+        np.testing.assert_array_equal(got["round"], at + 1)
+        for i, name in enumerate(MEASURED):
+            np.testing.assert_allclose(got[name], [play.measured[: t + 1, i].mean() for t in at], rtol=1e-12)
+        np.testing.assert_allclose(got["ranker_ndcg@10"], [play.ranker[: t + 1].mean() for t in at], rtol=1e-12)
+        np.testing.assert_allclose(got["loss"], np.cumsum(play.loss)[at], rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(got["surrogate_loss"], np.cumsum(play.surrogate)[at], rtol=1e-12)
+        np.testing.assert_array_equal(got["updates"], np.cumsum(play.updated)[at])
+        for i, name in enumerate(("explored", "mismatched", "clipped", "idle")):
+            np.testing.assert_array_equal(got[name], np.cumsum(play.events[:, i])[at])
+        assert not got["failed_in"].any() and not got["theory"].any()
+        assert np.isnan(got["general_bound"]).all()
+        if learner["kind"] == "rtop":
+            assert got["explored"][-1] >= got["mismatched"][-1] > 0
+            assert np.any(got["ranker_ndcg@10"] != got["ndcg@10"])
+    assert sum(rows) == len(table)
+    metadata = files.metadata_of(table.schema)
+    assert metadata["resolved"] == asdict(settings)
+    assert (metadata["own_measure"], metadata["kind"], metadata["mismatch"]) == ("ndcg@10", "top", 10)
+    assert (metadata["resolved"]["objective"], metadata["resolved"]["judge"]) == (settings.objective, "kl")
+
+
+def test_the_horizon_of_a_run_is_what_it_plays(stream_path, tmp_path):
+    """One pass, if none is set: 40 queries, 38 with relevant documents."""
+    readings = TOP | {"schedule": "aistats16"}
+    for empty, rounds in {"zero": 40, "skip": 38}.items():
+        learner = {"kind": "rtop", "surrogate": "squared"}
+        table = played(stream_path, tmp_path, learner_settings=learner, rounds=None, empty=empty, **readings)
+        assert files.metadata_of(table.schema)["resolved"]["gamma"] == pytest.approx(rounds ** (-1 / 3))
+        assert table["round"].to_numpy()[-1] == rounds
+
+
+@pytest.mark.parametrize("kind", ["random", "ideal"])
+def test_controls_play_at_the_top_as_anywhere(stream_path, tmp_path, kind):
+    one = played(stream_path, tmp_path, learner_settings={"kind": kind}, **TOP)
+    two = played(stream_path, tmp_path, learner_settings={"kind": kind})
+    assert as_bytes(one) == as_bytes(two)
 
 
 def test_released_code_has_no_bound(stream_path, tmp_path):
@@ -208,9 +337,17 @@ def test_released_code_has_no_bound(stream_path, tmp_path):
     assert set(table["rate"].to_pylist()) == {1.0}
 
 
-def test_a_run_whose_scores_are_not_finite_says_so(stream_path, tmp_path):
-    table = played(stream_path, tmp_path, learner_settings={"kind": "slam", "rates": [0.25, 1e300]})
-    failed = table["rate"].to_numpy() == 1e300
+@pytest.mark.parametrize("kind", ["perceptron", "top"])
+def test_a_run_whose_scores_are_not_finite_says_so(stream_path, tmp_path, capsys, kind):
+    learner, changes = {"kind": "slam", "rates": [0.25, 1e90]}, {}
+    if kind == "top":
+        learner, changes = {"kind": "ogd", "surrogate": "squared", "rates": [0.25, 1e90]}, TOP | {"radius": 1e95}
+        changes |= {"rounds": 6}
+    table = played(stream_path, tmp_path, [7], learner_settings=learner, **changes)
+    failed = table["rate"].to_numpy() == 1e90
+    where = f"round {table['failed_in'].to_numpy()[failed][0]}"
+    message = f"scant: one on sep, seed 7, rate 1e+90, {where}: scores are no longer finite, and the play ends\n"
+    assert capsys.readouterr() == ("", message)
     got = {name: column[failed] for name, column in _columns(table).items()}
     assert len(set(got["failed_in"])) == 1
     assert got["failed_in"][0] > 1
@@ -234,6 +371,10 @@ class By:
 
     def learn(self, features, grades, ranking):
         return False
+
+class Counts(By):
+    def learn(self, features, grades, ranking):
+        return sorted(ranking[:3]) == [i for i, grade in enumerate(grades) if grade >= 0]
 """
 
 
@@ -251,10 +392,22 @@ def test_a_learner_of_ones_own_is_played(stream_path, tmp_path, own):
     assert played(stream_path, tmp_path, learner_settings=own(3))["ndcg"].to_numpy()[-1] < 0.9
 
 
-def test_a_run_that_fails_in_its_first_round_is_a_row(stream_path, tmp_path, own):
-    [row] = played(stream_path, tmp_path, learner_settings=own(None)).to_pylist()
-    assert (row["round"], row["failed_in"], row["updates"]) == (0, 1, 0)
-    assert np.isnan([row[name] for name in (*MEASURED, "loss")]).all()
+@pytest.mark.xfail(raises=SettingError, strict=True, reason="learners.resolve refuses k, which the schema allows")
+def test_a_learner_of_ones_own_can_be_shown_the_top_alone(stream_path, tmp_path, own):
+    learner = own(0) | {"kind": "own_of_a_run:Counts", "k": 3}
+    table = played(stream_path, tmp_path, learner_settings=learner, **TOP)
+    assert table["updates"].to_numpy()[-1] == 130
+
+
+@pytest.mark.parametrize("kind", ["perceptron", "top"])
+def test_a_run_that_fails_in_its_first_round_is_a_row(stream_path, tmp_path, own, capsys, kind):
+    rows = played(stream_path, tmp_path, [0, 5], learner_settings=own(None), **(TOP if kind == "top" else {}))
+    assert rows["seed"].to_pylist() == [0, 5]
+    for row in rows.to_pylist():
+        assert (row["round"], row["failed_in"], row["updates"]) == (0, 1, 0)
+        assert not any(row[name] for name in EVENTS)
+        assert np.isnan([row[name] for name in (*MEASURED, "ranker_ndcg@10", "loss", "surrogate_loss")]).all()
+    assert capsys.readouterr().err.count("round 1: scores are no longer finite") == 2
 
 
 def test_against_the_adversary(tmp_path):
@@ -276,6 +429,12 @@ def test_against_the_adversary(tmp_path):
         ({"learner_settings": {"kind": "slamm"}}, SettingError, "did you mean 'slam'"),
         ({"learner_settings": {"kind": "listnet", "rates": ["theory"]}}, SettingError, "theory gives no rate"),
         ({"learner_settings": {"kind": "no_such_module:Own"}}, SettingError, "cannot be imported"),
+        (TOP | {"learner_settings": {"kind": "rtop", "surrogate": "listnet"}}, SettingError, "Lemma 27"),
+        (
+            TOP | {"learner_settings": {"kind": "rtop", "surrogate": "kl"}, "schedule": "aistats16", "rounds": 7},
+            SettingError,
+            "T = 7: play 8 rounds or more",
+        ),
     ],
 )
 def test_a_run_that_cannot_be_leaves_nothing(stream_path, tmp_path, changes, error, message):

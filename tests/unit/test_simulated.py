@@ -131,7 +131,9 @@ def draw_file(folder, name="one", generator="linear", study_seed=5, seed=0, sett
     return path
 
 
-@pytest.mark.parametrize("generator", simulated.GENERATORS)
+@pytest.mark.parametrize(
+    "generator", sorted({*simulated.GENERATORS} - {"indistinguishable"})
+)  # it draws nothing at random
 def test_a_draw_is_addressed_by_study_seed_stream_and_seed(tmp_path, generator):
     one = draw_file(tmp_path, generator=generator).read_bytes()
     assert draw_file(tmp_path, generator=generator).read_bytes() == one
@@ -154,3 +156,23 @@ def test_a_scaled_draw_has_no_ranker(tmp_path):
     there = stream.read(draw_file(tmp_path, generator="separable", features="query-minmax"))
     assert (there.metadata["ranker"], there.metadata["margin"]) == (None, None)
     assert (there.features.min(), there.features.max()) == (0, 1)
+
+
+@pytest.mark.parametrize(("distribution", "queries"), [("first", 20), ("second", 20), ("mixture", 40)])
+def test_indistinguishable_distributions_have_equal_means(distribution, queries):
+    drawn, ranker = simulated.indistinguishable(np.random.default_rng(0), distribution)
+    drawn = list(drawn)
+    assert len(drawn) == queries and ranker is None
+    assert all(np.array_equal(x, np.eye(3)) for _, _, x in drawn)
+    grades = np.array([grade for _, grade, _ in drawn])
+    np.testing.assert_allclose(grades.mean(axis=0), [0.45, 0.45, 0.40], atol=1e-12)  # thesis, Table B.1
+
+
+@pytest.mark.parametrize(
+    ("distribution", "best"), [("first", [0.3533, 0.3920, 0.3226]), ("second", [0.3339, 0.3339, 0.4000])]
+)
+def test_indistinguishable_distributions_differ_in_what_is_best_for_ndcg(distribution, best):
+    drawn, _ = simulated.indistinguishable(np.random.default_rng(0), distribution)
+    ideal = {1: 1.0, 2: 1 + 1 / np.log2(3)}
+    gains = np.mean([grade / ideal[grade.sum()] for _, grade, _ in drawn], axis=0)
+    np.testing.assert_allclose(gains, best, atol=5e-5)

@@ -11,6 +11,7 @@ import pytest
 from scant import study as studies
 from scant.data import simulated
 from scant.errors import SettingError
+from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import LEARNERS, MEASURES, Settings
 from scant.report import catalogue
@@ -48,8 +49,10 @@ def test_every_absent_key_has_its_default():
     }  # fmt: skip
     assert study["learners"]["random"] == {"kind": "random"}  # a learner's defaults are those of its Settings
     assert study["experiments"]["all"] == {
-        "streams": ["sim", "real"], "learners": ["slam", "random"], "seeds": 10, "tuning_seeds": 5,
+        "kind": "perceptron", "streams": ["sim", "real"], "learners": ["slam", "random"],
+        "seeds": 10, "batch": 5, "tuning_seeds": 5,
         "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
+        "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False, "figures": [],
     }  # fmt: skip
     assert "ohsumed" in datasets
 
@@ -158,11 +161,28 @@ def test_retrieval_has_the_settings_that_the_schema_says():
 
 
 def test_learners_have_the_settings_that_the_schema_says():
-    assert set(LEARNER) == {field.name for field in fields(Settings)} | {"title", "rates", "options"}
-    for kind in LEARNERS:
+    own = {field.name for field in fields(Settings)} | {"title", "rates", "options"}
+    at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate"}
+    assert set(LEARNER) >= own
+    assert set(LEARNER) - own <= at_the_top
+    for kind in (*LEARNERS, *top.KINDS):
         assert kind in LEARNER["kind"]["description"]
         check({"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner")
     assert set(SCHEMA["$defs"]["measure"]["enum"]) == set(MEASURES) == set(NAMES)
+    assert LEARNER["surrogate"]["enum"] == list(top.OBJECTIVES)
+    assert LEARNER["sign"]["enum"] == ["negated", "as-printed"]
+    assert (LEARNER["gamma"]["exclusiveMinimum"], LEARNER["gamma"]["maximum"], LEARNER["k"]["minimum"]) == (0, 0.5, 1)
+
+
+def test_experiments_have_the_settings_that_the_schema_says():
+    assert EXPERIMENT["kind"]["enum"] == list(studies.READINGS) == list(studies.KINDS)
+    assert EXPERIMENT["judge"]["enum"] == [*top.OBJECTIVES, None]
+    assert set(EXPERIMENT["schedule"]["enum"]) | {"released-code"} == set(top.SCHEDULES)
+    for readings in studies.READINGS.values():
+        assert set(readings) <= set(EXPERIMENT)
+    assert set(studies.USED_BY) | {"kind", "title", "options"} == set(LEARNER)
+    kinds = {kind for several in studies.KINDS.values() for kind in several}
+    assert {kind for several in studies.USED_BY.values() for kind in several} <= kinds
 
 
 def test_reports_are_those_of_the_catalogue():
@@ -183,7 +203,22 @@ def put(*path, value):
     return change
 
 
-EXPERIMENT_OF = ("experiments", "all")
+EXPERIMENT_OF, TOP = ("experiments", "all"), ("experiments", "top")
+
+
+def with_top(**changes):
+    """A study that has learners and an experiment at the top besides."""
+    config = small()
+    config["learners"] |= {
+        "top": {"kind": "rtop", "surrogate": "squared"},
+        "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
+        "full": {"kind": "ogd", "surrogate": "ranksvm"},
+        "listnet": {"kind": "listnet"},
+    }
+    config["experiments"]["top"] = {"kind": "top", "streams": ["sim"], "learners": ["top"]} | changes
+    return config
+
+
 BAD = {
     "unknown key": (put("sede", value=1), r"study: top level: unknown key 'sede': did you mean 'seed'"),
     "unknown key of a stream": (put("streams", "sim", "setings", value={}), "study: streams.sim: .*'settings'"),
@@ -216,6 +251,52 @@ BAD = {
     "a rate twice": (put("learners", "slam", "rates", value=[1, 0.1, 1.0]), "learners.slam.rates: .*non-unique"),
     "no seeds": (put(*EXPERIMENT_OF, "seeds", value=0), "experiments.all.seeds: 0 is less"),
     "a data set of one's own": (put("datasets", value={"x": {"task": "rank"}}), "the study's own data sets"),
+    "surrogate": (put("learners", "top", "surrogate", value="sqared"), "learners.top.surrogate: .*'squared'"),
+    "no surrogate": (lambda config: config["learners"]["top"].pop("surrogate"), "learners.top: .* needs a surrogate"),
+    "no surrogate of ogd": (put("learners", "ogd", value={"kind": "ogd"}), "learners.ogd: .* needs a surrogate, one"),
+    "k": (put("learners", "top", "k", value=0), "learners.top.k: 0 is less than the minimum of 1"),
+    "a part of k": (put("learners", "top", "k", value=1.5), "learners.top.k: 1.5 is not of type 'integer'"),
+    "no exploration": (put("learners", "top", "gamma", value=0), "learners.top.gamma: 0 is less than or equal to"),
+    "much exploration": (put("learners", "top", "gamma", value=0.51), "learners.top.gamma: 0.51 is greater than"),
+    "no smoothing": (put("learners", "smooth", "epsilon", value=0), "learners.smooth.epsilon: 0 is less than or eq"),
+    "sign": (put("learners", "smooth", "sign", value="printed"), "learners.smooth.sign: .*'as-printed'"),
+    "kind of experiment": (put(*TOP, "kind", value="tops"), "experiments.top.kind: .*'top'"),
+    "reading schedule": (put(*TOP, "schedule", value="aistats"), "experiments.top.schedule: .*'aistats16'"),
+    "schedule of the code": (put(*TOP, "schedule", value="released-code"), "experiments.top.schedule: unknown value"),
+    "reading judge": (put(*TOP, "judge", value="rank-svm"), "experiments.top.judge: .*'ranksvm'"),
+    "reading mismatch": (put(*TOP, "mismatch", value=0), "experiments.top.mismatch: 0 is less than or equal to"),
+    "reading radius": (put(*TOP, "radius", value=-1.0), "experiments.top.radius: -1.0 is less than or equal to"),
+    "no batch": (put(*TOP, "batch", value=0), "experiments.top.batch: 0 is less than the minimum"),
+    "figure": (put(*TOP, "figures", value=["figure-3.5"]), "experiments.top.figures.0: .*'figure-3.4'"),
+    "pairs of one": (
+        put("learners", "top", value={"kind": "rtop", "surrogate": "ranksvm", "k": 1}),
+        "experiments.top: ranksvm cannot be learnt from the top 1: .*Lemma 26",
+    ),
+    "ListNet of the top": (put("learners", "top", "surrogate", value="listnet"), "experiments.top: listnet .*Lemma 27"),
+    "NDCG of the top": (
+        put("learners", "top", value={"kind": "rtop", "surrogate": "ndcg-squared", "k": 3}),
+        "experiments.top: ndcg-squared .*Theorem 32",
+    ),
+    "a short horizon": (
+        lambda config: config["experiments"]["top"].update(schedule="aistats16", rounds=7),
+        "experiments.top: gamma is 0.523 in round 1.*play 8 rounds or more",
+    ),
+    "slam at the top": (put(*TOP, "learners", value=["slam"]), "experiments.top: .*'slam'.*kind 'top'"),
+    "rtop elsewhere": (put(*EXPERIMENT_OF, "learners", value=["top"]), "all: .*'rtop'.*kind 'perceptron'"),
+    "ogd elsewhere": (put(*EXPERIMENT_OF, "learners", value=["full"]), "all: .*'ogd'.*kind 'perceptron'"),
+    "the adversary at the top": (
+        lambda config: (
+            config["streams"].update(foe={"generator": "adversary", "settings": {"ratio": 9}}),
+            config["experiments"]["top"].update(streams=["sim", "foe"]),
+        ),
+        "experiments.top: the adversary plays against learners that see every grade",
+    ),
+    "nothing to tune on at the top": (
+        lambda config: (
+            config["learners"]["top"].update(rates=[0.1, 1.0]), config["experiments"]["top"].update(tuning_seeds=0)
+        ),
+        "experiments.top: .*needs tuning_seeds",
+    ),
     "both kinds of stream": (put("streams", "sim", "dataset", value="ohsumed"), "streams.sim: "),
     "no kind of stream": (put("streams", "none", value={"title": "None"}), "streams.none: "),
 }  # fmt: skip
@@ -223,7 +304,8 @@ BAD = {
 
 @pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD.keys())
 def test_what_is_wrong_is_named_with_the_nearest_that_is_right(change, message):
-    config = small()
+    config = with_top()
+    load(config)
     change(config)
     with pytest.raises(SettingError, match=message) as caught:
         load(config)
@@ -234,15 +316,44 @@ IDLE = {
     "settings of a data set": put("streams", "real", "settings", value={"queries": 10}),
     "parts of a simulation": put("streams", "sim", "parts", value=["a"]),
     "retrieval of a simulation": put("streams", "sim", "retrieval", value={"queries": 10}),
-}
+    **{
+        f"{key} of perceptrons": put(*EXPERIMENT_OF, key, value=value)
+        for key, value in {
+            "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False, "figures": [],
+        }.items()
+    },
+    **{f"{key} of {learner}": put("learners", learner, key, value=value) for learner, several in {
+        "slam": {"surrogate": "kl", "k": 2, "gamma": 0.1, "epsilon": 0.1, "epsilon_decay": 0.5, "sign": "negated"},
+        "listnet": {"surrogate": "listnet", "k": 2, "gamma": 0.1, "epsilon": 0.1, "margin": 1.0},
+        "top": {"measure": "ap", "decay": 0.5, "trigger": "ap", "by_loss": True, "margin": 1.0, "averaged": True,
+                "learn_on_empty": True, "epsilon": 0.1, "epsilon_decay": 0.5, "sign": "as-printed"},
+        "full": {"k": 2, "gamma": 0.1, "epsilon": 0.1, "epsilon_decay": 0.1, "sign": "negated", "decay": 0.5},
+        "random": {"rates": [0.1], "surrogate": "kl", "k": 2},
+    }.items() for key, value in several.items()},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("change", IDLE.values(), ids=IDLE.keys())
 def test_a_setting_that_would_do_nothing_is_refused(change):
-    config = small()
+    config = with_top()
     change(config)
-    with pytest.raises(SettingError, match=r"streams\.(sim|real)"):
+    with pytest.raises(SettingError, match=r"(streams\.(sim|real)|experiments\.all|learners\.\w+): .* does nothing"):
         load(config)
+
+
+def test_what_is_of_use_is_not():
+    for surrogate in top.OBJECTIVES:
+        config = with_top(learners=["top", "listnet", "full", "random", "ideal", "own"], judge=surrogate, radius=0.5)
+        config["learners"]["full"]["surrogate"] = surrogate
+        config["learners"] |= {"ideal": {"kind": "ideal"}, "own": {"kind": "my:Own", "options": {"a": 1}, "k": 3}}
+        config["learners"]["top"] |= {"k": 4, "gamma": 0.5, "rates": [0.1, 3]}
+        config["learners"]["smooth"] |= {"epsilon": 2.0, "epsilon_decay": 0.5, "sign": "as-printed"}
+        config["experiments"]["more"] = {"streams": ["sim"], "learners": ["own", "smooth"], "kind": "top"}
+        study, _ = load(config)
+        assert study["experiments"]["top"]["judge"] == surrogate
+    load(with_top(schedule="aistats16", rounds=8))
+    load(with_top(schedule="aistats16"))  # one pass, which is not known yet
+    load(with_top(tuning_seeds=0))  # one rate is no choice
 
 
 @pytest.mark.parametrize(
@@ -278,6 +389,44 @@ def test_runs_are_the_reported_seeds_and_then_those_that_choose():
     assert studies.runs(study, "code") == [("sim", "slam", 0), ("sim", "slam", 1)]  # the code has one rate
 
 
+def test_runs_at_the_top():
+    config = with_top(learners=["top", "smooth", "listnet", "random"], seeds=2, tuning_seeds=1, source="released-code")
+    config["learners"]["top"]["rates"] = [0.1, 1.0]
+    config["learners"]["listnet"]["rates"] = [0.01, 0.1]  # here the code's is one of the study's, as with other sets
+    assert studies.runs(load(config)[0], "top") == [
+        ("sim", "top", 0), ("sim", "top", 1), ("sim", "top", 2), ("sim", "smooth", 0), ("sim", "smooth", 1),
+        ("sim", "listnet", 0), ("sim", "listnet", 1), ("sim", "listnet", 2), ("sim", "random", 0), ("sim", "random", 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["all", "top"])
+@pytest.mark.parametrize("batch", [1, 2, 3, 5, 100])
+def test_batches_are_the_runs(name, batch):
+    config = with_top(learners=["top", "listnet", "random"], streams=["sim", "real"])
+    config["streams"]["foe"] = {"generator": "adversary", "settings": {"ratio": 9}}
+    config["learners"]["listnet"]["rates"] = [0.1, 1.0]
+    config["experiments"]["all"]["streams"].append("foe")
+    before = None
+    for seeds, tuning_seeds in ((4, 3), (5, 3), (9, 3), (9, 0)):
+        config["experiments"][name] |= {"seeds": seeds, "tuning_seeds": tuning_seeds, "batch": batch, "tuning": "paper"}
+        study, _ = load(config)
+        batches = studies.batches(study, name)
+        apart = [(stream, learner, seed) for stream, learner, several in batches for seed in several]
+        assert apart == studies.runs(study, name)
+        for _, _, several in batches:
+            assert several[0] % batch == 0
+            assert several == list(range(several[0], several[-1] + 1))
+            assert len(several) <= batch
+        last = {}
+        for stream, learner, several in batches:
+            last[stream, learner] = several
+        assert all(len(one[2]) == batch or last[one[0], one[1]] == one[2] for one in batches)
+        if before and tuning_seeds:
+            full = [one for one in before if len(one[2]) == batch]
+            assert all(one in batches for one in full)
+        before = batches
+
+
 def test_titles_reach_reports_and_no_run():
     config = small()
     config["streams"]["sim"]["title"], config["learners"]["slam"]["title"] = "Separable", "SLAM"
@@ -285,6 +434,7 @@ def test_titles_reach_reports_and_no_run():
     job = studies.job(study, "all", "sim", "slam")
     assert job == {
         "study_seed": 2016,
+        "kind": "perceptron",
         "stream_settings": load(small())[0]["streams"]["sim"],
         "learner_settings": {"kind": "slam", "rates": [0.1, "theory"]},
         "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
@@ -294,6 +444,36 @@ def test_titles_reach_reports_and_no_run():
         "streams": {"sim": "Separable", "real": "real"}, "learners": {"slam": "SLAM", "random": "random"},
     }  # fmt: skip
     assert (details["seeds"], details["tuning"], details["title"]) == (10, "held-out", "all")
+
+
+def test_a_job_at_the_top_has_its_readings():
+    config = with_top(judge="kl", mismatch=1, schedule="aistats16", rounds=50, batch=3, figures=["figure-3.4"])
+    config["learners"]["top"]["title"] = "Squared"
+    study, _ = load(config)
+    job = studies.job(study, "top", "sim", "top")
+    assert job == {
+        "study_seed": 2016, "kind": "top",
+        "stream_settings": load(small())[0]["streams"]["sim"],
+        "learner_settings": {"kind": "rtop", "surrogate": "squared"},
+        "source": "text", "rounds": 50, "empty": "zero", "order": "shuffled", "keep": 1.0,
+        "schedule": "aistats16", "mismatch": 1, "radius": 1.0, "judge": "kl",
+    }  # fmt: skip
+    details = studies.details(study, "top")
+    assert (details["kind"], details["readings"]["judge"], details["readings"]["mismatch"]) == ("top", "kl", 1)
+    assert studies.details(study, "all")["kind"] == "perceptron"
+    assert "judge" not in studies.details(study, "all")["readings"]
+
+
+def test_regret_is_judged_by_each_surrogate_once():
+    learners = ["listnet", "top", "full", "random", "more"]
+    config = with_top(learners=learners, regret=True)
+    config["learners"]["more"] = {"kind": "ogd", "surrogate": "squared"}
+    assert studies.judges(load(config)[0], "top") == ["listnet", "squared", "ranksvm"]
+    config["experiments"]["top"]["judge"] = "kl"
+    assert studies.judges(load(config)[0], "top") == ["kl"]
+    config["experiments"]["top"]["regret"] = False
+    assert studies.judges(load(config)[0], "top") == []
+    assert studies.judges(load(config)[0], "all") == []
 
 
 def test_only_figures_with_something_to_show_are_asked_for():

@@ -15,9 +15,10 @@ pytestmark = pytest.mark.slow
 FIGURES = ("figure-2.1", "figure-2.2", "figure-2.ap")
 TABLES = ("finals", "bounds", "rates", "streams")
 DOCUMENTED = {
-    *("study", "study_seed", "experiment", "stream", "learner", "seed", "source", "settings", "stream_settings"),
-    *("rounds", "empty", "order", "keep", "own_measure", "versions", "inputs"),
+    *("study", "study_seed", "experiment", "kind", "stream", "learner", "seeds", "source", "learner_settings"),
+    *("stream_settings", "resolved", "rounds", "empty", "order", "keep", "own_measure", "versions", "inputs"),
 }
+AT_THE_TOP = {"schedule", "mismatch", "radius", "judge"}  # readings of experiments of that kind
 
 
 @pytest.fixture(scope="module")
@@ -54,23 +55,34 @@ def test_every_job_has_a_log_and_a_benchmark(tiny):
     assert names("logs") == names("benchmarks")
 
 
-def test_runs_are_those_of_the_settings(runs, settings):
-    experiment = settings["experiments"]["perceptron"]
+@pytest.mark.parametrize("name", ["perceptron", "top"])
+def test_runs_are_those_of_the_settings(runs, settings, name):
+    experiment = settings["experiments"][name]
+    batch = experiment.get("batch", 5)
     for stream in experiment["streams"]:
         for learner in experiment["learners"]:
             choices = len(settings["learners"][learner].get("rates", [1])) > 1
             seeds = experiment["seeds"] + choices * experiment["tuning_seeds"]
-            found = {name for name in runs if name.startswith(f"perceptron/{stream}/{learner}/")}
-            assert found == {f"perceptron/{stream}/{learner}/seed-{seed}" for seed in range(seeds)}
+            found = {run for run in runs if run.startswith(f"{name}/{stream}/{learner}/")}
+            parts = [range(start, min(start + batch, seeds)) for start in range(0, seeds, batch)]
+            assert found == {f"{name}/{stream}/{learner}/seed-{span(part)}" for part in parts}
+
+
+def span(seeds):
+    """The seeds of a run file, as its name has them."""
+    return f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
 
 
 def test_run_files_say_what_they_are(runs, settings, tiny):
     assert runs
     for name, (metadata, rows) in runs.items():
-        assert metadata.keys() == DOCUMENTED, name
-        assert name == "{experiment}/{stream}/{learner}/seed-{seed}".format(**metadata)
+        at_the_top = metadata["kind"] == "top"
+        assert metadata.keys() == DOCUMENTED | (AT_THE_TOP if at_the_top else set()), name
+        assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(metadata["seeds"])
         assert metadata["study"] == settings["study"] and metadata["study_seed"] == settings["seed"]
-        assert metadata["settings"] == settings["learners"][metadata["learner"]]
+        assert metadata["learner_settings"] == settings["learners"][metadata["learner"]]
+        assert metadata["resolved"]["kind"] == metadata["learner_settings"]["kind"]
+        assert sorted(set(rows["seed"].to_pylist())) == metadata["seeds"]
         assert {"scant", "numpy"} <= metadata["versions"].keys()
         files = {path.name: path for path in (tiny / "streams").rglob(f"{metadata['stream']}*")}
         files |= {path.name: path for path in (tiny / "streams" / metadata["stream"]).glob("*.arrow")}
@@ -84,13 +96,18 @@ def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
     for name, (metadata, rows) in runs.items():
         frame = rows.replace_schema_metadata(None).to_pandas()
         assert (frame["failed_in"] == 0).all(), name
-        rates = metadata["settings"].get("rates", ["none"]) if metadata["source"] == "text" else ["the code's own"]
+        text = metadata["source"] == "text"
+        rates = metadata["learner_settings"].get("rates", ["none"]) if text else ["the code's own"]
         ends = frame["round"] == frame["round"].max()
-        assert ends.sum() == len(rates), name
+        assert ends.sum() == len(rates) * len(metadata["seeds"]), name
         if metadata["rounds"]:
             assert frame["round"].max() == metadata["rounds"]
-        averages = frame[["ndcg@10", "ndcg", "ap"]].to_numpy()
+        averages = frame[["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]].to_numpy()
         assert ((averages >= 0) & (averages <= 1 + 1e-12)).all(), name
+        assert (frame["surrogate_loss"].notna() == ("judge" in metadata["resolved"])).all(), name
+        explores = metadata["learner_settings"]["kind"] == "rtop"
+        assert (frame.loc[ends, "explored"] > 0).all() if explores else not frame["explored"].any(), name
+        assert (frame["explored"] >= frame["mismatched"]).all(), name
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -6,7 +6,7 @@ of one document's grade (or of two) is estimated by the terms seen, each divided
 k beyond the papers' 1 and 2, Horvitz and Thompson's estimator).
 """
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -124,3 +124,25 @@ def estimate(
                 estimated[i] -= 1 / probability
                 estimated[j] += 1 / probability
     return estimated
+
+
+def moments(
+    surrogate: str, scores, grades, k: int, gamma: float, epsilon: float = 0.01, mismatch: float = 1.0,
+    ordered: bool = False,
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """The exact expectation of `estimate`, float64 (m), and its variance `E ||g - E g||^2`.
+
+    The estimate depends on which documents are on top (and, if `ordered`, on the order of two), so that these are
+    enumerated, not the m! rankings.
+    """
+    own, m = rank(scores), len(scores)
+    tops = list(permutations(range(m), 2)) if ordered else list(combinations(range(m), min(k, m)))
+    chances = [gamma / len(tops)] * len(tops) + [1 - gamma]
+    estimates = np.array(
+        [
+            estimate(surrogate, scores, grades, top, k, gamma, epsilon, mismatch, ordered)
+            for top in (*tops, own[: min(k, m)])
+        ]
+    )
+    mean = chances @ estimates
+    return mean, float(chances @ ((estimates - mean) ** 2).sum(axis=1))

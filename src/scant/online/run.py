@@ -33,7 +33,9 @@ SCHEMA = pa.schema(
         # Cumulative counts: rounds that explored; that had other documents on top for it; exponents clipped; rounds
         # whose query had too few documents to learn from.
         **{name: pa.int64() for name in EVENTS},
-        "bound": pa.float64(),  # on the loss: the separable bound of the stream's margin; NaN if there is none
+        # On the loss: the separable bound of the stream's margin. Of learners judged by a surrogate: on their regret. NaN
+        # if there is none.
+        "bound": pa.float64(),
         "general_bound": pa.float64(),  # on the loss: the general bound, the best of some comparators; NaN if none
         "failed_in": pa.int64(),  # the round in which scores were no longer finite, which ended the run; 0 if none
     }
@@ -98,7 +100,8 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
         settings, rates = resolve(learner, job["source"], bool(job["stream_settings"].get("generator")))
     for rate in rates if settings.kind not in ("random", "ideal") else [None]:
         noise = generator(*axes, "noise")  # the same for each learner and rate
-        step, general = theory_rate(settings, stream.metadata) if rate == "theory" else rate, None
+        theory = top.theory_rate if at_the_top else theory_rate
+        step, general = theory(settings, stream.metadata) if rate == "theory" else rate, None
         if at_the_top:
             played = play_top(stream, queries, settings, step, noise, job["empty"])
         elif settings.kind in KINDS:
@@ -109,7 +112,7 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
         if played.failed_in:
             where = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {played.failed_in}"
             print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
-        if rate == "theory":
+        if rate == "theory" and not at_the_top:
             general = general_bound(stream, queries, played, settings)
         tables.append(trace(seed, played, settings, step, rate == "theory", stream.metadata, general))
     return tables, settings
@@ -143,7 +146,10 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
         rounds, means = np.zeros(1, np.int64), np.full((1, len(MEASURES) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
         surrogate, events = np.full(1, np.nan), np.zeros((1, len(EVENTS)), np.int64)
-    bound = separable_bound(settings, facts)
+    if isinstance(settings, top.Settings):
+        bound = top.regret_bound(settings, facts, rate, rounds)
+    else:
+        bound = separable_bound(settings, facts)
     n = len(rounds)
     columns = {
         "seed": np.full(n, seed),
@@ -155,7 +161,7 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
         "surrogate_loss": surrogate,
         "updates": updates,
         **{name: events[:, i] for i, name in enumerate(EVENTS)},
-        "bound": np.full(n, bound),
+        "bound": np.broadcast_to(float(bound) if np.isscalar(bound) else bound, n),
         "general_bound": np.full(n, np.nan) if general is None else general[at],
         "failed_in": np.full(n, played.failed_in),
     }

@@ -12,6 +12,7 @@ from scant.errors import SettingError, unknown
 from scant.measures import rank
 from scant.online import estimators
 from scant.online.learners import NonFiniteScores
+from scant.theory import bounds
 
 OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")  # in the order of scant.kernels.top
 KINDS = ("rtop", "ogd", "listnet")
@@ -38,6 +39,7 @@ class Settings:
     epsilon, epsilon_decay : SmoothDCG's smoothing is epsilon * t^-epsilon_decay
     sign : "negated" descends on minus the smoothed gain, "as-printed" on the gain
     radius : U, of the ball that the weights are kept in
+    fixed : whether steps and exploration are fixed at the horizon T
     """
 
     kind: str
@@ -54,7 +56,19 @@ class Settings:
     epsilon_decay: float = 0.0
     sign: str = "negated"
     radius: float = 1.0
+    fixed: bool = False
+    horizon: int = 0
     measure: str = "ndcg@10"
+
+    @property
+    def altered(self) -> bool:
+        """Whether the estimate is not the unbiased one."""
+        return self.k > 0 and (self.mismatch != 1 or self.ordered)
+
+    @property
+    def gamma_constant(self) -> float:
+        """The constant in front of t^-1/3, or of T^-1/3 if exploration is fixed at the horizon."""
+        return self.gamma * self.horizon ** (1 / 3) if self.fixed else self.gamma
 
 
 def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]:
@@ -78,7 +92,9 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
     options = {key: learner[key] for key in ("epsilon", "epsilon_decay", "sign") if key in learner}
     if released:
         options |= RELEASED_CODE.get(objective, {})
-    settings = Settings(kind, objective, readings["judge"] or objective, radius=readings["radius"], **options)
+    settings = Settings(
+        kind, objective, readings["judge"] or objective, radius=readings["radius"], horizon=rounds, **options
+    )
     if kind == "rtop":
         k = learner.get("k") or estimators.NEEDS[objective][0]
         if k == estimators.ALL:
@@ -92,7 +108,7 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
     if schedule["fixed"]:
         settings = replace(
             settings, scale=rounds**-settings.decay, decay=0.0,
-            gamma=settings.gamma * rounds**-settings.gamma_decay, gamma_decay=0.0,
+            gamma=settings.gamma * rounds**-settings.gamma_decay, gamma_decay=0.0, fixed=True,
         )  # fmt: skip
     if kind == "rtop" and not 0 < settings.gamma <= 0.5:
         raise SettingError(
@@ -100,6 +116,51 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
             + (f" (T^-1/3 for the horizon T = {rounds}: play 8 rounds or more)" if schedule["fixed"] else "")
         )
     return settings, list(learner.get("rates", [schedule["rate"]]))
+
+
+def theory_rate(settings: Settings, stream: dict) -> float:
+    """The constant in front of the steps with which the regret bound is smallest, on a stream with this metadata.
+
+    Raises
+    ------
+    SettingError : no bound is proved for the learner
+    """
+    norm, constant = _constants(settings, stream)
+    if settings.k:
+        return bounds.top_rate(constant, settings.radius, settings.gamma_constant, settings.fixed)
+    return bounds.descent_rate(norm, settings.radius, settings.fixed)
+
+
+def regret_bound(settings: Settings, stream: dict, rate: float, rounds: np.ndarray) -> np.ndarray:
+    """The bound on the learner's expected regret after each of `rounds`, at the constant `rate` in front of its steps.
+
+    NaN for learners that it is not proved for. With steps fixed at the horizon the bound is that of the horizon.
+    """
+    try:
+        norm, constant = _constants(settings, stream)
+    except SettingError:
+        return np.full(len(rounds), np.nan)
+    at = np.where(settings.fixed, settings.horizon, rounds)
+    if not settings.k:
+        return bounds.descent_regret(at, rate, norm, settings.radius, settings.fixed)
+    loss = bounds.exploration_loss(settings.objective, stream["largest_query"], stream["largest_grade"])
+    return bounds.top_regret(
+        at, rate, constant, settings.radius, settings.gamma_constant, loss, settings.fixed
+    )  # fmt: skip
+
+
+def _constants(settings: Settings, stream: dict) -> tuple[float, float]:
+    """The largest gradient, and Lemma 29's constant (of no use under full feedback)."""
+    proved = ("squared", "kl", "ranksvm") if settings.k else ("squared", "kl", "ranksvm", "listnet")
+    fewest = settings.k in (0, estimators.NEEDS[settings.objective][0])
+    if settings.objective not in proved or settings.judge != settings.objective or not fewest or settings.altered:
+        raise SettingError(
+            f"rate 'theory': no regret bound is proved for this learner on {settings.objective!r}. Use a number, or: "
+            "the fewest grades, mismatch 1 and its own surrogate as judge"
+        )
+    facts = (stream["largest_query"], stream["radius"], stream["largest_grade"], settings.radius)
+    constant = bounds.estimate_constant(settings.objective, *facts) if settings.k else np.nan
+    return bounds.gradient_norm(settings.objective, *facts), constant
 
 
 class Top:

@@ -1,25 +1,62 @@
-"""Which figures and tables there are. Light to import: the workflow reads it to plan."""
+"""Which figures and tables there are, and what each reads. Light to import: the workflow reads it to plan."""
 
 SEPARABLE = ("separable", "released-code")  # generators of streams that a ranker separates
-FIGURES = {  # figure: the measure, and whether it shows the separable streams
+PERCEPTRON = {  # figure of every perceptron experiment: the measure, and whether it shows the separable streams
     "figure-2.1": ("ndcg@10", True),
     "figure-2.2": ("ndcg@10", False),
     "figure-2.ap": ("ap", False),
 }
-TABLES = ("finals", "bounds", "rates")
+TOP = (  # figures of feedback at the top: an experiment says which of them it is shown in
+    "figure-3.4",
+    "figure-aistats16.1",
+    "figure-top-k",
+    "figure-top-regret",
+    "figure-smoothdcg",
+)
+FIGURES = (*PERCEPTRON, *TOP)
+TABLES = {  # table: the kind of experiments that it is of
+    "finals": "perceptron",
+    "bounds": "perceptron",
+    "rates": "perceptron",
+    "top": "top",
+    "regret": "top",
+}
+REGRET = ("regret", "figure-top-regret")  # these read comparators, the best fixed weights, too
 
 
 def shown(study: dict, figure: str) -> list[str]:
-    """The experiments that have a stream to show in a figure; none for a figure that there is not."""
-    _, wants_separable = FIGURES.get(figure, (None, None))
+    """The experiments that a figure shows; none for a figure that there is not."""
+    if figure not in PERCEPTRON:
+        return [name for name, one in study["experiments"].items() if figure in one["figures"]]
+    _, wants_separable = PERCEPTRON[figure]
 
     def shows(stream: str) -> bool:
         generator = study["streams"][stream].get("generator")
         return generator != "adversary" and (generator in SEPARABLE) == wants_separable
 
-    return [name for name, one in study["experiments"].items() if any(map(shows, one["streams"]))]
+    experiments = study["experiments"].items()
+    return [name for name, one in experiments if one["kind"] == "perceptron" and any(map(shows, one["streams"]))]
 
 
 def figures(study: dict) -> list[str]:
-    """The figures that a study's streams give something to show in."""
+    """The figures that a study gives something to show in."""
     return [name for name in FIGURES if shown(study, name)]
+
+
+def tabled(study: dict, table: str) -> list[str]:
+    """The experiments that a table is of; none for a table that there is not."""
+    return [
+        name
+        for name, one in study["experiments"].items()
+        if one["kind"] == TABLES.get(table) and (table not in REGRET or one["regret"])
+    ]
+
+
+def tables(study: dict) -> list[str]:
+    """The tables of runs that a study gives something to put in."""
+    return [name for name in TABLES if tabled(study, name)]
+
+
+def wants_comparators(name: str) -> bool:
+    """Whether a figure or table reads the best fixed weights of its experiments besides their traces."""
+    return name in REGRET

@@ -18,3 +18,8 @@ def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
         return mean, np.nan, np.nan, n
     half = stats.t.ppf((1 + level) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
     return mean, mean - half, mean + half, n
+
+
+def cells(name: str, values) -> dict[str, float]:
+    """The columns `name`, `name_low` and `name_high` of a table: mean and 95 % t interval of the values."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), t_interval(values)[:3], strict=True))

@@ -9,19 +9,33 @@ import seaborn as sns
 
 # Wong's colour-blind safe palette; order as in seaborn's "colorblind".
 PALETTE = sns.color_palette("colorblind", 10).as_hex()
-LOOKS = {  # kind of learner (and measure, where variants meet): colour, marker
-    ("slam", "ndcg@10"): (PALETTE[0], "o"),
-    ("slam", "ndcg"): (PALETTE[9], "^"),
-    ("slam", "ap"): (PALETTE[0], "o"),
-    ("max-hinge", "ndcg@10"): (PALETTE[1], "s"),
-    ("max-hinge", "ndcg"): (PALETTE[1], "s"),
-    ("max-hinge", "ap"): (PALETTE[1], "s"),
-    ("listnet", "ndcg@10"): (PALETTE[2], "D"),
-    ("binary-perceptron", "ndcg@10"): (PALETTE[4], "v"),
-    ("random", "ndcg@10"): (PALETTE[7], "x"),
-    ("ideal", "ndcg@10"): ("#000000", "+"),
+LOOKS = {  # kind of learner (and measure or objective, where variants meet): colour, marker, line
+    ("slam", "ndcg@10"): (PALETTE[0], "o", "-"),
+    ("slam", "ndcg"): (PALETTE[9], "^", "-"),
+    ("slam", "ap"): (PALETTE[0], "o", "-"),
+    ("max-hinge", "ndcg@10"): (PALETTE[1], "s", "-"),
+    ("max-hinge", "ndcg"): (PALETTE[1], "s", "-"),
+    ("max-hinge", "ap"): (PALETTE[1], "s", "-"),
+    ("listnet", "ndcg@10"): (PALETTE[2], "D", "-"),
+    ("binary-perceptron", "ndcg@10"): (PALETTE[4], "v", "-"),
+    ("random", "ndcg@10"): (PALETTE[7], "x", "--"),
+    ("ideal", "ndcg@10"): ("#000000", "+", "-"),
 }
-OTHERS = [(PALETTE[i], marker) for i, marker in ((3, "P"), (5, "*"), (6, "h"), (8, "<"))]
+OBJECTIVES = {  # surrogates that learners of the top descend on
+    "squared": (PALETTE[0], "o"),
+    "kl": (PALETTE[4], "^"),
+    "ranksvm": (PALETTE[3], "s"),
+    "smoothdcg": (PALETTE[9], "v"),
+    "listnet": (PALETTE[2], "D"),
+    "ndcg-squared": (PALETTE[1], "P"),
+}
+LOOKS |= {  # solid sees the top k, dashed every grade
+    (kind, objective): (*look, line)
+    for (objective, look), (kind, line) in product(
+        OBJECTIVES.items(), {"rtop": "-", "ogd": "--", "listnet": "--"}.items()
+    )
+}
+OTHERS = [(PALETTE[i], marker) for i, marker in ((5, "*"), (6, "h"), (8, "<"), (3, "P"))]
 LINES = ("-", "--", ":")
 
 SETTINGS = {
@@ -30,6 +44,7 @@ SETTINGS = {
     "axes.titlesize": 9,
     "legend.fontsize": 8,
     "legend.frameon": False,
+    "legend.handlelength": 2.6,  # long enough to tell dashes
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
     "axes.spines.top": False,
@@ -49,18 +64,25 @@ def apply() -> None:
     sns.set_theme(context="paper", style="ticks", palette="colorblind", rc=SETTINGS)
 
 
+def own_look(kind: str, variant: str) -> tuple[str, str, str] | None:
+    """Colour, marker and line of a kind of learner with some measure or objective; None if it has none of its own."""
+    return LOOKS.get((kind, variant)) or LOOKS.get((kind, "ndcg@10"))
+
+
 def looks(frame) -> dict[str, tuple[str, str, str]]:
     """Colour, marker and line of each learner of a figure's frame, all different.
 
     A learner has its kind's look everywhere; the second of one kind and measure, or one of a kind without a look,
-    takes the next spare one.
+    takes the next spare one. The second of one kind and objective keeps their colour and line.
     """
+    variant = "objective" if "objective" in frame else "own_measure"
     taken, spare = {}, chain(product(OTHERS, LINES), product(product(PALETTE, "XdpH>"), LINES))
     spare = ((*colour_and_marker, line) for colour_and_marker, line in spare)
-    for learner, kind, measure in frame[["learner", "kind", "own_measure"]].drop_duplicates().itertuples(index=False):
-        own = LOOKS.get((kind, measure)) or LOOKS.get((kind, "ndcg@10"))
-        look = (*own, "--" if kind == "random" else "-") if own else next(spare)
+    for learner, kind, what in frame[["learner", "kind", variant]].drop_duplicates().itertuples(index=False):
+        look = own_look(kind, what) or next(spare)
+        others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if (kind, what) in LOOKS else ()
+        others = chain(others if variant == "objective" else (), spare)
         while look in taken.values():
-            look = next(spare)
+            look = next(others)
         taken[learner] = look
     return taken

@@ -1,4 +1,4 @@
-"""The runs of an experiment in one table, and the choice of learning rates."""
+"""The runs of an experiment in one table, the choice of learning rates, and averages over seeds."""
 
 from pathlib import Path
 
@@ -8,11 +8,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
 from scant.files import metadata_of, write_parquet
+from scant.report.intervals import t_interval
 
 GROUP = ["experiment", "stream", "learner"]
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"
+PLAYED = {  # settings as played that reports show, and what stands for none
+    "objective": "",
+    "judge": "",
+    "k": 0,
+    "gamma": np.nan,
+    "gamma_decay": np.nan,
+    "mismatch": np.nan,
+    "radius": np.nan,
+    "epsilon": np.nan,
+    "epsilon_decay": np.nan,
+    "sign": "",
+}
+MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]
+COMPARED = ["experiment", "stream", "judge", "seed", "round"]  # what a comparator is of
 
 
 def gather(run_paths, target, details: dict) -> None:
@@ -30,9 +45,8 @@ def gather(run_paths, target, details: dict) -> None:
         run = metadata_of(table.schema)
         identity = {key: run[key] for key in (*GROUP, "source", "own_measure")}
         identity["kind"] = run["learner_settings"]["kind"]
-        identity["objective"] = run["resolved"].get("objective", "")
-        identity["judge"] = run["resolved"].get("judge", "")
-        identity["k"] = run["resolved"].get("k", 0)
+        played = run["learner_settings"] | run["resolved"]
+        identity |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
         identity["generator"] = run["stream_settings"].get("generator") or "data"
         for name, value in identity.items():
             column = pa.array([value] * len(table))
@@ -67,6 +81,22 @@ def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
     return pd.concat(frames, ignore_index=True), details
 
 
+def read_comparators(paths) -> pd.DataFrame:
+    """The best fixed weights of some streams and judges as one frame.
+
+    Columns: experiment, stream, judge, seed, round, `best` (the sum of the judging surrogate up to the round), `gap`
+    (by how much the least sum may be smaller) and `norm` (of the weights).
+    """
+    kinds = dict.fromkeys(COMPARED, "str") | {"seed": int, "round": int, "best": float, "gap": float, "norm": float}
+    frames = [pd.DataFrame(columns=list(kinds)).astype(kinds)]
+    for path in paths:
+        table = _whole(path, "comparator")
+        about = metadata_of(table.schema)
+        rows = table.replace_schema_metadata(None).to_pandas()
+        frames.append(rows.assign(**{key: about[key] for key in ("experiment", "stream", "judge")}))
+    return pd.concat(frames[1:] or frames, ignore_index=True)[list(kinds)]
+
+
 def finals(traces: pd.DataFrame) -> pd.DataFrame:
     """The last kept round of every run and rate; `... last ten` is the mean of its last ten rounds' time averages.
 
@@ -76,8 +106,7 @@ def finals(traces: pd.DataFrame) -> pd.DataFrame:
     last = traces[traces["round"] == ends]
     tail = traces[traces["round"] > ends - 10].groupby(RUN)[["ndcg@10", "ap"]].mean()
     last = last.merge(tail.add_suffix(" last ten").reset_index(), on=RUN)
-    measures = ["ndcg@10", "ndcg", "ap", "loss", "ndcg@10 last ten", "ap last ten"]
-    last.loc[last["failed_in"] > 0, measures] = np.nan
+    last.loc[last["failed_in"] > 0, [*MEASURED, "ndcg@10 last ten", "ap last ten"]] = np.nan
     return last
 
 
@@ -106,3 +135,56 @@ def chosen_rates(final: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame
 def at_chosen_rates(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
     """The rows of reported seeds at the chosen rates."""
     return frame[~frame["tuning_seed"]].merge(chosen, on=[*GROUP, "setting"])
+
+
+def at_tuned_rates(traces: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
+    """The rows of reported seeds at the rates that `measure` chooses under the reading `tuning`."""
+    return at_chosen_rates(traces, chosen_rates(finals(traces), measure, tuning))
+
+
+def difference(group: pd.DataFrame, best: pd.DataFrame, kind: str, measure: str) -> pd.Series:
+    """A learner's final measures less those of the first learner of a kind on its stream, by seed.
+
+    group : the learner's rows of `best`, the finals at chosen rates; NaN where a seed is not on both sides, and
+        wherever the learner is of that kind itself
+    """
+    one = group.iloc[0]
+    there = best[(best["experiment"] == one["experiment"]) & (best["stream"] == one["stream"]) & (best["kind"] == kind)]
+    first = there["learner"].iloc[0] if len(there) and one["kind"] != kind else None
+    return group.set_index("seed")[measure] - there[there["learner"] == first].set_index("seed")[measure]
+
+
+def averages(traces: pd.DataFrame, details: dict, measure: str, also: tuple = ()) -> pd.DataFrame:
+    """The time-averaged `measure` at each kept round: its mean over the reported seeds and 95 % t interval.
+
+    Each learner is at the rate that its experiment's tuning reading chooses. Runs that failed are left out.
+
+    also : further columns of the traces, the same in all rows of a learner, to carry along
+
+    Raises
+    ------
+    SettingError : every run failed
+    """
+    rows = []
+    for experiment, part in traces.groupby("experiment", sort=False):
+        tuned = at_tuned_rates(part, measure, details[experiment]["tuning"])
+        for key, group in tuned[tuned["failed_in"] == 0].groupby([*GROUP, "round"], sort=False):
+            mean, low, high, n = t_interval(group[measure])
+            one = group.iloc[0]
+            rows.append(
+                dict(zip([*GROUP, "round"], key, strict=True))
+                | {"measure": measure, "mean": mean, "low": low, "high": high, "n": n}
+                | {"rate": one["setting"], "tuning": one["tuning"], "kind": one["kind"]}
+                | {name: one[name] for name in ("own_measure", *also)}
+                | names(key, details)
+            )
+    if not rows:
+        raise SettingError("every run of this figure failed: the tables say where")
+    return pd.DataFrame(rows)
+
+
+def names(key: tuple, details: dict) -> dict[str, str]:
+    """What figures call an (experiment, stream, learner): panel, label and reading."""
+    about = details[key[0]]
+    titles = about["titles"]
+    return {"panel": titles["streams"][key[1]], "label": titles["learners"][key[2]], "reading": about["title"]}

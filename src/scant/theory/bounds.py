@@ -1,4 +1,4 @@
-"""Bounds on the cumulative loss of the perceptrons (thesis chapter II, perceptron paper).
+"""Bounds on the cumulative loss of the perceptrons (thesis chapter II, perceptron paper), and on the regret of RTop-kF.
 
 Throughout: m is the largest number of documents of a query (for NDCG@k, k takes its place), `radius` the largest L2
 norm of a document, `ratio` the largest ratio of two positive SLAM weights of a query (v_max; 1 for AP), `margin`
@@ -55,3 +55,73 @@ def general_at_rate(surrogate: float, norm: float, m: int, radius: float, ratio:
 def adversary_loss(rounds: int) -> float:
     """What every deterministic learner loses, at least, in NDCG against the adversary of Theorem 9."""
     return rounds * (1 - 1 / math.log2(3))
+
+
+def exploration_loss(surrogate: str, m: int, largest: int) -> float:
+    """The most that a surrogate can lose in a round that explores: scores anywhere in [0, 1], grades to `largest`."""
+    return {
+        "squared": m * max(1, largest) ** 2,
+        "kl": m * (math.exp(largest) * (largest - 1) + 1),  # at s = 0 and the largest grade
+        "ranksvm": 2 * (m * m // 4) if largest == 1 else m * (m - 1),  # each hinge is at most 2
+    }[surrogate]
+
+
+def estimate_constant(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
+    """C with `E ||z||^2 <= C / gamma` for the estimate z of the gradient in w from the fewest grades (Lemma 29).
+
+    By Lemma 28 ||X' g||_2 <= R_X ||g||_1, and the sum of 1 / p is at most m^2 / gamma over documents (top 1) and
+    (m (m - 1))^2 / (4 gamma) over pairs (top 2).
+
+    surrogate : squared, kl or ranksvm; m : documents of the largest query; radius : R_X; largest : the largest grade
+    ball : U, the bound on ||w||
+    """
+    if surrogate == "squared":
+        return 8 * (radius * m) ** 2 * ((radius * ball) ** 2 + largest**2)
+    if surrogate == "kl":
+        return (radius * m * math.exp(max(radius * ball, largest))) ** 2
+    return (radius * m * (m - 1)) ** 2  # ranksvm: ||x_j - x_i|| <= 2 R_X
+
+
+def gradient_norm(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
+    """The largest norm of the gradient in w under full feedback; see `estimate_constant`. Also of listnet."""
+    return (
+        radius
+        * {
+            "squared": 2 * m * (radius * ball + largest),
+            "kl": m * math.exp(max(radius * ball, largest)),
+            "ranksvm": m * (m - 1),  # a pair adds e_j - e_i
+            "listnet": 2,
+        }[surrogate]
+    )
+
+
+def top_rate(constant: float, ball: float, gamma: float, fixed: bool) -> float:
+    """The constant in front of RTop-kF's steps that makes `top_regret` smallest."""
+    return ball * math.sqrt((1 if fixed else 8 / 3) * gamma / constant)
+
+
+def top_regret(rounds, rate: float, constant: float, ball: float, gamma: float, loss: float, fixed: bool):
+    """Theorem 30 with its constants: the expected regret of RTop-kF after T rounds, of order T^(2/3).
+
+    fixed : whether step and exploration are rate * T^-2/3 and gamma * T^-1/3 throughout; else t in place of T, and
+        online gradient descent pays for the diameter 2U of the ball in place of U
+    loss : what a round that explores can lose; see `exploration_loss`
+    """
+    if fixed:
+        return (ball**2 / (2 * rate) + rate * constant / (2 * gamma) + gamma * loss) * rounds ** (2 / 3)
+    return (2 * ball**2 / rate + 3 / 4 * rate * constant / gamma + 3 / 2 * gamma * loss) * rounds ** (2 / 3)
+
+
+def descent_rate(norm: float, ball: float, fixed: bool) -> float:
+    """The constant in front of the steps of online gradient descent that makes `descent_regret` smallest."""
+    return ball / norm * (1 if fixed else math.sqrt(2))
+
+
+def descent_regret(rounds, rate: float, norm: float, ball: float, fixed: bool):
+    """The regret of online gradient descent after T rounds with steps rate * t^-1/2, or rate * T^-1/2 if `fixed`.
+
+    norm : of the largest gradient. (Zinkevich 2003, Theorem 1.)
+    """
+    if fixed:
+        return (ball**2 / (2 * rate) + rate * norm**2 / 2) * rounds**0.5
+    return (2 * ball**2 / rate + rate * norm**2) * rounds**0.5

@@ -1,4 +1,5 @@
-# Contextual learners: a job for each stream, learner and batch of seeds, then one file of traces an experiment.
+# Contextual learners: a job for each stream, learner and batch of seeds, then one file of traces an experiment;
+# and, where regret is asked for, the best fixed weights to measure it against.
 
 
 rule runs:
@@ -47,3 +48,25 @@ rule traces:
         details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
     shell:
         "scant gather {input.runs:q} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule comparator:
+    input:
+        streams=lambda wildcards: streams_of(wildcards.stream, spanned(wildcards.seeds)),
+        code=code("measures", "surrogates", "data/stream", "kernels", "online"),
+    output:
+        COMPARATOR,
+    log:
+        "<results>/logs/comparator/{experiment}/{stream}/{judge}/seed-{seeds}.log",
+    benchmark:
+        "<results>/benchmarks/comparator/{experiment}/{stream}/{judge}/seed-{seeds}.jsonl"
+    resources:
+        mem_mb=1000,
+    params:
+        study=STUDY["study"],
+        settings=lambda wildcards: compact(studies.comparison(STUDY, wildcards.experiment, wildcards.stream)),
+        seeds=lambda wildcards: spanned(wildcards.seeds),
+    shell:
+        "scant compare --study {params.study:q} --experiment {wildcards.experiment:q} --stream {wildcards.stream:q}"
+        " --judge {wildcards.judge:q} --seeds {params.seeds} --settings {params.settings:q}"
+        " --input {input.streams:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -1,0 +1,48 @@
+"""Time a round of RTop-kF beside a round with full feedback on the same surrogate, and beside ListNet's.
+
+    python benchmarks/top.py [--rounds 200000] [--queries 19944]
+
+One thread, on a stream of the shape of Yahoo's set (24 documents, 700 features), drawn in memory. `x full` is the time
+of the round over that of a round of gradient descent on the same surrogate with every grade seen. Read the ratios.
+"""
+
+import argparse
+
+import numpy as np
+from rounds import best, stream
+
+from scant.online import top
+from scant.online.learners import Settings
+from scant.online.play import play_compiled, play_top
+
+READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
+LEARNERS = {"squared": (1, 5), "kl": (1, 5), "smoothdcg": (1, 5), "ranksvm": (2, 5), "listnet": (), "ndcg-squared": ()}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--rounds", type=int, default=200_000, help="rounds of a run")
+    arguments.add_argument("--queries", type=int, default=19_944, help="queries of the stream")
+    asked = arguments.parse_args()
+    made = stream(24, 700, asked.queries * 24 * 700 * 4 / 1e6)
+    queries = np.random.default_rng(1).integers(0, len(made), asked.rounds)
+
+    def seconds(play, *settings) -> float:
+        return best(lambda: play(made, queries, *settings, np.random.default_rng(2)), 3)
+
+    listnet = seconds(play_compiled, Settings("listnet", trigger="ndcg@10", decay=0.5), 0.1)
+    print(f"{'surrogate':13} {'k':>4} {'s a run':>8} {'us':>6} {'x full':>7} {'x ListNet':>10}")
+    print(f"{'perceptron study, ListNet':18} {listnet:8.2f} {listnet / asked.rounds * 1e6:6.2f}")
+    for surrogate, tops in LEARNERS.items():
+        full = None
+        for k in ("all", *tops):
+            learner = {"kind": "ogd" if k == "all" else "rtop", "surrogate": surrogate, "k": k}
+            settings, rates = top.resolve(learner, READINGS, asked.rounds)
+            one = seconds(play_top, settings, rates[0])
+            full = full or one
+            each = one / asked.rounds * 1e6
+            print(f"{surrogate:13} {k:>4} {one:8.2f} {each:6.2f} {one / full:7.2f} {one / listnet:10.2f}")
+
+
+if __name__ == "__main__":
+    main()

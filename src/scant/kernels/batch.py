@@ -1,0 +1,236 @@
+"""A surrogate summed over queries, with its gradient and its curvature in the weights: what a batch solver asks for.
+
+Unlike in the loops over rounds, scores are float64: a certificate is no better than the sums it is made of. RankSVM's
+hinges have a smoothed form beside their own. With z = 1 + s_j - s_i for a pair R_i > R_j, and u > 0, it is
+
+    h(z) = max over 0 <= a <= 1 of (a z - u a^2 / 2),   attained at a = h'(z) = min(1, max(0, z / u)),
+
+so that max(0, z) - u / 2 <= h(z) <= max(0, z), and a z <= max(0, z) for whichever pair and weights.
+"""
+
+import math
+
+import numpy as np
+
+from scant.kernels import compiled
+from scant.kernels.pieces import EXP_CLIP, SUMS, score, softmax, step
+from scant.kernels.top import KL, LISTNET, RANKSVM, surrogate
+
+DAMPING = 1e-12  # a share of the Hessian's diagonal, far above rounding
+SHIFTS = 60  # of Newton's method in `model_step`; seven are usual
+
+
+@compiled()
+def hinges(scores, labels, smoothing, g):
+    """RankSVM's sum of pairwise hinges, the smoothed sum, and the sum of `a z`; that of `a (e_j - e_i)` goes into `g`.
+
+    `g` is the smoothed sum's gradient in the scores. O(m^2).
+    """
+    m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
+    for i in range(m):
+        g[i] = 0.0
+    for i in range(m):
+        if labels[i] == 0:
+            continue
+        pulled = 0.0
+        for j in range(m):
+            z = 1.0 + (scores[j] - scores[i])
+            if labels[j] < labels[i] and z > 0:
+                a = min(1.0, z / smoothing)
+                value += z
+                support += a * z
+                smooth += a * z - 0.5 * smoothing * a * a
+                pulled += a
+                g[j] += a
+        g[i] -= pulled
+    return value, smooth, support
+
+
+@compiled()
+def total(
+    features, offsets, labels, ideal, counts, objective, smoothing, weights, gains, exponentials, gradient
+):  # fmt: skip
+    """Sum the surrogate over queries, each as often as `counts` says; its gradient in the weights goes into `gradient`.
+
+    Parameters
+    ----------
+    features, offsets, labels, ideal : the stream's features, offsets, grades and ideal DCG
+    counts : int64 (queries)
+    objective : a convex one of the constants of `scant.kernels.top`
+    smoothing : u > 0 of RankSVM; the others have no use for it
+    weights : float64 (features)
+    gains, exponentials : G(r) and exp(-r) for each grade r
+    gradient : float64 (features); for RankSVM that of the smoothed sum
+
+    Returns
+    -------
+    value : the sum itself
+    smooth : the sum that `gradient` belongs to
+    support : `support + <gradient, v - weights>` is no more than the sum at any weights v
+
+    The latter two are the value, except for RankSVM.
+    """
+    largest = 0
+    for q in range(counts.shape[0]):
+        largest = max(largest, offsets[q + 1] - offsets[q])
+    scores, scratch, g = np.empty(largest), np.empty(largest), np.empty(largest)
+    bits, order, unused = np.empty(largest, np.int64), np.empty(0, np.int32), np.empty((2, 0))
+    nothing = features.reshape(features.size)[:0]
+    value, smooth, support = 0.0, 0.0, 0.0
+    gradient[:] = 0.0
+    for q in range(counts.shape[0]):
+        if counts[q] == 0:
+            continue
+        x, label = features[offsets[q] : offsets[q + 1]], labels[offsets[q] : offsets[q + 1]]
+        m = label.shape[0]
+        score(x, weights, scores[:m], nothing)
+        if objective == RANKSVM:
+            one, smooth_one, support_one = hinges(scores[:m], label, smoothing, g[:m])
+        else:
+            one, _ = surrogate(
+                objective, scores[:m], order, label, ideal[q], 1.0, gains, exponentials, scratch[:m], bits[:m],
+                unused, g[:m],
+            )  # fmt: skip
+            smooth_one, support_one = one, one
+        value += counts[q] * one
+        smooth += counts[q] * smooth_one
+        support += counts[q] * support_one
+        step(x, g[:m], -np.float64(counts[q]), gradient, nothing)
+    return value, smooth, support
+
+
+@compiled(fastmath=SUMS)
+def curvature(features, offsets, labels, counts, objective, smoothing, weights, hessian):
+    """The second derivative in the weights of the (smoothed) sum, into `hessian`, float64 (features, features).
+
+    A query's part is X' W X, where the matrix W of its documents is 2 I (squares), diag(e^s) (KL), diag(p) - p p' with
+    p = softmax(s) (ListNet), or 1 / u times the Laplacian of the pairs with 0 < z < u (RankSVM). Arguments as in
+    `total`.
+    """
+    largest, d = 0, features.shape[1]
+    for q in range(counts.shape[0]):
+        largest = max(largest, offsets[q + 1] - offsets[q])
+    scores, scratch, p = np.empty(largest), np.empty(largest), np.empty(largest)
+    bits, mean = np.empty(largest, np.int64), np.empty(d)
+    x, y = np.empty((largest + 3, d)), np.empty((largest + 3, d))  # X, shifted where that changes nothing, and W X
+    nothing = features.reshape(features.size)[:0]
+    hessian[:] = 0.0
+    for q in range(counts.shape[0]):
+        if counts[q] == 0:
+            continue
+        raw, label = features[offsets[q] : offsets[q + 1]], labels[offsets[q] : offsets[q + 1]]
+        m, times = label.shape[0], np.float64(counts[q])
+        s = scores[:m]
+        score(raw, weights, s, nothing)
+        # Where only differences of documents count they are taken first: what is constant stays 0 to the last bit.
+        differences = objective in (RANKSVM, LISTNET)
+        for i in range(m):
+            for a in range(d):
+                x[i, a] = np.float64(raw[i, a]) - np.float64(raw[0, a]) if differences else np.float64(raw[i, a])
+        if objective == RANKSVM:
+            y[:m] = 0.0
+            for i in range(m):
+                if label[i] == 0:
+                    continue
+                for j in range(m):
+                    z = 1.0 + (s[j] - s[i])
+                    if label[j] < label[i] and 0 < z < smoothing:
+                        for a in range(d):
+                            pull = (x[i, a] - x[j, a]) / smoothing
+                            y[i, a] += pull
+                            y[j, a] -= pull
+        else:
+            mean[:] = 0.0
+            if objective == LISTNET:
+                softmax(s, 1.0, scratch[:m], bits[:m], p[:m])
+                for i in range(m):
+                    for a in range(d):
+                        mean[a] += p[i] * x[i, a]
+            elif objective == KL:
+                for i in range(m):
+                    p[i] = math.exp(s[i]) if s[i] <= EXP_CLIP else 0.0
+            else:
+                p[:m] = 2.0
+            for i in range(m):
+                for a in range(d):
+                    x[i, a] -= mean[a]
+                    y[i, a] = p[i] * x[i, a]
+        for i in range(m, m + -m % 4):
+            x[i], y[i] = 0.0, 0.0
+        for i in range(0, m, 4):  # four documents at a time, so that the Hessian passes by a quarter as often
+            y0, y1, y2, y3 = y[i], y[i + 1], y[i + 2], y[i + 3]
+            for a in range(d):
+                x0, x1, x2, x3 = times * x[i, a], times * x[i + 1, a], times * x[i + 2, a], times * x[i + 3, a]
+                row = hessian[a]
+                for b in range(a, d):
+                    row[b] += x0 * y0[b] + x1 * y1[b] + x2 * y2[b] + x3 * y3[b]
+    for a in range(d):
+        for b in range(a):
+            hessian[a, b] = hessian[b, a]
+
+
+@compiled(fastmath=SUMS, error_model="numpy")
+def factorise(matrix, shift, least, factor):
+    """Cholesky's factor of `matrix + DAMPING diag(matrix) + (shift + least) I`, in `factor`'s lower triangle.
+
+    The damping is by each diagonal entry, as features may be on scales far apart. O(d^3 / 3).
+    """
+    for i in range(matrix.shape[0]):
+        row = factor[i]
+        for j in range(i):
+            dot, other = 0.0, factor[j]
+            for k in range(j):
+                dot += row[k] * other[k]
+            row[j] = (matrix[i, j] - dot) / other[j]
+        dot = 0.0
+        for k in range(i):
+            dot += row[k] * row[k]
+        diagonal = (1 + DAMPING) * matrix[i, i] + shift + least
+        row[i] = math.sqrt(max(diagonal - dot, 0.01 * DAMPING * diagonal))
+
+
+@compiled(fastmath=SUMS, error_model="numpy")
+def solve(factor, vector):
+    """`vector` becomes the x of `factor factor' x = vector`."""
+    d = vector.shape[0]
+    for i in range(d):
+        dot = 0.0
+        for k in range(i):
+            dot += factor[i, k] * vector[k]
+        vector[i] = (vector[i] - dot) / factor[i, i]
+    for i in range(d - 1, -1, -1):
+        vector[i] /= factor[i, i]
+        for k in range(i):
+            vector[k] -= factor[i, k] * vector[i]
+
+
+@compiled(error_model="numpy")
+def model_step(hessian, gradient, weights, radius, step):
+    """The `step` of least <gradient, step> + <step, hessian step> / 2 with ||weights + step|| <= radius.
+
+    It is -(hessian + shift I)^-1 (gradient + shift weights). Unless shift 0 keeps it in the ball, the shift is the
+    root of 1 / ||weights + step|| - 1 / radius, which Newton's method nears from below (Moré and Sorensen 1983).
+
+    hessian : float64 (d, d), positive semidefinite up to rounding; gradient, weights : float64 (d), of which
+    ||weights|| <= radius and the gradient is not 0; step : float64 (d), any content
+    """
+    d, shift = weights.shape[0], 0.0
+    factor, there, solved = np.empty((d, d)), np.empty(d), np.empty(d)
+    # Where the model is flat the step should only be bounded by the ball.
+    least = 1e-16 * math.sqrt(np.sum(gradient * gradient)) / radius
+    for _ in range(SHIFTS):
+        factorise(hessian, shift, least, factor)
+        for j in range(d):
+            step[j] = -gradient[j] - shift * weights[j]
+        solve(factor, step)
+        for j in range(d):
+            there[j] = weights[j] + step[j]
+            solved[j] = there[j]
+        norm = math.sqrt(np.sum(there * there))
+        if norm <= radius * (1 + 1e-12):
+            break
+        solve(factor, solved)
+        shift += norm * norm / np.sum(there * solved) * (norm / radius - 1)
+    if norm > radius:
+        for j in range(d):
+            step[j] = there[j] * (radius / norm) - weights[j]

@@ -1,0 +1,444 @@
+"""What learners that see the top of their rankings keep to, the compiled loop and the plain class alike."""
+
+import importlib.util
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scant.data import simulated
+from scant.errors import SettingError
+from scant.measures import ndcg, rank
+from scant.online import learners
+from scant.online.estimators import value_and_gradient
+from scant.online.play import play_compiled, play_python, play_top, query_order
+from scant.online.top import OBJECTIVES, SCHEDULES, Settings, Top, resolve
+from scant.randomness import generator
+
+READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
+RTOP = ("squared", "kl", "smoothdcg", "ranksvm")
+EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
+
+
+@pytest.fixture(scope="module")
+def digits(packed):
+    """Real: which of these handwritten digits are the same as the query's? No package of sklearn is imported."""
+    root = Path(importlib.util.find_spec("sklearn").origin).parent
+    table = np.loadtxt(root / "datasets/data/digits.csv.gz", delimiter=",")
+    queries, _ = simulated.retrieval(np.random.default_rng(1), table[:, :-1], table[:, -1], 60, 12)
+    return packed((grades, x) for _, grades, x in queries)
+
+
+@pytest.fixture(scope="module")
+def noisy(packed):
+    """Simulated: no ranker is right, and grades are 0 to 4."""
+    queries, _ = simulated.linear(np.random.default_rng(2), 60, 9, 7)
+    return packed((grades, x) for _, grades, x in queries)
+
+
+@pytest.fixture(scope="module")
+def odd(packed):
+    """Queries of one document, of two, of more than the radix sort's least; of one grade, or of none above 0."""
+    random = np.random.default_rng(3)
+
+    def queries():
+        for q, m in enumerate([1, 2, 5, 12, 33, 45] * 8):
+            grades = random.integers(0, 5, m)
+            if q % 6 == q // 6:
+                grades[:] = 0
+            elif (q + 3) % 6 == q // 6:
+                grades[:] = 3
+            x = random.standard_normal((m, 6)).astype(np.float32)
+            if m > 3:
+                x[3] = x[0]
+            yield grades, x
+
+    return packed(queries())
+
+
+@pytest.fixture(params=["digits", "noisy", "odd"])
+def stream(request):
+    return request.getfixturevalue(request.param)
+
+
+def compiled(stream, settings, rate, rounds=60, seed=3, empty="zero"):
+    queries = query_order(stream, generator(seed, "queries"), rounds)
+    return play_top(stream, queries, settings, rate, generator(seed, "noise"), empty)
+
+
+def plain(stream, settings, rate, rounds=60, seed=3, empty="zero", learner=Top):
+    queries = query_order(stream, generator(seed, "queries"), rounds)
+    one = learner(stream.features.shape[1], rate, settings, generator(seed, "noise"))
+    return play_python((stream[q] for q in queries), one, settings, empty, settings.k or None)
+
+
+def alike(one, two):
+    assert one.failed_in == two.failed_in
+    np.testing.assert_array_equal(one.events, two.events)
+    np.testing.assert_array_equal(one.updated, two.updated)
+    for name in ("measured", "loss", "ranker"):
+        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-12, atol=1e-13, err_msg=name)
+    np.testing.assert_allclose(one.surrogate, two.surrogate, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(one.weights, two.weights, rtol=1e-6, atol=1e-8)
+
+
+# --- the compiled loop is the plain class
+
+
+@pytest.mark.parametrize("source", ["text", "released-code"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
+    """Each k, with judges, schedules, mismatches, rates and radii in turn."""
+    turns = product((None, "ranksvm", "smoothdcg"), ("thesis", "aistats16"), (1, 10), ((1.0, 1.0), (0.03, 50.0)))
+    turns, start = list(turns), 5 * OBJECTIVES.index(objective) + 12 * (source == "text")
+    for number, k in enumerate((0, 0, 1, 1, 2, 2, 2, 3, 7, 7, 100)):
+        learner = {"kind": "rtop", "k": k, "gamma": 0.5} if k else {"kind": "ogd"}
+        learner |= {"surrogate": objective}
+        if objective == "smoothdcg":
+            learner |= {"epsilon": 0.2, "epsilon_decay": 0.1, "sign": ("negated", "as-printed")[k % 2]}
+        judge, schedule, mismatch, (rate, radius) = turns[(start + 7 * number) % len(turns)]
+        readings = {"source": source, "schedule": schedule, "mismatch": mismatch, "radius": radius, "judge": judge}
+        try:
+            settings, _ = resolve(learner, readings, 40)
+        except SettingError:
+            assert k and (objective not in RTOP or (objective, k) == ("ranksvm", 1))
+            continue
+        assert (settings.judge, settings.k) == (judge or objective, k)
+        one = compiled(stream, settings, rate / settings.scale, 40)
+        alike(one, plain(stream, settings, rate / settings.scale, 40))
+        assert len(one.loss) == 40
+        assert one.events[:, EXPLORED].any() == (k > 0)
+
+
+@pytest.mark.parametrize("empty", ["zero", "one"])
+def test_queries_without_a_relevant_document_are_learnt_from(odd, empty):
+    """The top does not tell them from others."""
+    settings, _ = resolve({"kind": "rtop", "surrogate": "kl", "k": 2, "gamma": 0.5}, READINGS, 60)
+    one = compiled(odd, settings, 0.5, empty=empty)
+    alike(one, plain(odd, settings, 0.5, empty=empty))
+    there = odd.relevant[query_order(odd, generator(3, "queries"), 60)] > 0
+    assert 0 < there.sum() < 60
+    assert one.updated.all()
+    np.testing.assert_array_equal(one.measured[~there], float(empty == "one"))
+    np.testing.assert_array_equal(one.ranker[~there], float(empty == "one"))
+    assert not one.loss[~there].any()
+    np.testing.assert_array_equal(one.loss[there], 1 - one.measured[there, 0])
+
+
+def test_a_play_again_is_the_same_and_leaves_the_stream_as_it_was(stream):
+    before = stream.features.tobytes() + stream.grades.tobytes()
+    for objective in RTOP:
+        settings, _ = resolve({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 60)
+        one, two = (compiled(stream, settings, 0.5) for _ in range(2))
+        for name in ("measured", "loss", "updated", "weights", "ranker", "surrogate", "events"):
+            assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+    assert stream.features.tobytes() + stream.grades.tobytes() == before
+
+
+# --- feedback
+
+
+class Watched(Top):
+    """Keeps what it is shown."""
+
+    def learn(self, features, grades, ranking):
+        self.seen = [*getattr(self, "seen", []), (ranking.copy(), grades.copy())]
+        norm = np.linalg.norm(self.weights)
+        learned = super().learn(features, grades, ranking)
+        self.norms = [*getattr(self, "norms", [norm]), np.linalg.norm(self.weights)]
+        return learned
+
+
+def watched(stream, settings, rate, rounds=60):
+    queries = query_order(stream, generator(3, "queries"), rounds)
+    one = Watched(stream.features.shape[1], rate, settings, generator(3, "noise"))
+    play_python((stream[q] for q in queries), one, settings, k=settings.k or None)
+    return queries, one
+
+
+@pytest.mark.parametrize("objective", RTOP)
+@pytest.mark.parametrize("k", [2, 5])
+def test_what_is_not_on_top_is_not_seen(stream, packed, objective, k):
+    """Nor does it change anything, plain or compiled, when it is another grade."""
+    settings, _ = resolve({"kind": "rtop", "surrogate": objective, "k": k, "gamma": 0.5}, READINGS, len(stream))
+    queries, learner = watched(stream, settings, 0.5, rounds=len(stream))  # each query once
+    others, hidden = {}, 0
+    for q, (ranking, seen) in zip(queries, learner.seen, strict=True):
+        grades = stream[q][1].astype(int)
+        on_top = np.isin(np.arange(len(grades)), ranking[:k])
+        np.testing.assert_array_equal(seen, np.where(on_top, grades, -1))
+        others[q] = np.where(on_top, grades, 4 - grades)
+        hidden += np.count_nonzero(others[q] != grades)
+    assert hidden > 50
+    turned = packed((others[q], stream[q][0]) for q in range(len(stream)))
+    for of in (plain, compiled):
+        one, two = of(stream, settings, 0.5, len(stream)), of(turned, settings, 0.5, len(stream))
+        assert one.weights.tobytes() == two.weights.tobytes()
+        assert one.events.tobytes() == two.events.tobytes()
+        assert one.measured.tobytes() != two.measured.tobytes()
+
+
+@pytest.mark.parametrize("objective", RTOP)
+@pytest.mark.parametrize("mismatch", [1, 10])
+def test_who_sees_everything_descends_on_the_gradient(stream, objective, mismatch):
+    """Exploring or not."""
+    learner = {"kind": "rtop", "surrogate": objective, "k": 45, "gamma": 0.5, "epsilon": 0.3}
+    settings, _ = resolve(learner, READINGS | {"mismatch": mismatch}, 60)
+    one = compiled(stream, settings, 0.3)
+    two = compiled(stream, replace(settings, k=0), 0.3)
+    assert not two.events[:, EXPLORED].any()  # whatever gamma is: there is nothing to explore
+    assert one.events[:, EXPLORED].sum() > 5 and not one.events[:, MISMATCHED].any()
+    np.testing.assert_allclose(one.weights, two.weights, rtol=1e-8, atol=1e-10)
+    np.testing.assert_array_equal(one.ranker, two.measured[:, 0])
+
+
+def test_one_round_is_the_papers_step(noisy):
+    """From weights of 0 the scores are tied, and the first document is on top."""
+    x, grades = noisy[0]
+    for objective, k in product(RTOP, (2, 4)):
+        settings = Settings("rtop", objective, objective, k, 1e-9, decay=2 / 3, radius=1e9, epsilon=0.5)
+        play = play_top(noisy, np.array([0]), settings, 0.25, generator(0))
+        seen = np.where(np.arange(len(grades)) < k, grades, 0)
+        if objective == "ranksvm":
+            pairs = [(i, j) for i in range(k) for j in range(k) if grades[i] > grades[j]]
+            gradient = np.bincount([j for _, j in pairs], minlength=9) - np.bincount([i for i, _ in pairs], minlength=9)
+        elif objective == "squared":
+            gradient = -2.0 * seen
+        elif objective == "kl":
+            gradient = np.where(np.arange(len(grades)) < k, 1 - np.exp(grades), 0)
+        else:
+            gains = 2.0**seen - 1
+            gradient = -(gains / 9 - gains.sum() / 81) / 0.5
+        np.testing.assert_allclose(play.weights, -0.25 * x.T.astype(float) @ gradient, rtol=1e-6)
+
+
+# --- exploration
+
+
+def flat(settings, **changes):
+    """The same exploration in every round."""
+    return replace(settings, gamma_decay=0.0, **changes)
+
+
+def test_exploration_is_drawn_by_the_schedule(noisy):
+    """Round by round: a uniform number below gamma_t."""
+    rounds = 400
+    queries = query_order(noisy, generator(3, "queries"), rounds)
+    for source, schedule in (("text", "thesis"), ("text", "aistats16"), ("released-code", "thesis")):
+        settings, _ = resolve(
+            {"kind": "rtop", "surrogate": "squared"}, READINGS | {"source": source, "schedule": schedule}, rounds
+        )
+        expected, random = [], generator(3, "noise")
+        for t, q in enumerate(queries):
+            gamma = 400 ** (-1 / 3) if schedule == "aistats16" else 0.1 * (t + 1) ** (-1 / 3)
+            expected.append(random.random() < gamma)
+            if expected[-1]:
+                random.random(len(noisy[q][1]))
+        for of in (compiled, plain):
+            play = of(noisy, settings, 0.01, rounds)
+            np.testing.assert_array_equal(play.events[:, EXPLORED], expected)
+        assert sum(expected) > 5
+
+
+@pytest.mark.parametrize("schedule", ["thesis", "aistats16"])
+def test_rounds_explore_as_often_as_the_schedule_says(noisy, schedule):
+    rounds = 20_000
+    settings, _ = resolve({"kind": "rtop", "surrogate": "squared"}, READINGS | {"schedule": schedule}, rounds)
+    t = np.arange(1, rounds + 1)
+    gamma = 0.1 * t ** (-1 / 3) if schedule == "thesis" else np.full(rounds, rounds ** (-1 / 3))
+    explored = compiled(noisy, settings, 0.01, rounds, seed=5).events[:, EXPLORED]
+    for part in (slice(0, 4000), slice(4000, None), slice(None)):
+        error = np.sqrt(np.sum(gamma[part] * (1 - gamma[part])))
+        assert abs(explored[part].sum() - gamma[part].sum()) < 3.5 * error
+
+
+@pytest.mark.parametrize("of", [compiled, plain])
+def test_an_explored_ranking_is_any_ranking(packed, of):
+    """Six rankings of grades 0, 1 and 2 have six NDCGs. The top of another set is a mismatch: 2 in 3 for k = 1."""
+    stream = packed([([0, 1, 2], np.eye(3) * [1, 3, 2])])
+    rounds = 12_000 if of is compiled else 1500
+    for k, share in {1: 2 / 3, 2: 2 / 3, 3: 0.0}.items():
+        settings = flat(Settings("rtop", "squared", "squared", k, 0.5))
+        play = of(stream, settings, 0.01, rounds)
+        explored = play.events[:, EXPLORED] > 0
+        assert abs(explored.sum() - rounds / 2) < 3.5 * np.sqrt(rounds / 4)
+        values, counts = np.unique(play.measured[explored, 1].round(9), return_counts=True)
+        assert len(values) == 6
+        assert stats.chisquare(counts).pvalue > 0.001
+        mismatched = play.events[:, MISMATCHED] > 0
+        assert not mismatched[~explored].any()
+        error = np.sqrt(share * (1 - share) * explored.sum())
+        assert abs(mismatched.sum() - share * explored.sum()) <= 3.5 * error
+
+
+def test_what_is_not_explored_is_the_rankers_own(stream):
+    for objective in RTOP:
+        settings, _ = resolve({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 200)
+        play = compiled(stream, settings, 0.3, 200)
+        own = play.events[:, EXPLORED] == 0
+        assert 50 < own.sum() < 200
+        np.testing.assert_array_equal(play.ranker[own], play.measured[own, 0])
+        assert np.any(play.ranker[~own] != play.measured[~own, 0])
+        never = compiled(stream, replace(settings, gamma=1e-12), 0.3, 200)
+        assert not never.events[:, : MISMATCHED + 1].any()
+        np.testing.assert_array_equal(never.ranker, never.measured[:, 0])
+
+
+def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
+    """The ranker's measure is by its weights; the loss is that of the scores shown, uniform in an explored round."""
+    settings = flat(Settings("rtop", "squared", "kl", 1, 0.5, radius=5.0))
+    queries = query_order(noisy, generator(3, "queries"), 80)
+    whole, random, explored = compiled(noisy, settings, 0.2, 80), generator(3, "noise"), 0
+    for t, q in enumerate(queries):
+        x, grades = noisy[q]
+        before = play_top(noisy, queries[:t], settings, 0.2, generator(3, "noise")).weights
+        scores = (x.astype(float) @ before).astype(np.float32)
+        assert whole.ranker[t] == pytest.approx(ndcg(rank(scores), grades), rel=1e-12)
+        if random.random() < 0.5:
+            explored += 1
+            scores = np.array([random.random() for _ in grades], np.float32)
+        assert whole.measured[t, 0] == pytest.approx(ndcg(rank(scores), grades), rel=1e-12)
+        assert whole.surrogate[t] == pytest.approx(value_and_gradient("kl", scores.astype(float), grades)[0])
+    assert explored == whole.events[:, EXPLORED].sum() > 20
+
+
+# --- full feedback
+
+
+def test_descent_on_listnet_is_the_learner_of_the_perceptron_study(stream):
+    """If that learns from queries without a relevant document too, and the ball is no bound."""
+    queries = query_order(stream, generator(3, "queries"), 90)
+    other, _ = learners.resolve({"kind": "listnet", "learn_on_empty": True})
+    expected = play_compiled(stream, queries, other, 0.3, generator(0))
+    for learner in ({"kind": "listnet"}, {"kind": "ogd", "surrogate": "listnet"}):
+        settings, _ = resolve(learner, READINGS | {"radius": 1e9}, 90)
+        play = play_top(stream, queries, settings, 0.3, generator(0))
+        for name in ("measured", "loss", "updated", "weights"):
+            np.testing.assert_array_equal(getattr(play, name), getattr(expected, name), err_msg=name)
+        assert not play.events.any()
+
+
+@pytest.mark.parametrize("judge", OBJECTIVES)
+def test_the_judge_changes_no_play(stream, judge):
+    for learner in ({"kind": "ogd", "surrogate": "squared"}, {"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}):
+        own, _ = resolve(learner, READINGS, 60)
+        judged = replace(own, judge=judge)
+        one, two = compiled(stream, own, 0.1), compiled(stream, judged, 0.1)
+        assert one.weights.tobytes() == two.weights.tobytes()
+        assert one.events.tobytes() == two.events.tobytes()
+        assert (one.surrogate.tobytes() == two.surrogate.tobytes()) == (judge == learner["surrogate"])
+
+
+# --- steps
+
+
+def test_the_step_is_the_schedules(packed):
+    """One document of feature and grade 1: squared descends by 2 eta_t (w - 1), whatever is explored."""
+    stream, rounds = packed([([1], np.ones((1, 1)))]), 30
+    queries = np.zeros(rounds, np.int64)
+    for kind, schedule in product(("rtop", "ogd"), SCHEDULES):
+        source = "released-code" if schedule == "released-code" else "text"
+        reading = {"source": source, "schedule": "thesis" if source != "text" else schedule}
+        settings, [rate] = resolve({"kind": kind, "surrogate": "squared"}, READINGS | reading, rounds)
+        power = 2 / 3 if kind == "rtop" else 1 / 2
+        w = 0.0
+        for t in range(1, rounds + 1):
+            of_round = {
+                "thesis": 0.01 * t**-power, "aistats16": rounds**-power, "released-code": 0.1 * t**-power
+            }[schedule]  # fmt: skip
+            w -= of_round * 2 * (np.float32(w) - 1.0)
+            play = play_top(stream, queries[:t], settings, rate, generator(0))
+            assert play.weights[0] == pytest.approx(w, rel=1e-6)
+
+
+def test_smoothings_schedule_and_sign(packed):
+    """Two tied documents of gains 1 and 0: the first step is 1/4 over epsilon, and its sign is the reading's."""
+    stream = packed([([1, 0], np.eye(2))])
+    for sign, way in {"negated": 1.0, "as-printed": -1.0}.items():
+        for kind, k in (("ogd", 0), ("rtop", 1)):
+            settings = Settings(kind, "smoothdcg", "smoothdcg", k, 1e-9 if k else 0.0, epsilon=0.5, sign=sign, radius=9)
+            play = play_top(stream, np.array([0]), settings, 0.1, generator(0))
+            np.testing.assert_allclose(play.weights, way * 0.1 * np.array([0.5, -0.5]), rtol=1e-8)
+            assert play.surrogate.tolist() == [-0.5]  # of the loss, whichever way it descends
+    settings = Settings("ogd", "smoothdcg", "smoothdcg", decay=0.0, epsilon=0.5, epsilon_decay=1.0, radius=1e-3)
+    play = play_top(stream, np.zeros(4, np.int64), settings, 9.0, generator(0))
+    scores = np.float32(1e-3 / np.sqrt(2)) * np.array([1.0, -1.0])
+    for t in (2, 3, 4):
+        expected = value_and_gradient("smoothdcg", scores, [1, 0], 0.5 / t)[0]
+        assert play.surrogate[t - 1] == pytest.approx(expected, rel=1e-6)
+    squared = Settings("ogd", "squared", "squared", sign="as-printed", radius=9)  # the sign is SmoothDCG's alone
+    for of in (compiled, plain):
+        np.testing.assert_allclose(of(stream, squared, 0.1, 1).weights, [0.2, 0.0])
+
+
+@pytest.mark.parametrize("radius", [0.01, 1.0])
+def test_weights_never_leave_the_ball(stream, radius):
+    for learner in ({"kind": "ogd", "surrogate": "squared"}, {"kind": "rtop", "surrogate": "kl", "gamma": 0.5}):
+        settings, _ = resolve(learner, READINGS | {"radius": radius}, 40)
+        queries, one = watched(stream, settings, 0.5, 40)
+        assert max(one.norms) <= radius * (1 + 1e-12)
+        assert max(one.norms) >= radius * (1 - 1e-12)  # they do reach it
+        lengths = [
+            np.linalg.norm(play_top(stream, queries[:t], settings, 0.5, generator(3, "noise")).weights)
+            for t in range(1, 41)
+        ]
+        np.testing.assert_allclose(lengths, one.norms[1:], rtol=1e-6)
+        assert max(lengths) <= radius * (1 + 1e-12)
+
+
+# --- what goes wrong
+
+
+def test_a_query_of_one_document_has_no_pair(packed):
+    single = packed([([3], [[1.0, 2.0]]), ([0], [[0.5, -1.0]])])
+    for learner in ({"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}, {"kind": "ogd", "surrogate": "ranksvm"}):
+        settings, _ = resolve(learner, READINGS, 40)
+        play = compiled(single, settings, 1.0, 40)
+        alike(play, plain(single, settings, 1.0, 40))
+        assert not play.updated.any() and not play.weights.any() and play.events[:, IDLE].all()
+    for learner in ({"kind": "rtop", "surrogate": "squared"}, {"kind": "listnet"}, {"kind": "ogd", "surrogate": "kl"}):
+        settings, _ = resolve(learner, READINGS, 40)
+        play = compiled(single, settings, 1.0, 40)
+        assert play.updated.all() and not play.events[:, IDLE].any()
+
+
+def test_idle_rounds_are_those_of_one_document(odd):
+    sizes = np.diff(odd.offsets)[query_order(odd, generator(3, "queries"), 60)]
+    for learner in ({"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}, {"kind": "ogd", "surrogate": "ranksvm"}):
+        play = compiled(odd, resolve(learner, READINGS, 60)[0], 1.0)
+        np.testing.assert_array_equal(play.events[:, IDLE], sizes < 2)
+        np.testing.assert_array_equal(play.updated, sizes >= 2)
+        assert 0 < play.events[:, IDLE].sum() < 60
+
+
+def test_clipped_exponents_are_counted(packed):
+    """Scores of 400 and 350 after one step to the ball; of the k on top alone, under feedback at the top."""
+    stream = packed([([2, 2, 1], [[400.0], [350.0], [250.0]])])
+    for k, expected in {0: 2, 1: 1, 2: 2}.items():
+        settings = Settings("rtop" if k else "ogd", "kl", "squared", k, 1e-9 if k else 0.0)
+        for of in (compiled, plain):
+            play = of(stream, settings, 1.0, 3)
+            assert play.events[0, CLIPPED] == 0  # scores are 0
+            assert play.events[1, CLIPPED] == expected
+            assert np.isfinite(play.weights).all()
+    for k in (0, 1):  # all scores are in the softmax; those above 709 epsilon would overflow
+        settings = Settings("rtop" if k else "ogd", "smoothdcg", "kl", k, 1e-9 if k else 0.0, epsilon=0.4)
+        for of in (compiled, plain):
+            assert of(stream, settings, 100.0, 2).events[:, CLIPPED].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("of", [compiled, plain])
+@pytest.mark.parametrize("kind", ["rtop", "ogd"])
+def test_scores_that_are_not_finite_end_the_play(noisy, of, kind):
+    learner = {"kind": kind, "surrogate": "squared"}
+    settings, _ = resolve(learner, READINGS | {"radius": 1e60}, 40)
+    with np.errstate(over="ignore", invalid="ignore"):
+        play = of(noisy, settings, 1e50, 40)
+    assert 1 < play.failed_in < 40
+    for name in ("measured", "loss", "updated", "ranker", "surrogate", "events"):
+        assert len(getattr(play, name)) == play.failed_in - 1
+    assert np.isfinite(play.measured).all()
+    assert play.updated.all()

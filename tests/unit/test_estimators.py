@@ -1,0 +1,391 @@
+"""Estimated gradients: right on average over all rankings, plain and compiled; and what no estimate can be made of."""
+
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from math import exp, factorial
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scant import surrogates
+from scant.data.stream import gains
+from scant.errors import SettingError
+from scant.kernels import top
+from scant.measures import rank
+from scant.online.estimators import ALL, NEEDS, check, estimate, inclusion, value_and_gradient
+from scant.online.top import OBJECTIVES
+
+GRADES = 4
+LEAST = {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2}  # surrogates, and the fewest grades that will do
+GAINS, EXPONENTIALS = gains(GRADES), np.exp(-np.arange(GRADES + 1.0))
+
+every_estimator = pytest.mark.parametrize("surrogate", LEAST)
+
+
+def rankings(scores, gamma):
+    """Every ranking, and the probability with which RTop-kF shows it."""
+    m, own = len(scores), tuple(rank(scores))
+    for shown in permutations(range(m)):
+        yield np.array(shown), (1 - gamma) * (shown == own) + gamma / factorial(m)
+
+
+def mean(scores, gamma, of):
+    """The mean of `of(shown)` over the rankings."""
+    return sum(p * of(shown) for shown, p in rankings(scores, gamma))
+
+
+def gradient(surrogate, scores, grades, epsilon):
+    if surrogate == "smoothdcg":
+        return surrogates.smoothdcg(scores, grades, epsilon)[1]
+    return getattr(surrogates, surrogate)(scores, grades)[1]
+
+
+def unseen(grades, shown, k, poison):
+    """The grades, but for those that the top k do not show."""
+    known = np.array(poison)
+    known[shown[:k]] = grades[shown[:k]]
+    return known
+
+
+def plain(surrogate, scores, grades, shown, k, *settings):
+    return estimate(surrogate, scores, unseen(grades, shown, k, -np.ones_like(grades)), shown, k, *settings)
+
+
+def compiled(surrogate, scores, grades, shown, k, gamma, epsilon=0.01, mismatch=1.0, ordered=False, explored=True):
+    """The compiled estimate, its events, with scratch of any content, and grades that are not seen turned over."""
+    m, order = len(scores), rank(scores).astype(np.int32)
+    k, inside = min(k, m), np.zeros(m, np.int8)
+    inside[order[:k]] = 1
+    if not explored:
+        assert np.array_equal(order, shown)
+        inside = 1 - inside  # not to be looked at
+    g = np.full(m, np.nan)
+    events = top.estimate(
+        OBJECTIVES.index(surrogate), np.asarray(scores, np.float32), order, shown.astype(np.int32), explored, k,
+        unseen(grades, shown, k, GRADES - grades).astype(np.int16), gamma, mismatch, ordered, epsilon, GAINS,
+        EXPONENTIALS, np.full(m, np.nan), np.full(m, -1), np.full((2, GRADES + 1), np.nan), inside, g,
+    )  # fmt: skip
+    return g, events
+
+
+def close(value, expected, scale=1.0):
+    np.testing.assert_allclose(value, expected, rtol=1e-10, atol=1e-11 * max(1.0, float(np.max(scale))))
+
+
+QUARTERS = st.integers(-8, 8).map(lambda quarter: quarter / 4)  # exact, and often tied
+SCORES = st.one_of(QUARTERS, st.floats(-2, 2, width=32))
+GAMMAS = st.one_of(st.floats(0.001, 0.5), st.just(0.5))
+EPSILONS = st.sampled_from([0.01, 0.5, 2.0])
+
+
+@st.composite
+def queries(draw, largest=5):
+    m = draw(st.integers(1, largest))
+    scores = draw(st.lists(SCORES, min_size=m, max_size=m))
+    grades = draw(st.lists(st.integers(0, GRADES), min_size=m, max_size=m))
+    return np.array(scores, np.float32).astype(float), np.array(grades)
+
+
+# --- right on average
+
+
+def both_are_right(surrogate, scores, grades, k, gamma, epsilon):
+    """Plain and compiled are one, ranking by ranking, and their mean is the gradient."""
+    total, largest = 0.0, 0.0
+    for shown, p in rankings(scores, gamma):
+        one = plain(surrogate, scores, grades, shown, k, gamma, epsilon)
+        total, largest = total + p * one, max(largest, np.abs(one).max())
+        close(compiled(surrogate, scores, grades, shown, k, gamma, epsilon)[0], one, largest)
+    close(total, gradient(surrogate, scores, grades, epsilon), largest)
+
+
+@every_estimator
+@pytest.mark.parametrize("m", range(1, 6))
+def test_the_mean_over_all_rankings_is_the_gradient_for_every_k(surrogate, m):
+    random = np.random.default_rng(m)
+    for k in range(LEAST[surrogate], m + 3):
+        scores = (random.integers(-3, 4, m) / 4) if k % 2 else random.standard_normal(m).astype(np.float32)
+        grades, gamma, epsilon = random.integers(0, GRADES + 1, m), random.uniform(0.01, 0.5), random.choice([0.3, 1])
+        both_are_right(surrogate, np.asarray(scores, float), grades, k, gamma, epsilon)
+
+
+@every_estimator
+@given(queries(), st.integers(0, 4), GAMMAS, EPSILONS)
+@example((np.zeros(3), np.array([0, 1, 2])), 0, 0.5, 0.5)
+@example((np.array([0.5]), np.array([3])), 1, 0.1, 0.01)
+def test_the_mean_over_all_rankings_is_the_gradient(surrogate, query, more, gamma, epsilon):
+    both_are_right(surrogate, *query, LEAST[surrogate] + more, gamma, epsilon)
+
+
+@every_estimator
+@given(queries(4), st.integers(0, 3), GAMMAS, EPSILONS, st.sampled_from([10.0, 100.0, 0.25]), st.booleans())
+def test_the_compiled_estimate_is_the_plain_one(surrogate, query, more, gamma, epsilon, mismatch, ordered):
+    """Also where it is biased; and a ranking that exploration happens to share with the scores is no other."""
+    scores, grades = query
+    k = LEAST[surrogate] + (0 if ordered else more)
+    ordered = ordered and surrogate == "ranksvm"
+    for shown, _ in rankings(scores, gamma):
+        expected = plain(surrogate, scores, grades, shown, k, gamma, epsilon, mismatch, ordered)
+        settings = (surrogate, scores, grades, shown, k, gamma, epsilon, mismatch, ordered)
+        for explored in (True, False) if np.array_equal(shown, rank(scores)) else (True,):
+            value, (clipped, idle) = compiled(*settings, explored)
+            close(value, expected, np.abs(expected).max())
+            assert (clipped, idle) == (0, surrogate == "ranksvm" and len(scores) == 1)
+
+
+def test_all_grades_seen_are_the_gradient_itself():
+    scores, grades = np.array([0.5, -0.25, 0.5, 1.0]), np.array([0, 3, 2, 2])
+    for surrogate, k, (shown, _) in product(LEAST, (4, 5, 10**9), rankings(scores, 0.3)):
+        value = plain(surrogate, scores, grades, shown, k, 0.3, 0.5, 10.0)
+        close(value, gradient(surrogate, scores, grades, 0.5))
+
+
+@given(queries(), st.integers(1, 7), GAMMAS)
+def test_inclusion_is_how_often_documents_are_on_top(query, k, gamma):
+    scores, m = query[0], len(query[0])
+    p, pairs = np.zeros(m), np.zeros((m, m))
+    for shown, chance in rankings(scores, gamma):
+        for i, j in product(shown[:k], shown[:k]):
+            p[i] += chance * (i == j)
+            pairs[i, j] += chance
+    for found, expected in zip(inclusion(scores, k, gamma), (p, pairs), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_inclusion_by_hand():
+    p, pairs = inclusion([3.0, 1.0, 2.0], 1, 0.3)
+    np.testing.assert_allclose(p, [0.8, 0.1, 0.1])
+    np.testing.assert_allclose(pairs, np.diag(p))
+    p, pairs = inclusion([3.0, 1.0, 2.0], 2, 0.3, mismatch=10)
+    np.testing.assert_allclose(p, [0.9, 2.0, 0.9])  # what is multiplied is no probability any more
+    np.testing.assert_allclose(pairs, [[0.9, 1.0, 0.8], [1.0, 2.0, 1.0], [0.8, 1.0, 0.9]])
+
+
+# --- the papers' own formulas
+
+
+def of_the_papers(surrogate, s, r, shown, gamma, epsilon):
+    """The estimate of thesis 3.3.3 (with SmoothDCG negated), by the probabilities of its 3.3.4."""
+    m, own, top = len(s), list(rank(s)), shown[0]
+    e = np.eye(m)
+    p = (1 - gamma + gamma / m) if top == own[0] else gamma / m
+    if surrogate == "squared":
+        return 2 * (s - r[top] * e[top] / p)
+    if surrogate == "kl":
+        return (exp(s[top]) - exp(r[top])) * e[top] / p
+    if surrogate == "smoothdcg":
+        exps = [exp(one / epsilon) for one in s]
+        total = sum(exps)
+        inner = sum((exps[top] / total * (top == j) - exps[top] * exps[j] / total**2) * e[j] for j in range(m))
+        return -(2 ** int(r[top]) - 1) / p * inner / epsilon
+
+    def h(i, j):
+        return float(r[i] > r[j]) * float(1 + s[j] > s[i]) * (e[j] - e[i])
+
+    def both(i, j):
+        part = gamma / (m * (m - 1))
+        return 1 - gamma + part if [i, j] == own[:2] else part
+
+    i, j = shown[:2]
+    return (h(i, j) + h(j, i)) / (both(i, j) + both(j, i))
+
+
+@every_estimator
+@given(queries(), GAMMAS)
+def test_the_fewest_grades_are_the_papers_estimators(surrogate, query, gamma):
+    scores, grades = query
+    if len(scores) < LEAST[surrogate]:
+        return
+    for shown, _ in rankings(scores, gamma):
+        value = plain(surrogate, scores, grades, shown, LEAST[surrogate], gamma, 0.5)
+        expected = of_the_papers(surrogate, scores, grades, shown, gamma, 0.5)
+        close(value, expected, np.abs(expected).max())
+
+
+@given(queries(4).filter(lambda query: len(query[0]) > 1), GAMMAS)
+@example((np.array([0.0, 0.25, 0.5]), np.array([2, 1, 0])), 0.25)
+def test_the_released_codes_pairs_are_twice_the_gradient(query, gamma):
+    """It divides by the probability of the two documents in their order alone, and either order is shown."""
+    scores, grades = query
+    found = mean(scores, gamma, lambda shown: plain("ranksvm", scores, grades, shown, 2, gamma, 0.01, 1.0, True))
+    close(found, 2 * surrogates.ranksvm(scores, grades)[1], 1 / gamma)
+
+
+def test_the_released_codes_pairs_by_hand():
+    scores, grades, gamma = np.array([0.5, 0.25, 0.0]), np.array([0, 1, 0]), 0.3
+    pull = np.array([1.0, -1.0, 0.0])
+    for shown, weight in {(0, 1, 2): 1 / 0.75, (1, 0, 2): 1 / 0.05}.items():
+        value = plain("ranksvm", scores, grades, np.array(shown), 2, gamma, 0.01, 1.0, True)
+        close(value, pull * weight)
+    value = plain("ranksvm", scores, grades, np.array([1, 0, 2]), 2, gamma, 0.01, 10.0, True)
+    close(value, pull / 0.5)
+
+
+# --- the reading `mismatch` is a bias, of what exploration alone shows
+
+
+MISMATCHED = {  # scores, grades, k, mismatch, the mean
+    "squared": ([1.0, 0.5, 0.0], [2, 1, 4], 1, 10.0, [2 * (1 - 2), 2 * (0.5 - 0.1), 2 * (0 - 0.4)]),
+    "squared, the top 2": ([1.0, 0.5, 0.0], [2, 1, 4], 2, 10.0, [2 * (1 - 2), 2 * (0.5 - 1), 2 * (0 - 0.4)]),
+    "squared, too rare": ([1.0, 0.5, 0.0], [2, 1, 4], 1, 0.5, [2 * (1 - 2), 2 * (0.5 - 2), 2 * (0 - 8)]),
+    "squared, all seen": ([1.0, 0.5, 0.0], [2, 1, 4], 3, 10.0, [2 * (1 - 2), 2 * (0.5 - 1), 2 * (0 - 4)]),
+    "kl": ([0.0, -1.0], [1, 2], 1, 100.0, [1 - exp(1), (exp(-1) - exp(2)) / 100]),
+    # gains 3 and 1, and p (1 - p) = 1/4 of both
+    "smoothdcg": ([0.0, 0.0], [2, 1], 1, 10.0, [-(3 - 0.1) / 4, (3 - 0.1) / 4]),
+    "ranksvm": ([0.5, 0.25, 0.0], [0, 1, 2], 2, 10.0, [1 + 0.1, -1 + 0.1, -0.1 - 0.1]),
+    "ranksvm, the top 3 of 4": ([0.5, 0.25, 0.0, -0.25], [0, 1, 0, 1], 3, 10.0, [1 + 0.1, -1 - 1, 1 + 0.1, -0.2]),
+}
+
+
+@pytest.mark.parametrize("name", MISMATCHED)
+def test_the_bias_by_hand(name):
+    scores, grades, k, mismatch, expected = MISMATCHED[name]
+    scores, grades, surrogate = np.array(scores), np.array(grades), name.partition(",")[0]
+    for of in (plain, lambda *settings: compiled(*settings)[0]):
+        found = mean(scores, 0.3, lambda shown, of=of: of(surrogate, scores, grades, shown, k, 0.3, 1.0, mismatch))
+        close(found, expected)
+
+
+# --- exponentials
+
+
+def test_exponentials_stay_finite():
+    scores, grades, shown = np.array([1000.0, 300.0, 0.0]), np.array([1, 0, 4]), np.arange(3)
+    for k, clipped in ((1, 1), (2, 1), (3, 1)):
+        value = plain("kl", scores, grades, shown, k, 0.25)
+        p = [1 - 0.25 + 0.25 * k / 3] * 3
+        expected = np.array([(exp(300) - exp(1)) / p[0], (exp(300) - 1) / p[1], (1 - exp(4)) / p[2]])
+        expected[k:] = 0
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        for explored in (True, False):
+            found, events = compiled("kl", scores, grades, shown, k, 0.25, explored=explored)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            assert events == (clipped, False)
+    assert compiled("kl", scores[::-1], grades, shown, 2, 0.25)[1] == (0, False)  # not seen, not taken
+    for value in (plain, compiled):
+        found = value("smoothdcg", np.array([1e30, -1e30, 9e29]), grades, shown, 2, 0.25, 1e-3)
+        found, events = found if isinstance(found, tuple) else (found, (2, False))
+        np.testing.assert_allclose(found, np.zeros(3), atol=1e-290)  # all weight is on one document
+        assert events == (2, False)  # the two above 709 * epsilon
+
+
+# --- full feedback
+
+
+@given(queries(), st.sampled_from(OBJECTIVES), EPSILONS)
+def test_the_surrogates_by_their_names(query, surrogate, epsilon):
+    scores, grades = query
+    function = getattr(surrogates, surrogate.replace("-", "_"))
+    expected = function(scores, grades, *([epsilon] if surrogate == "smoothdcg" else []))
+    value, slope = value_and_gradient(surrogate, scores, grades, epsilon)
+    assert value == expected[0]
+    np.testing.assert_array_equal(slope, expected[1])
+
+
+# --- what cannot be estimated
+
+
+def interaction(surrogate, scores, levels):
+    """The most grades that a term of the gradient takes at once: the largest set of documents over which its mixed
+
+    difference is not 0, each document having grade 0 or its level (Eq. 3.9 with l grades has none over more than l).
+    """
+    m, largest = len(scores), 0
+    for size in range(1, m + 1):
+        for documents in combinations(range(m), size):
+            difference = np.zeros(m)
+            for ones in product([0, 1], repeat=size):
+                grades = np.zeros(m, int)
+                grades[list(documents)] = ones
+                slope = value_and_gradient(surrogate, scores, grades * levels, 1.0)[1]
+                difference += (-1) ** (size - sum(ones)) * slope
+            if np.abs(difference).max() > 1e-6:
+                largest = size
+    return largest
+
+
+def needed(surrogate, m):
+    least = NEEDS[surrogate][0]
+    return m if least == ALL else least
+
+
+@pytest.mark.parametrize("surrogate", OBJECTIVES)
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_how_many_grades_a_gradient_takes_at_once(surrogate, m):
+    """Lemma 26 and Lemma 27, and for any k below m; by Lemma 25 no estimate from fewer can be unbiased."""
+    assert interaction(surrogate, np.arange(m) / 4, 1 + np.arange(m)) == needed(surrogate, m)
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_with_grades_of_0_and_1_alone_less_can_do(m):
+    """What the lemmas do not say: they need a third grade, or scores that are further apart than the margin."""
+    close_by, ones = np.arange(m) / 4, np.ones(m, int)
+    assert interaction("ranksvm", close_by, ones) == 1  # 1[R > R'] - 1[R' > R] is R - R'
+    assert interaction("ranksvm", 5 * close_by, ones) == 2
+    assert interaction("listnet", close_by, ones) == m - 1  # the documents' softmax, all alike, sums to 1
+    assert interaction("ndcg-squared", close_by, ones) == m
+
+
+@pytest.mark.parametrize("surrogate", OBJECTIVES)
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_two_worlds_that_fewer_grades_cannot_tell_apart(surrogate, m):
+    """Even and odd numbers of relevant documents: alike in any m - 1 of them, and not in their mean gradient."""
+    levels = product(*([0, 1 + i] for i in range(m)))
+    worlds = [[], []]
+    for grades in levels:
+        worlds[np.count_nonzero(grades) % 2].append(grades)
+    for left_out in range(m):
+        seen = [sorted(grades[:left_out] + grades[left_out + 1 :] for grades in world) for world in worlds]
+        assert seen[0] == seen[1]
+    even, odd = (
+        sum(value_and_gradient(surrogate, np.arange(m) / 4, np.array(grades), 1.0)[1] for grades in world)
+        for world in worlds
+    )
+    assert (np.abs(even - odd).max() > 1e-6) == (needed(surrogate, m) == m)
+
+
+def test_two_worlds_of_the_thesis_that_a_top_grade_cannot_tell_apart():
+    """Theorem 32, by Table B.1."""
+    vectors = [tuple(map(int, text)) for text in ("000", "110", "101", "011", "100", "010", "001", "111")]
+    worlds = {
+        "p": "0 0.1 0.15 0.05 0.2 0.3 0.2 0",
+        "p~": "0 0.3 0 0 0.15 0.15 0.4 0",
+    }
+    means = {}
+    for name, text in worlds.items():
+        weights = [Fraction(one) for one in text.split()]
+        assert sum(weights) == 1
+        seen = [sum(w * grades[i] for w, grades in zip(weights, vectors, strict=True)) for i in range(3)]
+        assert seen == [Fraction("0.45"), Fraction("0.45"), Fraction("0.4")]  # all that a top grade can show, exactly
+        gradients = [value_and_gradient("ndcg-squared", np.zeros(3), np.array(grades))[1] for grades in vectors]
+        means[name] = -np.array(weights, float) @ gradients / 2  # of 2 (s - G/Z)
+        squared = [value_and_gradient("squared", np.zeros(3), np.array(grades))[1] for grades in vectors]
+        np.testing.assert_allclose(np.array(weights, float) @ squared, [-0.9, -0.9, -0.8])
+    np.testing.assert_allclose(means["p"], [0.3533, 0.3920, 0.3226], atol=5e-5)
+    np.testing.assert_allclose(means["p~"], [0.3339, 0.3339, 0.4000], atol=5e-5)
+    assert np.argmax(means["p"]) != np.argmax(means["p~"])  # and the best rankings differ
+
+
+def test_every_objective_says_what_it_needs():
+    assert set(NEEDS) == set(OBJECTIVES)
+    assert {one: needed for one, (needed, _) in NEEDS.items() if needed != ALL} == LEAST
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "k", "message"),
+    [
+        ("ranksvm", 1, r"ranksvm cannot be learnt from the top 1: .*Lemma 26.* Use k: 2 or more"),
+        ("listnet", 1, r"listnet cannot be learnt from the top 1: .*Lemma 27.* Use kind: ogd"),
+        ("listnet", 10**6, r"listnet cannot be learnt from the top 1000000: "),
+        ("ndcg-squared", 2, r"ndcg-squared cannot be learnt from the top 2: .*Theorem 32.* Use kind: ogd"),
+        ("squared", 0, "k is 0: at least one grade has to be seen"),
+        ("ranksvm", -1, "k is -1: at least one grade"),
+        ("smothdcg", 1, "unknown surrogate 'smothdcg': did you mean 'smoothdcg'"),
+    ],
+)
+def test_too_few_grades_are_refused(surrogate, k, message):
+    for refused in (check, lambda one, k: estimate(one, np.zeros(3), np.zeros(3), np.arange(3), k, 0.1)):
+        with pytest.raises(SettingError, match=message):
+            refused(surrogate, k)

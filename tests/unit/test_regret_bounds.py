@@ -1,0 +1,136 @@
+"""Bounds on the regret of RTop-kF: the constants hold for the estimates, the rates make the bounds smallest."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from scant.errors import SettingError
+from scant.online import estimators, top
+from scant.theory import bounds
+
+READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.5, "judge": None}
+FACTS = {"largest_query": 4, "radius": 2.0, "largest_grade": 2}
+
+
+def settings(kind="rtop", surrogate="squared", rounds=1000, **changes):
+    keys = {key: changes.pop(key) for key in ("k", "gamma") if key in changes}
+    return top.resolve({"kind": kind, "surrogate": surrogate} | keys, READINGS | changes, rounds)[0]
+
+
+def worst_case(random, m=4, radius=2.0, ball=1.5, largest=2):
+    """A query whose documents are as long, and whose scores as far, as the bounds allow."""
+    x = random.standard_normal((m, 3))
+    x *= radius / np.linalg.norm(x, axis=1)[:, None]
+    w = x[0] / radius * ball
+    return x, x @ w, random.integers(0, largest + 1, m)
+
+
+@pytest.mark.parametrize(("surrogate", "k"), [("squared", 1), ("kl", 1), ("ranksvm", 2)])
+def test_the_second_moment_of_the_estimate_is_within_its_constant(surrogate, k):
+    random = np.random.default_rng(0)
+    for gamma in (0.05, 0.5):
+        for _ in range(30):
+            x, scores, grades = worst_case(random)
+            m = len(scores)
+            rankings = list(itertools.permutations(range(m)))
+            own = tuple(np.argsort(-scores, kind="stable"))
+            moment = 0.0
+            for ranking in rankings:
+                chance = gamma / len(rankings) + (1 - gamma) * (ranking == own)
+                g = estimators.estimate(surrogate, scores, grades, ranking, k, gamma)
+                moment += chance * np.sum((x.T @ g) ** 2)
+            assert moment <= bounds.estimate_constant(surrogate, m, 2.0, 2, 1.5) / gamma
+
+
+@pytest.mark.parametrize("surrogate", ["squared", "kl", "ranksvm", "listnet"])
+def test_no_gradient_is_longer_than_the_bound(surrogate):
+    random = np.random.default_rng(1)
+    for _ in range(300):
+        x, scores, grades = worst_case(random)
+        _, g = estimators.value_and_gradient(surrogate, scores, grades)
+        assert np.linalg.norm(x.T @ g) <= bounds.gradient_norm(surrogate, 4, 2.0, 2, 1.5) * (1 + 1e-12)
+
+
+def test_the_bound_on_gradients_is_reached():
+    # One document, its score as low as can be and its grade as high: 2 |s - R| R_X.
+    x = np.array([[-2.0]])
+    scores, grades = x @ [1.5], np.array([2])
+    _, g = estimators.value_and_gradient("squared", scores, grades)
+    assert np.linalg.norm(x.T @ g) == bounds.gradient_norm("squared", 1, 2.0, 2, 1.5) == 20.0
+
+
+@pytest.mark.parametrize("surrogate", ["squared", "kl", "ranksvm"])
+@pytest.mark.parametrize("largest", [1, 2, 4])
+def test_exploring_loses_at_most_the_bound(surrogate, largest):
+    random = np.random.default_rng(2)
+    most = bounds.exploration_loss(surrogate, 5, largest)
+    drawn = random.integers(0, largest + 1, (20, 5)).tolist()
+    for scores in itertools.product((0.0, 1.0), repeat=5):
+        for grades in ([largest] * 5, [0] * 5, [0, 0, 0, largest, largest], *drawn):
+            assert estimators.value_and_gradient(surrogate, np.array(scores), grades)[0] <= most * (1 + 1e-12)
+
+
+def test_exploring_can_lose_the_bound():
+    assert estimators.value_and_gradient("squared", np.zeros(5), [4] * 5)[0] == bounds.exploration_loss("squared", 5, 4)
+    assert estimators.value_and_gradient("kl", np.zeros(5), [4] * 5)[0] == pytest.approx(
+        bounds.exploration_loss("kl", 5, 4)
+    )
+    worst = estimators.value_and_gradient("ranksvm", np.array([0.0, 0.0, 1.0, 1.0, 1.0]), [1, 1, 0, 0, 0])[0]
+    assert worst == bounds.exploration_loss("ranksvm", 5, 1) == 12
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_the_rates_make_the_bounds_smallest(fixed):
+    best = bounds.top_rate(50.0, 1.5, 0.1, fixed)
+    at = [bounds.top_regret(1000, rate, 50.0, 1.5, 0.1, 3.0, fixed) for rate in (best / 1.1, best, best * 1.1)]
+    assert at[1] < min(at[0], at[2])
+    best = bounds.descent_rate(7.0, 1.5, fixed)
+    at = [bounds.descent_regret(1000, rate, 7.0, 1.5, fixed) for rate in (best / 1.1, best, best * 1.1)]
+    assert at[1] < min(at[0], at[2])
+
+
+def test_bounds_by_hand():
+    # T = 1000: T^2/3 = 100. Fixed: U^2/(2 rate) + rate C/(2 gamma) + gamma L = 1 + 5 + 0.3.
+    assert bounds.top_regret(1000, 0.5, 2.0, 1.0, 0.1, 3.0, True) == pytest.approx(630)
+    # Falling: 2 U^2/rate + 3/4 rate C/gamma + 3/2 gamma L = 4 + 7.5 + 0.45.
+    assert bounds.top_regret(1000, 0.5, 2.0, 1.0, 0.1, 3.0, False) == pytest.approx(1195)
+    assert bounds.descent_regret(100, 0.5, 2.0, 1.0, True) == pytest.approx(20)
+    assert bounds.descent_regret(100, 0.5, 2.0, 1.0, False) == pytest.approx(60)
+
+
+def test_theory_rate_of_a_learner():
+    constant = bounds.estimate_constant("squared", 4, 2.0, 2, 1.5)
+    assert constant == 8 * 64 * (9 + 4)
+    assert top.theory_rate(settings(), FACTS) == bounds.top_rate(constant, 1.5, 0.1, False)
+    fixed = settings(schedule="aistats16", gamma=0.3, rounds=1000)
+    assert fixed.gamma == pytest.approx(0.03)
+    assert top.theory_rate(fixed, FACTS) == pytest.approx(bounds.top_rate(constant, 1.5, 0.3, True))
+    full = settings("ogd", "listnet")
+    assert top.theory_rate(full, FACTS) == bounds.descent_rate(4.0, 1.5, False)
+
+
+def test_a_bound_fixed_at_the_horizon_is_that_of_the_horizon():
+    fixed = settings(schedule="aistats16", rounds=1000)
+    along = top.regret_bound(fixed, FACTS, 0.1, np.array([10, 1000]))
+    assert along[0] == along[1]
+    falling = top.regret_bound(settings(), FACTS, 0.1, np.array([1, 1000]))
+    assert falling[1] == pytest.approx(100 * falling[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("rtop", {"mismatch": 10}),
+        ("rtop", {"k": 2}),
+        ("rtop", {"judge": "kl"}),
+        ("rtop", {"surrogate": "smoothdcg"}),
+        ("rtop", {"surrogate": "ranksvm", "source": "released-code"}),
+        ("ogd", {"surrogate": "ndcg-squared"}),
+    ],
+)
+def test_what_no_bound_is_proved_for_has_none(kind, changes):
+    learner = settings(kind, **changes)
+    with pytest.raises(SettingError, match="no regret bound is proved"):
+        top.theory_rate(learner, FACTS)
+    assert np.isnan(top.regret_bound(learner, FACTS, 0.1, np.array([1, 10]))).all()

@@ -1,0 +1,728 @@
+"""Reports of feedback at the top: tables and figures of runs whose outcome is known."""
+
+from itertools import product
+from pathlib import Path
+
+import jinja2
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from scant.data import stream as streams
+from scant.errors import DataError, SettingError
+from scant.files import write_parquet
+from scant.online.run import EVENTS, run
+from scant.online.top import OBJECTIVES
+from scant.report import catalogue, drawing, figures, style, tables, top, traces
+from scant.schema import read_yaml
+
+ROUNDS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
+LEARNERS = {  # id: kind, objective, k
+    "squared": ("rtop", "squared", 1),
+    "squared-5": ("rtop", "squared", 5),
+    "ranksvm": ("rtop", "ranksvm", 2),
+    "smooth": ("rtop", "smoothdcg", 1),
+    "full": ("ogd", "ranksvm", 0),
+    "listnet": ("listnet", "listnet", 0),
+    "listnet-2": ("listnet", "listnet", 0),
+    "random": ("random", "", 0),
+    "ideal": ("ideal", "", 0),
+    "own": ("own:Learner", "", 0),
+}
+DETAILS = {
+    name: {
+        "kind": "top", "seeds": 3, "tuning": "held-out", "title": f"reading {name}",
+        "readings": {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 2.0, "judge": None},
+        "titles": {"streams": {"a": "A", "b": "B"}, "learners": {one: one.capitalize() for one in LEARNERS}},
+    }
+    for name in ("top", "again")
+}  # fmt: skip
+
+
+def trace(like, seed, final, setting="1", regret=0.0, **changes):
+    """A run at one rate: NDCG@10 that grows to `final`, its own ranking's 0.1 above; a surrogate's loss of 100 a round
+    and, above it, `regret`.
+    """
+    kind, objective, k = LEARNERS[like]
+    explores, descends = k > 0, objective != ""
+    measured = final * ROUNDS / ROUNDS[-1]
+    columns = {
+        "experiment": "top", "stream": "a", "learner": like, "seed": seed, "source": "text", "kind": kind,
+        "own_measure": "ndcg@10", "generator": "data", "tuning_seed": seed >= 3, "setting": setting,
+        "rate": float(setting) if setting != "none" else np.nan, "theory": 0, "round": ROUNDS, "ndcg@10": measured,
+        "ndcg": measured, "ap": measured, "ranker_ndcg@10": measured + 0.1 * explores, "loss": 1.0,
+        "surrogate_loss": 100.0 * ROUNDS + regret if descends else np.nan, "updates": ROUNDS,
+        "explored": ROUNDS // 10 * explores, "mismatched": ROUNDS // 20 * explores, "clipped": seed, "idle": 7,
+        "bound": np.nan, "general_bound": np.nan, "failed_in": 0, "objective": objective, "judge": objective, "k": k,
+        "gamma": 0.1 if explores else 0.0 if descends else np.nan, "gamma_decay": 1 / 3 if explores else 0.0,
+        "mismatch": (10.0 if explores else 1.0) if descends else np.nan, "radius": 2.0 if descends else np.nan,
+        "epsilon": 0.01 if descends else np.nan, "epsilon_decay": 0.0 if descends else np.nan,
+        "sign": "negated" if descends else "",
+    }  # fmt: skip
+    return pd.DataFrame(columns | changes)
+
+
+def gathered(*parts):
+    return pd.concat(parts, ignore_index=True)
+
+
+def comparators(judge="squared", seeds=(0, 1, 2), gap=0.0, rounds=ROUNDS, **changes):
+    """The best fixed weights for the losses of `trace`: 100 a round."""
+    parts = [
+        pd.DataFrame(
+            {"experiment": "top", "stream": "a", "judge": judge, "seed": seed, "round": rounds}
+            | {"best": 100.0 * rounds, "gap": gap, "norm": 1.0}
+            | changes
+        )
+        for seed in seeds
+    ]
+    return gathered(*parts)
+
+
+def row(table, **where):
+    for key, value in where.items():
+        table = table[table[key] == value]
+    [one] = table.to_dict("records")
+    return one
+
+
+def three(one, name):
+    return one[name], one[f"{name}_low"], one[f"{name}_high"]
+
+
+def interval(values):
+    low, high = stats.ttest_1samp(values, 0).confidence_interval()
+    return pytest.approx((np.mean(values), low, high))
+
+
+FINALS = {
+    "squared": [0.50, 0.58, 0.66],
+    "listnet": [0.70, 0.80, 0.72],
+    "listnet-2": [0.95, 0.95, 0.95],
+    "random": [0.30, 0.31, 0.35],
+}
+
+
+@pytest.fixture
+def frame():
+    """The learner squared prefers rate 1 on the seeds set aside, and 2 on those reported."""
+    parts = [trace(learner, seed, values[seed]) for learner, values in FINALS.items() for seed in range(3)]
+    parts += [trace("squared", seed, 0.9, "2") for seed in range(3)]
+    parts += [trace("squared", seed, final, rate) for rate, final in {"1": 0.6, "2": 0.1}.items() for seed in (3, 4)]
+    return gathered(*parts)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    yield
+    plt.close("all")
+
+
+# --- the catalogue
+
+STUDY = {
+    "streams": {"data": {}, "sim": {"generator": "separable"}, "foe": {"generator": "adversary"}},
+    "experiments": {
+        "old": {"kind": "perceptron", "streams": ["data", "foe"], "regret": False, "figures": []},
+        "bounds": {"kind": "perceptron", "streams": ["foe"], "regret": False, "figures": []},
+        "top": {"kind": "top", "streams": ["data", "sim"], "regret": False, "figures": ["figure-3.4"]},
+        "slow": {"kind": "top", "streams": ["sim"], "regret": True, "figures": ["figure-top-regret", "figure-3.4"]},
+        "unseen": {"kind": "top", "streams": ["data"], "regret": False, "figures": []},
+    },
+}
+
+
+def only(*names):
+    return STUDY | {"experiments": {name: STUDY["experiments"][name] for name in names}}
+
+
+def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
+    assert catalogue.figures(STUDY) == ["figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-regret"]
+    assert catalogue.shown(STUDY, "figure-2.2") == ["old"]
+    assert catalogue.shown(STUDY, "figure-2.1") == []  # the separable stream is an experiment's at the top
+    assert catalogue.shown(STUDY, "figure-3.4") == ["top", "slow"]
+    assert catalogue.shown(STUDY, "figure-top-regret") == ["slow"]
+    assert catalogue.shown(STUDY, "figure-3") == catalogue.tabled(STUDY, "finale") == []
+    assert catalogue.tables(STUDY) == ["finals", "bounds", "rates", "top", "regret"]
+    for table in ("finals", "bounds", "rates"):
+        assert catalogue.tabled(STUDY, table) == ["old", "bounds"]
+    assert catalogue.tabled(STUDY, "top") == ["top", "slow", "unseen"]
+    assert catalogue.tabled(STUDY, "regret") == ["slow"]
+    assert catalogue.tables(only("old")) == ["finals", "bounds", "rates"]
+    assert catalogue.tables(only("top")) == ["top"]
+    assert catalogue.figures(only("bounds", "unseen")) == []
+
+
+def test_regret_alone_reads_comparators():
+    wanted = {name for name in (*catalogue.FIGURES, *catalogue.TABLES) if catalogue.wants_comparators(name)}
+    assert wanted == {"regret", "figure-top-regret"}
+
+
+def test_the_catalogue_the_schema_the_makers_and_the_captions_name_the_same():
+    experiment = read_yaml("workflow/schemas/config.schema.yaml")["$defs"]["experiment"]["properties"]
+    assert experiment["figures"]["items"]["enum"] == list(catalogue.TOP)
+    assert list(figures.MAKERS) == list(catalogue.FIGURES)
+    assert list(tables.MAKERS) == list(catalogue.TABLES)
+    assert set(catalogue.TABLES.values()) <= set(experiment["kind"]["enum"])
+    assert set(top.OBJECTIVES) == set(style.OBJECTIVES) == set(OBJECTIVES)
+    assert set(EVENTS) | set(traces.PLAYED) <= set(trace("squared", 0, 1.0))
+
+    def caption(kind, **snakemake):
+        template = jinja2.Template(Path(f"workflow/report/{kind}.rst").read_text(), undefined=jinja2.StrictUndefined)
+        return template.render(snakemake=snakemake).strip()
+
+    captions = [caption("figure", wildcards={"figure": name}) for name in catalogue.FIGURES]
+    captions += [
+        caption("table", output={"csv": f"results/tables/{name}.csv"}) for name in (*catalogue.TABLES, "streams")
+    ]
+    assert all(len(text) > 40 for text in captions)
+    with pytest.raises(jinja2.UndefinedError):
+        caption("figure", wildcards={"figure": "figure-2.3"})
+
+
+def test_unknown_names_get_the_nearest(frame, tmp_path):
+    with pytest.raises(SettingError, match="unknown table 'regrets': did you mean 'regret'"):
+        tables.make("regrets", frame, DETAILS, tmp_path / "x")
+    with pytest.raises(SettingError, match=r"unknown figure 'figure-3\.5': did you mean 'figure-3\.4'"):
+        figures.make("figure-3.5", frame, DETAILS, tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- the table top
+
+
+def test_the_table_has_means_and_intervals_of_both_rankings_at_the_chosen_rate(frame):
+    table = top.top_table(frame, DETAILS)
+    assert table["learner"].tolist() == list(FINALS)
+    one = row(table, learner="squared")
+    assert (one["rate"], one["tuning"], one["rounds"], one["ok"], one["n"]) == ("1", "held-out", 1000, 3, 3)
+    assert (one["mean"], one["low"], one["high"]) == interval(FINALS["squared"])
+    assert three(one, "ranker") == interval(np.array(FINALS["squared"]) + 0.1)
+    assert (one["explored"], one["mismatched"], one["clipped"], one["idle"]) == (100, 50, 1, 7)
+    assert one["updates"] == 1000
+    assert pd.isna(one["failed_in"])
+    details = {"top": DETAILS["top"] | {"tuning": "paper"}}
+    assert row(top.top_table(frame, details), learner="squared")["rate"] == "2"
+
+
+def test_differences_are_paired_by_seed_to_the_first_listnet_and_to_random(frame):
+    table = top.top_table(frame, DETAILS)
+    squared, listnet, random = (np.array(FINALS[name]) for name in ("squared", "listnet", "random"))
+    one = row(table, learner="squared")
+    assert three(one, "to_listnet") == interval(squared - listnet)
+    assert three(one, "to_random") == interval(squared - random)
+    assert three(row(table, learner="random"), "to_listnet") == interval(random - listnet)
+    assert three(row(table, learner="listnet"), "to_random") == interval(listnet - random)
+    assert np.isnan(row(table, learner="listnet")["to_listnet"])
+    assert np.isnan(row(table, learner="random")["to_random"])
+    alone = top.top_table(frame[frame["learner"] == "squared"], DETAILS)
+    assert alone[["to_listnet", "to_random"]].isna().all().all()
+
+
+def test_differences_stay_within_an_experiment_and_a_stream(frame):
+    other = [frame.assign(stream="b", **{"ndcg@10": 0.2}), frame.assign(experiment="again", **{"ndcg@10": 0.3})]
+    table = top.top_table(gathered(*other, frame), DETAILS)
+    assert len(table) == 3 * len(FINALS)
+    one = row(table, learner="squared", stream="a", experiment="top")
+    assert three(one, "to_listnet") == interval(np.array(FINALS["squared"]) - FINALS["listnet"])
+    assert row(table, learner="squared", stream="b")["to_listnet"] == 0
+    assert row(table, learner="squared", experiment="again")["to_listnet"] == 0
+
+
+def test_failed_runs_are_counted_and_left_out(frame):
+    failed = (frame["learner"] == "squared") & (frame["setting"] == "1") & (frame["seed"] == 1)
+    frame.loc[failed, ["failed_in", "updates", "idle"]] = [1001, 5, 1000]
+    one = row(top.top_table(frame, DETAILS), learner="squared")
+    assert (one["ok"], one["n"], one["failed_in"], one["updates"], one["idle"]) == (2, 3, 1001, 1000, 7)
+    assert one["mean"] == pytest.approx((0.50 + 0.66) / 2)
+    assert one["ranker"] == pytest.approx((0.50 + 0.66) / 2 + 0.1)
+    assert one["to_listnet"] == pytest.approx(((0.50 - 0.70) + (0.66 - 0.72)) / 2)
+    frame.loc[(frame["learner"] == "squared") & (frame["seed"] == 0), "failed_in"] = 900
+    assert row(top.top_table(frame, DETAILS), learner="squared")["failed_in"] == 900  # the first
+    frame.loc[frame["learner"] == "squared", "failed_in"] = 3
+    one = row(top.top_table(frame, DETAILS), learner="squared")
+    assert (one["ok"], one["n"], one["failed_in"]) == (0, 3, 3)
+    assert np.isnan([one["mean"], one["ranker"], one["to_random"], one["updates"]]).all()
+
+
+def test_settings_are_those_played_and_empty_where_they_do_nothing():
+    learners = ("squared", "smooth", "full", "listnet", "random", "ideal", "own")
+    table = top.top_table(gathered(*(trace(learner, 0, 0.5) for learner in learners)), DETAILS)
+    table = table.astype(object).where(table.notna(), None)
+    names = ["objective", "k", "schedule", "radius", "mismatch", "gamma", "epsilon", "sign"]
+    found = {one["learner"]: [one[name] for name in names] for one in table.to_dict("records")}
+    assert found == {
+        "squared": ["squared", 1, "thesis", 2.0, 10.0, 0.1, None, None],
+        "smooth": ["smoothdcg", 1, "thesis", 2.0, 10.0, 0.1, 0.01, "negated"],
+        "full": ["ranksvm", 0, "thesis", 2.0, None, None, None, None],
+        "listnet": ["listnet", 0, "thesis", 2.0, None, None, None, None],
+        "random": [None, None, None, None, None, None, None, None],
+        "ideal": [None, None, None, None, None, None, None, None],
+        "own": [None, 0, None, None, None, None, None, None],
+    }
+    released = top.top_table(trace("squared", 0, 0.5, source="released-code"), DETAILS)
+    assert released["schedule"].tolist() == ["released-code"]
+    judged = top.top_table(trace("squared", 0, 0.5, judge="smoothdcg"), DETAILS)
+    assert judged["epsilon"].tolist() == [0.01]  # of the judge
+
+
+# --- the table regret
+
+
+def powers(*exponents, learner="squared", factor=3.0, **changes):
+    """Runs whose regret is factor * t^exponent, one for each exponent."""
+    runs = [
+        trace(learner, seed, 0.5, regret=factor * ROUNDS**exponent, **changes)
+        for seed, exponent in enumerate(exponents)
+    ]
+    return gathered(*runs)
+
+
+def test_the_slope_of_a_power_law_is_its_exponent():
+    [one] = top.regret_table(powers(0.7, 0.7), DETAILS, comparators()).to_dict("records")
+    assert three(one, "slope") == pytest.approx((0.7, 0.7, 0.7))
+    assert (one["slopes"], one["from_round"], one["nonpositive"], one["ok"], one["n"]) == (2, 10, 0, 2, 2)
+    assert three(one, "regret") == pytest.approx([3 * 1000**0.7] * 3)
+    assert one["per_round"] == pytest.approx(3 * 1000**-0.3)
+    assert (one["objective"], one["judge"], one["k"], one["rounds"]) == ("squared", "squared", 1, 1000)
+
+
+def test_intervals_of_slope_and_regret_are_over_seeds():
+    [one] = top.regret_table(powers(0.5, 0.6, 0.9), DETAILS, comparators()).to_dict("records")
+    assert three(one, "slope") == interval([0.5, 0.6, 0.9])
+    regrets = 3 * 1000 ** np.array([0.5, 0.6, 0.9])
+    assert three(one, "regret") == interval(regrets)
+    assert one["per_round"] == pytest.approx(regrets.mean() / 1000)
+
+
+def test_the_slope_is_of_the_rounds_from_a_hundredth_of_the_horizon_on():
+    runs = powers(0.5, 0.5)
+    runs.loc[runs["round"] < 10, "surrogate_loss"] += 1000
+    [one] = top.regret_table(runs, DETAILS, comparators()).to_dict("records")
+    assert one["slope"] == pytest.approx(0.5)
+    runs.loc[runs["round"] == 10, "surrogate_loss"] += 1000
+    [one] = top.regret_table(runs, DETAILS, comparators()).to_dict("records")
+    assert one["slope"] < 0.2
+
+
+def test_only_rounds_with_comparators_count():
+    runs = powers(0.5, 0.5)
+    runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] += 1000
+    there = comparators(rounds=ROUNDS[[3, 6, 7, 8, 9]])
+    [one] = top.regret_table(runs, DETAILS, there).to_dict("records")
+    assert (one["slope"], one["from_round"]) == (pytest.approx(0.5), 10)
+
+
+def test_rounds_without_a_positive_regret_are_counted_and_left_out():
+    runs = powers(0.5, 0.5, 0.5)
+    runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] = 0.0  # far below the best fixed weights
+    runs.loc[runs["round"] == 100, "surrogate_loss"] = 100.0 * 100  # a regret of exactly 0
+    [one] = top.regret_table(runs, DETAILS, comparators()).to_dict("records")
+    assert (one["nonpositive"], one["slopes"], one["slope"]) == (3 * 3, 3, pytest.approx(0.5))
+    runs.loc[(runs["round"] == 200) & (runs["seed"] == 0), "surrogate_loss"] = 0.0  # three rounds are left of seed 0
+    [one] = top.regret_table(runs, DETAILS, comparators()).to_dict("records")
+    assert (one["nonpositive"], one["slopes"], one["ok"]) == (10, 2, 3)
+
+
+def test_no_slope_is_given_from_fewer_than_four_rounds():
+    for rounds, slopes in {(100, 200, 500, 1000): 2, (200, 500, 1000): 0}.items():
+        there = comparators(rounds=np.array(rounds))
+        [one] = top.regret_table(powers(0.5, 0.5), DETAILS, there).to_dict("records")
+        assert one["slopes"] == slopes
+        assert np.isnan(one["slope"]) == (slopes == 0)
+        assert one["regret"] == pytest.approx(3 * 1000**0.5)
+
+
+def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
+    runs = gathered(powers(0.5, 0.6, 0.7), powers(0.5, learner="full"), trace("random", 0, 0.5), trace("own", 0, 0.5))
+    there = gathered(comparators(seeds=(0, 2)), comparators("ranksvm", stream="b"), comparators("listnet"))
+    table = top.regret_table(runs, DETAILS, there)
+    assert table["learner"].tolist() == ["squared", "full"]  # no surrogate judges the others
+    one = row(table, learner="squared")
+    assert (one["ok"], one["n"], one["slopes"]) == (2, 3, 2)
+    assert three(one, "regret") == interval(3 * 1000 ** np.array([0.5, 0.7]))
+    none = row(table, learner="full")
+    assert (none["ok"], none["n"], none["slopes"], none["nonpositive"]) == (0, 1, 0, 0)
+    assert np.isnan([none["regret"], none["slope"], none["per_round"], none["gap_share"]]).all()
+    assert pd.isna(none["from_round"])
+    for nothing in (None, traces.read_comparators([])):
+        assert top.regret_table(runs, DETAILS, nothing)["ok"].tolist() == [0, 0]
+    with pytest.raises(SettingError, match="no learner of the table"):
+        top.regret_table(trace("random", 0, 0.5), DETAILS, there)
+
+
+def test_a_learner_is_measured_against_its_judges_comparator():
+    runs = powers(0.5, 0.5, judge="ranksvm")
+    there = gathered(comparators("squared"), comparators("ranksvm", best=ROUNDS * 100.0 - 50))
+    [one] = top.regret_table(runs, DETAILS, there).to_dict("records")
+    assert (one["objective"], one["judge"], one["regret"]) == ("squared", "ranksvm", pytest.approx(3 * 1000**0.5 + 50))
+
+
+def test_failed_runs_have_no_regret():
+    runs = powers(0.5, 0.6, 0.7)
+    runs.loc[runs["seed"] == 1, "failed_in"] = 1001
+    [one] = top.regret_table(runs, DETAILS, comparators()).to_dict("records")
+    assert (one["ok"], one["n"], one["slopes"]) == (2, 3, 2)
+    assert one["regret"] == pytest.approx(3 * (1000**0.5 + 1000**0.7) / 2)
+
+
+def test_the_gap_and_the_bound_are_shares():
+    runs = gathered(powers(0.5, bound=300.0), powers(0.5, bound=600.0).assign(seed=1))
+    there = comparators()
+    there.loc[there["seed"] == 1, "gap"] = np.where(ROUNDS == 1000, 12.0, 99.0)
+    [one] = top.regret_table(runs, DETAILS, there).to_dict("records")
+    regret = 3 * 1000**0.5
+    assert one["gap_share"] == pytest.approx(12 / regret)  # the larger of the two seeds', at the horizon
+    assert (one["bound"], one["bound_share"]) == (300, pytest.approx((regret / 300 + regret / 600) / 2))
+    [one] = top.regret_table(powers(0.5, 0.5, factor=-1.0), DETAILS, comparators(gap=1.0)).to_dict("records")
+    assert np.isnan(one["gap_share"])  # of a regret that is none
+    assert one["regret"] == pytest.approx(-(1000**0.5))
+
+
+def test_regret_is_at_the_chosen_rate():
+    parts = [
+        trace("squared", seed, final, rate, regret=ROUNDS**exponent)
+        for seed in range(4)
+        for rate, final, exponent in (("1", 0.5, 0.5), ("2", 0.6, 0.8))
+    ]
+    [one] = top.regret_table(gathered(*parts), DETAILS, comparators()).to_dict("records")
+    assert (one["rate"], one["slope"], one["n"]) == ("2", pytest.approx(0.8), 3)
+
+
+@pytest.mark.parametrize("name", ["top", "regret"])
+def test_tables_are_written_in_full_and_the_same_twice(name, frame, tmp_path):
+    frame = gathered(frame, trace("smooth", 0, 0.5))
+    there = gathered(comparators(gap=1 / 3), comparators("listnet"))
+    for stem in ("one", "two"):
+        tables.make(name, frame, DETAILS, tmp_path / stem, there)
+    made = tables.MAKERS[name](frame, DETAILS, *([there] if name == "regret" else []))
+    whole = {column: kind for column, kind in made.dtypes.items() if kind == "Int64"}
+    read = pd.read_csv(tmp_path / "one.csv", dtype={"rate": str} | whole)
+    pd.testing.assert_frame_equal(read, made, check_dtype=False, rtol=1e-14)
+    for ending in ("csv", "tex"):
+        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+    assert len((tmp_path / "one.tex").read_text().splitlines()) == len(made) + 6
+
+
+# --- figures
+
+
+@pytest.fixture
+def study():
+    """Two experiments, two streams, every kind of learner; its comparators, of all seeds but the first of `again`."""
+    parts, there = [], []
+    for experiment, stream in (("top", "a"), ("again", "b")):
+        where = {"experiment": experiment, "stream": stream}
+        for number, learner in enumerate(LEARNERS):
+            parts += [
+                trace(learner, seed, 0.5 + 0.03 * number + 0.01 * seed**2, regret=(seed + 2) * ROUNDS**0.6, **where)
+                for seed in range(4)
+            ]
+        for judge in ("squared", "ranksvm", "listnet"):
+            there.append(comparators(judge, (0, 1, 2) if experiment == "top" else (1, 2), gap=0.5, **where))
+    return gathered(*parts), gathered(*there)
+
+
+FIGURES = [name for name in catalogue.TOP if name != "figure-aistats16.1"]  # which is made as figure-3.4 is
+
+
+def frame_of(name, study):
+    """The frame of a figure as its maker gives it."""
+    maker, _ = figures.MAKERS[name]
+    return maker(study[0], DETAILS, *(study[1:] if catalogue.wants_comparators(name) else []))
+
+
+def panels(frame, draw):
+    """The axes of a drawing, each with the rows that it is to show."""
+    axes = [axis for axis in draw(frame).axes if axis.axison]
+    groups = [panel for _, panel in frame.groupby(["experiment", "stream"], sort=False)]
+    assert len(axes) == len(groups) > 0
+    return list(zip(axes, groups, strict=True))
+
+
+def test_both_papers_curves_are_made_alike():
+    assert figures.MAKERS["figure-aistats16.1"] == figures.MAKERS["figure-3.4"]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_comes_with_its_frame_says_what_it_shows_and_is_the_same_bytes_twice(name, study, tmp_path):
+    for stem in ("one", "two"):
+        figures.make(name, study[0], DETAILS, tmp_path / stem, study[1])
+    for ending in ("csv", "svg", "png"):
+        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+    assert len(list(tmp_path.iterdir())) == 6
+    read = pd.read_csv(tmp_path / "one.csv", dtype={"rate": str, "place": str, "k": "Int64"})
+    expected = frame_of(name, study).reset_index(drop=True)
+    pd.testing.assert_frame_equal(read, expected, check_dtype=False, rtol=1e-14)
+    assert not read.duplicated(["experiment", "stream", "learner", *({"round", "ranking"} & {*read})]).any()
+    assert {"mean", "low", "high", "n", "rate", "tuning", "panel", "label", "reading"} <= {*read}
+    assert "ideal" not in set(read["learner"])
+    svg = (tmp_path / "one.svg").read_text()
+    for text in ("95 % t interval", "mean over n seeds", "reading top", "reading again", "n = 3"):
+        assert text in svg, text
+
+
+def lines(axis, marker=True):
+    return [one for one in axis.get_lines() if (one.get_marker() != "None") == marker and len(one.get_xdata())]
+
+
+def points(axis):
+    """The (x, y) of every marker on an axis."""
+    return sorted(tuple(map(float, point)) for one in lines(axis) for point in one.get_xydata())
+
+
+def test_curves_are_the_rows(study):
+    for axis, panel in panels(frame_of("figure-3.4", study), drawing.curves):
+        drawn = [list(map(tuple, one.get_xydata())) for one in lines(axis)]
+        expected = [list(zip(one["round"], one["mean"], strict=True)) for _, one in panel.groupby("learner")]
+        assert sorted(drawn) == sorted(expected)
+        assert len(axis.collections) == len(expected) == len(LEARNERS) - 1
+
+
+def test_points_against_k_are_the_rows(study):
+    frame = frame_of("figure-top-k", study)
+    assert set(frame.loc[frame["ranking"] == "own", "kind"]) == {"rtop"}  # others show their own ranking
+    assert frame.dropna(subset="place").set_index("learner")["place"].to_dict() == {
+        "squared": "1", "squared-5": "5", "ranksvm": "2", "smooth": "1", "full": "all",
+    }  # fmt: skip
+    for axis, panel in panels(frame, drawing.against_k):
+        labels = [text.get_text() for text in axis.get_xticklabels()]
+        assert labels == ["1", "2", "5", "all"]
+        there, references = panel[panel["place"].notna()], panel[panel["place"].isna()]
+        drawn = sorted((labels[round(x)], y) for x, y in points(axis))
+        assert drawn == sorted(zip(there["place"], there["mean"], strict=True))
+        assert {one.get_ydata()[0] for one in axis.get_lines() if list(one.get_xdata()) == [0, 1]} == set(
+            references["mean"]
+        )
+        assert {text.get_text() for text in axis.texts} >= set(references["label"])
+
+
+def test_two_learners_of_an_objective_at_one_k_are_two_lines():
+    parts = [trace(learner, seed, 0.5) for learner in ("squared", "squared-5", "listnet") for seed in range(2)]
+    parts += [trace("squared", seed, 0.6, learner="twin") for seed in range(2)]
+    details = {"top": DETAILS["top"] | {"titles": DETAILS["top"]["titles"] | {"learners": {
+        "squared": "S1", "squared-5": "S5", "listnet": "LN", "twin": "Twin",
+    }}}}  # fmt: skip
+    frame = top.against_k(gathered(*parts), details)
+    shown = frame[frame["ranking"] == "shown"].set_index("learner")["line"].to_dict()
+    assert shown == {"squared": "Squared", "squared-5": "Squared", "listnet": "LN", "twin": "Squared, Twin"}
+    with pytest.raises(SettingError, match="no learner of this figure descends"):
+        top.against_k(parts[-3], details | {"top": details["top"]})
+
+
+def test_regrets_are_the_rows_with_slopes_beside(study):
+    frame = frame_of("figure-top-regret", study)
+    assert set(frame["learner"]) == {"squared", "squared-5", "ranksvm", "full", "listnet", "listnet-2"}
+    assert set(frame.loc[frame["experiment"] == "again", "n"]) == {2}
+    one = row(frame, experiment="top", learner="full", round=500)
+    values = np.array([2, 3, 4]) * 500**0.6
+    assert (one["mean"], one["low"], one["high"]) == interval(values)
+    assert three(one, "slope") == pytest.approx((0.6, 0.6, 0.6))
+    assert one["gap"] == 0.5
+    for axis, panel in panels(frame, drawing.regrets):
+        drawn = [list(map(tuple, one.get_xydata())) for one in lines(axis)]
+        expected = [list(zip(one["round"], one["mean"], strict=True)) for _, one in panel.groupby("learner")]
+        assert sorted(drawn) == sorted(expected)
+        assert [text.get_text() for text in axis.texts].count("0.60 [0.60, 0.60]") == len(expected)
+        references = [one for one in lines(axis, marker=False) if one.get_linewidth() < 0.7]
+        slopes = [np.diff(np.log(one.get_ydata()))[0] / np.diff(np.log(one.get_xdata()))[0] for one in references]
+        assert sorted(slopes) == pytest.approx([1 / 2, 2 / 3, 1])
+
+
+def test_a_large_gap_of_the_comparator_is_drawn(study, tmp_path):
+    frame, there = study
+    for gap, expected in {0.0: 0, 1e9: 6}.items():
+        shown = top.regret_curves(frame[frame["experiment"] == "again"], DETAILS, there.assign(gap=gap))
+        drawn = drawing.regrets(shown)
+        [axis] = drawn.axes
+        dotted = [one for one in lines(axis, marker=False) if one.get_linestyle() == ":"]
+        dotted = [one for one in dotted if np.isfinite(one.get_ydata()).any()]
+        assert len(dotted) == expected
+        assert ("dotted" in drawn.legends[0].get_title().get_text()) == bool(expected)
+        for one in dotted:
+            assert np.nanmin(one.get_ydata()) > 1e9
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("change", ["negative", "no gap", "endless gap", "few rounds", "one seed"])
+def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
+    frame, there = (part[part["experiment"] == "top"].copy() for part in study)
+    frame = frame[frame["learner"].isin(["squared", "full"])]
+    if change == "negative":
+        there["best"] += np.where(there["judge"] == "squared", 1e9, 0.0)
+    elif change == "few rounds":
+        there = there[there["round"] == 1000]
+    elif change == "one seed":
+        there = there[there["seed"] == 1]
+    else:
+        there["gap"] = np.nan if change == "no gap" else np.inf
+    figures.make("figure-top-regret", frame, DETAILS, tmp_path / "figure", there)
+    svg = (tmp_path / "figure.svg").read_text()
+    assert ("no slope" in svg) == (change == "few rounds")
+    shown = pd.read_csv(tmp_path / "figure.csv")
+    assert (shown.loc[shown["learner"] == "squared", "mean"] < 0).all() == (change == "negative")
+
+
+def test_dots_are_the_rows(study):
+    learners = [learner for learner in LEARNERS if learner != "ideal"]
+    for axis, panel in panels(frame_of("figure-smoothdcg", study), drawing.dots):
+        labels = [text.get_text() for text in axis.get_figure().axes[0].get_yticklabels()]
+        assert labels == [one.capitalize() for one in learners]
+        drawn = sorted((learners[round(y)], x) for x, y in points(axis))
+        assert drawn == sorted(zip(panel["learner"], panel["mean"], strict=True))
+        hollow = [one.get_xdata()[0] for one in lines(axis) if one.get_markerfacecolor() == "none"]
+        assert sorted(hollow) == sorted(panel.loc[panel["ranking"] == "own", "mean"])
+        spans = sorted(one.get_xdata()[0] for one in lines(axis, marker=False))
+        assert spans == sorted(panel.loc[panel["kind"].isin(["listnet", "random"]), "mean"])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_single_seed_can_be_drawn(name, study, tmp_path):
+    frame, there = (part[part["seed"] == 0] for part in study)
+    figures.make(name, frame[frame["experiment"] == "top"], DETAILS, tmp_path / name, there)
+    assert pd.read_csv(tmp_path / f"{name}.csv")["low"].isna().all()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_of_nothing_are_refused_in_words(name, study, tmp_path):
+    frame, there = study
+    with pytest.raises(SettingError, match=r"failed|has a regret"):
+        figures.make(name, frame.assign(failed_in=5), DETAILS, tmp_path / name, there)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_regret_without_comparators_is_refused_in_words(study, tmp_path):
+    for there in (None, traces.read_comparators([])):
+        with pytest.raises(SettingError, match="need regret: true"):
+            figures.make("figure-top-regret", study[0], DETAILS, tmp_path / "figure", there)
+
+
+def test_failed_runs_are_not_drawn(study):
+    frame, there = study
+    frame.loc[(frame["seed"] == 1) & (frame["learner"] == "full"), "failed_in"] = 900
+    for made in (top.curves(frame, DETAILS), top.ends(frame, DETAILS), top.regret_curves(frame, DETAILS, there)):
+        first = made[made["experiment"] == "top"]
+        assert set(first.loc[first["learner"] == "full", "n"]) == {2}
+        assert set(first.loc[first["learner"] == "ranksvm", "n"]) == {3}
+    frame.loc[frame["learner"] == "full", "failed_in"] = 900
+    assert "full" not in set(top.ends(frame, DETAILS)["learner"])
+
+
+# --- looks
+
+
+def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
+    looks = style.looks(top.curves(study[0], DETAILS))
+    assert len(set(looks.values())) == len(looks) == len(LEARNERS) - 1
+    colours = {learner: colour for learner, (colour, _, _) in looks.items()}
+    assert colours["squared"] == colours["squared-5"]
+    assert colours["ranksvm"] == colours["full"]
+    assert colours["listnet"] == colours["listnet-2"]
+    assert len({colours[name] for name in ("squared", "ranksvm", "smooth", "listnet", "random", "own")}) == 6
+    dashes = {learner: line for learner, (_, _, line) in looks.items()}
+    assert [dashes[name] for name in ("squared", "squared-5", "ranksvm", "smooth")] == ["-"] * 4
+    assert [dashes[name] for name in ("full", "listnet", "listnet-2", "random")] == ["--"] * 4
+    alone = top.curves(trace("smooth", 0, 0.5), DETAILS)
+    assert style.looks(alone)["smooth"] == looks["smooth"]  # the same in every figure
+    assert len({colour for colour, _ in style.OBJECTIVES.values()}) == len(style.OBJECTIVES)
+
+
+def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
+    def legend(*learners):
+        titles = {"streams": {"a": "A", "b": "B"}, "learners": {one: "Title" for _, one, _ in learners}}
+        parts = [
+            trace(kind, seed, 0.5, learner=learner, stream=stream)
+            for (stream, learner, kind), seed in product(learners, range(2))
+        ]
+        frame = top.curves(gathered(*parts), {"top": DETAILS["top"] | {"titles": titles}})
+        drawn = drawing.curves(frame)
+        looks = [(one.get_color(), one.get_marker()) for axis in drawn.axes for one in lines(axis)]
+        return [text.get_text() for text in drawn.legends[0].get_texts()], len(set(looks))
+
+    assert legend(("a", "one", "squared"), ("b", "two", "squared")) == (["Title"], 1)
+    assert legend(("a", "one", "squared"), ("a", "two", "squared")) == (["Title (one)", "Title (two)"], 2)
+    assert legend(("a", "one", "squared"), ("b", "two", "full")) == (["Title (one)", "Title (two)"], 2)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 12])
+@pytest.mark.parametrize("low", [0.01, 0.5])
+def test_texts_beside_a_panel_do_not_touch(count, low):
+    _, axis = plt.subplots()
+    heights = [low] * (count // 2) + [0.99] * (count - count // 2)
+    drawing._beside(axis, [(height, str(i), "0.5") for i, height in enumerate(heights)], gap=0.08)
+    places = sorted(text.xyann[1] for text in axis.texts)
+    assert len(places) == count
+    assert (np.diff(places) >= 0.08 - 1e-9).all()
+    assert places[0] >= 0
+    assert places[-1] <= 1
+    assert sorted(text.xy[1] for text in axis.texts) == pytest.approx(heights)
+
+
+# --- from files
+
+
+def test_comparators_are_read_with_what_they_are_of(tmp_path):
+    paths = []
+    for number, judge in enumerate(("squared", "kl")):
+        table = pa.table({"seed": [0, 1], "round": [9, 9], "best": [1.5, 2.5], "gap": [0.1, 0.2], "norm": [1.0, 0.5]})
+        paths.append(tmp_path / f"{number}.parquet")
+        write_parquet(table, paths[-1], {"experiment": "top", "stream": "a", "judge": judge, "radius": 1.0})
+    frame = traces.read_comparators(paths)
+    assert list(frame) == ["experiment", "stream", "judge", "seed", "round", "best", "gap", "norm"]
+    assert frame["judge"].tolist() == ["squared", "squared", "kl", "kl"]
+    assert frame["best"].tolist() == [1.5, 2.5, 1.5, 2.5]
+    assert list(traces.read_comparators([])) == list(frame)
+    paths[1].write_bytes(b"text")
+    with pytest.raises(DataError, match=r"1\.parquet: not a whole comparator file"):
+        traces.read_comparators(paths)
+    with pytest.raises(DataError, match="there is no such comparator file"):
+        traces.read_comparators([tmp_path / "none.parquet"])
+
+
+def test_runs_are_gathered_with_their_settings_as_played(tmp_path):
+    random = np.random.default_rng(0)
+    queries = [(q, random.integers(0, 3, 6), random.standard_normal((6, 3))) for q in range(10)]
+    streams.write(tmp_path / "toy.arrow", queries, {})
+    learners = {
+        "smooth": {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 1, "rates": [0.5, 0.1]},
+        "listnet": {"kind": "listnet"},
+        "random": {"kind": "random"},
+    }
+    readings = {"source": "text", "schedule": "aistats16", "mismatch": 10, "radius": 2, "judge": None}
+    files = []
+    for name, settings in learners.items():
+        files.append(tmp_path / f"{name}.parquet")
+        job = {
+            "study": "toy", "study_seed": 1, "experiment": "top", "kind": "top", "stream": "a", "learner": name,
+            "stream_settings": {"dataset": "letor"}, "learner_settings": settings, "rounds": 64, "empty": "zero",
+            "order": "shuffled", "keep": 1.0, **readings,
+        }  # fmt: skip
+        run(job, files[-1], [0, 1, 2, 3], [tmp_path / "toy.arrow"])
+    titles = {"streams": {"a": "A"}, "learners": {name: name for name in learners}}
+    details = DETAILS["top"] | {"readings": readings, "titles": titles}
+    traces.gather(files, tmp_path / "top.parquet", details)
+    frame, found = traces.read([tmp_path / "top.parquet"])
+    assert found == {"top": details}
+    played = frame.groupby("learner")[list(traces.PLAYED)].first()
+    assert played.loc["smooth", ["objective", "judge", "k", "sign"]].tolist() == [
+        "smoothdcg",
+        "smoothdcg",
+        1,
+        "negated",
+    ]
+    assert played.loc["smooth", ["gamma", "gamma_decay", "mismatch", "radius", "epsilon"]].tolist() == pytest.approx(
+        [64 ** (-1 / 3), 0, 10, 2, 1]
+    )
+    assert played.loc["listnet", ["objective", "k", "radius"]].tolist() == ["listnet", 0, 2]
+    assert played.loc["random", ["objective", "judge", "sign"]].tolist() == [""] * 3
+    table = top.top_table(frame, found)
+    assert table["schedule"].tolist()[:2] == ["aistats16"] * 2
+    assert table["ok"].tolist() == [3, 3, 3]
+    one = row(table, learner="smooth")
+    assert 0 < one["explored"] < 64
+    assert one["mean"] != one["ranker"]
