@@ -1,6 +1,9 @@
 # From traces to what a paper shows. Each figure comes with the CSV of exactly what it shows.
 
 
+TABLE_CODE = ("catalogue", "intervals", "perceptron", "tables", "top", "traces")  # of the report: all but drawings
+
+
 rule figures:
     input:
         [
@@ -59,7 +62,7 @@ rule table:
             for file in comparator_files(experiment)
             if catalogue.wants_comparators(wildcards.table)
         ],
-        code=code("report", "theory"),
+        code=code(*(f"report/{name}" for name in TABLE_CODE), "theory"),
     output:
         csv=report(f"{STUDY_TABLE}.csv", caption="../workflow/report/table.rst", category="Tables"),
         tex=f"{STUDY_TABLE}.tex",

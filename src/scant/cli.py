@@ -125,22 +125,17 @@ def parser() -> argparse.ArgumentParser:
     command("pack", _pack, "Pack tables into a stream.", stream, inputs, settings, study_seed, output)
     seed = option("--seed", type=int, required=True, help="the seed of the run or draw")
     command("simulate", _simulate, "Draw a simulated stream.", stream, settings, study_seed, seed, output)
-    command(
-        "run",
-        _run,
-        "Play one learner on one stream.",
-        *(option(f"--{one}", required=True, help=f"the {one}'s id") for one in ("study", "experiment", "learner")),
-        option("--stream", required=True, help="the stream's id"),
-        option(
-            "--input",
-            nargs="*",
-            default=(),
-            help="the stream's file for each seed, or one for all; none against the adversary",
-        ),
-        option("--seeds", type=int, nargs="+", required=True, help="the seeds to play"),
+    played = (
+        *(option(f"--{one}", required=True, help=f"the {one}'s id") for one in ("study", "experiment", "stream")),
+        option("--input", nargs="*", default=(), help="the stream's file for each seed, or one for all"),
+        option("--seeds", type=int, nargs="+", required=True, help="the seeds"),
         settings,
         output,
     )
+    learner = option("--learner", required=True, help="the learner's id")
+    command("run", _run, "Play one learner on one stream (without --input: against the adversary).", learner, *played)
+    judge = option("--judge", required=True, help="the surrogate")
+    command("compare", _compare, "Find the best fixed weights of what was played.", judge, *played)
     details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")
     command("gather", _gather, "Gather an experiment's runs.", inputs, details, output)
     comparators = option("--comparators", nargs="*", default=(), help="files of the best fixed weights")

@@ -86,6 +86,8 @@ def _check_experiment(study: dict, experiment: dict, given: set) -> None:
     for key in sorted(given & {"schedule", "mismatch", "radius", "judge", "regret", "figures"}):
         if kind != "top":
             raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
+    if "figure-top-regret" in experiment["figures"] and not experiment["regret"]:
+        raise SettingError("figure-top-regret shows what regret: true finds")
     if experiment["regret"] and experiment["judge"] == "smoothdcg":
         raise SettingError(
             "regret is against the best fixed weights, which smoothdcg, not being convex, does not certify"

@@ -134,3 +134,10 @@ def test_what_no_bound_is_proved_for_has_none(kind, changes):
     with pytest.raises(SettingError, match="no regret bound is proved"):
         top.theory_rate(learner, FACTS)
     assert np.isnan(top.regret_bound(learner, FACTS, 0.1, np.array([1, 10]))).all()
+
+
+def test_an_infinite_bound_is_said_and_gives_no_rate():
+    raw = FACTS | {"radius": 1e6}
+    assert top.regret_bound(settings(surrogate="kl"), raw, 0.1, np.array([1, 10])).tolist() == [np.inf, np.inf]
+    with pytest.raises(SettingError, match="infinite on this stream"):
+        top.theory_rate(settings(surrogate="kl"), raw)

@@ -199,6 +199,7 @@ def test_the_table_has_means_and_intervals_of_both_rankings_at_the_chosen_rate(f
     assert table["learner"].tolist() == list(FINALS)
     one = row(table, learner="squared")
     assert (one["rate"], one["tuning"], one["rounds"], one["ok"], one["n"]) == ("1", "held-out", 1000, 3, 3)
+    assert one["rate_mean"] == 1.0
     assert (one["mean"], one["low"], one["high"]) == interval(FINALS["squared"])
     assert three(one, "ranker") == interval(np.array(FINALS["squared"]) + 0.1)
     assert (one["explored"], one["mismatched"], one["clipped"], one["idle"]) == (100, 50, 1, 7)

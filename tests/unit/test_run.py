@@ -392,7 +392,6 @@ def test_a_learner_of_ones_own_is_played(stream_path, tmp_path, own):
     assert played(stream_path, tmp_path, learner_settings=own(3))["ndcg"].to_numpy()[-1] < 0.9
 
 
-@pytest.mark.xfail(raises=SettingError, strict=True, reason="learners.resolve refuses k, which the schema allows")
 def test_a_learner_of_ones_own_can_be_shown_the_top_alone(stream_path, tmp_path, own):
     learner = own(0) | {"kind": "own_of_a_run:Counts", "k": 3}
     table = played(stream_path, tmp_path, learner_settings=learner, **TOP)

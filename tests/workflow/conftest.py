@@ -14,7 +14,8 @@ import yaml
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src")
 LEAVE = shutil.ignore_patterns("__pycache__", "*.egg-info")
-RESULTS = ("runs", "traces", "tables", "figures", "streams")  # the same bytes on every run; logs and benchmarks are not
+# The same bytes on every run; logs and benchmarks are not.
+RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams")
 
 
 class Project:

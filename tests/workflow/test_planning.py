@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml"))]
@@ -12,8 +13,13 @@ STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_can_be_planned(bare, study):
+    experiments = yaml.safe_load((ROOT / study).read_text())["experiments"].values()
+    kinds = {one.get("kind", "perceptron") for one in experiments}
+    regret = any(one.get("regret") for one in experiments)
     jobs = bare.jobs(study=study)
-    assert jobs["run"] > 0 and jobs["figure"] > 0 and jobs["table"] == 3 and jobs["all"] == 1
+    assert jobs["run"] > 0 and jobs["figure"] > 0 and jobs["all"] == 1
+    assert jobs["table"] == 3 * ("perceptron" in kinds) + ("top" in kinds) + regret
+    assert ("comparator" in jobs) == regret
 
 
 def test_without_a_study_file_it_is_the_default_study(bare):
@@ -30,8 +36,8 @@ def test_the_profile_is_read(bare):
         ("data", {"fetch", "convert"}),
         ("streams", {"fetch", "convert", "pack", "simulate"}),
         ("runs", {"fetch", "convert", "pack", "simulate", "run"}),
-        ("figures", {"fetch", "convert", "pack", "simulate", "run", "traces", "figure"}),
-        ("tables", {"fetch", "convert", "pack", "simulate", "run", "traces", "table", "streams_table"}),
+        ("figures", {"fetch", "convert", "pack", "simulate", "run", "traces", "comparator", "figure"}),
+        ("tables", {"fetch", "convert", "pack", "simulate", "run", "traces", "comparator", "table", "streams_table"}),
         ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "streams_table"}),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-REPORT = {"traces": 3, "figure": 3, "table": 3}  # what the tiny study's runs lead to, besides `all`
+REPORT = {"figure": 3, "table": 3}  # what the perceptron runs of the tiny study lead to, besides traces and `all`
 
 
 def without_all(jobs):
@@ -28,7 +28,7 @@ def test_a_killed_run_can_be_taken_up_again(finished):
     runs = finished.folder / "results/tiny/runs"
     kill_when(finished, lambda: len(list(runs.rglob("seed-*.parquet"))) >= 12)
     times = {path: path.stat().st_mtime_ns for path in runs.rglob("seed-*.parquet")}
-    assert 12 <= len(times) < 46
+    assert 12 <= len(times) < 60
 
     assert "locked" in finished.snakemake("--cores", 2, ok=False).lower()
     finished.snakemake("--unlock")
@@ -76,11 +76,20 @@ def test_new_rates_rerun_the_runs_of_their_learner_alone(finished):
     settings = finished.settings()
     settings["learners"]["listnet"]["rates"] = [0.1, 2.0]
     finished.write(settings)
-    # 3 streams x (2 + 1) seeds, and 2 seeds of the released code; the lower bound has no ListNet
-    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 2, "traces": 2}
+    # 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code; the lower bound has no ListNet
+    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 1, "traces": 2}
 
 
-def test_a_new_seed_reruns_nothing_that_was_there(finished):
+def test_a_new_seed_reruns_no_batch_that_was_full(finished):
+    settings = finished.settings()
+    settings["experiments"]["perceptron"]["tuning_seeds"] = 2
+    finished.write(settings)
+    # one more batch of one seed for each of three streams and learners that have rates to choose from
+    wanted = {"simulate": 1, "run": 3 * 3, "traces": 1, "figure": 3, "table": 3, "streams_table": 1}
+    assert without_all(finished.jobs()) == wanted
+
+
+def test_a_new_seed_reruns_its_batch_alone(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron-released"]["seeds"] = 3
     finished.write(settings)
@@ -100,9 +109,9 @@ def test_a_new_title_reruns_no_learner(finished):
     [
         ("report/figures.py", {"figure"}),
         ("report/style.py", {"figure"}),
-        ("report/tables.py", {"figure", "table", "streams_table"}),  # figures ask it which learners to show
-        ("online/learners.py", {"run", "traces", "figure", "table"}),
-        ("data/uci.py", {"convert", "pack", "run", "traces", "figure", "table", "streams_table"}),
+        ("report/tables.py", {"figure", "table", "streams_table"}),
+        ("online/learners.py", {"run", "comparator", "traces", "figure", "table"}),
+        ("data/uci.py", {"convert", "pack", "run", "comparator", "traces", "figure", "table", "streams_table"}),
     ],
 )
 def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules):
@@ -127,7 +136,9 @@ def test_the_report_holds_every_figure_and_caption(finished, name):
         with zipfile.ZipFile(path) as archive:
             files = archive.namelist()
             page = archive.read(next(file for file in files if file.endswith("report.html"))).decode()
-        for file in ("figure-2.1.svg", "figure-2.2.svg", "figure-2.ap.svg", "finals.csv", "bounds.csv", "streams.csv"):
+        figures = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
+        tables = ("finals", "bounds", "rates", "top", "regret", "streams")
+        for file in (*(f"{name}.svg" for name in figures), *(f"{name}.csv" for name in tables)):
             assert any(entry.endswith(file) for entry in files), file
     else:
         page = path.read_text()

@@ -12,8 +12,9 @@ from scant.files import metadata_of
 
 pytestmark = pytest.mark.slow
 
-FIGURES = ("figure-2.1", "figure-2.2", "figure-2.ap")
-TABLES = ("finals", "bounds", "rates", "streams")
+FIGURES = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
+TABLES = ("finals", "bounds", "rates", "top", "regret", "streams")
+RUNS, COMPARATORS = 60, 8  # files
 DOCUMENTED = {
     *("study", "study_seed", "experiment", "kind", "stream", "learner", "seeds", "source", "learner_settings"),
     *("stream_settings", "resolved", "rounds", "empty", "order", "keep", "own_measure", "versions", "inputs"),
@@ -113,15 +114,17 @@ def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
-    assert {"experiment", "stream", "learner", "round", "measure", "mean", "low", "high", "n", "rate"} <= {*frame}
-    assert (frame["measure"] == ("ap" if name == "figure-2.ap" else "ndcg@10")).all()
+    along = "ranking" if name == "figure-top-k" else "round"  # what a learner has several rows for
+    assert {"experiment", "stream", "learner", along, "mean", "low", "high", "n", "rate"} <= {*frame}
+    if name != "figure-top-regret":
+        assert (frame["measure"] == ("ap" if name == "figure-2.ap" else "ndcg@10")).all()
     assert (frame["low"].isna() | (frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])).all()
     separable = frame["stream"].str.startswith("separable")
     assert separable.all() if name == "figure-2.1" else not separable.any()
-    assert not frame.duplicated(["experiment", "stream", "learner", "round"]).any()
+    assert not frame.duplicated(["experiment", "stream", "learner", along]).any()
     root = ElementTree.parse(tiny / "figures" / f"{name}.svg").getroot()
     text = " ".join("".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text"))
-    shown = {*frame["label"], *frame["panel"]} if "label" in frame else {*frame["learner"], *frame["stream"]}
+    shown = {*frame["line" if "line" in frame else "label"], *frame["panel"]}
     assert not [word for word in shown if word not in text]
     png = (tiny / "figures" / f"{name}.png").read_bytes()
     assert png.startswith(b"\x89PNG\r\n\x1a\n") and len(png) > 10_000
@@ -138,8 +141,9 @@ def test_a_table_is_the_same_in_latex(tiny, name):
 
 def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
     finals = table(tiny, "finals")
+    assert {*finals["experiment"]} == {*settings["experiments"]} - {"top"}
     for name, experiment in settings["experiments"].items():
-        there = finals[finals["experiment"] == name]
+        there = finals[finals["experiment"] == name] if name != "top" else table(tiny, "top")
         assert {*there["learner"]} == {*experiment["learners"]}
         assert {*there["stream"]} == {*experiment["streams"]}
     assert {*finals["tuning"]} == {"held-out", "paper"} and {*finals["measure"]} == {"ndcg@10", "ap"}
@@ -161,6 +165,26 @@ def test_promised_bounds_hold_and_the_adversary_costs_what_it_must(tiny):
     assert (cornered["loss_mean"] >= cornered["lower_bound"] - 1e-9).all()
 
 
+def test_regret_is_against_the_best_fixed_weights_of_the_same_queries(tiny, runs):
+    """Each round's comparator is certified, and no learner that is judged by it beats the best of all rounds by far."""
+    files = sorted((tiny / "comparators").rglob("*.parquet"))
+    assert len(files) == COMPARATORS
+    for path in files:
+        best = pq.read_table(path).to_pandas()
+        _, stream, judge, _ = path.relative_to(tiny / "comparators").parts
+        assert ((best["gap"] >= 0) & (best["gap"] <= 1e-4 * best["best"])).all()
+        assert (best["norm"] <= 1 + 1e-9).all()
+        for name, (metadata, rows) in runs.items():
+            if name.startswith(f"top/{stream}/") and metadata["resolved"].get("judge") == judge:
+                both = rows.to_pandas().merge(best, on=["seed", "round"])
+                assert {*both["seed"]} == {*best["seed"]} and {*both["round"]} == {*best["round"]}, name
+                ends = both[both["round"] == both["round"].max()]
+                assert (ends["surrogate_loss"] > 0.9 * ends["best"]).all(), name
+    regret = table(tiny, "regret")
+    assert (regret["regret"].isna() == (regret["objective"] == "smoothdcg")).all()  # it is not convex
+    assert (regret["regret"].dropna() > 0).all()
+
+
 def test_each_choice_of_a_rate_is_one_of_those_tried(tiny):
     rates = table(tiny, "rates")
     chosen = rates.groupby(["experiment", "stream", "learner", "measure"])[["chosen_held_out", "chosen_paper"]].sum()
@@ -177,7 +201,7 @@ def test_streams_are_described(tiny):
 
 
 def test_one_core_ends_in_the_same_bytes_as_two(finished):
-    assert len(finished.reference) > 46 + len(FIGURES) * 3 + len(TABLES) * 2
+    assert len(finished.reference) > RUNS + COMPARATORS + len(FIGURES) * 3 + len(TABLES) * 2
     finished.forget()
     finished.snakemake("--cores", 1)
     assert finished.digests() == finished.reference

@@ -6,19 +6,14 @@ for RankSVM they are those of the dual point that its smoothed hinges name (see 
 between F(w) and the best bound met certifies the weights w, however they were found.
 """
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 
-from scant import __version__
 from scant.data import stream as streams
 from scant.errors import SettingError, unknown
-from scant.files import sha256, write_parquet
-from scant.online.play import query_order
-from scant.online.run import kept_rounds
+from scant.files import write_parquet
+from scant.online.run import kept_rounds, opened, origin, queries_of, table_of
 from scant.online.top import OBJECTIVES
-from scant.randomness import generator
 
 NOT_CONVEX = "smoothdcg"
 CONVEX = tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
@@ -187,39 +182,11 @@ def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
         raise SettingError(
             f"streams.{job['stream']}: its queries depend on the learner, so that no fixed weights are best"
         )
-    opened = {path: streams.read(path) for path in dict.fromkeys(stream_paths)}
-    paths = list(stream_paths) * (len(seeds) if len(stream_paths) == 1 else 1)
     tables = []
-    for seed, path in zip(seeds, paths, strict=True):
-        queries = _queries(job, seed, opened[path])
+    for seed, stream in opened(seeds, stream_paths):
+        queries = queries_of(job, seed, stream)
         rounds = prefixes(len(queries))
-        found = best_fixed(opened[path], queries, job["judge"], job["radius"], rounds)
-        tables.append(_table(np.full(len(rounds), seed), rounds, *found))
-    write_parquet(
-        pa.concat_tables(tables),
-        target,
-        job
-        | {
-            "seeds": list(seeds),
-            "versions": {"scant": __version__, "numpy": np.__version__},
-            "inputs": {Path(path).name: sha256(path) for path in opened},
-        },
-    )
-
-
-def _queries(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
-    """The queries of the runs: from the random stream that `run` takes them from."""
-    random = generator(job["study_seed"], "perceptron", job["stream"], seed, "queries")
-    queries = query_order(stream, random, job["rounds"], job["order"], job["empty"], job["keep"])
-    if not len(queries):
-        raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
-    return queries
-
-
-def _table(*columns: np.ndarray) -> pa.Table:
-    # Made of buffers: `pa.array` would import pandas, a fifth of a second for every job.
-    arrays = [
-        pa.Array.from_buffers(field.type, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
-        for field, column in zip(SCHEMA, columns, strict=True)
-    ]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+        found = best_fixed(stream, queries, job["judge"], job["radius"], rounds)
+        columns = np.full(len(rounds), seed), rounds, *found
+        tables.append(table_of(SCHEMA, dict(zip(SCHEMA.names, columns, strict=True))))
+    write_parquet(pa.concat_tables(tables), target, job | origin(seeds, stream_paths))

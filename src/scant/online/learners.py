@@ -73,7 +73,7 @@ def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tup
     ------
     SettingError : an unknown kind, measure or key
     """
-    options = {key: value for key, value in learner.items() if key not in ("rates", "options")}
+    options = {key: value for key, value in learner.items() if key not in ("rates", "options", "k")}
     kind = options.get("kind", "")
     if ":" not in kind and kind not in LEARNERS:
         raise unknown("kind of learner", kind, LEARNERS)

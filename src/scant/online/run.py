@@ -33,8 +33,8 @@ SCHEMA = pa.schema(
         # Cumulative counts: rounds that explored; that had other documents on top for it; exponents clipped; rounds
         # whose query had too few documents to learn from.
         **{name: pa.int64() for name in EVENTS},
-        # On the loss: the separable bound of the stream's margin. Of learners judged by a surrogate: on their regret. NaN
-        # if there is none.
+        # On the loss: the separable bound of the stream's margin. Of learners judged by a surrogate: on their regret.
+        # NaN if there is none.
         "bound": pa.float64(),
         "general_bound": pa.float64(),  # on the loss: the general bound, the best of some comparators; NaN if none
         "failed_in": pa.int64(),  # the round in which scores were no longer finite, which ended the run; 0 if none
@@ -61,37 +61,65 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
         the experiment (see the schema of the config)
     stream_paths : the stream's file for each seed, or one for all; none if the stream is the adversary
     """
-    opened = {path: streams.read(path) for path in dict.fromkeys(stream_paths)}
-    paths = list(stream_paths) * (len(seeds) if len(stream_paths) == 1 else 1) or [None] * len(seeds)
     tables, resolved = [], None
-    for seed, path in zip(seeds, paths, strict=True):
-        several, resolved = _seed(job, seed, opened.get(path))
+    for seed, stream in opened(seeds, stream_paths):
+        several, resolved = _seed(job, seed, stream)
         tables += several
-    write_parquet(
-        pa.concat_tables(tables),
-        target,
-        job
-        | {
-            "seeds": list(seeds),
-            "resolved": asdict(resolved),
-            "own_measure": resolved.measure,
-            "versions": {"scant": __version__, "numpy": np.__version__},
-            "inputs": {Path(path).name: sha256(path) for path in opened},
-        },
-    )
+    about = {"resolved": asdict(resolved), "own_measure": resolved.measure}
+    write_parquet(pa.concat_tables(tables), target, job | about | origin(seeds, stream_paths))
+
+
+def opened(seeds: list[int], stream_paths) -> list[tuple[int, streams.Stream | None]]:
+    """Each seed with its stream: its own file, or one for all, or None."""
+    there = [streams.read(path) for path in stream_paths]
+    return list(zip(seeds, there * len(seeds) if len(there) == 1 else there or [None] * len(seeds), strict=True))
+
+
+def origin(seeds: list[int], stream_paths) -> dict:
+    """What a file's metadata say of where it came from."""
+    return {
+        "seeds": list(seeds),
+        "versions": {"scant": __version__, "numpy": np.__version__},
+        "inputs": {Path(path).name: sha256(path) for path in stream_paths},
+    }
+
+
+def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
+    """Which query each round shows: the same for all learners on this stream and seed.
+
+    Raises
+    ------
+    SettingError : none is left to play
+    """
+    random = generator(*_axes(job, seed), "queries")
+    queries = query_order(stream, random, job["rounds"], job["order"], job["empty"], job["keep"])
+    if not len(queries):
+        raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
+    return queries
+
+
+def _axes(job: dict, seed: int) -> tuple:
+    # The axis is named after the first study; another name would be other random numbers for its published results.
+    return (job["study_seed"], "perceptron", job["stream"], seed)
+
+
+def table_of(schema: pa.Schema, columns: dict) -> pa.Table:
+    """A table of arrays of equal length, by name.
+
+    It is made of buffers: `pa.array` would import pandas, a fifth of a second for every job.
+    """
+    arrays = [
+        pa.Array.from_buffers(field.type, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
+        for field, column in ((field, columns[field.name]) for field in schema)
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Settings]:
     """The traces of one seed, one for each rate, and the settings that were played."""
-    # The axis is named after the first study; another name would be other random numbers for its published results.
-    axes = (job["study_seed"], "perceptron", job["stream"], seed)
     if stream is None:
-        return _against_the_adversary(job, axes, seed)
-    queries = query_order(
-        stream, generator(*axes, "queries"), job["rounds"], job["order"], job["empty"], job["keep"]
-    )  # fmt: skip
-    if not len(queries):
-        raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
+        return _against_the_adversary(job, seed)
+    queries = queries_of(job, seed, stream)
     learner, tables = job["learner_settings"], []
     at_the_top = job["kind"] == "top" and learner["kind"] in top.KINDS
     if at_the_top:
@@ -99,7 +127,7 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
     else:
         settings, rates = resolve(learner, job["source"], bool(job["stream_settings"].get("generator")))
     for rate in rates if settings.kind not in ("random", "ideal") else [None]:
-        noise = generator(*axes, "noise")  # the same for each learner and rate
+        noise = generator(*_axes(job, seed), "noise")  # the same for each learner and rate
         theory = top.theory_rate if at_the_top else theory_rate
         step, general = theory(settings, stream.metadata) if rate == "theory" else rate, None
         if at_the_top:
@@ -118,14 +146,14 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
     return tables, settings
 
 
-def _against_the_adversary(job: dict, axes: tuple, seed: int) -> tuple[list[pa.Table], Settings]:
+def _against_the_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settings]:
     learner, tables = job["learner_settings"], []
     settings, rates = resolve(learner, job["source"], simulated=True)
     for rate in rates if settings.kind not in ("random", "ideal") else [None]:
         opponent = LowerBoundAdversary(**job["stream_settings"]["settings"])
         facts = opponent.metadata()
         step = theory_rate(settings, facts) if rate == "theory" else rate
-        player = make(settings, opponent.features, step, generator(*axes, "noise"), learner.get("options"))
+        player = make(settings, opponent.features, step, generator(*_axes(job, seed), "noise"), learner.get("options"))
         played = play_python(opponent, player, settings, job["empty"])
         tables.append(trace(seed, played, settings, step, rate == "theory", facts, None))
     return tables, settings
@@ -165,12 +193,7 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
         "general_bound": np.full(n, np.nan) if general is None else general[at],
         "failed_in": np.full(n, played.failed_in),
     }
-    # Made of buffers: `pa.array` would import pandas, a fifth of a second for every job.
-    arrays = [
-        pa.Array.from_buffers(field.type, n, [None, pa.py_buffer(np.ascontiguousarray(columns[field.name]))])
-        for field in SCHEMA
-    ]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+    return table_of(SCHEMA, columns)
 
 
 def separable_bound(settings, facts: dict) -> float:

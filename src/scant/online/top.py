@@ -126,9 +126,12 @@ def theory_rate(settings: Settings, stream: dict) -> float:
     SettingError : no bound is proved for the learner
     """
     norm, constant = _constants(settings, stream)
+    rate = bounds.descent_rate(norm, settings.radius, settings.fixed)
     if settings.k:
-        return bounds.top_rate(constant, settings.radius, settings.gamma_constant, settings.fixed)
-    return bounds.descent_rate(norm, settings.radius, settings.fixed)
+        rate = bounds.top_rate(constant, settings.radius, settings.gamma_constant, settings.fixed)
+    if rate == 0:
+        raise SettingError("rate 'theory': the bound is infinite on this stream, since e^(R_X U) is. Use a number")
+    return rate
 
 
 def regret_bound(settings: Settings, stream: dict, rate: float, rounds: np.ndarray) -> np.ndarray:

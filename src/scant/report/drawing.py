@@ -208,7 +208,7 @@ def _rounds(panel: pd.DataFrame) -> str:
 def against_k(frame: pd.DataFrame):
     """Final values against k: a line for each objective, and reference lines for learners without a k."""
     style.apply()
-    figure, axes = _grid(frame)
+    figure, axes = _grid(frame, most=2, beside=0.5)
     places = sorted(frame["place"].dropna().unique(), key=lambda place: (place == "all", len(place), place))
     lines, handles = list(dict.fromkeys(frame.loc[frame["place"].notna(), "line"])), {}
     shifts = dict(zip(lines, np.linspace(-0.15, 0.15, len(lines)) if len(lines) > 1 else [0.0], strict=True))

@@ -106,6 +106,7 @@ def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
         **{name: one[name] if softens else np.nan for name in ("epsilon", "epsilon_decay")},
         "sign": one["sign"] if one["objective"] == "smoothdcg" else None,
         "rate": one["setting"],
+        "rate_mean": group["rate"].mean(),
         "tuning": one["tuning"],
     }
 

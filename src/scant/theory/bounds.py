@@ -66,6 +66,10 @@ def exploration_loss(surrogate: str, m: int, largest: int) -> float:
     }[surrogate]
 
 
+def _exponential(x: float) -> float:
+    return math.exp(x) if x < 300 else math.inf  # its square still is a number
+
+
 def estimate_constant(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
     """C with `E ||z||^2 <= C / gamma` for the estimate z of the gradient in w from the fewest grades (Lemma 29).
 
@@ -78,7 +82,7 @@ def estimate_constant(surrogate: str, m: int, radius: float, largest: int, ball:
     if surrogate == "squared":
         return 8 * (radius * m) ** 2 * ((radius * ball) ** 2 + largest**2)
     if surrogate == "kl":
-        return (radius * m * math.exp(max(radius * ball, largest))) ** 2
+        return (radius * m * _exponential(max(radius * ball, largest))) ** 2
     return (radius * m * (m - 1)) ** 2  # ranksvm: ||x_j - x_i|| <= 2 R_X
 
 
@@ -88,7 +92,7 @@ def gradient_norm(surrogate: str, m: int, radius: float, largest: int, ball: flo
         radius
         * {
             "squared": 2 * m * (radius * ball + largest),
-            "kl": m * math.exp(max(radius * ball, largest)),
+            "kl": m * _exponential(max(radius * ball, largest)),
             "ranksvm": m * (m - 1),  # a pair adds e_j - e_i
             "listnet": 2,
         }[surrogate]
