@@ -55,7 +55,7 @@ rule pack:
         tables=lambda wildcards: tables_of(
             STUDY["streams"][wildcards.stream]["dataset"], STUDY["streams"][wildcards.stream].get("parts")
         ),
-        code=code("data/packing", "data/stream", "data/simulated", "data/tables", "kernels/pieces"),
+        code=code("data/packing", "data/stream", "data/simulated", "data/table_b1", "data/tables", "kernels/pieces"),
     output:
         STREAM,
     log:
@@ -77,7 +77,7 @@ rule pack:
 
 rule simulate:
     input:
-        code=code("data/packing", "data/stream", "data/simulated", "kernels/pieces"),
+        code=code("data/packing", "data/stream", "data/simulated", "data/table_b1", "kernels/pieces"),
     output:
         DRAW,
     log:

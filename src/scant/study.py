@@ -81,8 +81,12 @@ def _check_experiment(study: dict, experiment: dict, given: set) -> None:
                 f"of kind {kind!r}"
             )
         if kind == "top" and settings["kind"] in top.KINDS:
-            _, rates = top.resolve(settings, experiment, experiment["rounds"] or 10**9)
+            resolved, rates = top.resolve(settings, experiment, experiment["rounds"] or 10**9)
             several |= len(rates) > 1
+            if "theory" in rates:
+                top.check_theory(resolved)
+        elif "theory" in settings.get("rates", []) and settings["kind"] not in ("slam", "max-hinge"):
+            raise SettingError(f"theory gives the learner {learner!r} no rate in an experiment of kind {kind!r}")
     for key in sorted(given & {"schedule", "mismatch", "radius", "judge", "regret", "figures"}):
         if kind != "top":
             raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")

@@ -314,7 +314,6 @@ def test_what_is_wrong_is_named_with_the_nearest_that_is_right(change, message):
     assert len(str(caught.value)) < 600
 
 
-@pytest.mark.xfail(strict=True, reason="the run alone refuses it")
 @pytest.mark.parametrize("name", ["all", "top"])
 def test_a_rate_that_theory_does_not_give_is_refused_before_anything_is_run(name):
     """ListNet's among perceptrons; and RTop-kF's of a biased estimate, which the default mismatch of 10 makes."""

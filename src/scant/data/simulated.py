@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from scant.data.stream import Query, gap
+from scant.data.table_b1 import TWENTIETHS, VECTORS
 
 Simulated = tuple[Iterator[Query], np.ndarray | None]
 
@@ -95,23 +96,17 @@ def linear(
     return draw(), None
 
 
-# Thesis, Table B.1: relevance vectors of three items, and the probabilities, in twentieths, of two distributions that
-# no top-1 feedback tells apart (the means are equal), though different rankings are best for NDCG.
-TABLE_B1 = ("000", "110", "101", "011", "100", "010", "001", "111")
-TWENTIETHS = {"first": (0, 2, 3, 1, 4, 6, 4, 0), "second": (0, 6, 0, 0, 3, 3, 8, 0)}
-
-
 def indistinguishable(random: np.random.Generator, distribution: str = "first") -> Simulated:
     """Three documents with the unit vectors as features, and grades in the exact proportions of Table B.1.
 
     distribution : "first" or "second" (20 queries), or "mixture", both (40 queries)
     """
     counts = TWENTIETHS.values() if distribution == "mixture" else [TWENTIETHS[distribution]]
-    vectors = [vector for one in counts for vector, count in zip(TABLE_B1, one, strict=True) for _ in range(count)]
+    vectors = [vector for one in counts for vector, count in zip(VECTORS, one, strict=True) for _ in range(count)]
 
     def draw() -> Iterator[Query]:
         for query, vector in enumerate(vectors):
-            yield query, np.array([int(grade) for grade in vector]), np.eye(3)
+            yield query, np.array(vector), np.eye(3)
 
     return draw(), None
 

@@ -152,8 +152,8 @@ def regret_bound(settings: Settings, stream: dict, rate: float, rounds: np.ndarr
     )  # fmt: skip
 
 
-def _constants(settings: Settings, stream: dict) -> tuple[float, float]:
-    """The largest gradient, and Lemma 29's constant (of no use under full feedback)."""
+def check_theory(settings: Settings) -> None:
+    """Raise a SettingError if no bound on the learner's regret is proved, so that theory gives no rate."""
     proved = ("squared", "kl", "ranksvm") if settings.k else ("squared", "kl", "ranksvm", "listnet")
     fewest = settings.k in (0, estimators.NEEDS[settings.objective][0])
     if settings.objective not in proved or settings.judge != settings.objective or not fewest or settings.altered:
@@ -161,6 +161,11 @@ def _constants(settings: Settings, stream: dict) -> tuple[float, float]:
             f"rate 'theory': no regret bound is proved for this learner on {settings.objective!r}. Use a number, or: "
             "the fewest grades, mismatch 1 and its own surrogate as judge"
         )
+
+
+def _constants(settings: Settings, stream: dict) -> tuple[float, float]:
+    """The largest gradient, and Lemma 29's constant (of no use under full feedback)."""
+    check_theory(settings)
     facts = (stream["largest_query"], stream["radius"], stream["largest_grade"], settings.radius)
     constant = bounds.estimate_constant(settings.objective, *facts) if settings.k else np.nan
     return bounds.gradient_norm(settings.objective, *facts), constant

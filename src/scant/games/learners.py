@@ -1,0 +1,702 @@
+"""The learners of the games on fixed items, each in plain Python.
+
+A learner is a class with two methods: `rank()` gives the ranking to show, item indices, best first; `learn(ranking,
+seen)` takes what the round showed of it. What is shown, `sees`, is "all" (the values of all items), "top" (those of
+the first `k` items of the ranking, in its order), "loss" (the ranking's value alone) or "nothing". Values are the
+round's relevances as the loss counts them: 2^r - 1 for DCG; divided by the round's normaliser, if any, for learners
+that see all of them.
+
+The learners with a `loop` also have a compiled loop in `scant.kernels.games`, which tests hold to the class here:
+`loop()` gives its name and arguments. Parameters that are not set are theory's. `bound(t)` is the bound on the
+expected regret at rounds t, NaN where none is known.
+
+A learner of one's own is named `module:Class` in the settings and is made as `Class(items=m, rounds=T,
+random=generator, **settings)`. It may have `sees` ("all" unless it has), with `k` if that is "top", `explored`, the
+rounds it has spent on exploring, and `bound`.
+"""
+
+import importlib
+import inspect
+import math
+import sys
+from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+
+from scant.errors import SettingError, unknown
+from scant.games.losses import Loss
+from scant.games.sorting import plackett_luce, quicksort
+from scant.measures import rank
+from scant.theory import game_bounds
+
+LARGEST_TABLE = 6  # items, for learners that keep a number for each of the m! rankings
+LARGEST_BAND = 5  # items, for CombBand, which also inverts a matrix of m^2 rows each round
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a learner may know of a game before it starts.
+
+    items, rounds : m and T
+    lowest, largest : of the values that the learner sees
+    pairs : the largest sum, over pairs of items, of the squared difference of their values in a round (Ailon's M)
+    best : the best fixed ranking in hindsight, for the learner that is it
+    losses : the least and the largest value of any ranking in any round, for CombBand
+    """
+
+    items: int
+    rounds: int
+    loss: Loss
+    lowest: float
+    largest: float
+    pairs: float
+    best: np.ndarray | None = None
+    losses: tuple[float, float] | None = None
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.loss.weights(self.items)
+
+    @property
+    def constants(self) -> tuple[float, float, float]:
+        """D, R and A of `scant.theory.game_bounds`, values being counted from the lowest."""
+        spread = self.largest - self.lowest
+        weights = self.weights
+        return (
+            game_bounds.diameter(weights),
+            game_bounds.largest_difference(weights, spread),
+            self.items * spread,
+        )
+
+    @property
+    def scale(self) -> float:
+        """The size of the largest value, 1 if all are 0: what theory's noise is in proportion to."""
+        return max(abs(self.lowest), abs(self.largest)) or 1.0
+
+    def costs(self, rankings: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """What each of some rankings (rows of item indices) loses to one round's values, gains being negative."""
+        if self.loss.places is None:
+            ranked = values[rankings]
+            precision = np.cumsum(ranked, axis=1) / np.arange(1, self.items + 1)
+            return -(precision * ranked).sum(axis=1) / max(values.sum(), 1e-300)
+        worth = values[rankings] @ self.weights
+        return -worth if self.loss.gain else worth
+
+
+class Learner:
+    """What the built-in learners share."""
+
+    sees = "all"
+    explored = 0  # rounds spent so far on exploring alone
+
+    def __init__(self, facts: Facts, random: np.random.Generator):
+        self.facts, self.random = facts, random
+
+    def rank(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def learn(self, ranking: np.ndarray, seen) -> None:
+        """Take what the round showed."""
+
+    def bound(self, t) -> np.ndarray:
+        """The bound on the expected regret at rounds t; NaN where none is known."""
+        return np.full(np.shape(t), np.nan)
+
+    def loop(self) -> tuple[str, dict] | None:
+        """The compiled loop and its arguments; None if there is none."""
+        return None
+
+
+class Random(Learner):
+    """A uniformly random ranking each round: what no learning gives."""
+
+    sees = "nothing"
+
+    def rank(self):
+        return rank(self.random.random(self.facts.items))
+
+    def loop(self):
+        return "play_full", {"learns": False, "sorter": "uniform", "rate": 0.0, "noise": 1.0}
+
+
+class BestFixed(Learner):
+    """The best fixed ranking in hindsight: the control whose regret is 0 at the horizon."""
+
+    sees = "nothing"
+
+    def rank(self):
+        return self.facts.best
+
+
+class Perturbed(Learner):
+    """Sorts the sum of all values seen, with fresh noise in each round; subclasses draw it."""
+
+    sorter = ""
+    rate = 1.0
+    noise = 1.0
+
+    def __init__(self, facts, random):
+        super().__init__(facts, random)
+        self.scores = np.zeros(facts.items)
+
+    def learn(self, ranking, seen):
+        self.scores += self.rate * seen
+
+    def loop(self):
+        return "play_full", {"learns": True, "sorter": self.sorter, "rate": self.rate, "noise": self.noise}
+
+
+class FTPL(Perturbed):
+    """Follow the perturbed leader, noise uniform on [0, 1/epsilon] (Kalai & Vempala; thesis 3.2.7.2).
+
+    epsilon : 1 / (largest value * sqrt(m T)) unless set; infinity for no noise
+    """
+
+    sorter = "uniform"
+
+    def __init__(self, facts, random, epsilon: float | None = None):
+        super().__init__(facts, random)
+        theory = game_bounds.ftpl_epsilon(facts.items, facts.scale, facts.rounds)
+        self.epsilon = _positive("epsilon", epsilon, theory)
+        self.noise = 1 / self.epsilon
+
+    def rank(self):
+        return rank(self.scores + self.noise * self.random.random(self.facts.items))
+
+    def bound(self, t):
+        if self.facts.loss.places is None or math.isinf(self.epsilon):
+            return super().bound(t)
+        return game_bounds.ftpl(t, self.epsilon, *self.facts.constants)
+
+
+class FPLGumbel(Perturbed):
+    """Follow the perturbed leader with Gumbel noise, over eta: draws from a Plackett-Luce model (Ailon, section 8).
+
+    eta : what `game_bounds.gumbel_eta` gives unless set, for any linear loss
+    """
+
+    sorter = "gumbel"
+
+    def __init__(self, facts, random, eta: float | None = None):
+        super().__init__(facts, random)
+        D, R, A = (constant or 1.0 for constant in facts.constants)
+        self.rate = _positive("eta", eta, game_bounds.gumbel_eta(facts.items, D, R, A, facts.rounds))
+
+    def rank(self):
+        return plackett_luce(self.scores, self.random)
+
+    def bound(self, t):
+        if self.facts.loss.places is None:
+            return super().bound(t)
+        return game_bounds.fpl_gumbel(t, self.rate, self.facts.items, *self.facts.constants)
+
+
+class OnlineRank(Perturbed):
+    """OnlineRank: a sort, with noise, of eta times the sum of all values (Ailon, Algorithm 1).
+
+    sort : "quicksort" (Algorithm 2) or "plackett-luce" (Algorithm 3)
+    eta : n sqrt(log 2) / sqrt(T M) unless set (Theorem 3.1), M being the stream's own
+    """
+
+    def __init__(self, facts, random, sort: str = "quicksort", eta: float | None = None):
+        super().__init__(facts, random)
+        sorts = {"quicksort": (quicksort, "quicksort"), "plackett-luce": (plackett_luce, "gumbel")}
+        if sort not in sorts:
+            raise unknown("sort of the learner 'online-rank'", sort, sorts)
+        self.sort, self.sorter = sorts[sort]
+        theory = game_bounds.online_rank_eta(facts.items, facts.pairs or 1.0, facts.rounds)
+        self.rate = _positive("eta", eta, theory)
+
+    def rank(self):
+        return self.sort(self.scores, self.random)
+
+    def bound(self, t):
+        # The theorem is about losses that sum over pairs of items: those whose places weigh as they count.
+        if self.facts.loss.places is None or not np.array_equal(self.facts.weights, np.arange(self.facts.items) + 1):
+            return super().bound(t)
+        return game_bounds.online_rank(t, self.rate, self.facts.items, self.facts.pairs)
+
+
+class Table(Learner):
+    """Keeps the logarithm of a weight for each of the m! rankings and draws in proportion to the weights."""
+
+    def __init__(self, facts, random, largest: int = LARGEST_TABLE):
+        super().__init__(facts, random)
+        m = facts.items
+        if m > largest:
+            kind = next(name for name, made in LEARNERS.items() if made is type(self))
+            raise SettingError(
+                f"learner {kind!r}: it keeps a number for each of the m! rankings, so it plays up to {largest} items; "
+                f"this game has {m}. Use a stream of fewer items, or ftpl, fpl-gumbel or online-rank"
+            )
+        self.rankings = np.array(list(permutations(range(m))))
+        self.logs = np.zeros(len(self.rankings))
+
+    def chances(self) -> np.ndarray:
+        weights = np.exp(self.logs - self.logs.max())
+        return weights / weights.sum()
+
+    def rank(self):
+        edges = np.cumsum(self.chances())
+        self.drawn = min(int(np.searchsorted(edges, self.random.random() * edges[-1], "right")), len(edges) - 1)
+        return self.rankings[self.drawn]
+
+    def range(self) -> float:
+        """The largest difference of two rankings' losses in a round."""
+        return 1.0 if self.facts.loss.places is None else self.facts.constants[1] or 1.0
+
+
+class Hedge(Table):
+    """Hedge over all rankings: a weight falls by a factor exp(-eta loss) (Freund & Schapire).
+
+    eta : sqrt(8 log m! / T) / R unless set
+    """
+
+    def __init__(self, facts, random, eta: float | None = None):
+        super().__init__(facts, random)
+        theory = game_bounds.hedge_eta(max(2, len(self.logs)), self.range(), facts.rounds)
+        self.eta = _positive("eta", eta, theory)
+
+    def learn(self, ranking, seen):
+        self.logs -= self.eta * self.facts.costs(self.rankings, seen)
+
+    def bound(self, t):
+        return game_bounds.hedge(t, self.eta, len(self.logs), self.range())
+
+
+class MultiplicativeWeights(Table):
+    """Multiplicative weights over all rankings: a weight is multiplied by 1 - eta loss, losses scaled to [0, 1].
+
+    eta : min(1/2, sqrt(log m! / T)) unless set (Arora, Hazan & Kale 2012)
+    """
+
+    def __init__(self, facts, random, eta: float | None = None):
+        super().__init__(facts, random)
+        self.eta = _positive("eta", eta, game_bounds.multiplicative_eta(max(2, len(self.logs)), facts.rounds))
+        if self.eta >= 1:
+            raise SettingError(f"learner 'multiplicative-weights': eta is {eta}; it must be below 1")
+
+    def learn(self, ranking, seen):
+        costs = self.facts.costs(self.rankings, seen)
+        self.logs += np.log1p(-self.eta * (costs - costs.min()) / self.range())
+
+    def bound(self, t):
+        if self.eta > 0.5:
+            return super().bound(t)
+        return game_bounds.multiplicative_weights(t, self.eta, len(self.logs), self.range())
+
+
+class PermELearn(Learner):
+    """Exponential weights on items at places, kept doubly stochastic (Helmbold & Warmuth 2009).
+
+    A round multiplies the weight of each item at each place by exp(-eta cost), costs being scaled to [0, 1]; Sinkhorn's
+    iteration then makes rows and columns sum to 1 again. Rankings are drawn from a Birkhoff decomposition of them.
+
+    eta : log(1 + sqrt(2 m log m / L)) unless set, L the scaled loss of uniformly random rankings at most
+    """
+
+    TOLERANCE = 1e-6  # of the sums of rows and columns: no expected loss is off by a larger share
+
+    def __init__(self, facts, random, eta: float | None = None):
+        super().__init__(facts, random)
+        if facts.loss.places is None:
+            raise SettingError(f"learner 'permelearn': it plays linear losses; {facts.loss.name} is none. Use hedge")
+        m, weights = facts.items, facts.weights
+        costs = -weights if facts.loss.gain else weights
+        self.span = np.ptp(costs) or 1.0  # of places
+        self.costs = (costs - costs.min()) / self.span
+        self.spread = (facts.largest - facts.lowest) or 1.0  # of values
+        self.weights = np.full((m, m), 1 / m)  # items x places
+        self.most = facts.rounds * m * self.costs.mean()
+        self.eta = _positive("eta", eta, game_bounds.permelearn_eta(max(2, m), self.most))
+
+    def rank(self):
+        u, ranking = self.random.random(), np.empty(self.facts.items, np.int64)
+        for chance, places in birkhoff(self.weights):  # no further than needed
+            ranking[places] = np.arange(self.facts.items)
+            u -= chance
+            if u < 0:
+                break
+        return ranking
+
+    def learn(self, ranking, seen):
+        scaled = (np.asarray(seen, float) - self.facts.lowest) / self.spread
+        self.weights = sinkhorn(self.weights * np.exp(-self.eta * np.outer(scaled, self.costs)), self.TOLERANCE)
+
+    def bound(self, t):
+        t = np.asarray(t, float)
+        best = self.most * t / self.facts.rounds
+        return self.span * self.spread * game_bounds.permelearn(best, self.eta, self.facts.items)
+
+
+def sinkhorn(matrix: np.ndarray, tolerance: float, most: int = 100_000) -> np.ndarray:
+    """`matrix` (positive) with rows and columns scaled in turn until each sums to 1, up to `tolerance`."""
+    from scant.kernels import games
+
+    matrix = np.maximum(matrix, 1e-300)
+    games.balance(matrix, tolerance, most)
+    return matrix
+
+
+def birkhoff(matrix: np.ndarray, least: float = 1e-12):
+    """Permutations that a doubly stochastic matrix is a mixture of: yields probability and each row's column.
+
+    It takes, again and again, the permutation of largest sum within what is left above `least`, with the smallest of
+    its entries as its probability, until there is none; probabilities then sum to 1 up to rounding.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    left = matrix.copy()
+    while True:
+        rows, columns = linear_sum_assignment(np.where(left > least, -left, len(left)))
+        chance = left[rows, columns].min()
+        if chance <= least:
+            return
+        yield chance, columns
+        left[rows, columns] -= chance
+
+
+class CombBand(Table):
+    """ComBand on permutation matrices: learns from the loss of the ranking shown alone (Cesa-Bianchi & Lugosi 2012).
+
+    Hedge on estimated losses, mixed with uniform exploration. With one item chosen a round the loss tells which one it
+    was, so that this is the bandit game of Ailon, section 4.
+
+    eta : of Hedge, on losses scaled to [0, 1]; exploration is eta m (m - 1), at most 1. Theory's unless set
+    """
+
+    sees = "loss"
+
+    def __init__(self, facts, random, eta: float | None = None):
+        super().__init__(facts, random, LARGEST_BAND)
+        m = facts.items
+        if facts.loss.places is None:
+            raise SettingError(f"learner 'comb-band': it plays linear losses; {facts.loss.name} is none. Use hedge")
+        self.eta = _positive("eta", eta, game_bounds.comb_band_rates(max(2, m), facts.rounds)[0])
+        self.gamma = min(1.0, self.eta * m * (m - 1))
+        self.matrices = np.zeros((len(self.rankings), m * m))
+        for i, ranking in enumerate(self.rankings):
+            self.matrices[i, ranking * m + np.arange(m)] = 1.0
+        self.least, self.span = facts.losses[0], (facts.losses[1] - facts.losses[0]) or 1.0
+
+    def chances(self):
+        return (1 - self.gamma) * super().chances() + self.gamma / len(self.rankings)
+
+    def rank(self):
+        self.p = self.chances()
+        return super().rank()
+
+    def learn(self, ranking, seen):
+        loss = (seen - self.least) / self.span
+        if self.facts.loss.gain:
+            loss = 1 - loss
+        second_moment = (self.matrices * self.p[:, None]).T @ self.matrices
+        direction = np.linalg.pinv(second_moment, hermitian=True) @ self.matrices[self.drawn]
+        self.logs -= self.eta * loss * (self.matrices @ direction)
+
+    def bound(self, t):
+        if self.eta * self.facts.items * (self.facts.items - 1) > 1:
+            return super().bound(t)
+        return self.span * game_bounds.comb_band(t, self.eta, self.facts.items)
+
+
+class Blocks(Learner):
+    """What the learners with feedback at the top share: blocks, in each of which every item is once among the top k.
+
+    The items are in cells of k by index. In a block, each cell is shown on top at a time of its own, uniformly random;
+    the values then seen make the block's estimate of its mean values, which is unbiased (thesis, Lemma 18). In the
+    other rounds a full-information learner ranks, which learns each block's estimate as the block ends.
+
+    rest : the order below a cell that is shown: "leader", the full-information learner's, or "random". The thesis
+        allows any
+    """
+
+    sees = "top"
+
+    def __init__(self, facts, random, k: int, rest: str):
+        super().__init__(facts, random)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= facts.items:
+            raise SettingError(
+                f"k is {k!r}; with {facts.items} items it must be a whole number from 1 to {facts.items}"
+            )
+        if rest not in ("leader", "random"):
+            raise unknown("rest", rest, ["leader", "random"])
+        self.k, self.rest, self.cells = k, rest, game_bounds.cells(facts.items, k)
+        if facts.rounds < self.cells:
+            raise SettingError(
+                f"T = {facts.rounds} rounds are too few: with m = {facts.items} items and k = {k}, a block has at "
+                f"least {self.cells} rounds, one for each cell of k items. Use more rounds or a larger k"
+            )
+        self.block, self.left, self.exploring = -1, 0, None
+        self.estimate = np.zeros(facts.items)
+
+    def begin(self) -> int:
+        """Start block number `self.block`; its length."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Learn the block's estimate."""
+        raise NotImplementedError
+
+    def rank(self):
+        if self.left == 0:
+            self.block += 1
+            self.left = self.begin()
+            self.waiting = list(range(self.cells))
+        # Each cell that waits gets a round of its own of those left in the block, all choices being equally likely.
+        x = int(self.random.random() * self.left)
+        self.left -= 1
+        if x >= len(self.waiting):
+            self.exploring = None
+            return self.black_box.rank()
+        cell, self.waiting[x] = self.waiting[x], self.waiting[-1]
+        self.waiting.pop()
+        self.explored += 1
+        self.exploring = np.arange(cell * self.k, min(self.facts.items, (cell + 1) * self.k))
+        ranking = rank(self.random.random(self.facts.items)) if self.rest == "random" else self.black_box.rank()
+        return np.r_[self.exploring, ranking[~np.isin(ranking, self.exploring)]]
+
+    def learn(self, ranking, seen):
+        if self.exploring is not None:
+            self.estimate[self.exploring] = seen[: len(self.exploring)]
+        if self.left == 0:
+            self.end()
+
+
+class RTopKF(Blocks):
+    """RTop-kF: K blocks of equal length and a full-information learner (Chaudhuri 2016, Algorithm 4).
+
+    k : how many items on top are seen
+    blocks : K, m^(1/3) (T / ceil(m/k))^(2/3) unless set; if it does not divide T, the last block takes the rest
+    rest : see `Blocks`
+    black_box : the full-information learner, which plays K rounds: a kind, or a mapping of `kind` and its settings
+    """
+
+    def __init__(self, facts, random, k=1, blocks: int | None = None, rest="random", black_box="ftpl"):
+        super().__init__(facts, random, k, rest)
+        if blocks is None:
+            blocks = game_bounds.theory_blocks(facts.items, k, facts.rounds)
+        if isinstance(blocks, bool) or not isinstance(blocks, int | np.integer) or blocks < 1:
+            raise SettingError(f"blocks is {blocks!r}; K must be a whole number from 1")
+        self.length = facts.rounds // blocks
+        if self.length < self.cells:
+            raise SettingError(
+                f"K = {blocks} blocks of T = {facts.rounds} rounds have {self.length} rounds each, too few to show "
+                f"m = {facts.items} items k = {k} at a time, which takes {self.cells}. "
+                f"With these T, m and k the largest K is {facts.rounds // self.cells}"
+            )
+        self.blocks = blocks
+        settings = {"kind": black_box} if isinstance(black_box, str) else dict(black_box)
+        kind = settings.pop("kind", "")
+        if kind in LEARNERS and LEARNERS[kind].sees != "all":
+            raise SettingError(
+                f"learner {kind!r} cannot be a black box: it does not learn from the values of all items"
+            )
+        # An estimate may hold values of items that no round holds together.
+        apart = (facts.items * (facts.largest - facts.lowest) / 2) ** 2
+        self.black_box = make(kind, replace(facts, rounds=blocks, pairs=apart), random, **settings)
+
+    def begin(self):
+        last = self.block == self.blocks - 1
+        return self.facts.rounds - self.length * (self.blocks - 1) if last else self.length
+
+    def end(self):
+        self.black_box.learn(None, self.estimate.copy())
+
+    def bound(self, t):
+        if self.facts.loss.normalised or not isinstance(self.black_box, Learner):
+            return super().bound(t)
+        facts = self.facts
+        R = facts.constants[1]
+        return game_bounds.rtopkf(t, facts.rounds, self.blocks, facts.items, self.k, R, self.black_box.bound)
+
+    def loop(self):
+        if not isinstance(self.black_box, Perturbed):
+            return None
+        lengths = np.full(self.blocks, self.length)
+        lengths[-1] = self.facts.rounds - self.length * (self.blocks - 1)
+        return "play_blocks", {
+            "k": self.k,
+            "sorter": self.black_box.sorter,
+            "rate": self.black_box.rate,
+            "lengths": lengths,
+            "noises": np.full(self.blocks, self.black_box.noise),
+            "counted": np.ones(self.blocks),
+            "at_random": self.rest == "random",
+        }
+
+
+class AnytimeRTopKF(Blocks):
+    """RTop-kF with FTPL that needs no T: blocks grow so that their number is theory's K at every horizon.
+
+    Block i ends at round ceil(m/k) i^(3/2) / sqrt(m); its estimate counts as often as it has rounds; and the noise is
+    that of FTPL after i such blocks. Beyond the papers; bound: `game_bounds.anytime`.
+
+    k, rest : see `Blocks`
+    """
+
+    def __init__(self, facts, random, k=1, rest="leader"):
+        super().__init__(facts, random, k, rest)
+        self.black_box = FTPL(facts, random)
+        # The table is cut at T, but no entry depends on T.
+        self.lengths = game_bounds.anytime_lengths(facts.items, k, facts.rounds)
+        self.noises = game_bounds.anytime_noise(self.lengths, facts.items, facts.scale)
+
+    def begin(self):
+        self.black_box.noise = self.noises[self.block]
+        return int(self.lengths[self.block])
+
+    def end(self):
+        self.black_box.learn(None, self.lengths[self.block] * self.estimate)
+
+    def bound(self, t):
+        if self.facts.loss.normalised:
+            return super().bound(t)
+        facts = self.facts
+        return game_bounds.anytime(t, self.lengths, self.noises, facts.items, self.k, *facts.constants)
+
+    def loop(self):
+        return "play_blocks", {
+            "k": self.k,
+            "sorter": "uniform",
+            "rate": 1.0,
+            "lengths": self.lengths,
+            "noises": self.noises,
+            "counted": self.lengths.astype(float),
+            "at_random": self.rest == "random",
+        }
+
+
+class AdaptiveRTopKF(Blocks):
+    """RTop-kF with FTPL whose data choose the length of each block, and so K, and the noise; it needs no T.
+
+    The estimates also say, without bias, what the rankings of their block would have lost on average. After each block,
+    the learner compares what exploiting and what exploring have cost it so far, against the leader: where exploring
+    costs more, the next block is twice as long, else half as long, between the length of theory's K at that time and
+    sqrt(ceil(m/k) t). The noise N follows the estimates' own size, `N^2 = (sum_i b_i^2 A_i R_i) / D`, with the worst
+    case in place of the coming block's. Beyond the papers; bound, whatever K the data choose: `game_bounds.adaptive`.
+
+    k, rest : see `Blocks`
+    """
+
+    def __init__(self, facts, random, k=1, rest="leader"):
+        super().__init__(facts, random, k, rest)
+        if facts.loss.places is None:
+            raise SettingError(
+                f"learner 'rtopkf-adaptive': it weighs linear losses; {facts.loss.name} is none. Use rtopkf-anytime"
+            )
+        self.black_box = FTPL(facts, random)
+        self.black_box.noise = 0.0
+        self.rounds, self.length, self.squares = 0, self.cells, 0.0
+        self.shown, self.seen, self.obtained = np.zeros((2, facts.items)), np.zeros((2, facts.items)), np.zeros(2)
+
+    @property
+    def prior(self) -> float:
+        """A R / D of one round in the worst case: values half at the lowest, half at the largest."""
+        return self.facts.items * (self.facts.largest - self.facts.lowest) ** 2 / 4
+
+    def begin(self):
+        least, most = game_bounds.adaptive_lengths(self.rounds, self.facts.items, self.k)
+        self.length = min(max(self.length, least), most)
+        self.rounds += self.length
+        D = self.facts.constants[0] or 1.0  # 0 where no ranking is better than another
+        noise = math.sqrt(self.squares / D + self.length * self.length * self.prior)
+        self.black_box.noise = max(self.black_box.noise, noise)
+        return self.length
+
+    def rank(self):
+        ranking = super().rank()
+        self.shown[int(self.exploring is not None), ranking] += self.facts.weights
+        return ranking
+
+    def end(self):
+        weights, estimate = self.facts.weights, self.estimate
+        rounds = np.array([self.length - self.cells, self.cells])  # exploiting, exploring
+        self.black_box.learn(None, self.length * estimate)
+        self.obtained += self.shown @ estimate
+        self.seen += np.outer(rounds, estimate)
+        self.shown[:] = 0
+        ideal = -np.sort(-estimate)
+        distance = np.abs(ideal - ideal[len(ideal) // 2]).sum()
+        self.squares += self.length**2 * distance * abs((weights - weights[::-1]) @ ideal)
+        leader = weights @ self.seen[:, rank(self.black_box.scores)].T
+        lost = (leader - self.obtained) * (1 if self.facts.loss.gain else -1)
+        self.length = 2 * self.length if lost[0] < lost[1] else self.length // 2
+
+    def bound(self, t):
+        if self.facts.loss.normalised:
+            return super().bound(t)
+        return game_bounds.adaptive(t, self.facts.items, self.k, *self.facts.constants)
+
+    def loop(self):
+        return "play_blocks", {
+            "k": self.k,
+            "sorter": "uniform",
+            "rate": 1.0,
+            "lengths": np.zeros(0, np.int64),
+            "noises": np.zeros(0),
+            "counted": np.zeros(0),
+            "at_random": self.rest == "random",
+            "adaptive": True,
+            "gain": self.facts.loss.gain,
+            "prior": self.prior,
+        }
+
+
+LEARNERS = {
+    "random": Random,
+    "best-fixed": BestFixed,
+    "ftpl": FTPL,
+    "fpl-gumbel": FPLGumbel,
+    "online-rank": OnlineRank,
+    "hedge": Hedge,
+    "multiplicative-weights": MultiplicativeWeights,
+    "permelearn": PermELearn,
+    "comb-band": CombBand,
+    "rtopkf": RTopKF,
+    "rtopkf-anytime": AnytimeRTopKF,
+    "rtopkf-adaptive": AdaptiveRTopKF,
+}
+
+
+def make(kind: str, facts: Facts, random: np.random.Generator, /, **settings):
+    """A learner of this kind, or one's own named `module:Class`.
+
+    Raises
+    ------
+    SettingError : an unknown kind or setting, one that cannot be, or a class that cannot be imported or made
+    """
+    if ":" in str(kind):
+        return _own(kind, facts, random, settings)
+    if kind not in LEARNERS:
+        raise unknown("learner of a game", kind, LEARNERS)
+    known = list(inspect.signature(LEARNERS[kind]).parameters)[2:]
+    for key in settings:
+        if key not in known:
+            raise unknown(f"setting of the learner {kind!r}", key, known)
+    return LEARNERS[kind](facts, random, **settings)
+
+
+def _own(kind: str, facts: Facts, random, settings: dict):
+    module, _, name = kind.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)  # the console script does not look there, and modules of one's own are there
+    try:
+        made = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise SettingError(f"learner {kind!r} cannot be imported ({error}). It is to be module:Class") from error
+    try:
+        return made(items=facts.items, rounds=facts.rounds, random=random, **settings)
+    except TypeError as error:
+        raise SettingError(f"learner {kind!r} cannot be made with its settings: {error}") from error
+
+
+def _positive(name: str, value: float | None, theory: float) -> float:
+    """`value`, or theory's if it is None."""
+    if value is None:
+        return theory
+    if not value > 0:
+        raise SettingError(f"{name} is {value}; it must be above 0")
+    return value

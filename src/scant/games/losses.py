@@ -1,0 +1,209 @@
+"""What a game is judged by: losses and gains of a ranking against a round's relevances, and the best fixed ranking.
+
+A linear loss of a ranking is `scale_t * sum_u f(place of u) v_t(u) + constant_t`: `f` are the weights of the places,
+`v_t` the values that the relevances of round t have under it. So are all but AP, the normalised ones through
+`scale_t`. The best fixed ranking is then that of descending sums of `scale_t v_t`. For AP it is found exactly, too, by
+dynamic programming over sets of items.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from scant import measures
+from scant.errors import SettingError, unknown
+
+AP_ITEMS = 20  # the best ranking for AP is sought over all 2^m sets of items
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One measure of a game.
+
+    name : as in the settings, with its cut: "dcg@5"
+    gain : whether greater is better
+    measure : the value of a ranking (item indices, best first) for a round's relevances (m), in plain Python
+    places : the weights f of places 1..m, a function of m; None for AP, which is not linear
+    binary : whether relevances must be 0 or 1
+    values : the stream's values from its relevances
+    scale, constant : one number for each round from the relevances; None for 1 and 0
+    """
+
+    name: str
+    gain: bool
+    measure: Callable
+    places: Callable | None
+    binary: bool = False
+    values: Callable = lambda relevances: relevances
+    scale: Callable | None = None
+    constant: Callable | None = None
+
+    @property
+    def normalised(self) -> bool:
+        """Whether it is NDCG, AP or AUC: with top-1 feedback no learner has sublinear regret (thesis, Theorem 24)."""
+        return self.scale is not None or self.places is None
+
+    def weights(self, items: int) -> np.ndarray:
+        """The weight of each place, from the first: float64 of shape (m,). For AP those of learners' own reckoning."""
+        return (self.places or _positions)(items).astype(float)
+
+
+def _positions(items: int) -> np.ndarray:
+    return np.arange(1, items + 1)
+
+
+def _discounts(items: int, cut: int | None = None) -> np.ndarray:
+    places = _positions(items)
+    return np.where(places <= (cut or items), measures.discount(places), 0.0)
+
+
+def _gains(relevances: np.ndarray) -> np.ndarray:
+    """2^r - 1, compact as long as it fits."""
+    if relevances.max() <= 1:
+        return relevances
+    if relevances.max() <= 7:
+        return ((1 << relevances.astype(np.int16)) - 1).astype(np.int8)
+    return np.exp2(relevances) - 1
+
+
+def _ndcg_scale(relevances: np.ndarray, cut: int | None = None) -> np.ndarray:
+    """1 / Z of each round; 0 if no item is relevant."""
+    ideal = -np.sort(-relevances, axis=1)
+    weights = _discounts(relevances.shape[1], cut)
+    return _reciprocal(_gains(ideal) @ weights)
+
+
+def _pairs(relevances: np.ndarray) -> np.ndarray:
+    """The number of pairs of a relevant and an irrelevant item."""
+    r = relevances.sum(axis=1, dtype=np.int64)
+    return r * (relevances.shape[1] - r)
+
+
+def _reciprocal(x: np.ndarray) -> np.ndarray:
+    return np.divide(1.0, x, out=np.zeros(len(x)), where=x > 0)
+
+
+def _least_sum(relevances: np.ndarray) -> np.ndarray:
+    """Minus the SumLoss of an ideal ranking, by which PairwiseLoss is less than SumLoss."""
+    r = relevances.sum(axis=1, dtype=np.int64)
+    return -r * (r + 1) / 2
+
+
+def _spearman(ranking, positions):
+    return measures.spearman_loss(ranking, np.argsort(positions))
+
+
+# Those with a cut take the n of their name; `None` is the whole list.
+LOSSES = {
+    "sum-loss": Loss("sum-loss", False, measures.sum_loss, _positions),
+    "pairwise-loss": Loss(
+        "pairwise-loss", False, measures.pairwise_loss, _positions, binary=True, constant=_least_sum
+    ),
+    "position-loss": Loss("position-loss", False, measures.position_loss, _positions),
+    "spearman-loss": Loss(
+        "spearman-loss", False, _spearman, _positions, values=lambda positions: -positions.astype(np.int16)
+    ),
+    "auc-loss": Loss(
+        "auc-loss", False, measures.auc_loss, _positions, binary=True,
+        scale=lambda relevances: _reciprocal(_pairs(relevances)),
+        constant=lambda relevances: _least_sum(relevances) * _reciprocal(_pairs(relevances)),
+    ),
+    "ap": Loss("ap", True, measures.average_precision, None, binary=True),
+}  # fmt: skip
+CUT_LOSSES = {
+    "dcg": lambda name, n: Loss(name, True, partial(measures.dcg, k=n), partial(_discounts, cut=n), values=_gains),
+    "ndcg": lambda name, n: Loss(
+        name, True, partial(measures.ndcg, k=n), partial(_discounts, cut=n), values=_gains,
+        scale=partial(_ndcg_scale, cut=n),
+    ),
+    "precision": lambda name, n: Loss(
+        name, True, partial(measures.precision_at, n=n), lambda m: _positions(m) <= n, binary=True
+    ),
+}  # fmt: skip
+
+
+def make(name: str) -> Loss:
+    """The loss or gain of this name: one of `LOSSES`, or `dcg`, `ndcg`, `dcg@n`, `ndcg@n`, `precision@n`.
+
+    Raises
+    ------
+    SettingError : an unknown name, or a cut that is none
+    """
+    if name in LOSSES:
+        return LOSSES[name]
+    stem, at, cut = str(name).partition("@")
+    if stem not in CUT_LOSSES:
+        raise unknown("loss", name, [*LOSSES, "dcg", "ndcg", "precision@n"])
+    if at and not (cut.isascii() and cut.isdigit() and int(cut) > 0):
+        raise SettingError(f"loss {name!r}: {cut!r} is no cut-off. Write {stem}@5, or another whole number from 1")
+    if stem == "precision" and not at:
+        raise SettingError("loss 'precision': it needs a cut-off. Write precision@5, say")
+    return CUT_LOSSES[stem](name, int(cut) if at else None)
+
+
+def check(loss: Loss, stream: np.ndarray) -> None:
+    """Raise a SettingError unless `stream` (rounds x items) holds relevances that the loss is defined for."""
+    if stream.ndim != 2 or 0 in stream.shape or stream.dtype.kind not in "biuf":
+        raise SettingError(
+            f"a stream must be a matrix of numbers, rounds x items, with one of each at least; "
+            f"got shape {stream.shape} of {stream.dtype}"
+        )
+    if stream.dtype.kind == "f":
+        _refuse(~np.isfinite(stream), stream, loss, "finite numbers")
+    if loss.name == "position-loss":
+        return
+    if loss.name == "spearman-loss":
+        ranks = np.sort(stream, axis=1) != _positions(stream.shape[1])
+        if ranks.any():
+            t = int(np.argmax(ranks.any(axis=1)))
+            raise SettingError(
+                f"spearman-loss needs a ranking in each round: the positions 1..{stream.shape[1]} of the items, each "
+                f"once; round {t + 1} has {stream[t].tolist()}. Use the stream 'rankings', or position-loss"
+            )
+        return
+    whole = stream.dtype.kind != "f" or stream == np.floor(stream)
+    _refuse(~((stream >= 0) & whole), stream, loss, "whole numbers from 0 (position-loss takes any)")
+    if loss.binary:
+        _refuse(stream > 1, stream, loss, "0 or 1 (sum-loss and dcg take grades)")
+    elif loss.values is _gains:
+        _refuse(stream > measures.MAX_GRADE, stream, loss, f"grades of at most {measures.MAX_GRADE}")
+
+
+def _refuse(bad: np.ndarray, stream: np.ndarray, loss: Loss, demand: str) -> None:
+    if bad.any():
+        t, u = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        raise SettingError(
+            f"{loss.name} needs relevances that are {demand}; item {u + 1} has {stream[t, u]} in round {t + 1}"
+        )
+
+
+def check_ap(items: int) -> None:
+    """Raise a SettingError if there are too many items to find the best ranking for AP."""
+    if items > AP_ITEMS:
+        raise SettingError(
+            f"ap: the best fixed ranking is sought over all sets of items, which is done for up to {AP_ITEMS} items; "
+            f"this stream has {items}. Use ndcg or precision@n, whose best ranking comes by sorting"
+        )
+
+
+def best_average_precision(overlap: np.ndarray) -> tuple[float, np.ndarray]:
+    """The greatest sum of AP that a fixed ranking attains, and that ranking, exactly, in O(2^m m).
+
+    AP at place i is the share of relevant items among the first i, for each relevant item there. So item a, placed
+    right below the items of a set S, adds `(C[a, a] + sum_{b in S} C[a, b]) / (|S| + 1)`, whatever their order, with
+    `C[a, b] = sum_t R_t(a) R_t(b) / sum_u R_t(u)`: a longest path over sets.
+
+    overlap : C, float64 of shape (m, m)
+    """
+    from scant.kernels import games
+
+    order = np.empty(len(overlap), np.int64)
+    return games.best_path(np.ascontiguousarray(overlap, float), order), order
+
+
+def total_average_precision(overlap: np.ndarray, ranking: np.ndarray) -> float:
+    """The sum of AP of a ranking, from C as in `best_average_precision`."""
+    pairs = np.tril(overlap[np.ix_(ranking, ranking)])  # item i with those above it and itself
+    return float(np.sum(pairs.sum(axis=1) / _positions(len(ranking))))

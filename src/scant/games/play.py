@@ -1,0 +1,268 @@
+"""One learner plays one game: the compiled loop where it has one, a Python loop for all others."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scant.errors import SettingError
+from scant.games import losses
+from scant.games.learners import LEARNERS, Facts, make
+from scant.measures import rank
+
+SORTERS = {"uniform": 0, "gumbel": 1, "quicksort": 2}  # as the compiled loops number them
+
+
+class Game:
+    """A stream and what rankings of it are judged by.
+
+    Parameters
+    ----------
+    stream : rounds x items, the relevance (or position, or value) of each item in each round
+    loss : the name of a loss or gain, see `scant.games.losses.make`
+
+    Attributes
+    ----------
+    values : int8 or float64 (rounds x items), read-only, what each item is worth; times `scale`, float64 (rounds)
+    constant : float64 (rounds), what the loss has besides; None for 0
+
+    Raises
+    ------
+    SettingError : an unknown loss, or relevances that it is not defined for
+    """
+
+    def __init__(self, stream: np.ndarray, loss: str):
+        self.stream, self.loss = np.asarray(stream), losses.make(loss)
+        losses.check(self.loss, self.stream)
+        self.rounds, self.items = self.stream.shape
+        values = self.loss.values(self.stream)
+        small = values.dtype.kind in "biu" and values.min() >= -128 and values.max() <= 127
+        self.values = _read_only(values, np.int8 if small else np.float64)
+        self.scale = _read_only(np.ones(self.rounds) if self.loss.scale is None else self.loss.scale(self.stream))
+        self.constant = None if self.loss.constant is None else self.loss.constant(self.stream)
+        self._best, self._facts = {}, {}
+
+    def best(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The best fixed rankings' cumulative values, exactly.
+
+        Parameters
+        ----------
+        kept : the rounds to report, from 1, ascending
+
+        Returns
+        -------
+        prefix : float64 (kept), the best value over rounds 1..t, for each t of `kept`
+        horizon : float64 (kept), the value over rounds 1..t of the ranking that is best over all rounds
+        ranking : that ranking
+
+        Raises
+        ------
+        SettingError : AP with more than `losses.AP_ITEMS` items
+        """
+        key = kept.tobytes()
+        if key not in self._best:
+            at = np.union1d(kept, self.rounds)
+            prefix, horizon, ranking = self._best_ap(at) if self.loss.places is None else self._best_linear(at)
+            constant = self.constant_at(at)
+            self._best[key] = (prefix + constant)[: len(kept)], (horizon + constant)[: len(kept)], ranking
+        return self._best[key]
+
+    def _best_linear(self, at):
+        from scant.kernels import games
+
+        sums, weights = np.zeros((len(at), self.items)), self.loss.weights(self.items)
+        games.sums_at(self.values, self.scale, _read_only(at, np.int64), sums)
+        ranking = rank(sums[-1])
+        return -np.sort(-sums, axis=1) @ weights, sums[:, ranking] @ weights, ranking
+
+    def _best_ap(self, at):
+        from scant.kernels import games
+
+        losses.check_ap(self.items)
+        overlaps = np.zeros((len(at), self.items, self.items))
+        games.overlaps_at(self.values, _read_only(at, np.int64), overlaps)
+        found = [losses.best_average_precision(overlap) for overlap in overlaps]
+        ranking = found[-1][1]
+        return (
+            np.array([value for value, _ in found]),
+            np.array([losses.total_average_precision(overlap, ranking) for overlap in overlaps]),
+            ranking,
+        )
+
+    def facts(self, sees: str = "all") -> Facts:
+        """What a learner may know of the game beforehand: if it sees "all", of scaled values."""
+        from scant.kernels import games
+
+        scaled = sees == "all"
+        if scaled not in self._facts:
+            scale = self.scale if scaled else _read_only(np.ones(self.rounds))
+            self._facts[scaled] = Facts(self.items, self.rounds, self.loss, *games.extremes(self.values, scale))
+        return self._facts[scaled]
+
+    def constant_at(self, rounds: np.ndarray):
+        """The sum of the constants up to each of `rounds`."""
+        return np.zeros(len(rounds)) if self.constant is None else np.cumsum(self.constant)[rounds - 1]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened, at the kept rounds t: each array has one entry for each.
+
+    round : int64, t
+    value : the cumulative loss or gain of the rankings shown in rounds 1..t
+    best : that of the best fixed ranking for rounds 1..t
+    best_at_horizon : that of the ranking that is best for all rounds
+    explored : int64, the rounds so far that were spent on exploring
+    bound : the bound on the expected regret against `best`; NaN where none is known
+    gain : whether greater values are better
+    """
+
+    round: np.ndarray
+    value: np.ndarray
+    best: np.ndarray
+    best_at_horizon: np.ndarray
+    explored: np.ndarray
+    bound: np.ndarray
+    gain: bool
+
+    def regret(self, comparator: str = "prefix") -> np.ndarray:
+        """The cumulative regret: against the best fixed ranking for rounds 1..t ("prefix") or for all ("horizon")."""
+        against = {"prefix": self.best, "horizon": self.best_at_horizon}
+        if comparator not in against:
+            raise SettingError(f"comparator is {comparator!r}; it must be 'prefix' or 'horizon'")
+        return against[comparator] - self.value if self.gain else self.value - against[comparator]
+
+
+def build(game: Game, learner: dict | str, random: np.random.Generator):
+    """The learner, made for this game: a kind, or a mapping of `kind` and its settings.
+
+    Raises
+    ------
+    SettingError : see `scant.games.learners.make`
+    """
+    settings = {"kind": learner} if isinstance(learner, str) else dict(learner)
+    kind = settings.pop("kind", "")
+    facts = game.facts(getattr(LEARNERS.get(kind), "sees", "all"))
+    if kind == "best-fixed":
+        facts = replace(facts, best=game.best(np.array([game.rounds]))[2])
+    if kind == "comb-band":
+        facts = replace(facts, losses=_least_and_largest(game))
+    return make(kind, facts, random, **settings)
+
+
+def play(
+    game: Game, learner: dict | str, random: np.random.Generator, kept: np.ndarray | None = None, compiled: bool = True
+) -> Trace:
+    """Let a learner play a game.
+
+    Parameters
+    ----------
+    learner : its kind, or a mapping of `kind` and its settings, see `scant.games.learners`
+    random : the learner's randomness
+    kept : the rounds to report, from 1, ascending; `scant.online.run.kept_rounds` of the horizon unless set
+    compiled : whether to use the compiled loop, where there is one
+
+    Raises
+    ------
+    SettingError : settings that the learner or the loss cannot be played with
+    """
+    if kept is None:
+        from scant.online.run import kept_rounds
+
+        kept = kept_rounds(game.rounds)
+    kept = np.asarray(kept, np.int64)
+    if not len(kept) or kept[0] < 1 or kept[-1] > game.rounds or np.any(np.diff(kept) <= 0):
+        raise SettingError(f"kept rounds must ascend within 1..{game.rounds}; got {kept.tolist()}")
+    player = build(game, learner, random)
+    loop = player.loop() if compiled and hasattr(player, "loop") else None
+    value, explored = _compiled(game, loop, random, kept) if loop else _plain(game, player, kept)
+    best, horizon, _ = game.best(kept)
+    bound = player.bound(kept) if hasattr(player, "bound") else np.full(len(kept), np.nan)
+    return Trace(kept, value, best, horizon, explored, bound, game.loss.gain)
+
+
+def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cumulative values and explored rounds at the kept rounds, by the learner's own class."""
+    sees = getattr(player, "sees", "all")
+    look = {
+        "all": lambda t, ranking, worth: game.values[t] * game.scale[t],
+        "top": lambda t, ranking, worth: game.values[t, ranking[: player.k]].astype(float),
+        "loss": lambda t, ranking, worth: worth,
+        "nothing": lambda t, ranking, worth: None,
+    }[sees]
+    values, explored, total, at = np.empty(len(kept)), np.zeros(len(kept), np.int64), 0.0, 0
+    for t in range(kept[-1]):
+        ranking = player.rank()
+        worth = float(game.loss.measure(ranking, game.stream[t]))
+        total += worth
+        player.learn(ranking, look(t, ranking, worth))
+        if kept[at] == t + 1:
+            values[at], explored[at] = total, getattr(player, "explored", 0)
+            at += 1
+    return values, explored
+
+
+def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As `_plain`, by the learner's compiled loop."""
+    from scant.kernels import games
+
+    name, arguments = loop
+    values, scale, explored = game.values[: kept[-1]], game.scale[: kept[-1]], np.zeros(len(kept), np.int64)
+    shared = (values, scale, _read_only(game.loss.weights(game.items)), game.loss.places is None)
+    total, kept = np.empty(len(kept)), _read_only(kept, np.int64)
+    if name == "play_full":
+        games.play_full(
+            *shared, arguments["learns"], SORTERS[arguments["sorter"]], float(arguments["rate"]),
+            float(arguments["noise"]), random, kept, total,
+        )  # fmt: skip
+    else:
+        games.play_blocks(
+            *shared, SORTERS[arguments["sorter"]], float(arguments["rate"]), arguments["k"],
+            arguments["lengths"], arguments["noises"], arguments["counted"], arguments["at_random"],
+            arguments.get("adaptive", False), arguments.get("gain", False), float(arguments.get("prior", 0.0)),
+            random, kept, total, explored,
+        )  # fmt: skip
+    return total + game.constant_at(kept), explored
+
+
+def slope(rounds: np.ndarray, regret: np.ndarray, start: int = 1) -> np.ndarray | float:
+    """The exponent a of regret ~ t^a: the slope of log regret on log t from round `start` on, by least squares.
+
+    Rounds count by the share of the axis log t that they stand for, so that it does not matter where they are dense.
+    A slope is NaN if a regret in its range is not above 0: there is no logarithm, and to leave such rounds out would
+    raise the others' weight and hide that the regret came down.
+
+    Parameters
+    ----------
+    rounds : (kept), ascending
+    regret : (kept), or (seeds x kept)
+
+    Returns
+    -------
+    a float, or float64 (seeds)
+    """
+    rounds, regret = np.asarray(rounds, float), np.asarray(regret, float)
+    x, y = np.log(rounds[rounds >= start]), regret[..., rounds >= start]
+    if len(x) < 2:
+        raise SettingError(f"a slope needs two rounds or more; from round {start} on there are {len(x)}")
+    share = np.gradient(x)
+    x = x - np.average(x, weights=share)
+    fit = (share * x) @ np.log(np.where(y > 0, y, 1.0)).T / ((share * x) @ x)
+    fit = np.where(np.all(y > 0, axis=-1), fit, np.nan)
+    return fit if fit.ndim else float(fit)
+
+
+def _least_and_largest(game: Game) -> tuple[float, float]:
+    """The least and the largest value of any ranking in any round, for a linear loss."""
+    if game.loss.places is None:
+        return 0.0, 1.0
+    ordered, weights = np.sort(game.values, axis=1), game.loss.weights(game.items)
+    constant = 0.0 if game.constant is None else game.constant
+    ends = [(ordered @ one) * game.scale + constant for one in (weights, weights[::-1])]
+    return float(np.min(ends)), float(np.max(ends))
+
+
+def _read_only(array: np.ndarray, dtype=np.float64) -> np.ndarray:
+    """A contiguous view that cannot be written to: the loops are compiled for such, as memory-mapped arrays are."""
+    view = np.ascontiguousarray(array, dtype).view()
+    view.flags.writeable = False
+    return view

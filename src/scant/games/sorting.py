@@ -1,0 +1,91 @@
+"""Sorting with noise: the two procedures of OnlineRank, and the exact distributions of their rankings (Ailon, sec. 3).
+
+Both put item u above item v with probability `1 / (1 + exp(w_v - w_u))` (Lemma 6.1).
+"""
+
+import math
+from itertools import permutations
+
+import numpy as np
+
+
+def before(difference: float) -> float:
+    """`1 / (1 + exp(-difference))` without overflow: how likely the item of the higher weight comes first."""
+    return 1 / (1 + math.exp(-difference)) if difference > -700 else 0.0
+
+
+def quicksort(weights, random) -> np.ndarray:
+    """A ranking by noisy QuickSort (Ailon, Algorithm 2).
+
+    A pivot is drawn uniformly; each other item goes before it with probability `before(its weight - the pivot's)`;
+    both sides are sorted likewise. Of two items, either may be the pivot: the second one is.
+
+    weights : shape (m,)
+    random : gives numbers by `random()`: one for each pivot of three items or more, and one for each comparison
+    """
+
+    def sort(items: list) -> list:
+        if len(items) < 2:
+            return items
+        at = int(random.random() * len(items)) if len(items) > 2 else 1
+        pivot, sides = items[at], ([], [])
+        for item in items[:at] + items[at + 1 :]:
+            first = random.random() < before(weights[item] - weights[pivot])
+            sides[0 if first else 1].append(item)
+        return [*sort(sides[0]), pivot, *sort(sides[1])]
+
+    return np.array(sort(list(range(len(weights)))))
+
+
+def plackett_luce(weights, random) -> np.ndarray:
+    """A ranking by the Plackett-Luce model (Ailon, Algorithm 3), drawn as a sort of `weights` plus Gumbel noise.
+
+    weights : shape (m,)
+    random : a NumPy generator
+    """
+    noise = [-math.log(random.standard_exponential()) for _ in weights]
+    return np.argsort(-(np.asarray(weights) + noise), kind="stable")
+
+
+def quicksort_distribution(weights) -> dict[tuple, float]:
+    """The probability of each ranking by noisy QuickSort, by enumeration: for a few items."""
+
+    def sort(items: tuple) -> dict[tuple, float]:
+        if len(items) < 2:
+            return {items: 1.0}
+        chances = {}
+        for at, pivot in enumerate(items):
+            others = items[:at] + items[at + 1 :]
+            for sides in range(2 ** len(others)):
+                first = tuple(item for i, item in enumerate(others) if sides >> i & 1)
+                last = tuple(item for i, item in enumerate(others) if not sides >> i & 1)
+                chance = 1 / len(items)
+                for item in others:
+                    goes = before(weights[item] - weights[pivot])
+                    chance *= goes if item in first else 1 - goes
+                for a, p in sort(first).items():
+                    for b, q in sort(last).items():
+                        ranking = (*a, pivot, *b)
+                        chances[ranking] = chances.get(ranking, 0.0) + chance * p * q
+        return chances
+
+    return sort(tuple(range(len(weights))))
+
+
+def plackett_luce_distribution(weights) -> dict[tuple, float]:
+    """The probability of each ranking by the Plackett-Luce model: for a few items."""
+    strength = np.exp(np.asarray(weights, float) - np.max(weights))
+    return {
+        ranking: math.prod(strength[item] / strength[list(ranking[i:])].sum() for i, item in enumerate(ranking))
+        for ranking in permutations(range(len(strength)))
+    }
+
+
+def marginals(distribution: dict[tuple, float]) -> np.ndarray:
+    """`P[u, v]`, the probability that u comes before v, of a distribution over rankings; 0 on the diagonal."""
+    m = len(next(iter(distribution)))
+    above = np.zeros((m, m))
+    for ranking, chance in distribution.items():
+        for i, u in enumerate(ranking):
+            above[u, list(ranking[i + 1 :])] += chance
+    return above

@@ -1,0 +1,252 @@
+"""Regret bounds of the games on fixed items, and the parameters that theory gives their learners.
+
+Throughout: m items are ranked over T rounds; a linear loss of a ranking is `sum_u f(place of u) s(u)`, f being the
+weights of the places. D is the largest l1 distance of two rankings' weight vectors, R the largest difference between
+two rankings' losses in one round, A the largest l1 norm of a round's values s. Bounds are on the expected regret
+against the best fixed ranking of rounds 1..t; `t` may be an array. Where the papers state orders, the constants here
+are those that their proofs give, so that a run can be held to the bound.
+
+Sources: "Kalai & Vempala" is Efficient algorithms for online decision problems (2005); "thesis" and "Ailon" as
+everywhere; others are named where they are used.
+"""
+
+import math
+
+import numpy as np
+
+# --- what a loss and a range of values are worth
+
+
+def diameter(weights) -> float:
+    """D: the largest l1 distance between the weight vectors of two rankings.
+
+    weights : shape (m,), monotone, the weight f of each place. The distance is largest for opposite rankings.
+    """
+    weights = np.asarray(weights, float)
+    return float(np.abs(weights - weights[::-1]).sum())
+
+
+def largest_difference(weights, spread: float) -> float:
+    """R: the largest difference of two rankings' losses in a round whose values lie within `spread` of each other.
+
+    It is attained by opposite rankings, and values at the ends of their range: `spread * D / 2`.
+    """
+    return spread * diameter(weights) / 2
+
+
+# --- follow the perturbed leader
+
+
+def ftpl_epsilon(items: int, largest: float, rounds: float) -> float:
+    """Epsilon of FTPL, of the order sqrt(D / (R A T)): 1 / (largest * sqrt(m T)) (thesis, Corollaries 20 to 22).
+
+    largest : the largest value of an item: 1 if binary, 2^n - 1 for DCG with grades to n
+    rounds : T with full information, the number K of blocks with feedback at the top
+    """
+    return 1 / (largest * math.sqrt(items * rounds))
+
+
+def ftpl(t, epsilon: float, D: float, R: float, A: float):
+    """FTPL with noise uniform on [0, 1/epsilon]^m: `epsilon R A t + D / epsilon` (Kalai & Vempala, Theorem 1.1)."""
+    return epsilon * R * A * np.asarray(t, float) + D / epsilon
+
+
+def gumbel_range(items: int) -> float:
+    """An upper bound on the expected difference of the largest and the least of m standard Gumbel variables.
+
+    The largest has mean gamma + log m. Minus the least is the log of the largest of m exponential variables, the
+    mean of which is at most log(1 + 1/2 + ... + 1/m), by Jensen.
+    """
+    return np.euler_gamma + math.log(items) + math.log(float(np.sum(1 / np.arange(1, items + 1))))
+
+
+def gumbel_eta(items: int, D: float, R: float, A: float, rounds: float) -> float:
+    """The rate at which `fpl_gumbel` is least at T rounds."""
+    return math.sqrt(D * gumbel_range(items) / (2 * R * A * rounds))
+
+
+def fpl_gumbel(t, eta: float, items: int, D: float, R: float, A: float):
+    """FPL with Gumbel noise over eta: `eta R A t + D E[range of the noise] / (2 eta)`.
+
+    Kalai & Vempala's argument, not in the papers for this noise: it draws from the Plackett-Luce distribution (Ailon,
+    section 8), whose probabilities one round changes by factors of exp(eta A) at most; and weights of two rankings
+    have the same sum, so that the noise enters by its range.
+    """
+    return eta * R * A * np.asarray(t, float) + D * gumbel_range(items) / (2 * eta)
+
+
+# --- feedback at the top
+
+
+def cells(items: int, k: int) -> int:
+    """ceil(m / k): the rounds that show each item among the top k once."""
+    return -(-items // k)
+
+
+def theory_blocks(items: int, k: int, rounds: int) -> int:
+    """K = m^(1/3) (T / ceil(m/k))^(2/3), rounded, within 1..T // ceil(m/k) (thesis, Corollaries 20 to 22)."""
+    c = cells(items, k)
+    return max(1, min(rounds // c, round(items ** (1 / 3) * (rounds / c) ** (2 / 3))))
+
+
+def rtopkf(t, rounds: int, blocks: int, items: int, k: int, R: float, black_box):
+    """RTop-kF: `R ceil(m/k) i + (T/K) C(i)` after i blocks (thesis, Theorem 19, equation B.6).
+
+    rounds, blocks : T and K; blocks have T // K rounds, and the last block takes the rest, at R a round
+    black_box : C, the regret bound of the full-information learner as a function of its rounds
+    Within a block it is the bound at the block's end: the learner plays one distribution there.
+    """
+    t, length = np.asarray(t, float), rounds // blocks
+    begun = np.minimum(np.ceil(t / length), blocks)
+    beyond = np.maximum(t - length * blocks, 0)
+    return R * (cells(items, k) * begun + beyond) + length * black_box(begun)
+
+
+def anytime_lengths(items: int, k: int, rounds: int) -> np.ndarray:
+    """The lengths of blocks that follow theory's K at every horizon: int64, as many as cover `rounds`.
+
+    With K(t) = m^(1/3) (t / ceil(m/k))^(2/3) blocks by round t, block i ends at round ceil(m/k) i^(3/2) / sqrt(m). No
+    block is shorter than ceil(m/k).
+    """
+    c = cells(items, k)
+    count = 1 + min(rounds // c, int(items ** (1 / 3) * (rounds / c) ** (2 / 3)) + 1)
+    ends = np.rint(c * np.arange(count + 1) ** 1.5 / math.sqrt(items))
+    lengths = np.maximum(c, np.diff(ends)).astype(np.int64)
+    return lengths[: np.searchsorted(np.cumsum(lengths), rounds) + 1]
+
+
+def anytime_noise(lengths, items: int, largest: float) -> np.ndarray:
+    """The width of the uniform noise in each block: `length * largest * sqrt(m i)`, never falling.
+
+    It is that of FTPL after i blocks (`ftpl_epsilon`), in rounds in place of blocks.
+    """
+    lengths = np.asarray(lengths, float)
+    return np.maximum.accumulate(lengths * largest * np.sqrt(items * np.arange(1, len(lengths) + 1)))
+
+
+def anytime(t, lengths, noise, items: int, k: int, D: float, R: float, A: float):
+    """RTop-kF with blocks of any lengths b_i and noise of any widths N_i that do not fall, after n blocks:
+
+    `R ceil(m/k) n + D N_n + R A sum_i b_i^2 / N_i`. Beyond the papers: Theorem 19's argument, each block's estimate
+    counted b_i times, and Kalai & Vempala's with a width that grows (the leader is perturbed by N_i q for one q).
+    """
+    lengths, noise = np.asarray(lengths, float), np.asarray(noise, float)
+    by_block = R * cells(items, k) * np.arange(1, len(lengths) + 1) + D * noise + R * A * np.cumsum(lengths**2 / noise)
+    ends = np.cumsum(lengths)
+    return by_block[np.minimum(np.searchsorted(ends, np.asarray(t), side="left"), len(ends) - 1)]
+
+
+def adaptive_lengths(start: int, items: int, k: int) -> tuple[int, int]:
+    """The least and the greatest length of an adaptive block that begins after `start` rounds.
+
+    The least is that of theory's K at this time, 1.5 (ceil(m/k)^2 t / m)^(1/3), the greatest sqrt(ceil(m/k) t); neither
+    is below ceil(m/k).
+    """
+    c = cells(items, k)
+    least = max(c, int(1.5 * (c * c * start / items) ** (1 / 3)))
+    return least, max(least, int(math.sqrt(c * start)))
+
+
+def adaptive(t, items: int, k: int, D: float, R: float, A: float):
+    """RTop-kF with K chosen by the data, whatever it chooses: the most it explores and the most its blocks cost.
+
+    `R ceil(m/k) n + 3 sqrt(D R A sum_i b_i^2)`, n being the number of blocks if all are as short as allowed, and the
+    sum of squares at most that of blocks as long as allowed: O(T^(2/3)) and O(T^(3/4)). Beyond the papers; as in
+    `anytime`, with N_i^2 >= sum_{j <= i} b_j^2 A_j R_j / D, for which the sum of x_i / sqrt(x_1 + ... + x_i) is at
+    most 2 sqrt(x_1 + ... + x_i).
+    """
+    t = np.asarray(t, float)
+    begins = [0]
+    while begins[-1] < np.max(t, initial=1.0):
+        begins.append(begins[-1] + adaptive_lengths(begins[-1], items, k)[0])
+    blocks = np.searchsorted(begins, t, side="left")
+
+    def longest(start):
+        return np.array([adaptive_lengths(int(one), items, k)[1] for one in np.ravel(start)]).reshape(np.shape(start))
+
+    end = t + longest(t)  # of the block that round t is in, at the latest; b_i^2 is at most b_i times its longest
+    return R * cells(items, k) * blocks + 3 * np.sqrt(D * R * A * end * longest(end))
+
+
+# --- sorting with noise
+
+
+def online_rank_eta(items: int, pairs: float, rounds: float) -> float:
+    """eta = n sqrt(log 2) / sqrt(T M) (Ailon, Theorem 3.1).
+
+    pairs : M, the largest sum, over the pairs of items, of the squared difference of their values in a round
+    """
+    return items * math.sqrt(math.log(2) / (rounds * pairs))
+
+
+def online_rank(t, eta: float, items: int, pairs: float):
+    """OnlineRank, both sorting procedures: `eta t M / 2 + n (n - 1) log 2 / (2 eta)` (Ailon, section 6).
+
+    At the eta of Theorem 3.1 and t = T it is at most n sqrt(T M log 2).
+    """
+    return eta * pairs * np.asarray(t, float) / 2 + items * (items - 1) * math.log(2) / (2 * eta)
+
+
+def online_rank_lower(t, items: int, choices: int = 1):
+    """What every learner loses to the uniform stream at least, for many items and rounds (Ailon, Theorem 3.3)."""
+    return 0.003 * items**1.5 * np.sqrt(np.asarray(t, float) * choices)
+
+
+# --- a weight for each ranking, or for each item at each place
+
+
+def hedge_eta(actions: int, R: float, rounds: float) -> float:
+    """sqrt(8 log N / T) / R, at which `hedge` is least at T rounds."""
+    return math.sqrt(8 * math.log(actions) / rounds) / R
+
+
+def hedge(t, eta: float, actions: int, R: float):
+    """Hedge over N actions: `log N / eta + eta t R^2 / 8` (Cesa-Bianchi & Lugosi 2006, Theorem 2.2)."""
+    return math.log(actions) / eta + eta * np.asarray(t, float) * R**2 / 8
+
+
+def multiplicative_eta(actions: int, rounds: float) -> float:
+    """min(1/2, sqrt(log N / T)), for `multiplicative_weights`."""
+    return min(0.5, math.sqrt(math.log(actions) / rounds))
+
+
+def multiplicative_weights(t, eta: float, actions: int, R: float):
+    """Weights times 1 - eta loss / R: `R (eta t + log N / eta)`, eta <= 1/2 (Arora, Hazan & Kale 2012, Theorem 2.1)."""
+    return R * (eta * np.asarray(t, float) + math.log(actions) / eta)
+
+
+def permelearn_eta(items: int, best: float) -> float:
+    """log(1 + sqrt(2 n log n / L)), L >= 0 an upper bound on the best ranking's scaled loss (Helmbold & Warmuth)."""
+    return math.log1p(math.sqrt(2 * items * math.log(items) / max(best, 1e-300)))
+
+
+def permelearn(best, eta: float, items: int):
+    """PermELearn: `(n log n + eta L) / (1 - e^-eta) - L`, L >= 0 the best ranking's loss or an upper bound on it.
+
+    Each item at each place costs between 0 and 1 a round (Helmbold & Warmuth 2009).
+    """
+    best = np.asarray(best, float)
+    return (items * math.log(items) + eta * best) / -math.expm1(-eta) - best
+
+
+def comb_band_rates(items: int, rounds: float) -> tuple[float, float]:
+    """(eta, gamma) of CombBand for permutations and losses in [0, 1], at which `comb_band` is least at T rounds.
+
+    With n items: gamma = eta n (n - 1), by the least eigenvalue 1/(n - 1) of uniform permutation matrices
+    (Cesa-Bianchi & Lugosi 2012).
+    """
+    eta = math.sqrt(math.lgamma(items + 1) / (rounds * _comb_band_cost(items)))
+    return eta, eta * items * (items - 1)
+
+
+def comb_band(t, eta: float, items: int):
+    """CombBand: `log n! / eta + eta t (n (n - 1) + (n - 1)^2 + 1)` for losses in [0, 1], gamma as in the rates.
+
+    The argument of Cesa-Bianchi & Lugosi (2012, Theorem 1) with (n - 1)^2 + 1, the dimension of the span of
+    permutation matrices.
+    """
+    return math.lgamma(items + 1) / eta + eta * np.asarray(t, float) * _comb_band_cost(items)
+
+
+def _comb_band_cost(items: int) -> int:
+    return items * (items - 1) + (items - 1) ** 2 + 1

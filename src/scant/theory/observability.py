@@ -1,0 +1,580 @@
+"""Partial monitoring: how fast can regret grow less than linearly when only the top k of a ranking is seen?
+
+The game (thesis 3.2): each round the learner shows a ranking of m fixed items, an adversary picks their relevance
+vector, the learner loses what a measure says of the whole ranking, and sees the relevances of its top k items, in
+order. A finite game's minimax regret grows as 1 (one best action), T^(1/2) (locally observable), T^(2/3) (globally
+observable only) or T (neither): Bartok et al. 2014, and Lattimore & Szepesvari 2019 where actions have duplicates.
+
+Measures, by name; [@c] is an optional cut, 1 <= c <= m:
+- losses: "sum-loss", "pairwise-loss", "auc";
+- gains: "dcg[@c]", "ndcg[@c]", "precision@c", "ap", "err". Their loss is minus the gain, as in the thesis (3.2.1);
+  a constant, as in 1 - NDCG, would change no difference of losses and so nothing here.
+Relevance is binary, but "sum-loss", "dcg" and "ndcg" also take grades 0..`top_grade`. "err" has the binary scale: a
+relevant item satisfies with probability 1/2. A list without a relevant item has NDCG = AP = ERR = 0.
+
+Rankings are numbered as in Table 3.1: by the vector of the items' positions, in lexicographic order, so that number 0
+is 0, 1, ..., m-1. Relevance vectors are in lexicographic order too. m is 1 to `MAX_ITEMS`.
+
+How the answers are reached, and why they are exact:
+- *Symmetry.* Relabelling the items maps the game to itself and any ranking to any other. So all cells are alike; as
+  they cover the simplex, all have full dimension: **every ranking is Pareto-optimal**, for every measure. And what
+  holds for the pairs with ranking 0 holds for all pairs.
+- *Span of the signals.* A function of R is, in one way only, a sum of multiples of `prod_{i in S} 1(R_i = r_i)` over
+  sets S of items and grades r_i > 0 (the Moebius transform). The signals of a ranking span those with S among its
+  top k items. So a loss difference is observable iff each S of its expansion lies in the top k of a ranking at hand.
+- *Coefficients.* They are integer combinations of 1, of the discounts D(i) (DCG) or of D(i) / Z(R) (NDCG): zero if
+  all the integers are, not zero if an enclosure to 40 digits excludes it. Should neither settle it, `ArithmeticError`.
+- *Duplicates.* A ranking whose cell contains the common facet of two neighbours' cells has the loss of one of them:
+  its loss is an affine combination of theirs, and any other than these would leave a cell without full dimension.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from itertools import permutations, product
+from math import lcm
+
+import numpy as np
+from scipy.optimize import linprog
+
+from scant import measures
+from scant.data import table_b1
+from scant.measures import as_ranking, positions
+
+MAX_ITEMS = 5  # 120 rankings
+MAX_TOP_GRADE = 4
+
+LOSSES = {
+    "sum-loss": lambda ranking, grades, cut: measures.sum_loss(ranking, grades),
+    "pairwise-loss": lambda ranking, grades, cut: measures.pairwise_loss(ranking, grades),
+    "auc": lambda ranking, grades, cut: measures.auc_loss(ranking, grades),
+    "ap": lambda ranking, grades, cut: -measures.average_precision(ranking, grades),
+    "err": lambda ranking, grades, cut: -measures.err(ranking, grades, max_grade=1),
+    "dcg": lambda ranking, grades, cut: -measures.dcg(ranking, grades, cut),
+    "ndcg": lambda ranking, grades, cut: -measures.ndcg(ranking, grades, cut),
+    "precision": lambda ranking, grades, cut: -measures.precision_at(ranking, grades, cut),
+}
+CUT = {"dcg", "ndcg", "precision"}
+GRADED = {"sum-loss", "dcg", "ndcg"}
+# The others are, up to a term in R alone, sum_i f(position of i) g_i(R) with f monotone (thesis 3.2.2). So are
+# PairwiseLoss and AUC: for binary R they are SumLoss - |R|(|R|+1)/2, over |R|(m-|R|) for AUC.
+NOT_LINEAR = {"ap", "err"}
+NAMES = "sum-loss, pairwise-loss, auc, dcg, dcg@c, ndcg, ndcg@c, precision@c, ap, err (c is 1 to m)"
+
+DIGITS = 40  # of the enclosures of irrational numbers
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix with names.
+
+    rows : a ranking each, as the positions of items 1..m: "312" shows item 2, then 3, then 1 (thesis 3.2.4)
+    columns : a relevance vector each: "100" means that item 1 alone is relevant
+    entries : array of shape (rows, columns), with a further axis if an entry is a tuple
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    entries: np.ndarray
+
+
+@dataclass(frozen=True)
+class Rate:
+    """One game and how its minimax regret grows.
+
+    rate : in the rounds T, constants and logarithms aside: "0" (no ranking loses more than another), "T^(1/2)",
+        "T^(2/3)" or "T"
+    """
+
+    measure: str
+    m: int
+    k: int
+    top_grade: int
+    globally_observable: bool
+    locally_observable: bool
+    rate: str
+
+
+@dataclass(frozen=True)
+class Indistinguishable:
+    """Table B.1: two distributions that top-1 feedback cannot tell apart, with different best rankings for NDCG.
+
+    relevances : int64 of shape (8, 3), the relevance vectors in the order of the table
+    probabilities : Fraction of shape (2, 8), the distributions
+    means : Fraction of shape (2, 3), `E[R]`: all that top-1 feedback reveals
+    coefficients : Fraction of shape (2, 3, 3): `E[G(R_i) / Z(R)]` of an item is the sum over c = 1, 2, 3 of
+        coefficient c over `D(1) + ... + D(c)`
+    gains : float64 of shape (2, 3), `E[G(R) / Z(R)]`: NDCG is greatest in its descending order
+    """
+
+    relevances: np.ndarray
+    probabilities: np.ndarray
+    means: np.ndarray
+    coefficients: np.ndarray
+    gains: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Game:
+    """A checked measure, number of items and top grade; feedback aside."""
+
+    base: str
+    cut: int | None
+    m: int
+    top_grade: int
+
+    @property
+    def levels(self) -> np.ndarray:
+        """For each position the number of its level: positions on one level count alike in the measure."""
+        if self.base == "precision":
+            return np.arange(self.m) >= self.cut
+        return np.minimum(np.arange(self.m), self.m if self.cut is None else self.cut)
+
+
+def rankings(m: int) -> np.ndarray:
+    """All rankings of m items, best first, in the order of Table 3.1: int64 of shape (m!, m).
+
+    Raises
+    ------
+    ValueError : m is not an integer from 1 to `MAX_ITEMS`
+    """
+    _check(m, "m", MAX_ITEMS)
+    # Rows are to be in the order of positions; argsort inverts a permutation.
+    return np.argsort(list(permutations(range(m))), axis=1)
+
+
+def relevances(m: int, top_grade: int = 1) -> np.ndarray:
+    """All relevance vectors of m items, lexicographic: int64 of shape ((top_grade + 1)^m, m).
+
+    Raises
+    ------
+    ValueError : m is not 1 to `MAX_ITEMS`, or top_grade not 1 to `MAX_TOP_GRADE`
+    """
+    _check(m, "m", MAX_ITEMS)
+    _check(top_grade, "top_grade", MAX_TOP_GRADE)
+    return np.array(list(product(range(top_grade + 1), repeat=m)))
+
+
+def loss_matrix(measure: str, m: int, top_grade: int = 1) -> Matrix:
+    """What each ranking loses with each relevance vector (thesis 3.2.4); for a gain, minus the gain.
+
+    Costs a call of `scant.measures` an entry: 0.1 s for m = 5 and binary relevance.
+
+    Parameters
+    ----------
+    measure : a name of the module's list
+    m : number of items, 1 to `MAX_ITEMS`
+    top_grade : the largest grade; 1 is binary relevance
+
+    Returns
+    -------
+    losses : Matrix of float64, shape (m!, (top_grade + 1)^m)
+
+    Raises
+    ------
+    ValueError : a measure that is not in the list, or not defined for these grades; m or top_grade out of range
+    """
+    losses = _losses(_game(measure, m, top_grade))
+    return Matrix(_ranking_names(m), _relevance_names(m, top_grade), losses.copy())
+
+
+def feedback_matrix(m: int, k: int, top_grade: int = 1) -> Matrix:
+    """What each ranking shows the learner of each relevance vector: the relevances of its top k items, in order.
+
+    Parameters
+    ----------
+    m, top_grade : see `loss_matrix`
+    k : how many items are seen, 1 to m
+
+    Returns
+    -------
+    feedback : Matrix of int64, shape (m!, (top_grade + 1)^m, k) (thesis 3.2.4, where k = 1)
+
+    Raises
+    ------
+    ValueError : m, k or top_grade out of range
+    """
+    vectors = relevances(m, top_grade)
+    _check(k, "k", m)
+    seen = vectors[:, rankings(m)[:, :k]].swapaxes(0, 1)
+    return Matrix(_ranking_names(m), _relevance_names(m, top_grade), seen)
+
+
+def signal_matrix(ranking, k: int, top_grade: int = 1) -> np.ndarray:
+    """Which relevance vectors give which feedback when this ranking is shown (thesis 3.2.4, Definition 2).
+
+    Parameters
+    ----------
+    ranking : a permutation of 0..m-1, best first, m at most `MAX_ITEMS`
+    k : how many items are seen, 1 to m
+    top_grade : the largest grade
+
+    Returns
+    -------
+    signals : 0 or 1, int64 of shape ((top_grade + 1)^k, (top_grade + 1)^m): a row for each feedback, in lexicographic
+        order; each column holds a single 1
+
+    Raises
+    ------
+    ValueError : not a ranking; m, k or top_grade out of range
+    """
+    ranking = as_ranking(ranking)
+    vectors = relevances(len(ranking), top_grade)
+    _check(k, "k", len(ranking))
+    seen = vectors[:, ranking[:k]]
+    return np.all(relevances(k, top_grade)[:, None] == seen, axis=2).astype(np.int64)
+
+
+def table_3_1() -> Matrix:
+    """Table 3.1 of the thesis, the loss matrix of SumLoss for m = 3: Matrix of int64, shape (6, 8)."""
+    losses = loss_matrix("sum-loss", 3)
+    return Matrix(losses.rows, losses.columns, losses.entries.astype(np.int64))
+
+
+def table_3_2() -> Matrix:
+    """Table 3.2 of the thesis, the feedback matrix for m = 3, k = 1: Matrix of int64, shape (6, 8)."""
+    feedback = feedback_matrix(3, 1)
+    return Matrix(feedback.rows, feedback.columns, feedback.entries[:, :, 0])
+
+
+def table_b_1() -> Indistinguishable:
+    """Table B.1 of the thesis (proof of Theorem 32) and what follows from it; m = 3, binary relevance.
+
+    Whatever is shown, top-1 feedback has the same distribution under both, and NDCG has other best rankings. So with
+    top-1 feedback any learner has regret linear in T under one of them.
+    """
+    vectors, twentieths = np.array(table_b1.VECTORS), np.array(list(table_b1.TWENTIETHS.values()))
+    probabilities = twentieths * Fraction(1, 20)
+    of_size = vectors.sum(axis=1) == np.arange(1, 4)[:, None]
+    coefficients = np.einsum("dr,ri,cr->dic", twentieths, vectors, of_size) * Fraction(1, 20)
+    gains = coefficients.astype(float) @ (1 / np.cumsum(measures.discount(np.arange(1, 4))))
+    return Indistinguishable(vectors, probabilities, probabilities @ vectors, coefficients, gains)
+
+
+def optimal_rankings(measure: str, m: int, probabilities, top_grade: int = 1, tolerance: float = 1e-12) -> np.ndarray:
+    """Which rankings lose least in expectation, that is, whose cells hold a distribution (thesis, Definition 1).
+
+    Parameters
+    ----------
+    measure, m, top_grade : see `loss_matrix`
+    probabilities : of the relevance vectors, in the order of `relevances`
+    tolerance : how far above the least expected loss still counts as least
+
+    Returns
+    -------
+    optimal : bool of shape (m!,)
+
+    Raises
+    ------
+    ValueError : as `loss_matrix`, or not a distribution over the relevance vectors
+    """
+    losses = _losses(_game(measure, m, top_grade))
+    p = np.asarray(probabilities, dtype=float)
+    if p.shape != losses.shape[1:] or not (np.all(p >= 0) and abs(p.sum() - 1) < 1e-9):
+        raise ValueError(f"probabilities must be {losses.shape[1]} numbers >= 0 that sum to 1")
+    expected = losses @ p
+    return expected <= expected.min() + tolerance
+
+
+def neighbours(measure: str, m: int, top_grade: int = 1) -> np.ndarray:
+    """Which rankings are neighbours: their cells share a facet (thesis, Definition 4).
+
+    For the measures of the form `f(positions) . g(R)` they are the rankings that exchange two items of adjacent
+    levels, positions with equal f being one level (Lemma 14, its converse, and its extension to f that is not
+    strictly monotone). For AP and ERR they are found by linear programs.
+
+    Parameters
+    ----------
+    measure, m, top_grade : see `loss_matrix`
+
+    Returns
+    -------
+    neighbours : bool of shape (m!, m!), symmetric. Rankings with one loss (duplicates) are not neighbours, and each
+        has the same neighbours
+
+    Raises
+    ------
+    ValueError : as `loss_matrix`
+    ArithmeticError : the linear programs leave a pair undecided (never, for the measures here)
+    """
+    game = _game(measure, m, top_grade)
+    of_first = {tuple(ranking) for ranking in rankings(m)[list(_neighbours_of_first(game))]}
+    place = np.argsort(rankings(m), axis=1)
+    # Relabel the items so that ranking i becomes ranking 0; what does ranking j become?
+    relabelled = place[:, rankings(m)]
+    return np.array([[tuple(ranking) in of_first for ranking in row] for row in relabelled])
+
+
+def neighbourhood(measure: str, m: int, i: int, j: int, top_grade: int = 1) -> np.ndarray:
+    """The neighbourhood action set of neighbours i and j (thesis, Definition 4).
+
+    It holds the rankings whose cells contain the common facet of theirs: i, j and their duplicates.
+
+    Parameters
+    ----------
+    measure, m, top_grade : see `loss_matrix`
+    i, j : numbers of two neighbours
+
+    Returns
+    -------
+    members : int64, ascending numbers of rankings
+
+    Raises
+    ------
+    ValueError : as `loss_matrix`, or i and j are not neighbours
+    """
+    game = _game(measure, m, top_grade)
+    pairs = neighbours(measure, m, top_grade)
+    if not (0 <= i < len(pairs) and 0 <= j < len(pairs) and pairs[i, j]):
+        raise ValueError(f"rankings {i} and {j} are not neighbours under {measure} with m = {m}")
+    return np.flatnonzero(_neighbourhood(game, i, j))
+
+
+def globally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> bool:
+    """Whether the signals of all rankings reveal every difference of two losses (thesis, Definition 3).
+
+    If not, every learner has linear regret against some adversary.
+
+    Parameters
+    ----------
+    measure, m, top_grade : see `loss_matrix`
+    k : how many items are seen, 1 to m
+
+    Raises
+    ------
+    ValueError : as `loss_matrix`, or k is not 1 to m
+    ArithmeticError : a coefficient of a difference is too close to zero to decide (never, for the measures here)
+    """
+    game = _game(measure, m, top_grade)
+    _check(k, "k", m)
+    # Any ranking is reached from any other by exchanges of adjacent items, and the differences add up on the way;
+    # up to a relabelling, each exchange is one of ranking 0.
+    exchanges = tuple((*range(q), q + 1, q, *range(q + 2, m)) for q in range(m - 1))
+    return all(len(items) <= k for terms in _terms(game, exchanges) for items in terms)
+
+
+def locally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> bool:
+    """Whether neighbours can be compared by the signals of their neighbourhood alone (thesis, Definition 5).
+
+    Parameters, errors : see `globally_observable`
+    """
+    game = _game(measure, m, top_grade)
+    _check(k, "k", m)
+    of_first = _neighbours_of_first(game)
+    shown = rankings(m)
+    differing = tuple(tuple(shown[j].tolist()) for j in of_first)
+    for j, terms in zip(of_first, _terms(game, differing), strict=True):
+        tops = {frozenset(ranking[:k].tolist()) for ranking in shown[_neighbourhood(game, 0, j)]}
+        if not all(any(items <= top for top in tops) for items in terms):
+            return False
+    return True
+
+
+def regret_rate(measure: str, m: int, k: int, top_grade: int = 1) -> Rate:
+    """How the minimax regret of the game grows, by the classification theorem (see the module and `Rate`).
+
+    Parameters, errors : see `globally_observable`
+    """
+    everywhere = globally_observable(measure, m, k, top_grade)
+    nearby = locally_observable(measure, m, k, top_grade)
+    if not _neighbours_of_first(_game(measure, m, top_grade)):
+        rate = "0"
+    elif nearby:
+        rate = "T^(1/2)"
+    else:
+        rate = "T^(2/3)" if everywhere else "T"
+    return Rate(measure, m, k, top_grade, everywhere, nearby, rate)
+
+
+def atlas(max_m: int = MAX_ITEMS) -> list[Rate]:
+    """The minimax rate of every measure, for m = 2 to max_m items and the top k = 1 to m seen.
+
+    All names of the module with cuts 1 to m-1, binary, and "dcg" and "ndcg" also with grades 0..2. Seconds for m = 5.
+    The thesis has k = 1, and leaves k > 1 and Precision@n open (3.2.3, 3.2.6, 3.5). For SumLoss, PairwiseLoss, DCG and
+    Precision@n with any m, Zhang & Tewari (2023, arXiv 2309.02425) prove the rates that are found here.
+
+    Returns
+    -------
+    rows : `Rate` each, in the order m, measure, k; `dataclasses.asdict` makes a record of one
+
+    Raises
+    ------
+    ValueError : max_m is not 1 to `MAX_ITEMS`
+    """
+    _check(max_m, "max_m", MAX_ITEMS)
+    rows = []
+    for m in range(2, max_m + 1):
+        cut = [(f"{base}@{c}", 1) for base in ("precision", "dcg", "ndcg") for c in range(1, m)]
+        whole = [(name, 1) for name in ("sum-loss", "pairwise-loss", "auc", "dcg", "ndcg", "ap", "err")]
+        for measure, top_grade in [*whole, ("dcg", 2), ("ndcg", 2), *cut]:
+            rows += [regret_rate(measure, m, k, top_grade) for k in range(1, m + 1)]
+    return rows
+
+
+@lru_cache(maxsize=64)
+def _losses(game: _Game) -> np.ndarray:
+    return _some_losses(game, rankings(game.m))
+
+
+def _some_losses(game: _Game, shown) -> np.ndarray:
+    """The losses of some rankings: float64 of shape (rankings, relevance vectors)."""
+    vectors = relevances(game.m, game.top_grade)
+    return np.array([[LOSSES[game.base](np.array(one), r, game.cut) for r in vectors] for one in shown], dtype=float)
+
+
+def _neighbourhood(game: _Game, i: int, j: int) -> np.ndarray:
+    """Bool of shape (m!,): the duplicates of rankings i and j, themselves included."""
+    levels = _item_levels(game)
+    return np.all(levels == levels[i], axis=1) | np.all(levels == levels[j], axis=1)
+
+
+def _item_levels(game: _Game) -> np.ndarray:
+    """The level of each item under each ranking: int64 of shape (m!, m). Equal rows are equal losses."""
+    return game.levels.astype(np.int64)[np.argsort(rankings(game.m), axis=1)]
+
+
+@lru_cache(maxsize=256)
+def _neighbours_of_first(game: _Game) -> tuple[int, ...]:
+    """The numbers of the neighbours of ranking 0."""
+    if game.base in NOT_LINEAR:
+        return _neighbours_by_program(game)
+    # Ranking 0 is best where v = E[g(R)] has v_a >= v_b for each a on a higher level than b, and v covers an open set:
+    # it can be 0 and positive in any one item alone. The inequalities that follow from no others are those of
+    # adjacent levels; a facet is where one of them is an equality, and behind it lies the cell of the rankings that
+    # exchange a and b: one item a level down, one a level up.
+    levels = _item_levels(game)
+    return tuple(np.flatnonzero(np.abs(levels - levels[0]).sum(axis=1) == 2).tolist())
+
+
+def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
+    """The same for measures that are a sum over positions of a term in the item there and the *set* of items above.
+
+    If a ranking permutes one block of ranking 0, a linear program must find a distribution with which it ties with
+    ranking 0 and all others lose by a margin: a margin far above rounding proves that there is a facet. If it
+    permutes two or more separate blocks, its difference to ranking 0 is the sum of the differences of the blocks
+    alone, which are >= 0 in the cell of 0: all of them vanish where the cells meet, and as each can vanish alone,
+    that is no facet.
+    """
+    losses = _losses(game)
+    beaten_by = losses - losses[0]
+    outcomes = losses.shape[1]
+    found = []
+    for j, ranking in enumerate(rankings(game.m).tolist()):
+        if _permuted_blocks(ranking) != 1:
+            continue
+        others = np.delete(beaten_by, [0, j], axis=0)
+        # Variables: the distribution p, and the margin, which is to be as great as can be.
+        above = np.hstack([-np.vstack([others, np.eye(outcomes)]), np.ones((len(others) + outcomes, 1))])
+        ties = np.vstack([np.append(beaten_by[j], 0), np.append(np.ones(outcomes), 0)])
+        goal = np.append(np.zeros(outcomes), -1)
+        solved = linprog(goal, above, np.zeros(len(above)), ties, [0, 1], bounds=(None, None), method="highs")
+        if solved.x is None:
+            raise ArithmeticError(f"no distribution found between rankings 0 and {j} of {game}")
+        p = solved.x[:-1]
+        margin = min(np.min(others @ p, initial=1), p.min())
+        if not (margin > 1e-6 and abs(beaten_by[j] @ p) < 1e-10 and abs(p.sum() - 1) < 1e-10):
+            raise ArithmeticError(f"whether rankings 0 and {j} of {game} are neighbours is undecided")
+        found.append(j)
+    return tuple(found)
+
+
+def _permuted_blocks(ranking: list[int]) -> int:
+    """How many separate blocks of 0..m-1 a ranking permutes: 0 for 0 1 2 3, 1 for 0 2 1 3, 2 for 1 0 3 2."""
+    # A block ends where the items so far are 0..q, that is, where their greatest is q.
+    ends = [-1] + [q for q, greatest in enumerate(np.maximum.accumulate(ranking)) if greatest == q]
+    return int(np.count_nonzero(np.diff(ends) > 1))
+
+
+@lru_cache(maxsize=64)
+def _terms(game: _Game, shown: tuple[tuple[int, ...], ...]) -> list[set[frozenset[int]]]:
+    """For each ranking, which sets S of items the expansion of its loss minus ranking 0's has (see the module)."""
+    coefficients, enclosures = _formal_losses(game, [range(game.m), *shown])
+    m, grades = game.m, game.top_grade + 1
+    at = relevances(m, game.top_grade) > 0
+    found = []
+    for difference in coefficients[1:] - coefficients[0]:
+        expansion = difference.reshape((grades,) * m + (-1,))
+        for axis in range(m):
+            expansion = np.moveaxis(expansion, axis, 0)
+            expansion = np.concatenate([expansion[:1], expansion[1:] - expansion[0]])
+            expansion = np.moveaxis(expansion, 0, axis)
+        present = at[_nonzero(expansion.reshape(grades**m, -1), enclosures)]
+        found.append({frozenset(np.flatnonzero(row).tolist()) for row in present})
+    return found
+
+
+def _formal_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
+    """Losses as integer combinations of numbers, up to a common factor.
+
+    Returns
+    -------
+    coefficients : int64 of shape (rankings, relevance vectors, numbers)
+    enclosures : integers v, one a number: the number is in [v - 1, v + 1] / 10^DIGITS
+    """
+    vectors = relevances(game.m, game.top_grade)
+    if game.base not in ("dcg", "ndcg"):
+        # Times this, they are whole: denominators are at most a product of two numbers up to m (AP: |R| and a
+        # position; AUC: |R| (m - |R|)) or of one and a power of two (ERR).
+        losses = _some_losses(game, shown) * (lcm(*range(1, game.m + 1)) ** 2 * 2**game.m)
+        whole = np.rint(losses)
+        if np.abs(losses - whole).max() > 1e-6:
+            raise ArithmeticError(f"the losses of {game} are not rational as supposed")
+        return whole.astype(np.int64)[:, :, None], [10**DIGITS]
+
+    cut = game.m if game.cut is None else game.cut
+    gains = 2**vectors - 1
+    ranked = -gains[:, np.array([list(one) for one in shown])].swapaxes(0, 1)
+    ranked[:, :, cut:] = 0
+    with localcontext(prec=DIGITS + 20):
+        two = Decimal(2).ln()
+        discounts = [two / Decimal(1 + i).ln() for i in range(1, game.m + 1)]
+        if game.base == "dcg":
+            return ranked, _enclose(discounts)
+        # A number for each position and each Z, that is, for each multiset of grades at the top of the ideal list.
+        ideals, which = np.unique(-np.sort(-gains, axis=1)[:, :cut], axis=0, return_inverse=True)
+        z = [sum(int(g) * d for g, d in zip(ideal, discounts, strict=False)) or 1 for ideal in ideals]
+        spread = np.zeros((*ranked.shape[:2], len(z), game.m), dtype=np.int64)
+        spread[:, np.arange(len(vectors)), which.ravel()] = ranked
+        return spread.reshape(*ranked.shape[:2], -1), _enclose([d / one for one in z for d in discounts])
+
+
+def _enclose(numbers: list[Decimal]) -> list[int]:
+    return [int((number * 10**DIGITS).to_integral_value()) for number in numbers]
+
+
+def _nonzero(coefficients: np.ndarray, enclosures: list[int]) -> np.ndarray:
+    """Whether the combination in each row is not zero, beyond doubt: bool of shape (rows,)."""
+    present = coefficients.any(axis=1)
+    distinct = np.unique(coefficients[present], axis=0)
+    value = distinct.astype(object) @ np.array(enclosures, dtype=object)
+    if np.any(np.abs(value) <= np.abs(distinct).sum(axis=1)):
+        raise ArithmeticError(f"whether a combination of irrational numbers is zero shows in no {DIGITS} digits")
+    return present
+
+
+def _game(measure: str, m: int, top_grade: int) -> _Game:
+    """The checked game."""
+    _check(m, "m", MAX_ITEMS)
+    _check(top_grade, "top_grade", MAX_TOP_GRADE)
+    base, at, cut = str(measure).partition("@")
+    known = base in LOSSES and (base in CUT if at else base != "precision")
+    if not known or (at and not (cut.isdecimal() and 1 <= int(cut) <= m)):
+        raise ValueError(f"unknown measure {measure!r} for m = {m}; known: {NAMES}")
+    if top_grade > 1 and base not in GRADED:
+        raise ValueError(f"{measure} is for binary relevance, top_grade 1; got {top_grade}")
+    return _Game(base, int(cut) if at else None, m, top_grade)
+
+
+def _check(value, name: str, greatest: int) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= greatest:
+        raise ValueError(f"{name} must be an integer from 1 to {greatest}; got {value!r}")
+
+
+def _ranking_names(m: int) -> tuple[str, ...]:
+    return tuple("".join(map(str, positions(ranking))) for ranking in rankings(m))
+
+
+def _relevance_names(m: int, top_grade: int) -> tuple[str, ...]:
+    return tuple("".join(map(str, vector)) for vector in relevances(m, top_grade))

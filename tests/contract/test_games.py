@@ -1,0 +1,209 @@
+"""What every learner of the games keeps to; the compiled loops and the plain classes play the same game."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from scant.errors import SettingError
+from scant.games import losses, streams
+from scant.games.learners import LEARNERS, Perturbed
+from scant.games.play import Game, build, play
+from scant.randomness import generator
+
+SORTS = ("quicksort", "plackett-luce")
+LOOPS = {
+    "random": "random",
+    "ftpl": "ftpl",
+    "ftpl, no noise": {"kind": "ftpl", "epsilon": np.inf},
+    "fpl-gumbel": "fpl-gumbel",
+    **{f"online-rank, {sort}": {"kind": "online-rank", "sort": sort} for sort in SORTS},
+    "online-rank, fast": {"kind": "online-rank", "eta": 40.0},  # weights far apart
+    "rtopkf": "rtopkf",
+    "rtopkf, leader": {"kind": "rtopkf", "rest": "leader", "blocks": 7},
+    "rtopkf, top 4": {"kind": "rtopkf", "k": 4, "black_box": {"kind": "ftpl", "epsilon": 0.3}},
+    "rtopkf, one block": {"kind": "rtopkf", "k": 3, "blocks": 1},
+    **{
+        f"rtopkf, {sort}": {"kind": "rtopkf", "k": 2, "black_box": {"kind": "online-rank", "sort": sort}}
+        for sort in SORTS
+    },
+    "rtopkf-anytime": "rtopkf-anytime",
+    "rtopkf-anytime, random": {"kind": "rtopkf-anytime", "k": 2, "rest": "random"},
+    "rtopkf-adaptive": "rtopkf-adaptive",
+    "rtopkf-adaptive, random": {"kind": "rtopkf-adaptive", "k": 3, "rest": "random"},
+}
+PLAIN = {
+    "best-fixed": "best-fixed",
+    "hedge": "hedge",
+    "multiplicative-weights": "multiplicative-weights",
+    "permelearn": "permelearn",
+    "comb-band": "comb-band",
+    "rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"},
+}
+LOSSES = ["sum-loss", "pairwise-loss", "dcg", "dcg@3", "precision@4", "ndcg", "ndcg@3", "auc-loss", "ap"]
+NOT_FOR_AP = {"rtopkf-adaptive", "rtopkf-adaptive, random", "permelearn", "comb-band"}
+every_loop = pytest.mark.parametrize("learner", LOOPS.values(), ids=LOOPS.keys())
+
+
+def real_values(random, rounds, items):
+    """Values for the position loss: negative ones, fractions, and rounds without any."""
+    return np.round(random.standard_normal((rounds, items)), 3) * (np.arange(rounds)[:, None] % 7 > 0)
+
+
+def stream_of(name, rounds=70, items=7):
+    random = generator(0, "stream", name)
+    if name == "real":
+        return real_values(random, rounds, items)
+    if name == "indistinguishable":
+        return streams.draw(name, random, rounds)
+    return streams.draw(name, random, rounds, items=items, **({"relevant": 3} if name in ("flip", "switching") else {}))
+
+
+GAMES = {
+    **{f"flip, {loss}": ("flip", loss) for loss in LOSSES},
+    "graded, dcg": ("graded", "dcg"),
+    "graded, ndcg@3": ("graded", "ndcg@3"),
+    "graded, sum-loss": ("graded", "sum-loss"),
+    "rankings, spearman-loss": ("rankings", "spearman-loss"),
+    "uniform, position-loss": ("uniform", "position-loss"),
+    "real, position-loss": ("real", "position-loss"),
+    "indistinguishable, ndcg": ("indistinguishable", "ndcg"),
+}
+
+
+@pytest.fixture(scope="module")
+def games():
+    """Each game, made once."""
+    return {name: Game(stream_of(stream), loss) for name, (stream, loss) in GAMES.items()}
+
+
+def test_no_learner_or_stream_or_loss_is_left_out(games):
+    kinds = {one if isinstance(one, str) else one["kind"] for one in [*LOOPS.values(), *PLAIN.values()]}
+    assert kinds == set(LEARNERS)
+    assert {loss.partition("@")[0] for _, loss in GAMES.values()} == {*losses.LOSSES, *losses.CUT_LOSSES}
+    for name, learner in LOOPS.items():
+        assert build(games["flip, dcg"], learner, generator(0)).loop(), name
+    for name, learner in PLAIN.items():
+        assert not build(Game(stream_of("flip", items=4), "dcg"), learner, generator(0)).loop(), name
+
+
+def playable(name, learner, game):
+    k = learner.get("k", 1) if isinstance(learner, dict) else 1
+    return not (name in NOT_FOR_AP and game.loss.places is None) and k <= game.items
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_compiled_loop_is_the_plain_class(games, game, name):
+    game = games[game]
+    if not playable(name, LOOPS[name], game):
+        return
+    one, two = generator(1, "noise"), generator(1, "noise")
+    compiled, plain = play(game, LOOPS[name], one), play(game, LOOPS[name], two, compiled=False)
+    np.testing.assert_allclose(compiled.value, plain.value, rtol=1e-12, atol=1e-9)
+    np.testing.assert_array_equal(compiled.explored, plain.explored)
+    assert one.random() == two.random()  # as many numbers were drawn
+
+
+@pytest.mark.parametrize("name", ["ftpl", "fpl-gumbel", *(f"online-rank, {sort}" for sort in SORTS), "rtopkf-adaptive"])
+def test_so_it_is_with_more_items_than_are_sorted_by_counting(name):
+    game = Game(streams.draw("k-choice", generator(2), 200, items=170, choices=20), "position-loss")
+    learner = LOOPS[name] if name != "rtopkf-adaptive" else {"kind": "rtopkf-adaptive", "k": 50}
+    compiled, plain = (play(game, learner, generator(1), compiled=compiled) for compiled in (True, False))
+    np.testing.assert_array_equal(compiled.value, plain.value)
+    assert compiled.regret()[-1] != 0
+
+
+def test_so_it_is_with_large_values_and_long_games():
+    """Weights drift by more than exp() holds, up and down, and the odds of the quick sort are computed anew."""
+    for sign in (1, -1):
+        game = Game(sign * stream_of("graded", 300, 5).astype(float) * 10, "position-loss")
+        for sort, eta in product(SORTS, (0.001, 1.0)):
+            learner = {"kind": "online-rank", "sort": sort, "eta": eta}
+            compiled, plain = (play(game, learner, generator(1), compiled=compiled) for compiled in (True, False))
+            np.testing.assert_allclose(compiled.value, plain.value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [*LOOPS, *PLAIN])
+def test_a_game_again_is_the_same_game_and_leaves_the_stream_as_it_was(name):
+    stream = stream_of("flip", items=5)
+    before, learner = stream.tobytes(), {**LOOPS, **PLAIN}[name]
+    one, two = (play(Game(stream, "dcg"), learner, generator(3)) for _ in range(2))
+    for array in ("value", "best", "best_at_horizon", "explored", "bound"):
+        assert getattr(one, array).tobytes() == getattr(two, array).tobytes()
+    assert stream.tobytes() == before
+    other = play(Game(stream, "dcg"), learner, generator(4))
+    if name not in ("best-fixed", "ftpl, no noise"):
+        assert other.value.tobytes() != one.value.tobytes()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", [name for name in [*LOOPS, *PLAIN] if name != "best-fixed"])
+def test_a_ranking_is_made_before_its_round_is_seen(name, compiled):
+    """Other values from some round on (the same ones, for other items) change nothing of the rounds before."""
+    stream, learner = stream_of("flip", items=5), {**LOOPS, **PLAIN}[name]
+    kept = np.arange(1, 71)
+    whole = np.diff(play(Game(stream, "dcg"), learner, generator(3), kept, compiled).value, prepend=0)
+    for t in (1, 40):
+        changed = stream.copy()
+        changed[t:] = changed[t:, ::-1]
+        parts = np.diff(play(Game(changed, "dcg"), learner, generator(3), kept, compiled).value, prepend=0)
+        np.testing.assert_allclose(parts[:t], whole[:t], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["rtopkf-anytime", "rtopkf-anytime, random", "rtopkf-adaptive"])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_anytime_learners_need_no_horizon(name, compiled):
+    stream = streams.draw("switching", generator(5), 4000 if compiled else 900, items=7, relevant=3)
+    kept = np.array([1, 7, 100, 333, 600])
+    long = play(Game(stream, "dcg"), LOOPS[name], generator(6), kept, compiled)
+    short = play(Game(stream[:600], "dcg"), LOOPS[name], generator(6), kept, compiled)
+    np.testing.assert_array_equal(long.value, short.value)
+    np.testing.assert_array_equal(long.explored, short.explored)
+    np.testing.assert_array_equal(long.bound, short.bound)
+
+
+@pytest.mark.parametrize("name", [name for name in LOOPS if name.startswith("rtopkf")])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_is_not_shown_on_top_changes_no_ranking(name, compiled):
+    """The value of an item is only known from rounds in which it was among the top k: with k = 1 (or more, in turn),
+
+    a stream in which unseen values are drawn anew gives the same rankings.
+    """
+    stream, learner = stream_of("flip", 90, 5), LOOPS[name]
+    player = build(Game(stream, "dcg"), learner, generator(8))
+    shown = []
+    for row in stream:
+        ranking = player.rank()
+        player.learn(ranking, row[ranking[: player.k]].astype(float))
+        shown.append(ranking)
+    other = 1 - stream
+    for t, ranking in enumerate(shown):
+        other[t, ranking[: player.k]] = stream[t, ranking[: player.k]]
+    game = Game(other, "sum-loss" if "adaptive" not in name else "dcg")
+    kept = np.arange(1, 91)
+    played = np.diff(play(game, learner, generator(8), kept, compiled).value, prepend=0)
+    expected = [game.loss.measure(ranking, row) for ranking, row in zip(shown, other, strict=True)]
+    np.testing.assert_allclose(played, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS])
+@pytest.mark.parametrize("setting", ["etaa", "block", "facts"])
+def test_unknown_settings_are_named(learner, setting):
+    game = Game(stream_of("flip", items=5), "dcg")
+    with pytest.raises(SettingError, match=f"unknown setting of the learner '{learner}' '{setting}'"):
+        build(game, {"kind": learner, setting: 1}, generator(0))
+
+
+def test_what_a_black_box_learns_from():
+    game = Game(stream_of("flip", items=5), "dcg")
+    for kind, made in LEARNERS.items():
+        learner = {"kind": "rtopkf", "blocks": 9, "black_box": kind}
+        if made.sees == "all":
+            player = build(game, learner, generator(0))
+            assert player.black_box.facts.rounds == 9
+            assert bool(player.loop()) == issubclass(made, Perturbed)
+            assert play(game, learner, generator(0)).explored[-1] == 45
+        else:
+            with pytest.raises(SettingError, match=f"'{kind}' cannot be a black box"):
+                build(game, learner, generator(0))

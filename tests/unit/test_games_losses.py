@@ -1,0 +1,180 @@
+"""Losses of games: their linear form, and the best fixed ranking, held to enumeration."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scant.errors import SettingError
+from scant.games import losses
+from scant.games.play import Game
+from scant.measures import positions
+
+BINARY = ["pairwise-loss", "precision@2", "auc-loss", "ap", "precision@9"]
+GRADED = ["sum-loss", "dcg", "dcg@2", "ndcg", "ndcg@2", "dcg@50"]
+LOSSES = [*BINARY, *GRADED, "position-loss", "spearman-loss"]
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def stream_for(loss, random, rounds, items, grades=4):
+    if loss in BINARY:
+        return random.integers(0, 2, (rounds, items))
+    if loss == "position-loss":
+        return np.round(random.standard_normal((rounds, items)), 2)
+    if loss == "spearman-loss":
+        return np.array([random.permutation(items) + 1 for _ in range(rounds)])
+    return random.integers(0, grades + 1, (rounds, items))
+
+
+def measured(game, ranking, t):
+    return game.loss.measure(np.array(ranking), game.stream[t])
+
+
+# --- the linear form
+
+
+@every_loss
+@settings(max_examples=30)
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.sampled_from([1, 4, 7, 9]))
+def test_a_loss_is_what_its_measure_says(loss, items, seed, grades):
+    if loss == "ap":
+        return
+    random = np.random.default_rng(seed)
+    game = Game(stream_for(loss, random, 6, items, grades), loss)
+    constant = np.zeros(6) if game.constant is None else game.constant
+    for t in range(6):
+        ranking = random.permutation(items)
+        linear = game.scale[t] * (game.loss.weights(items)[positions(ranking) - 1] @ game.values[t]) + constant[t]
+        assert linear == pytest.approx(measured(game, ranking, t), rel=1e-12, abs=1e-12)
+
+
+def test_values_are_compact_where_they_fit():
+    random = np.random.default_rng(0)
+    for loss, grades, dtype in [
+        ("dcg", 1, np.int8),
+        ("dcg", 7, np.int8),
+        ("dcg", 8, np.float64),
+        ("sum-loss", 100, np.int8),
+        ("sum-loss", 128, np.float64),
+    ]:
+        stream = np.r_[random.integers(0, grades + 1, (5, 4)), np.full((1, 4), grades)]
+        game = Game(stream, loss)
+        assert game.values.dtype == dtype
+        np.testing.assert_array_equal(game.values, 2.0**stream - 1 if loss == "dcg" else stream)
+    assert Game(np.array([[1, 2, 3]], np.uint8), "spearman-loss").values.tolist() == [[-1, -2, -3]]
+    assert Game(np.array([[True, False]]), "dcg").values.dtype == np.int8
+
+
+# --- the best fixed ranking
+
+
+@every_loss
+@settings(max_examples=20)
+@given(st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_the_best_fixed_ranking_is_the_best_of_all(loss, items, seed):
+    rounds = 9
+    game = Game(stream_for(loss, np.random.default_rng(seed), rounds, items), loss)
+    table = np.array([np.cumsum([measured(game, one, t) for t in range(rounds)]) for one in permutations(range(items))])
+    best = table.max(axis=0) if game.loss.gain else table.min(axis=0)
+    kept = np.array([1, 2, 5, 8])
+    prefix, horizon, ranking = game.best(kept)
+    np.testing.assert_allclose(prefix, best[kept - 1], rtol=1e-12, atol=1e-12)
+    shown = np.cumsum([measured(game, ranking, t) for t in range(rounds)])
+    assert shown[-1] == pytest.approx(best[-1], rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(horizon, shown[kept - 1], rtol=1e-12, atol=1e-12)
+
+
+def test_the_best_ranking_for_average_precision_with_more_items():
+    random = np.random.default_rng(4)
+    game = Game((random.random((12, 6)) < random.random(6)).astype(int), "ap")
+    best = max(sum(measured(game, one, t) for t in range(12)) for one in permutations(range(6)))
+    assert game.best(np.array([12]))[0][0] == pytest.approx(best, rel=1e-12)
+    largest = Game(np.tile(np.arange(20) % 3 == 0, (2, 1)), "ap")
+    assert largest.best(np.array([2]))[0][0] == pytest.approx(2)
+
+
+def test_it_is_not_that_of_the_sums():
+    """AP is not linear: an item that is relevant alone comes before two that are so more often, but together."""
+    stream = np.array([[1, 0, 0]] * 3 + [[0, 1, 1]] * 4)
+    best, _, ranking = Game(stream, "ap").best(np.array([7]))
+    assert ranking[0] == 0
+    assert best[0] == pytest.approx(3 + 4 * (1 / 2 + 2 / 3) / 2)
+    assert Game(stream, "sum-loss").best(np.array([7]))[2].tolist() == [1, 2, 0]
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_regrets_of_pairwise_loss_and_sum_loss_are_equal(items, seed):
+    """Thesis, equation 3.2."""
+    random = np.random.default_rng(seed)
+    stream = random.integers(0, 2, (8, items))
+    one, two = Game(stream, "pairwise-loss"), Game(stream, "sum-loss")
+    ranking, kept = random.permutation(items), np.array([8])
+    regrets = [sum(measured(game, ranking, t) for t in range(8)) - game.best(kept)[0][0] for game in (one, two)]
+    assert regrets[0] == pytest.approx(regrets[1])
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_spearman_is_a_position_loss(items, seed):
+    random = np.random.default_rng(seed)
+    stream = stream_for("spearman-loss", random, 5, items)
+    one, two = Game(stream, "spearman-loss"), Game(-stream.astype(float), "position-loss")
+    ranking = random.permutation(items)
+    for t in range(5):
+        assert measured(one, ranking, t) == measured(two, ranking, t)
+
+
+def test_rounds_in_which_nothing_is_relevant_or_everything():
+    stream = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0]])
+    for loss, expected in {
+        "ndcg": [0, 1, 1],
+        "ap": [0, 1, 1],
+        "auc-loss": [0, 0, 0],
+        "pairwise-loss": [0, 0, 0],
+    }.items():
+        best = Game(stream, loss).best(np.array([1, 2, 3]))
+        np.testing.assert_allclose(np.diff(best[1], prepend=0), expected, atol=1e-12)
+
+
+# --- bad input
+
+
+@pytest.mark.parametrize(
+    ("loss", "stream", "message"),
+    [
+        ("precision@2", [[0, 1], [1, 3]], "precision@2 needs relevances that are 0 or 1 .*; item 2 has 3 in round 2"),
+        ("pairwise-loss", [[0, 2]], "pairwise-loss needs relevances that are 0 or 1"),
+        ("auc-loss", [[0, 2]], "auc-loss needs .* 0 or 1 "),
+        ("ap", [[0, 2]], "ap needs .* 0 or 1 "),
+        ("dcg", [[0.5, 1]], "dcg needs relevances that are whole numbers from 0 .*; item 1 has 0.5 in round 1"),
+        ("sum-loss", [[0, -1]], "whole numbers from 0 .*; item 2 has -1"),
+        ("ndcg", [[54, 1]], "grades of at most 53"),
+        ("position-loss", [[0, np.nan]], "finite numbers; item 2 has nan in round 1"),
+        ("dcg", [[0, np.inf]], "finite numbers"),
+        ("spearman-loss", [[1, 2], [0, 1]], r"positions 1\.\.2 of the items, each once; round 2 has \[0, 1\]"),
+        ("dcg", [1, 2], "must be a matrix"),
+        ("dcg", np.zeros((0, 3)), "must be a matrix"),
+        ("dcg", [["a"]], "must be a matrix"),
+        ("dgc", [[1]], "did you mean 'dcg'"),
+        ("dcg@0", [[1]], "'0' is no cut-off"),
+        ("dcg@x", [[1]], "'x' is no cut-off"),
+        ("dcg@", [[1]], "'' is no cut-off"),
+        ("precision", [[1]], "needs a cut-off"),
+        ("ap@3", [[1]], "unknown loss"),
+    ],
+)
+def test_what_a_loss_is_not_defined_for_is_refused(loss, stream, message):
+    with pytest.raises(SettingError, match=message):
+        Game(np.array(stream), loss)
+
+
+def test_average_precision_of_too_many_items_is_refused():
+    game = Game(np.ones((2, 21), int), "ap")
+    with pytest.raises(SettingError, match=r"up to 20 items; this stream has 21\. Use ndcg"):
+        game.best(np.array([2]))
+
+
+def test_which_losses_are_normalised():
+    normalised = {loss for loss in LOSSES if losses.make(loss).normalised}
+    assert normalised == {"auc-loss", "ap", "ndcg", "ndcg@2"}

@@ -1,0 +1,207 @@
+"""A game as played: its traces, slopes, and what the papers and the project claim of them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scant.errors import SettingError
+from scant.games import streams
+from scant.games.play import Game, play, slope
+from scant.online.run import kept_rounds
+from scant.randomness import generator
+
+
+def regrets(stream, loss, learner, rounds, seeds, comparator="prefix", **settings):
+    """Regrets at the kept rounds, seeds x kept."""
+    return np.array(
+        [
+            play(
+                Game(streams.draw(stream, generator(0, "stream", seed), rounds, **settings), loss),
+                learner,
+                generator(0, "noise", seed),
+            ).regret(comparator)
+            for seed in range(seeds)
+        ]
+    )
+
+
+# --- traces
+
+
+def test_what_a_trace_holds_by_hand():
+    """Rounds 1 to 4 of two items, the first of which a fixed order puts on top: SumLoss 1, 2, 1, 3."""
+    game = Game(np.array([[1, 0], [0, 1], [1, 0], [1, 1]]), "sum-loss")
+    trace = play(game, "best-fixed", generator(0), np.array([1, 2, 3, 4]))
+    np.testing.assert_array_equal(trace.value, [1, 3, 4, 7])
+    np.testing.assert_array_equal(trace.best, [1, 3, 4, 7])
+    np.testing.assert_array_equal(trace.best_at_horizon, [1, 3, 4, 7])
+    turned = Game(np.array([[0, 1], [1, 0], [1, 0], [1, 1]]), "sum-loss")
+    trace = play(turned, "best-fixed", generator(0), np.array([1, 2, 4]))
+    np.testing.assert_array_equal(trace.value, [2, 3, 7])
+    np.testing.assert_array_equal(trace.best, [1, 3, 7])
+    np.testing.assert_array_equal(trace.regret(), [1, 0, 0])
+    np.testing.assert_array_equal(trace.regret("horizon"), [0, 0, 0])
+    assert not trace.gain
+
+
+def test_regret_of_a_gain_is_what_is_missed():
+    game = Game(np.array([[0, 1], [1, 0], [1, 0]]), "precision@1")
+    trace = play(game, "best-fixed", generator(0), np.array([1, 2, 3]))
+    np.testing.assert_array_equal(trace.value, [0, 1, 2])
+    np.testing.assert_array_equal(trace.regret(), [1, 0, 0])
+    assert trace.gain
+    with pytest.raises(SettingError, match="comparator is 'best'; it must be 'prefix' or 'horizon'"):
+        trace.regret("best")
+
+
+def test_the_best_of_a_prefix_is_no_worse_than_that_of_the_horizon():
+    for loss in ("sum-loss", "dcg", "ap"):
+        game = Game(streams.draw("switching", generator(0), 300, items=6, relevant=2), loss)
+        trace = play(game, "random", generator(0))
+        assert np.all(trace.regret() >= trace.regret("horizon") - 1e-9)
+        assert trace.regret()[-1] == pytest.approx(trace.regret("horizon")[-1])
+        assert np.any(trace.regret() > trace.regret("horizon") + 1)
+
+
+def test_random_loses_what_all_rankings_do_on_average():
+    game = Game(streams.draw("flip", generator(0), 20_000), "sum-loss")
+    relevant = int(game.stream.sum())
+    value = play(game, "random", generator(0)).value[-1]
+    assert value == pytest.approx(10.5 * relevant, abs=4 * math.sqrt(relevant * (20**2 - 1) / 12))
+
+
+def test_kept_rounds_are_those_of_the_other_studies_unless_given():
+    game = Game(streams.draw("flip", generator(0), 500), "dcg")
+    trace = play(game, "ftpl", generator(0))
+    np.testing.assert_array_equal(trace.round, kept_rounds(500))
+    some = play(game, "ftpl", generator(0), trace.round[3:9])
+    np.testing.assert_array_equal(some.value, trace.value[3:9])
+    np.testing.assert_allclose(some.best_at_horizon, trace.best_at_horizon[3:9], rtol=1e-14)
+
+
+@pytest.mark.parametrize("kept", [[], [0, 1], [1, 501], [2, 2], [5, 3]])
+def test_kept_rounds_that_cannot_be(kept):
+    game = Game(streams.draw("flip", generator(0), 500), "dcg")
+    with pytest.raises(SettingError, match=r"kept rounds must ascend within 1\.\.500"):
+        play(game, "ftpl", generator(0), np.array(kept, int))
+
+
+def test_learners_that_are_not_known():
+    game = Game(streams.draw("flip", generator(0), 500), "dcg")
+    with pytest.raises(SettingError, match="did you mean 'rtopkf'"):
+        play(game, "rtopfk", generator(0))
+    with pytest.raises(SettingError, match="unknown learner of a game ''"):
+        play(game, {"epsilon": 1}, generator(0))
+
+
+def test_arrays_that_cannot_be_written_to_are_played():
+    stream = streams.draw("flip", generator(0), 50)
+    stream.flags.writeable = False
+    assert play(Game(stream, "dcg"), "ftpl", generator(0)).value[-1] > 0
+
+
+def test_one_item():
+    for loss in ("sum-loss", "dcg", "ap"):
+        game = Game(np.array([[1], [0], [1]]), loss)
+        for kind in ("random", "ftpl", "online-rank", "hedge", "rtopkf", "rtopkf-anytime", "best-fixed"):
+            assert play(game, kind, generator(0)).regret().tolist() == [0, 0, 0]
+        if loss != "ap":
+            for kind in ("rtopkf-adaptive", "permelearn", "comb-band", "fpl-gumbel", "multiplicative-weights"):
+                assert play(game, kind, generator(0)).regret().tolist() == [0, 0, 0]
+
+
+def test_nothing_is_ever_relevant():
+    game = Game(np.zeros((60, 4), int), "ndcg")
+    for kind in ("ftpl", "fpl-gumbel", "online-rank", "hedge", "permelearn", "comb-band", "rtopkf", "rtopkf-adaptive"):
+        trace = play(game, kind, generator(0))
+        assert not trace.value.any()
+        assert not trace.regret().any()
+
+
+# --- slopes
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 2 / 3, 1.0])
+def test_slope_of_a_power_is_its_exponent(power):
+    rounds = kept_rounds(10_000)
+    assert slope(rounds, 3 * rounds**power) == pytest.approx(power, abs=1e-12)
+    many = slope(rounds, np.array([2, 5])[:, None] * rounds**power)
+    np.testing.assert_allclose(many, power, atol=1e-12)
+
+
+def test_a_slope_starts_where_it_is_told_and_does_not_depend_on_where_rounds_are_dense():
+    rounds = np.unique(np.geomspace(1, 10_000, 400).round())
+    regret = np.where(rounds < 100, 10.0, rounds**0.5)
+    assert slope(rounds, regret, 100) == pytest.approx(0.5)
+    assert slope(rounds, regret) < 0.45
+    bent = rounds**0.5 * (1 + 0.3 * np.sin(np.log(rounds)))
+    few, last = np.isin(np.arange(len(rounds)), np.arange(0, len(rounds), 5)), rounds > 9000
+    rounds, bent, even = rounds[few | last], bent[few | last], slope(rounds, bent)
+    assert slope(rounds, bent) == pytest.approx(even, abs=0.01)
+    assert abs(np.polyfit(np.log(rounds), np.log(bent), 1)[0] - even) > 0.03  # as it would be otherwise
+
+
+def test_a_regret_that_is_not_positive_has_no_slope():
+    rounds = np.array([1, 10, 100])
+    np.testing.assert_array_equal(np.isnan(slope(rounds, [[1.0, 2, 3], [1, 0, 3], [-1, 2, 3]])), [False, True, True])
+    assert slope(rounds, np.array([-1.0, 10, 100]), start=2) == pytest.approx(1)
+    with pytest.raises(SettingError, match="two rounds or more; from round 50 on there are 1"):
+        slope(rounds, [1.0, 2, 3], 50)
+
+
+# --- what is claimed
+
+
+def test_learners_without_a_horizon_beat_the_papers_blocks_on_the_papers_stream():
+    """Flip, m = 20, 5 relevant, T = 10,000, top-1, DCG: against K = 200, paired, over 20 seeds, with t intervals."""
+    from scant.report.intervals import t_interval
+
+    fixed, leader = (
+        regrets("flip", "dcg", {"kind": "rtopkf", "blocks": 200, "rest": rest}, 10_000, 20)[:, -1]
+        for rest in ("random", "leader")
+    )
+    for kind in ("rtopkf-anytime", "rtopkf-adaptive"):
+        ours = regrets("flip", "dcg", kind, 10_000, 20)[:, -1]
+        assert t_interval(ours - fixed)[2] < -2500
+        assert t_interval(ours - leader)[2] < -900
+        alike = regrets("flip", "dcg", {"kind": kind, "rest": "random"}, 10_000, 20)[:, -1]
+        assert t_interval(alike - fixed)[2] < -1000
+
+
+def test_theorys_blocks_are_not_the_best_on_the_papers_stream():
+    at = {
+        blocks: regrets("flip", "dcg", {"kind": "rtopkf", "blocks": blocks}, 10_000, 5)[:, -1] for blocks in (60, 200)
+    }
+    assert np.all(at[60] < at[200] - 1000)
+
+
+def test_more_feedback_is_less_regret():
+    at = [regrets("flip", "dcg", {"kind": "rtopkf", "blocks": 200, "k": k}, 10_000, 5)[:, -1] for k in (1, 5, 10)]
+    full = regrets("flip", "dcg", "ftpl", 10_000, 5)[:, -1]
+    assert np.all(np.diff([*at, full], axis=0) < -50)
+
+
+def test_normalised_losses_have_linear_regret_with_feedback_at_the_top_alone():
+    """Theorem 24, on the two distributions of Table B.1: NDCG against DCG, feedback at the top against all."""
+
+    def rate(loss, kind, rounds):
+        return regrets("indistinguishable", loss, kind, rounds, 12)[:, -1].mean() / rounds
+
+    for kind in ("rtopkf", "rtopkf-anytime", "rtopkf-adaptive"):
+        assert 0.013 < rate("ndcg", kind, 4000) < 0.025
+        assert 0.013 < rate("ndcg", kind, 40_000) < 0.025
+    assert rate("dcg", "rtopkf-adaptive", 40_000) < 0.5 * rate("dcg", "rtopkf-adaptive", 4000) < 0.005
+    assert rate("ndcg", "ftpl", 40_000) < 0.4 * rate("ndcg", "ftpl", 4000) < 0.002
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [("rtopkf", 0.62, 0.75), ("rtopkf-anytime", 0.55, 0.7), ("rtopkf-adaptive", 0.5, 0.7), ("ftpl", 0.4, 0.6)],
+)
+def test_slopes_in_the_horizon(kind, low, high):
+    """Regret at T as T grows, each with theory's parameters for that T, on the papers' stream."""
+    horizons = np.array([1000, 4000, 16_000, 64_000, 256_000])
+    ends = np.array([regrets("flip", "dcg", kind, int(T), 4)[:, -1] for T in horizons]).T
+    assert low < slope(horizons, ends).mean() < high

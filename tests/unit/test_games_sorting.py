@@ -1,0 +1,190 @@
+"""Sorting with noise: Lemma 6.1 by exact enumeration, and samples of the compiled procedures."""
+
+import math
+from fractions import Fraction
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scant.games import sorting
+from scant.kernels import games as kernels
+
+EDGES = [[0.0, 0.0], [1.0, -2.0], [0.0, 0.3, -1.0], [2.0, 2.0, 2.0], [0.0, 1.0, 2.0, -0.5], [5.0, 0.0, 0.0, -5.0]]
+PROCEDURES = [sorting.quicksort_distribution, sorting.plackett_luce_distribution]
+
+
+# --- Lemma 6.1
+
+
+@pytest.mark.parametrize("distribution", PROCEDURES)
+@pytest.mark.parametrize("weights", EDGES)
+def test_pairs_are_in_order_with_logistic_probability(distribution, weights):
+    chances = distribution(weights)
+    assert len(chances) == math.factorial(len(weights))
+    assert sum(chances.values()) == pytest.approx(1, rel=1e-14)
+    above = sorting.marginals(chances)
+    for u, v in permutations(range(len(weights)), 2):
+        assert above[u, v] == pytest.approx(1 / (1 + math.exp(weights[v] - weights[u])), rel=1e-12)
+
+
+@given(st.lists(st.floats(-4, 4), min_size=2, max_size=4))
+def test_so_they_are_for_any_weights(weights):
+    for distribution in PROCEDURES:
+        above = sorting.marginals(distribution(weights))
+        for u, v in permutations(range(len(weights)), 2):
+            assert above[u, v] == pytest.approx(sorting.before(weights[u] - weights[v]), rel=1e-10)
+
+
+def test_the_two_procedures_are_not_the_same_distribution():
+    one, two = (distribution([0.0, 1.0, 2.0]) for distribution in PROCEDURES)
+    assert max(abs(one[ranking] - two[ranking]) for ranking in one) > 0.005
+
+
+class Scripted:
+    """Stands in for a generator and its numbers: the n-th draw takes the n-th branch of a script.
+
+    `int(draw * n)` is the branch, of n equal ones; `draw < p` is branch 0 with probability p.
+    """
+
+    def __init__(self, script):
+        self.script, self.chances, self.taken = script, [], 0
+
+    def random(self):
+        return self
+
+    def _branch(self, chances):
+        branch = self.script[self.taken] if self.taken < len(self.script) else 0
+        self.chances.append(chances)
+        self.taken += 1
+        self.chosen = branch
+        return branch
+
+    def __mul__(self, n):
+        return self._branch([Fraction(1, n)] * n)
+
+    def __lt__(self, p):
+        return self._branch([p, 1 - p]) == 0
+
+
+def enumerate_runs(run):
+    """Every run of `run(random)`, with its probability: (result, chance)."""
+    waiting = [()]
+    while waiting:
+        script = waiting.pop()
+        random = Scripted(script)
+        result = run(random)
+        path = [*script, *[0] * (random.taken - len(script))]
+        yield result, math.prod(float(chances[branch]) for chances, branch in zip(random.chances, path, strict=True))
+        for at in range(len(script), random.taken):
+            waiting += [(*path[:at], branch) for branch in range(1, len(random.chances[at]))]
+
+
+@pytest.mark.parametrize("weights", [*EDGES[:4], [0.0, 1.0, 2.0, -0.5]])
+def test_every_run_of_the_code_itself(weights):
+    """The lemma holds of `quicksort` as it is written, over all that its random numbers can do."""
+    chances = {}
+    for ranking, chance in enumerate_runs(lambda random: tuple(sorting.quicksort(weights, random).tolist())):
+        chances[ranking] = chances.get(ranking, 0.0) + chance
+    expected = sorting.quicksort_distribution(weights)
+    assert chances == {ranking: pytest.approx(chance, rel=1e-12) for ranking, chance in expected.items()}
+
+
+# --- samples
+
+
+def compiled_quicksort(weights, random, count):
+    m = len(weights)
+    odds, exponents = np.empty(m), np.empty(m, np.int64)
+    for u, weight in enumerate(weights):
+        kernels.set_odds(float(weight), odds, exponents, u)
+    order, spare, stack = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(2 * m + 4, np.int64)
+    for _ in range(count):
+        kernels.quicksort(odds, exponents, random, order, spare, stack)
+        yield tuple(order.tolist())
+
+
+def compiled_plackett_luce(weights, random, count):
+    m = len(weights)
+    place, order, spare = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    stack, scores, weights = np.empty(2 * m + 4, np.int64), np.empty(m), np.array(weights, float)
+    for _ in range(count):
+        kernels._show(
+            kernels.GUMBEL, weights, 1.0, np.ones(m), place, random, scores, place, order, spare, stack
+        )  # fmt: skip
+        yield tuple(np.argsort(place).tolist())
+
+
+@pytest.mark.parametrize(
+    ("sample", "distribution"),
+    [
+        (compiled_quicksort, sorting.quicksort_distribution),
+        (compiled_plackett_luce, sorting.plackett_luce_distribution),
+        (lambda w, r, n: (tuple(sorting.plackett_luce(w, r).tolist()) for _ in range(n)), PROCEDURES[1]),
+    ],
+)
+def test_rankings_are_drawn_as_often_as_they_should(sample, distribution):
+    from scipy import stats
+
+    weights, count, seen = [0.0, 1.0, -0.5, 0.4], 20_000, {}
+    for ranking in sample(weights, np.random.default_rng(0), count):
+        seen[ranking] = seen.get(ranking, 0) + 1
+    expected = distribution(weights)
+    assert set(seen) <= set(expected)
+    counts = [seen.get(ranking, 0) for ranking in expected]
+    assert stats.chisquare(counts, [count * chance for chance in expected.values()]).pvalue > 0.001
+
+
+def test_compiled_quicksort_is_the_plain_one():
+    random = np.random.default_rng(1)
+    for m in (1, 2, 3, 10, 40):
+        for scale in (0.0, 0.1, 5.0, 1000.0):
+            weights, seed = random.standard_normal(m) * scale, int(random.integers(1000))
+            plain = np.random.default_rng(seed)
+            for ranking in compiled_quicksort(weights, np.random.default_rng(seed), 20):
+                assert ranking == tuple(sorting.quicksort(weights, plain).tolist())
+
+
+def test_weights_that_are_far_apart():
+    """Two items far below a third are still in either order half the time."""
+    first, weights = 0, [-2000.0, 0.0, -2000.0]
+    for ranking in compiled_quicksort(weights, np.random.default_rng(2), 2000):
+        assert ranking[0] == 1
+        first += ranking[1] == 0
+    assert abs(first - 1000) < 4 * math.sqrt(500)
+    assert sorting.before(-1e4) == 0
+    assert sorting.before(1e4) == 1
+    assert sorting.marginals(sorting.quicksort_distribution(weights))[0, 2] == pytest.approx(0.5)
+
+
+@given(st.integers(1, 400), st.integers(0, 2**32 - 1), st.booleans())
+def test_places_are_those_of_numpys_stable_sort(m, seed, tied):
+    random = np.random.default_rng(seed)
+    scores = random.integers(-3, 4, m) / 4 if tied else random.standard_normal(m)
+    place, order, spare = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    kernels.place_by(scores, place, order, spare)
+    np.testing.assert_array_equal(np.argsort(place), np.argsort(-scores, kind="stable"))
+
+
+@given(st.floats(-1e6, 1e6))
+def test_odds_are_the_exponential_of_the_weight(weight):
+    odds, exponents = np.empty(1), np.empty(1, np.int64)
+    kernels.set_odds(weight, odds, exponents, 0)
+    assert 1 - 1e-9 < odds[0] < 2 + 1e-9
+    assert math.log(odds[0]) + int(exponents[0]) * math.log(2) == pytest.approx(weight, rel=1e-15, abs=1e-15)
+
+
+def test_places_either_side_of_the_limit():
+    for m in (kernels.COUNTING_LIMIT, kernels.COUNTING_LIMIT + 1):
+        scores = np.repeat([0.0, 2.0, 1.0], m)[:m]
+        place, order, spare = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+        kernels.place_by(scores, place, order, spare)
+        np.testing.assert_array_equal(place, np.arange(m))
+
+
+def test_a_pair_comes_first_or_not():
+    above = sorting.marginals({(0, 1, 2): 0.25, (2, 1, 0): 0.75})
+    for u, v in combinations(range(3), 2):
+        assert (above[u, v], above[v, u]) == (0.25, 0.75)

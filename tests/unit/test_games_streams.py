@@ -1,0 +1,181 @@
+"""The streams of the games: what they hold, and that they are drawn as they say."""
+
+import numpy as np
+import pytest
+
+from scant.errors import SettingError
+from scant.games import streams
+from scant.games.streams import FIRST, SECOND, STREAMS, VECTORS, draw
+from scant.measures import discount
+from scant.randomness import generator
+
+ROUNDS = 4000
+
+
+def mean_error(chance, n=ROUNDS):
+    """Five standard errors of a mean of n binary numbers."""
+    return 5 * np.sqrt(chance * (1 - chance) / n) + 1e-12
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_shape_type_and_range(name):
+    stream = draw(name, generator(0), 300)
+    items = {"gauss": 10, "indistinguishable": 3}.get(name, 20)
+    assert (stream.shape, stream.dtype) == ((300, items), np.int8)
+    top = {"graded": 4, "rankings": 20}.get(name, 1)
+    assert set(np.unique(stream)) == set(range(1 if name == "rankings" else 0, top + 1))
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_equal_generators_give_equal_streams_and_longer_ones_go_on(name, monkeypatch):
+    one, two, long = (draw(name, generator(1), rounds) for rounds in (200, 200, 500))
+    np.testing.assert_array_equal(one, two)
+    if name != "switching":
+        np.testing.assert_array_equal(long[:200], one)
+    if name != "ties":
+        assert draw(name, generator(2), 200).tobytes() != one.tobytes()
+    monkeypatch.setattr(streams, "CHUNK", 777)  # drawn in other parts, it is the same stream
+    np.testing.assert_array_equal(draw(name, generator(1), 200), one)
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.1, 0.4])
+def test_flip(probability):
+    stream = draw("flip", generator(3), ROUNDS, items=12, relevant=4, probability=probability)
+    means = np.sort(stream.mean(axis=0))
+    np.testing.assert_allclose(means[:8], probability, atol=mean_error(probability))
+    np.testing.assert_allclose(means[8:], 1 - probability, atol=mean_error(probability))
+    if probability:  # items flip apart from each other
+        assert np.abs(np.corrcoef(stream.T) - np.eye(12)).max() < 0.1
+
+
+def test_gauss():
+    stream = draw("gauss", generator(3), ROUNDS, noise=0.25)
+    chance = 0.02275  # of a standard Gaussian beyond 2
+    means = np.sort(stream.mean(axis=0))
+    np.testing.assert_allclose(means, np.repeat([chance, 1 - chance], 5), atol=mean_error(chance))
+    assert set(draw("gauss", generator(3), 100, noise=0.0).sum(axis=1)) == {5}
+
+
+def test_bernoulli_is_that_of_the_released_code():
+    means = np.sort(draw("bernoulli", generator(3), ROUNDS).mean(axis=0))
+    np.testing.assert_allclose(means, np.repeat([0.2, 0.7], 10), atol=mean_error(0.5))
+
+
+def test_graded():
+    stream = draw("graded", generator(3), ROUNDS, items=30, grades=4, probability=0.25)
+    counts = np.array([np.bincount(item, minlength=5) for item in stream.T]) / ROUNDS
+    np.testing.assert_allclose(counts.max(axis=1), 0.75 + 0.05, atol=mean_error(0.8))
+    np.testing.assert_allclose(np.sort(counts, axis=1)[:, :4], 0.05, atol=mean_error(0.05))
+    assert set(counts.argmax(axis=1)) == set(range(5))
+    assert (draw("graded", generator(3), 50, probability=0.0).std(axis=0) == 0).all()
+
+
+def test_switching_changes_what_is_true():
+    stream = draw("switching", generator(3), 1003, items=9, relevant=3, probability=0.0, phases=4)
+    changes = np.flatnonzero((np.diff(stream, axis=0) != 0).any(axis=1)) + 1
+    assert changes.tolist() == [250, 501, 752]
+    assert set(stream.sum(axis=1)) == {3}
+
+
+def test_ties():
+    stream = draw("ties", generator(0), 5, items=5)
+    assert stream.tolist() == [[0, 0, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]
+
+
+def test_table_b1():
+    """Equal means, so that the top item's relevance tells nothing; unequal means of R / Z, by which NDCG ranks."""
+    np.testing.assert_allclose(FIRST @ VECTORS, [0.45, 0.45, 0.40], rtol=1e-12)
+    np.testing.assert_allclose(SECOND @ VECTORS, [0.45, 0.45, 0.40], rtol=1e-12)
+    ideal = -np.sort(-VECTORS, axis=1) @ discount([1, 2, 3])
+    scaled = VECTORS[1:] / ideal[1:, None]
+    np.testing.assert_allclose(FIRST[1:] @ scaled, [0.3533, 0.3920, 0.3226], atol=1e-4)
+    np.testing.assert_allclose(SECOND[1:] @ scaled, [0.3339, 0.3339, 0.4000], atol=1e-4)
+    assert FIRST.sum() == pytest.approx(1)
+    assert SECOND.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "chances"), [("first", FIRST), ("second", SECOND), ("mixture", (FIRST + SECOND) / 2)]
+)
+def test_indistinguishable(distribution, chances):
+    stream = draw("indistinguishable", generator(3), ROUNDS, distribution=distribution)
+    for vector, chance in zip(VECTORS, chances, strict=True):
+        assert (stream == vector).all(axis=1).mean() == pytest.approx(chance, abs=mean_error(chance))
+
+
+def test_either_is_one_of_the_two_for_the_whole_stream():
+    both = (stream == [1, 0, 1] for stream in (draw("indistinguishable", generator(s), 400) for s in range(60)))
+    first = [bool(one.all(axis=1).any()) for one in both]  # 0.15 a round in the first, never in the second
+    assert 15 < sum(first) < 45
+
+
+@pytest.mark.parametrize("choices", [1, 4])
+def test_uniform(choices):
+    stream = draw("uniform", generator(3), ROUNDS, items=10, choices=choices)
+    assert set(stream.sum(axis=1)) == {choices}
+    np.testing.assert_allclose(stream.mean(axis=0), choices / 10, atol=mean_error(choices / 10))
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.5])
+def test_zipf(exponent):
+    stream = draw("zipf", generator(3), ROUNDS, items=6, exponent=exponent)
+    assert set(stream.sum(axis=1)) == {1}
+    popularity = np.arange(1, 7.0) ** -exponent
+    expected = popularity / popularity.sum()
+    np.testing.assert_allclose(-np.sort(-stream.mean(axis=0)), expected, atol=mean_error(0.3))
+
+
+def test_k_choice_draws_without_replacement():
+    stream = draw("k-choice", generator(3), ROUNDS, items=3, choices=2, exponent=1.0)
+    assert set(stream.sum(axis=1)) == {2}
+    p = np.array([6, 3, 2]) / 11
+    out = [sum(p[a] * p[b] / (1 - p[a]) for a, b in [(x, y), (y, x)]) for x, y in [(1, 2), (0, 2), (0, 1)]]
+    np.testing.assert_allclose(-np.sort(-stream.mean(axis=0)), 1 - np.array(out), atol=mean_error(0.5))
+    assert (draw("k-choice", generator(3), 20, items=4, choices=4) == 1).all()
+
+
+@pytest.mark.parametrize("dispersion", [0.0, 0.5])
+def test_rankings(dispersion):
+    stream = draw("rankings", generator(3), ROUNDS, items=5, dispersion=dispersion)
+    assert (np.sort(stream, axis=1) == np.arange(1, 6)).all()
+    center = np.argsort(stream.mean(axis=0))
+    for i, u in enumerate(center):  # of two items, the one `distance` places up is first with logistic probability
+        for distance, v in enumerate(center[i:]):
+            chance = 1 / (1 + np.exp(-dispersion * distance))
+            if distance:
+                assert (stream[:, u] < stream[:, v]).mean() == pytest.approx(chance, abs=mean_error(0.5))
+    assert draw("rankings", generator(3), 3, items=200).dtype == np.int16
+
+
+def test_the_good_items_are_not_told_by_their_index():
+    for name in ("flip", "gauss", "bernoulli", "zipf", "k-choice", "rankings", "graded"):
+        best = {int(np.argmax(draw(name, generator(seed), 200).sum(axis=0))) for seed in range(12)}
+        assert len(best) > 4, name
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("flipp", {}, "did you mean 'flip'"),
+        ("flip", {"relevent": 3}, "did you mean 'relevant'"),
+        ("flip", {"random": 3}, "unknown setting of stream 'flip' 'random'"),
+        ("flip", {"relevant": 21}, "relevant is 21; with 20 items it must be from 1 to 20"),
+        ("flip", {"probability": 1.5}, "probability is 1.5"),
+        ("bernoulli", {"high": -0.1}, "high is -0.1"),
+        ("graded", {"grades": 0}, "grades is 0"),
+        ("graded", {"probability": 2}, "probability is 2"),
+        ("switching", {"phases": 51}, "phases is 51; with 50 rounds"),
+        ("uniform", {"choices": 0}, "choices is 0"),
+        ("k-choice", {"items": 3}, "choices is 5; with 3 items it must be from 1 to 3"),
+        ("indistinguishable", {"distribution": "third"}, "unknown distribution"),
+        ("zipf", {"items": 0}, "items is 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(name, settings, message):
+    with pytest.raises(SettingError, match=message):
+        draw(name, generator(0), 50, **settings)
+
+
+def test_a_game_has_rounds():
+    with pytest.raises(SettingError, match="rounds is 0"):
+        draw("flip", generator(0), 0)

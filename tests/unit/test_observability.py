@@ -1,0 +1,589 @@
+"""The facts of partial monitoring: the thesis' tables and proofs, and every shortcut against the plain definition."""
+
+from dataclasses import asdict
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations, permutations, product
+from math import comb, factorial
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse.csgraph import connected_components
+
+from scant.measures import discount
+from scant.theory import observability
+from scant.theory.observability import (
+    atlas,
+    feedback_matrix,
+    globally_observable,
+    locally_observable,
+    loss_matrix,
+    neighbourhood,
+    neighbours,
+    optimal_rankings,
+    rankings,
+    regret_rate,
+    relevances,
+    signal_matrix,
+    table_3_1,
+    table_3_2,
+    table_b_1,
+)
+
+WHOLE = ["sum-loss", "pairwise-loss", "auc", "dcg", "ndcg", "ap", "err"]
+IRRATIONAL = ("dcg", "ndcg")
+
+
+def every_measure(m):
+    cut = [f"{base}@{c}" for base in ("dcg", "ndcg") for c in range(1, m)]
+    return WHOLE + cut + [f"precision@{c}" for c in range(1, m + 1)]
+
+
+# The definitions, as plain as can be.
+
+
+def exact_loss(measure, shown, grades):
+    """The loss as a Fraction, for measures without a discount; binary relevance."""
+    base, _, cut = measure.partition("@")
+    seen = [grades[item] for item in shown]
+    relevant = [q for q, r in enumerate(seen, start=1) if r]
+    wrong = sum(above < below for above, below in combinations(seen, 2))
+    if base == "sum-loss":
+        return Fraction(sum(relevant))
+    if base == "pairwise-loss":
+        return Fraction(wrong)
+    if base == "auc":
+        return Fraction(wrong, (len(relevant) * (len(seen) - len(relevant))) or 1)
+    if base == "precision":
+        return -Fraction(sum(seen[: int(cut)]))
+    if base == "ap":
+        return -sum((Fraction(j, q) for j, q in enumerate(relevant, start=1)), Fraction(0)) / (len(relevant) or 1)
+    assert base == "err"
+    return -sum((Fraction(1, q * 2**j) for j, q in enumerate(relevant, start=1)), Fraction(0))
+
+
+def exact_losses(measure, m):
+    return [[exact_loss(measure, shown, r) for r in product((0, 1), repeat=m)] for shown in rankings(m)]
+
+
+class ExactSpan:
+    """The row space of a rational matrix, by Gaussian elimination."""
+
+    def __init__(self, rows):
+        self.basis = {}
+        for row in rows:
+            row = self.reduce(row)
+            pivot = next((at for at, x in enumerate(row) if x), None)
+            if pivot is not None:
+                self.basis[pivot] = [x / row[pivot] for x in row]
+
+    def reduce(self, row):
+        row = [Fraction(x) for x in row]
+        for pivot, one in sorted(self.basis.items()):
+            if row[pivot]:
+                row = [x - row[pivot] * y for x, y in zip(row, one, strict=True)]
+        return row
+
+    def __contains__(self, row):
+        return not any(self.reduce(row))
+
+
+class FloatSpan:
+    """The same to rounding, for irrational losses."""
+
+    def __init__(self, rows):
+        self.rows = np.array(rows, dtype=float).T
+
+    def __contains__(self, row):
+        best = np.linalg.lstsq(self.rows, row, rcond=None)[0]
+        return np.abs(self.rows @ best - row).max() < 1e-9
+
+
+@lru_cache
+def span(m, k, top_grade, members, exact):
+    """Of the stacked signal matrices of some rankings."""
+    rows = [row.tolist() for i in members for row in signal_matrix(rankings(m)[i], k, top_grade)]
+    return ExactSpan(rows) if exact else FloatSpan(rows)
+
+
+def losses_of(measure, m, top_grade):
+    """The losses, exact if they are rational, and whether they are."""
+    exact = not measure.startswith(IRRATIONAL) and top_grade == 1
+    if not exact:
+        return loss_matrix(measure, m, top_grade).entries, False
+    return np.array(exact_losses(measure, m), dtype=object), True
+
+
+def globally_by_definition(measure, m, k, top_grade=1):
+    losses, exact = losses_of(measure, m, top_grade)
+    everything = span(m, k, top_grade, tuple(range(factorial(m))), exact)
+    # A difference of two rankings is one of differences to the first: a span holds them all if it holds these.
+    return all(loss - losses[0] in everything for loss in losses)
+
+
+def common_face(losses, members):
+    """The dimension of the intersection of the members' cells, and a point of its relative interior.
+
+    An inequality that can be strict somewhere can be so with a slack of at least 1 somewhere on the cone over the
+    cells. So the greatest sum of the slacks, each cut at 1, is reached where all of these are strict.
+    """
+    outcomes = losses.shape[1]
+    rows = np.vstack([np.eye(outcomes)] + [losses - losses[i] for i in members])
+    rows = rows[np.abs(rows).max(axis=1) > 1e-12]
+    goal = np.concatenate([np.zeros(outcomes), -np.ones(len(rows))])
+    solved = linprog(goal, np.hstack([-rows, np.eye(len(rows))]), np.zeros(len(rows)), bounds=[(0, None)] * outcomes
+                     + [(0, 1)] * len(rows), method="highs")  # fmt: skip
+    p, slack = np.split(solved.x, [outcomes])
+    assert np.all((slack < 1e-6) | (slack > 1 - 1e-6))
+    tight = rows[slack < 0.5]
+    return outcomes - 1 - (np.linalg.matrix_rank(tight, tol=1e-9) if len(tight) else 0), p / p.sum()
+
+
+def neighbourhoods_by_definition(measure, m, pairs, top_grade=1):
+    """The neighbourhood action set of those pairs that are neighbours."""
+    losses = loss_matrix(measure, m, top_grade).entries
+    found = {}
+    for i, j in pairs:
+        dimension, p = common_face(losses, (i, j))
+        if dimension == losses.shape[1] - 2:
+            # On the face a loss is at least that of i; equal inside the face, it is equal on all of it.
+            found[i, j] = np.flatnonzero((losses - losses[i]) @ p < 1e-9)
+    return found
+
+
+def locally_by_definition(measure, m, sets, top_grade=1):
+    """The answers for k = 1..m, `sets` being the neighbourhoods."""
+    losses, exact = losses_of(measure, m, top_grade)
+    return [
+        all(
+            losses[i] - losses[j] in span(m, k, top_grade, tuple(some.tolist()), exact) for (i, j), some in sets.items()
+        )
+        for k in range(1, m + 1)
+    ]
+
+
+# The thesis.
+
+LOSSES_OF_TABLE_3_1 = """
+0 3 2 5 1 4 3 6
+0 2 3 5 1 3 4 6
+0 3 1 4 2 5 3 6
+0 1 3 4 2 3 5 6
+0 2 1 3 3 5 4 6
+0 1 2 3 3 4 5 6
+"""
+FEEDBACK_OF_TABLE_3_2 = """
+0 0 0 0 1 1 1 1
+0 0 0 0 1 1 1 1
+0 0 1 1 0 0 1 1
+0 1 0 1 0 1 0 1
+0 0 1 1 0 0 1 1
+0 1 0 1 0 1 0 1
+"""
+
+
+@pytest.mark.parametrize(("table", "printed"), [(table_3_1, LOSSES_OF_TABLE_3_1), (table_3_2, FEEDBACK_OF_TABLE_3_2)])
+def test_tables_3_1_and_3_2_are_those_of_the_thesis(table, printed):
+    table = table()
+    assert table.rows == ("123", "132", "213", "231", "312", "321")
+    assert table.columns == ("000", "001", "010", "011", "100", "101", "110", "111")
+    assert table.entries.dtype == np.int64
+    assert table.entries.tolist() == [[int(x) for x in row.split()] for row in printed.split("\n") if row]
+
+
+L = np.log2(3)
+
+
+@pytest.mark.parametrize(
+    ("measure", "m", "gain", "printed"),
+    [
+        ("ndcg", 3, True, [0, -1 / 2, 0, -L / (2 * (1 + L)), 1 / 2, 0, L / (2 * (1 + L)), 0]),
+        ("ap", 3, True, [0, -2 / 3, 0, -5 / 12, 2 / 3, 0, 5 / 12, 0]),
+        # The thesis orders the columns by the number of relevant items.
+        ("auc", 4, False, [0, 1, 1 / 3, -1 / 3, -1, 1, 1 / 2, 0, 0, -1 / 2, -1, 1, 1 / 3, -1 / 3, -1, 0]),
+    ],
+)
+def test_first_minus_last_loss_in_the_proof_of_lemma_23(measure, m, gain, printed):
+    matrix = loss_matrix(measure, m)
+    difference = matrix.entries[0] - matrix.entries[-1]
+    if m == 4:
+        order = "0000 0001 0010 0100 1000 0011 0101 1001 0110 1010 1100 0111 1011 1101 1110 1111"
+        difference = difference[[matrix.columns.index(name) for name in order.split()]]
+    np.testing.assert_allclose(-difference if gain else difference, printed, atol=1e-15)
+
+
+def test_dcg_in_the_proof_that_local_observability_fails():
+    printed = [0, 1 / 2, 1 / L, 1 / 2 + 1 / L, 1, 3 / 2, 1 + 1 / L, 3 / 2 + 1 / L]
+    np.testing.assert_allclose(-loss_matrix("dcg", 3).entries[0], printed)
+
+
+def test_signal_matrices_in_the_proof_of_lemma_23():
+    assert signal_matrix([0, 2, 1], 1).tolist() == [[1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]]
+    assert signal_matrix([1, 2, 0], 1).tolist() == [[1, 1, 0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0, 1, 1]]
+    assert signal_matrix([2, 0, 1], 1).tolist() == [[1, 0, 1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1, 0, 1]]
+
+
+@pytest.mark.parametrize(("m", "k", "top_grade"), [(3, 1, 1), (3, 2, 1), (3, 3, 1), (2, 2, 2), (4, 2, 1)])
+def test_a_signal_says_which_feedback_was_given(m, k, top_grade):
+    feedback = feedback_matrix(m, k, top_grade)
+    assert feedback.entries.shape == (factorial(m), (top_grade + 1) ** m, k)
+    symbols = list(product(range(top_grade + 1), repeat=k))
+    for shown, row in zip(rankings(m), feedback.entries, strict=True):
+        signals = signal_matrix(shown, k, top_grade)
+        assert signals.shape == (len(symbols), (top_grade + 1) ** m)
+        for signal, seen, name in zip(signals.T, row, feedback.columns, strict=True):
+            assert [symbols[at] for at in np.flatnonzero(signal)] == [tuple(seen)]
+            assert [int(name[item]) for item in shown[:k]] == list(seen)
+
+
+STATED = [
+    *[(measure, m, 1, True) for measure in ("sum-loss", "pairwise-loss", "dcg") for m in (2, 3, 4, 5)],
+    *[(f"precision@{n}", m, 1, True) for m in (2, 3, 4, 5) for n in range(1, m)],
+    ("ndcg", 3, 1, False),
+    ("ap", 3, 1, False),
+    ("auc", 3, 1, True),
+    ("auc", 4, 1, False),
+    ("ndcg", 3, 2, True),
+    ("ndcg", 4, 3, True),
+    ("ndcg", 4, 2, False),
+]
+
+
+@pytest.mark.parametrize(("measure", "m", "k", "stated"), STATED)
+def test_what_is_stated_of_global_observability(measure, m, k, stated):
+    assert globally_observable(measure, m, k) is stated
+
+
+@pytest.mark.parametrize("measure", ["sum-loss", "dcg"])
+def test_local_observability_fails_at_three_items_and_top_1(measure):
+    assert not locally_observable(measure, 3, 1)  # Theorem 15, and its extension to DCG
+    # The pair in the proof: neighbours with nothing but themselves in their neighbourhood.
+    assert neighbours(measure, 3)[0, 1]
+    assert neighbourhood(measure, 3, 0, 1).tolist() == [0, 1]
+
+
+def test_table_b_1():
+    table = table_b_1()
+    assert table.probabilities.astype(float).tolist() == [
+        [0.0, 0.1, 0.15, 0.05, 0.2, 0.3, 0.2, 0.0],
+        [0.0, 0.3, 0.0, 0.0, 0.15, 0.15, 0.4, 0.0],
+    ]
+    assert " ".join("".join(map(str, r)) for r in table.relevances) == "000 110 101 011 100 010 001 111"
+    assert table.probabilities.sum(axis=1).tolist() == [1, 1]
+    assert table.means.tolist() == [[Fraction(9, 20), Fraction(9, 20), Fraction(2, 5)]] * 2
+    np.testing.assert_allclose(table.gains, [[0.3533, 0.3920, 0.3226], [0.3339, 0.3339, 0.4000]], atol=5e-5)
+    # 0.15 = 100, 0.3 = 110: E[R_1 / Z] = 0.15 / D(1) + 0.3 / (D(1) + D(2)).
+    assert table.coefficients[1, 0].tolist() == [Fraction(3, 20), Fraction(3, 10), 0]
+
+
+def test_the_distributions_of_table_b_1_look_alike_and_have_other_best_rankings():
+    table = table_b_1()
+    order = [np.flatnonzero((relevances(3) == r).all(axis=1))[0] for r in table.relevances]
+    p = np.zeros((2, 8), dtype=object)
+    p[:, order] = table.probabilities
+    for shown in rankings(3):
+        assert np.array_equal(signal_matrix(shown, 1) @ p[0], signal_matrix(shown, 1) @ p[1])
+    best = [{tuple(rankings(3)[i]) for i in np.flatnonzero(optimal_rankings("ndcg", 3, one))} for one in p]
+    assert best == [{(1, 0, 2)}, {(2, 0, 1), (2, 1, 0)}]
+
+
+# Shortcuts against definitions.
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_losses_by_definition(m):
+    for measure in every_measure(m):
+        if not measure.startswith(IRRATIONAL):
+            expected = np.array(exact_losses(measure, m), dtype=float)
+            np.testing.assert_allclose(loss_matrix(measure, m).entries, expected, atol=1e-14, err_msg=measure)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_global_observability_by_definition(m):
+    for measure, k in product(every_measure(m), range(1, m + 1)):
+        assert globally_observable(measure, m, k) is globally_by_definition(measure, m, k), (measure, k)
+
+
+@pytest.mark.parametrize(("m", "top_grade"), [(2, 2), (2, 4), (3, 2)])
+def test_global_observability_by_definition_with_grades(m, top_grade):
+    graded = ["sum-loss", "dcg", "ndcg", "ndcg@1", "dcg@2"]
+    for measure, k in product(graded, range(1, m + 1)):
+        found = globally_observable(measure, m, k, top_grade)
+        assert found is globally_by_definition(measure, m, k, top_grade), (measure, k)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_cells_neighbours_and_local_observability_by_definition(m):
+    everyone = range(factorial(m))
+    for measure in every_measure(m):
+        losses = loss_matrix(measure, m).entries
+        # Every ranking is Pareto-optimal.
+        assert {common_face(losses, (i,))[0] for i in everyone} == {2**m - 1}, measure
+        sets = neighbourhoods_by_definition(measure, m, permutations(everyone, 2))
+        assert {tuple(pair) for pair in np.argwhere(neighbours(measure, m)).tolist()} == set(sets), measure
+        for (i, j), expected in sets.items():
+            assert neighbourhood(measure, m, i, j).tolist() == expected.tolist(), (measure, i, j)
+        found = [locally_observable(measure, m, k) for k in range(1, m + 1)]
+        assert found == locally_by_definition(measure, m, sets), measure
+
+
+@pytest.mark.parametrize("measure", ["sum-loss", "dcg", "ndcg", "dcg@1", "ndcg@2"])
+@pytest.mark.parametrize(("m", "top_grade"), [(2, 3), (3, 2)])
+def test_neighbours_and_local_observability_by_definition_with_grades(measure, m, top_grade):
+    sets = neighbourhoods_by_definition(measure, m, permutations(range(factorial(m)), 2), top_grade)
+    assert {tuple(pair) for pair in np.argwhere(neighbours(measure, m, top_grade)).tolist()} == set(sets)
+    for (i, j), expected in sets.items():
+        assert neighbourhood(measure, m, i, j, top_grade).tolist() == expected.tolist(), (i, j)
+    found = [locally_observable(measure, m, k, top_grade) for k in range(1, m + 1)]
+    assert found == locally_by_definition(measure, m, sets, top_grade)
+
+
+@pytest.mark.parametrize("measure", ["dcg", "dcg@2", "ndcg", "ndcg@1", "ndcg@3"])
+@pytest.mark.parametrize(("m", "top_grade"), [(3, 1), (3, 3), (4, 2)])
+def test_losses_as_combinations_of_irrational_numbers(measure, m, top_grade):
+    game = observability._game(measure, m, top_grade)
+    coefficients, enclosures = observability._formal_losses(game, rankings(m))
+    numbers = np.array([float(Fraction(x, 10**40)) for x in enclosures])
+    np.testing.assert_allclose(coefficients @ numbers, loss_matrix(measure, m, top_grade).entries, atol=1e-12)
+
+
+def check_four_items(pairs):
+    pairs = list(pairs)
+    for measure in every_measure(4):
+        sets = neighbourhoods_by_definition(measure, 4, pairs)
+        claimed = neighbours(measure, 4)
+        assert {pair for pair in pairs if claimed[pair]} == set(sets), measure
+        for (i, j), expected in sets.items():
+            assert neighbourhood(measure, 4, i, j).tolist() == expected.tolist(), (measure, i, j)
+        found = [locally_observable(measure, 4, k) for k in (1, 2, 3, 4)]
+        assert found == locally_by_definition(measure, 4, sets), measure
+
+
+def test_four_items_by_definition_seen_from_one_ranking():
+    check_four_items((7, j) for j in range(24) if j != 7)
+
+
+@pytest.mark.slow
+def test_four_items_by_definition():
+    check_four_items(combinations(range(24), 2))
+
+
+@pytest.mark.parametrize("m", [3, 4, 5])
+def test_normalised_measures_against_finite_differences(m):
+    """For losses sum_i f(position of i) R_i h(|R|) the terms of s < m items have the (s-1)-th difference of h."""
+    z = np.cumsum(discount(np.arange(1, m + 1)))
+    normalisers = {
+        "ndcg": [1 / x for x in z],
+        "auc": [Fraction(1, c * (m - c)) for c in range(1, m)],
+        "sum-loss": [1] * m,
+    }
+    for measure, h in normalisers.items():
+        differences = [sum((-1) ** c * comb(s - 1, c) * h[c] for c in range(s)) for s in range(1, m)]
+        degree = max(s for s, x in enumerate(differences, start=1) if abs(x) > 1e-9)
+        assert [globally_observable(measure, m, k) for k in range(1, m + 1)] == [k >= degree for k in range(1, m + 1)]
+
+
+# The atlas.
+
+EXPECTED = {  # the rate's exponent for k = 1..m; m = 2, 3, 4, 5
+    ("sum-loss", 1): "1/2 1/2, 2/3 1/2 1/2, 2/3 2/3 1/2 1/2, 2/3 2/3 2/3 1/2 1/2",
+    ("pairwise-loss", 1): "1/2 1/2, 2/3 1/2 1/2, 2/3 2/3 1/2 1/2, 2/3 2/3 2/3 1/2 1/2",
+    ("dcg", 1): "1/2 1/2, 2/3 1/2 1/2, 2/3 2/3 1/2 1/2, 2/3 2/3 2/3 1/2 1/2",
+    ("dcg", 2): "1/2 1/2, 2/3 1/2 1/2, 2/3 2/3 1/2 1/2, 2/3 2/3 2/3 1/2 1/2",
+    ("auc", 1): "1/2 1/2, 2/3 1/2 1/2, 1 1 2/3 1/2, 1 1 2/3 2/3 1/2",
+    ("ndcg", 1): "1/2 1/2, 1 2/3 1/2, 1 1 2/3 1/2, 1 1 1 2/3 1/2",
+    ("ndcg", 2): "1 1/2, 1 1 1/2, 1 1 1 1/2, 1 1 1 1 1/2",
+    ("ap", 1): "1/2 1/2, 1 2/3 1/2, 1 1 2/3 1/2, 1 1 1 2/3 1/2",
+    ("err", 1): "1/2 1/2, 1 1/2 1/2, 1 1 1/2 1/2, 1 1 1 1/2 1/2",
+    ("precision@1", 1): "1/2 1/2, 1/2 1/2 1/2, 1/2 1/2 1/2 1/2, 1/2 1/2 1/2 1/2 1/2",
+    ("precision@2", 1): ", 1/2 1/2 1/2, 1/2 1/2 1/2 1/2, 1/2 1/2 1/2 1/2 1/2",
+    ("precision@3", 1): ", , 1/2 1/2 1/2 1/2, 1/2 1/2 1/2 1/2 1/2",
+    ("precision@4", 1): ", , , 1/2 1/2 1/2 1/2 1/2",
+    ("dcg@1", 1): "1/2 1/2, 1/2 1/2 1/2, 1/2 1/2 1/2 1/2, 1/2 1/2 1/2 1/2 1/2",
+    ("dcg@2", 1): ", 2/3 1/2 1/2, 2/3 1/2 1/2 1/2, 2/3 1/2 1/2 1/2 1/2",
+    ("dcg@3", 1): ", , 2/3 2/3 1/2 1/2, 2/3 2/3 1/2 1/2 1/2",
+    ("dcg@4", 1): ", , , 2/3 2/3 2/3 1/2 1/2",
+    ("ndcg@1", 1): "1/2 1/2, 1/2 1/2 1/2, 1/2 1/2 1/2 1/2, 1/2 1/2 1/2 1/2 1/2",
+    ("ndcg@2", 1): ", 1 2/3 1/2, 1 1 2/3 1/2, 1 1 1 2/3 1/2",
+    ("ndcg@3", 1): ", , 1 1 2/3 1/2, 1 1 1 2/3 1/2",
+    ("ndcg@4", 1): ", , , 1 1 1 2/3 1/2",
+}
+RATES = {"1/2": "T^(1/2)", "2/3": "T^(2/3)", "1": "T"}
+
+
+def test_the_atlas():
+    found = {}
+    for row in atlas():
+        found.setdefault((row.measure, row.top_grade), {})[row.m, row.k] = row.rate
+    expected = {
+        game: {(m, k): RATES[x] for m, part in enumerate(text.split(","), 2) for k, x in enumerate(part.split(), 1)}
+        for game, text in EXPECTED.items()
+    }
+    assert found == expected
+
+
+def test_what_must_hold_in_any_atlas():
+    rows = atlas(4)
+    seen = {(row.measure, row.top_grade, row.m, row.k): row for row in rows}
+    assert len(seen) == len(rows)
+    for (measure, top_grade, m, k), row in seen.items():
+        assert row.globally_observable or not row.locally_observable
+        assert row.rate == ("T^(1/2)" if row.locally_observable else "T^(2/3)" if row.globally_observable else "T")
+        if k == m:  # full information
+            assert row.locally_observable
+        else:  # more feedback is never worse
+            more = seen[measure, top_grade, m, k + 1]
+            assert more.globally_observable >= row.globally_observable
+            assert more.locally_observable >= row.locally_observable
+        if top_grade > 1:  # nor is a weaker adversary
+            less = seen[measure, 1, m, k]
+            assert less.globally_observable >= row.globally_observable
+            assert less.locally_observable >= row.locally_observable
+
+
+def test_a_row_of_the_atlas_is_a_record():
+    assert asdict(regret_rate("auc", 3, 1)) == {
+        "measure": "auc",
+        "m": 3,
+        "k": 1,
+        "top_grade": 1,
+        "globally_observable": True,
+        "locally_observable": False,
+        "rate": "T^(2/3)",
+    }
+
+
+@pytest.mark.parametrize(("measure", "m"), [("sum-loss", 1), ("ap", 1), ("precision@1", 1), ("precision@3", 3)])
+def test_where_no_ranking_loses_more_there_is_nothing_to_regret(measure, m):
+    assert regret_rate(measure, m, 1).rate == "0"
+    assert not neighbours(measure, m).any()
+
+
+# Structure.
+
+
+@pytest.mark.parametrize("measure", ["sum-loss", "dcg@2", "precision@2", "ap", "err"])
+def test_neighbours_make_one_component_and_know_no_labels(measure):
+    pairs = neighbours(measure, 4)
+    assert np.array_equal(pairs, pairs.T) and not pairs.diagonal().any()
+    assert len(set(pairs.sum(axis=1))) == 1
+    # Items change their names, 0 1 2 3 to 2 0 3 1: neighbours stay neighbours.
+    number = {tuple(shown): i for i, shown in enumerate(rankings(4))}
+    renamed = [number[tuple(np.array([2, 0, 3, 1])[shown])] for shown in rankings(4)]
+    assert np.array_equal(pairs[np.ix_(renamed, renamed)], pairs)
+    assert connected_components(pairs)[0] == 1
+
+
+def test_neighbours_under_sum_loss_exchange_two_adjacent_items():
+    """Lemma 14 and its converse."""
+    pairs = neighbours("sum-loss", 5)
+    for i, j in combinations(range(120), 2):
+        differ = np.flatnonzero(rankings(5)[i] != rankings(5)[j])
+        assert pairs[i, j] == (len(differ) == 2 and differ[1] == differ[0] + 1)
+
+
+def test_duplicates_under_precision():
+    """Rankings with one top set have one loss; neighbours differ in one item of it."""
+    pairs = neighbours("precision@2", 5)
+    top = [set(shown[:2].tolist()) for shown in rankings(5)]
+    for i, j in combinations(range(120), 2):
+        assert pairs[i, j] == (len(top[i] & top[j]) == 1)
+    members = neighbourhood("precision@2", 5, 0, int(np.flatnonzero(pairs[0])[0]))
+    assert len(members) == 2 * 2 * 6
+
+
+@pytest.mark.parametrize("measure", ["ap", "err"])
+def test_neighbours_under_ap_and_err_permute_one_block(measure):
+    pairs = neighbours(measure, 5)
+    assert pairs[0].sum() == 110
+    number = {tuple(shown): i for i, shown in enumerate(rankings(5).tolist())}
+    assert not pairs[0, number[1, 0, 2, 4, 3]]
+    assert pairs[0, number[0, 2, 1, 3, 4]] and pairs[0, number[4, 3, 2, 1, 0]] and pairs[0, number[0, 4, 2, 3, 1]]
+
+
+def test_optimal_rankings():
+    # Item 1 is relevant most often, then 0: by means 0.9, 0.5, 0.
+    p = np.zeros(8)
+    p[[0b010, 0b110, 0b100]] = 0.5, 0.4, 0.1
+    assert [rankings(3)[i].tolist() for i in np.flatnonzero(optimal_rankings("sum-loss", 3, p))] == [[1, 0, 2]]
+    assert optimal_rankings("sum-loss", 3, np.full(8, 1 / 8)).all()
+    assert optimal_rankings("precision@2", 3, p).sum() == 2
+    assert optimal_rankings("dcg", 2, [0, 0, 0, 0, 0, 0, 1, 0, 0], top_grade=2).tolist() == [True, False]
+
+
+def test_the_number_of_a_ranking_is_that_of_its_positions():
+    for i, at in enumerate(permutations(range(4))):
+        assert [at[item] for item in rankings(4)[i]] == [0, 1, 2, 3]
+
+
+def test_a_combination_too_close_to_zero_is_not_decided():
+    enclosures = [10**40, 5 * 10**39, 63 * 10**38]  # 1, 1/2 and some number about 0.63
+    assert observability._nonzero(np.array([[0, 0, 0], [1, -1, 0], [2, 0, -3]]), enclosures).tolist() == [0, 1, 1]
+    with pytest.raises(ArithmeticError, match="zero"):
+        observability._nonzero(np.array([[1, -2, 0]]), enclosures)
+
+
+def test_enclosures_of_the_discounts():
+    game = observability._game("dcg", 5, 1)
+    one, second, third, fourth, fifth = observability._formal_losses(game, [range(5)])[1]
+    assert one == 10**40 and third == 5 * 10**39
+    assert second == 6309297535714574370995271143427608542996  # 1 / log2(3)
+    assert fourth == 4306765580733930506701065687639656320698  # 1 / log2(5)
+    # log2(6) = 1 + log2(3)
+    assert abs(fifth * (10**40 + second) - second * 10**40) < 4 * 10**40
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("map", 3, 1), "unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss, auc, dcg, dcg@c"),
+        (("precision", 3, 1), "precision@c"),
+        (("precision@4", 3, 1), "c is 1 to m"),
+        (("precision@0", 3, 1), "unknown measure"),
+        (("ndcg@", 3, 1), "unknown measure"),
+        (("ap@2", 3, 1), "unknown measure"),
+        ((None, 3, 1), "unknown measure None"),
+        (("dcg", 6, 1), "m must be an integer from 1 to 5; got 6"),
+        (("dcg", 0, 1), "m must be"),
+        (("dcg", 3.0, 1), "m must be"),
+        (("dcg", 3, 0), "k must be an integer from 1 to 3; got 0"),
+        (("dcg", 3, 4), "k must be an integer from 1 to 3; got 4"),
+        (("dcg", 3, True), "k must be"),
+        (("dcg", 3, 1, 0), "top_grade must be an integer from 1 to 4; got 0"),
+        (("dcg", 3, 1, 5), "top_grade must be"),
+        (("auc", 3, 1, 2), "auc is for binary relevance, top_grade 1; got 2"),
+    ],
+)
+@pytest.mark.parametrize("question", [globally_observable, locally_observable, regret_rate])
+def test_questions_that_make_no_sense(question, arguments, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        question(*arguments)
+
+
+def test_other_bad_input():
+    with pytest.raises(ValueError, match="unknown measure"):
+        loss_matrix("rho", 3)
+    with pytest.raises(ValueError, match="k must be"):
+        feedback_matrix(3, 4)
+    with pytest.raises(ValueError, match="k must be"):
+        signal_matrix([0, 1], 3)
+    with pytest.raises(ValueError, match="once"):
+        signal_matrix([0, 0], 1)
+    with pytest.raises(ValueError, match="from 1 to 5"):
+        signal_matrix(range(6), 1)
+    with pytest.raises(ValueError, match="from 1 to 5"):
+        rankings(6)
+    with pytest.raises(ValueError, match="max_m"):
+        atlas(6)
+    with pytest.raises(ValueError, match="rankings 0 and 5 are not neighbours under sum-loss with m = 3"):
+        neighbourhood("sum-loss", 3, 0, 5)
+    for i, j in [(0, 0), (0, -5), (-6, 1), (6, 0)]:
+        with pytest.raises(ValueError, match="not neighbours"):
+            neighbourhood("sum-loss", 3, i, j)
+    for p in (np.full(4, 1 / 4), np.full(8, 1 / 4), [2, -1, 0, 0, 0, 0, 0, 0], np.full(8, np.nan)):
+        with pytest.raises(ValueError, match="8 numbers >= 0 that sum to 1"):
+            optimal_rankings("sum-loss", 3, p)
