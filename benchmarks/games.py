@@ -8,9 +8,9 @@ n = 10,000, the papers' figures with ten seeds 20 s on two cores. Times vary bet
 """
 
 import argparse
-import time
 
 import numpy as np
+from rounds import best
 
 from scant.games import streams
 from scant.games.play import Game, play
@@ -48,17 +48,6 @@ FIGURES = {
         {"kind": "ftpl", "epsilon": 1 / 40},
     ],
 }  # fmt: skip
-
-
-def best(call, repeats: int = 5) -> float:
-    """The shortest of some runs, in seconds, after one that compiles."""
-    call()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def us_a_round(game: Game, learner, repeats: int = 3) -> float:
