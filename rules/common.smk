@@ -19,8 +19,9 @@ pathvars:
     results=f"results/{STUDY['study']}",
 
 
-# Jobs call the `scant` of the environment that Snakemake runs in, activated or not.
-shell.prefix(f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+# Jobs call the `scant` of the environment that Snakemake runs in, activated or not. The prefix takes the place of
+# Snakemake's own, without which `| tee` would hide that a job failed.
+shell.prefix(f"set -euo pipefail; PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
 if STUDY["data"]["mirror"]:
     os.environ.update(SCANT_DATA=STUDY["data"]["mirror"])
 

@@ -17,7 +17,7 @@ rule tables:
     input:
         [
             f"{STUDY_TABLE}.{ending}".format(table=table)
-            for table in (*catalogue.tables(STUDY), "streams")
+            for table in (*catalogue.tables(STUDY), *catalogue.theory(STUDY), "streams")
             for ending in ("csv", "tex")
         ],
 

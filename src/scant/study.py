@@ -80,7 +80,12 @@ def _check_experiment(study: dict, experiment: dict, given: set) -> None:
                 f"the learner {learner!r} is of the kind {settings['kind']!r}, which does not play in an experiment "
                 f"of kind {kind!r}"
             )
+        if kind == "top" and settings["kind"] not in top.KINDS:
+            several |= len(settings.get("rates", [1])) > 1
         if kind == "top" and settings["kind"] in top.KINDS:
+            for key in ("decay", "measure", "learn_on_empty"):
+                if key in settings:
+                    raise SettingError(f"{key} of the learner {learner!r} does nothing in an experiment of kind 'top'")
             resolved, rates = top.resolve(settings, experiment, experiment["rounds"] or 10**9)
             several |= len(rates) > 1
             if "theory" in rates:

@@ -295,7 +295,8 @@ BAD = {
     ),
     "nothing to tune on at the top": (
         lambda config: (
-            config["learners"]["top"].update(rates=[0.1, 1.0]), config["experiments"]["top"].update(tuning_seeds=0)
+            config["learners"]["top"].update(rates=[0.1, 1.0]),
+            config["experiments"]["top"].update(tuning_seeds=0, learners=["top", "smooth"]),
         ),
         "experiments.top: .*needs tuning_seeds",
     ),
@@ -352,6 +353,28 @@ def test_a_setting_that_would_do_nothing_is_refused(change):
     change(config)
     with pytest.raises(SettingError, match=r"(streams\.(sim|real)|experiments\.all|learners\.\w+): .* does nothing"):
         load(config)
+
+
+@pytest.mark.parametrize(("key", "value"), [("decay", 0.5), ("measure", "ap"), ("learn_on_empty", True)])
+def test_a_listnet_setting_of_perceptrons_is_refused_at_the_top(key, value):
+    config = with_top(learners=["listnet"])
+    config["experiments"]["all"]["learners"] = ["slam"]
+    load(config)
+    config["learners"]["listnet"][key] = value
+    with pytest.raises(SettingError, match=f"{key} of the learner 'listnet' does nothing"):
+        load(config)
+
+
+def test_rates_of_ones_own_learner_at_the_top_need_seeds_to_choose_them():
+    config = with_top(learners=["own"], tuning_seeds=0)
+    config["learners"]["own"] = {"kind": "my:Own", "rates": [0.1, 1.0]}
+    with pytest.raises(SettingError, match="needs tuning_seeds"):
+        load(config)
+
+
+def test_the_table_of_variance_belongs_to_experiments_at_the_top():
+    assert catalogue.theory(load(with_top())[0]) == ["variance"]
+    assert catalogue.theory({"experiments": {"all": {"kind": "perceptron"}}}) == []
 
 
 def test_what_is_of_use_is_not():
@@ -478,11 +501,13 @@ def test_a_job_at_the_top_has_its_readings():
 
 
 def test_regret_is_judged_by_each_surrogate_once():
-    learners = ["listnet", "top", "full", "random", "more"]
+    learners = ["listnet", "top", "full", "smooth", "random", "more"]  # of which SmoothDCG is not convex
     config = with_top(learners=learners, regret=True)
     config["learners"]["more"] = {"kind": "ogd", "surrogate": "squared"}
     assert studies.judges(load(config)[0], "top") == ["listnet", "squared", "ranksvm"]
-    config["experiments"]["top"]["judge"] = "kl"
+    config["experiments"]["top"] |= {"judge": "kl", "batch": 3, "seeds": 4}
+    jobs = [("sim", "kl", [0, 1, 2]), ("sim", "kl", [3])]  # the reported seeds alone
+    assert studies.comparators(load(config)[0], "top") == jobs
     assert studies.judges(load(config)[0], "top") == ["kl"]
     config["experiments"]["top"]["regret"] = False
     assert studies.judges(load(config)[0], "top") == []

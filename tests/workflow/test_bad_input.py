@@ -90,7 +90,6 @@ def test_a_set_to_be_got_by_hand_says_how_and_where_to_put_it(project):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="shell.prefix takes the place of `set -euo pipefail`, and tee hides the failure")
 def test_a_job_that_fails_is_no_success_that_lacks_files(project):
     letor(project)
     printed = project.snakemake("data", "--cores", 1, ok=False)

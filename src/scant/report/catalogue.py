@@ -21,6 +21,7 @@ TABLES = {  # table: the kind of experiments that it is of
     "top": "top",
     "regret": "top",
 }
+THEORY = {"variance": "top"}  # tables that need no run, for studies with experiments of a kind
 REGRET = ("regret", "figure-top-regret")  # these read comparators, the best fixed weights, too
 
 
@@ -55,6 +56,11 @@ def tabled(study: dict, table: str) -> list[str]:
 def tables(study: dict) -> list[str]:
     """The tables of runs that a study gives something to put in."""
     return [name for name in TABLES if tabled(study, name)]
+
+
+def theory(study: dict) -> list[str]:
+    """The tables that need no run and belong to the study's experiments."""
+    return [name for name, kind in THEORY.items() if kind in {one["kind"] for one in study["experiments"].values()}]
 
 
 def wants_comparators(name: str) -> bool:
