@@ -100,7 +100,7 @@ rule streams_table:
 
 rule theory_table:
     input:
-        code=code("measures", "surrogates", "online/estimators", "report/variance"),
+        code=code("measures", "surrogates", "online/estimators", "report/variance", "report/tables"),
     output:
         csv=report("<results>/tables/variance.csv", caption="../workflow/report/table.rst", category="Tables"),
         tex="<results>/tables/variance.tex",

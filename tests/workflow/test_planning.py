@@ -37,7 +37,11 @@ def test_the_profile_is_read(bare):
         ("streams", {"fetch", "convert", "pack", "simulate"}),
         ("runs", {"fetch", "convert", "pack", "simulate", "run"}),
         ("figures", {"fetch", "convert", "pack", "simulate", "run", "traces", "comparator", "figure"}),
-        ("tables", {"fetch", "convert", "pack", "simulate", "run", "traces", "comparator", "table", "streams_table"}),
+        (
+            "tables",
+            {"fetch", "convert", "pack", "simulate", "run", "traces", "comparator"}
+            | {"table", "streams_table", "theory_table"},
+        ),
         ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "streams_table"}),
     ],
 )

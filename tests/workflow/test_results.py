@@ -13,7 +13,7 @@ from scant.files import metadata_of
 pytestmark = pytest.mark.slow
 
 FIGURES = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
-TABLES = ("finals", "bounds", "rates", "top", "regret", "streams")
+TABLES = ("finals", "bounds", "rates", "top", "regret", "variance", "streams")
 RUNS, COMPARATORS = 60, 8  # files
 DOCUMENTED = {
     *("study", "study_seed", "experiment", "kind", "stream", "learner", "seeds", "source", "learner_settings"),
