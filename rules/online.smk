@@ -11,7 +11,7 @@ rule run:
     input:
         streams=lambda wildcards: streams_of(wildcards.stream, spanned(wildcards.seeds)),
         own=lambda wildcards: own_module(wildcards.learner),
-        code=code("measures", "surrogates", "data/stream", "kernels", "online", "theory"),
+        code=code("measures", "surrogates", "data/stream", "kernels", "online", "theory/bounds"),
     output:
         RUN,
     log:

@@ -62,7 +62,7 @@ rule table:
             for file in comparator_files(experiment)
             if catalogue.wants_comparators(wildcards.table)
         ],
-        code=code(*(f"report/{name}" for name in TABLE_CODE), "theory"),
+        code=code(*(f"report/{name}" for name in TABLE_CODE), "theory/bounds"),
     output:
         csv=report(f"{STUDY_TABLE}.csv", caption="../workflow/report/table.rst", category="Tables"),
         tex=f"{STUDY_TABLE}.tex",
