@@ -1,6 +1,7 @@
 # The study's settings, checked, and the names of its files. No other rule file composes a path.
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -30,23 +31,28 @@ TABLE = "results/data/tables/{dataset}/{part}.parquet"
 STREAM = "<results>/streams/{stream}.arrow"
 DRAW = "<results>/streams/{stream}/seed-{seed}.arrow"
 RUN = "<results>/runs/{experiment}/{stream}/{learner}/seed-{seeds}.parquet"
+GAME_RUN = "<results>/runs/{experiment}/{game}/seed-{seeds}.parquet"
+TIMES = "<results>/times/{experiment}.parquet"
 COMPARATOR = "<results>/comparators/{experiment}/{stream}/{judge}/seed-{seeds}.parquet"
 TRACES = "<results>/traces/{experiment}.parquet"
 FIGURE = "<results>/figures/{figure}"
 STUDY_TABLE = "<results>/tables/{table}"
+GAME_CODE = ("measures", "runs", "kernels", "games", "data/table_b1", "theory/game_bounds")
 
 
 wildcard_constraints:
     dataset="[^/]+",
     part="[^/]+",
     stream="[^/]+",
+    game="[^/]+",
     experiment="[^/]+",
     learner="[^/]+",
     judge="[^/]+",
     seed="[0-9]+",
     seeds="[0-9]+(-[0-9]+)?",
     figure="[^/]+",
-    table="finals|bounds|rates|top|regret",
+    table="|".join(map(re.escape, catalogue.TABLES)),
+    theory="|".join(map(re.escape, catalogue.THEORY)),
 
 
 def compact(value):
@@ -63,6 +69,11 @@ def code(*places):
     return sorted(str(file) for file in files if file.name != "__init__.py")
 
 
+def experiments_of(*kinds):
+    """The experiments of some kinds."""
+    return [name for name, one in STUDY["experiments"].items() if one["kind"] in kinds]
+
+
 def own_file(dataset, part):
     """The local file of a part of the study's own data, so that an edit to it is noticed; none for other data."""
     file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
@@ -74,6 +85,11 @@ def own_module(learner):
     place, _, name = STUDY["learners"][learner]["kind"].partition(":")
     file = Path(*place.split(".")).with_suffix(".py")
     return [str(file)] if name and file.is_file() else []
+
+
+def own_modules(experiment):
+    """Those of all learners of an experiment."""
+    return [file for learner in STUDY["experiments"][experiment]["learners"] for file in own_module(learner)]
 
 
 def own(dataset):
@@ -102,7 +118,7 @@ def stream_files():
     """Every stream file of the study, each once."""
     wanted = [
         stream_file(stream, seed)
-        for experiment in STUDY["experiments"]
+        for experiment in experiments_of(*studies.CONTEXTUAL)
         for stream, learner, seed in studies.runs(STUDY, experiment)
     ]
     return list(dict.fromkeys(file for file in wanted if file))
@@ -127,6 +143,11 @@ def spanned(text):
 
 def run_files(experiment):
     """The run files of an experiment."""
+    if experiment in experiments_of("fixed-items"):
+        return [
+            GAME_RUN.format(experiment=experiment, game=game, seeds=span(seeds))
+            for game, seeds in studies.matches(STUDY, experiment)
+        ]
     return [
         RUN.format(experiment=experiment, stream=stream, learner=learner, seeds=span(seeds))
         for stream, learner, seeds in studies.batches(STUDY, experiment)

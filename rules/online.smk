@@ -1,17 +1,12 @@
-# Contextual learners: a job for each stream, learner and batch of seeds, then one file of traces an experiment;
-# and, where regret is asked for, the best fixed weights to measure it against.
-
-
-rule runs:
-    input:
-        [run_files(experiment) for experiment in STUDY["experiments"]],
+# Contextual learners: a job for each stream, learner and batch of seeds; and, where regret is asked for, the best fixed
+# weights to measure it against.
 
 
 rule run:
     input:
         streams=lambda wildcards: streams_of(wildcards.stream, spanned(wildcards.seeds)),
         own=lambda wildcards: own_module(wildcards.learner),
-        code=code("measures", "surrogates", "data/stream", "kernels", "online", "theory/bounds"),
+        code=code("measures", "surrogates", "runs", "data/stream", "kernels", "online", "theory/bounds"),
     output:
         RUN,
     log:
@@ -32,28 +27,10 @@ rule run:
         " --input {input.streams:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule traces:
-    input:
-        runs=lambda wildcards: run_files(wildcards.experiment),
-        code=code("report/traces"),
-    output:
-        TRACES,
-    log:
-        "<results>/logs/traces/{experiment}.log",
-    benchmark:
-        "<results>/benchmarks/traces/{experiment}.jsonl"
-    resources:
-        mem_mb=2000,
-    params:
-        details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
-    shell:
-        "scant gather {input.runs:q} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
-
-
 rule comparator:
     input:
         streams=lambda wildcards: streams_of(wildcards.stream, spanned(wildcards.seeds)),
-        code=code("measures", "surrogates", "data/stream", "kernels", "online"),
+        code=code("measures", "surrogates", "runs", "data/stream", "kernels", "online"),
     output:
         COMPARATOR,
     log:

@@ -1,7 +1,33 @@
-# From traces to what a paper shows. Each figure comes with the CSV of exactly what it shows.
+# From runs to traces, one file an experiment, and to what a paper shows. Each figure comes with the CSV of exactly
+# what it shows.
 
 
-TABLE_CODE = ("catalogue", "intervals", "perceptron", "tables", "top", "traces")  # of the report: all but drawings
+TABLE_CODE = ("catalogue", "games", "intervals", "perceptron", "tables", "top", "traces")  # all but drawings
+THEORY_CODE = {"variance": ("surrogates", "online/estimators", "report/variance")}  # the others are of observability
+THEORY_CODE |= dict.fromkeys(set(catalogue.THEORY) - {"variance"}, ("theory/observability", "report/atlas"))
+
+
+rule runs:
+    input:
+        [run_files(name) for name, one in STUDY["experiments"].items() if one["figures"] != [catalogue.TIMED]],
+
+
+rule traces:
+    input:
+        runs=lambda wildcards: run_files(wildcards.experiment),
+        code=code("report/traces"),
+    output:
+        TRACES,
+    log:
+        "<results>/logs/traces/{experiment}.log",
+    benchmark:
+        "<results>/benchmarks/traces/{experiment}.jsonl"
+    resources:
+        mem_mb=2000,
+    params:
+        details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
+    shell:
+        "scant gather {input.runs:q} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule figures:
@@ -17,7 +43,7 @@ rule tables:
     input:
         [
             f"{STUDY_TABLE}.{ending}".format(table=table)
-            for table in (*catalogue.tables(STUDY), *catalogue.theory(STUDY), "streams")
+            for table in (*catalogue.tables(STUDY), *catalogue.theory(STUDY), *(["streams"] if stream_files() else []))
             for ending in ("csv", "tex")
         ],
 
@@ -25,7 +51,8 @@ rule tables:
 rule figure:
     input:
         traces=lambda wildcards: [
-            TRACES.format(experiment=experiment) for experiment in catalogue.shown(STUDY, wildcards.figure)
+            (TIMES if wildcards.figure == catalogue.TIMED else TRACES).format(experiment=experiment)
+            for experiment in catalogue.shown(STUDY, wildcards.figure)
         ],
         comparators=lambda wildcards: [
             file
@@ -33,7 +60,7 @@ rule figure:
             for file in comparator_files(experiment)
             if catalogue.wants_comparators(wildcards.figure)
         ],
-        code=code("report"),
+        code=code("report", "measures", "theory/observability"),
     output:
         svg=report(f"{FIGURE}.svg", caption="../workflow/report/figure.rst", category="Figures"),
         png=f"{FIGURE}.png",
@@ -100,18 +127,18 @@ rule streams_table:
 
 rule theory_table:
     input:
-        code=code("measures", "surrogates", "online/estimators", "report/variance", "report/tables"),
+        code=lambda wildcards: code("measures", *THEORY_CODE[wildcards.theory], "data/table_b1", "report/tables"),
     output:
-        csv=report("<results>/tables/variance.csv", caption="../workflow/report/table.rst", category="Tables"),
-        tex="<results>/tables/variance.tex",
+        csv=report("<results>/tables/{theory}.csv", caption="../workflow/report/table.rst", category="Tables"),
+        tex="<results>/tables/{theory}.tex",
     log:
-        "<results>/logs/table/variance.log",
+        "<results>/logs/table/{theory}.log",
     benchmark:
-        "<results>/benchmarks/table/variance.jsonl"
+        "<results>/benchmarks/table/{theory}.jsonl"
     resources:
         mem_mb=500,
     params:
         seed=STUDY["seed"],
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant theory variance --study-seed {params.seed} --output {params.stem:q} 2>&1 | tee {log:q}"
+        "scant theory {wildcards.theory:q} --study-seed {params.seed} --output {params.stem:q} 2>&1 | tee {log:q}"

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from scant.errors import ScantError, unknown
@@ -47,6 +48,19 @@ def _run(arguments) -> None:
     run(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
 
 
+def _play(arguments) -> None:
+    from scant.games.run import run
+
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")}
+    run(arguments.settings | identity, arguments.output, arguments.seeds)
+
+
+def _time(arguments) -> None:
+    from scant.games import run
+
+    run.time(arguments.jobs, arguments.output, arguments.details)
+
+
 def _compare(arguments) -> None:
     from scant.online import comparator
 
@@ -75,12 +89,18 @@ def _table(arguments) -> None:
 
 
 def _theory(arguments) -> None:
-    from scant.report import tables, variance
+    from scant.report import atlas, tables, variance
 
-    makers = {"variance": variance.variance_table}
+    makers = {
+        "variance": partial(variance.variance_table, arguments.study_seed),
+        "table-3.1": atlas.table_3_1,
+        "table-3.2": atlas.table_3_2,
+        "table-b.1": atlas.table_b_1,
+        "observability": atlas.atlas_table,
+    }
     if arguments.name not in makers:
         raise unknown("theory table", arguments.name, makers)
-    tables.write(makers[arguments.name](arguments.study_seed), arguments.output)
+    tables.write(makers[arguments.name](), arguments.output)
 
 
 def _streams(arguments) -> None:
@@ -127,16 +147,20 @@ def parser() -> argparse.ArgumentParser:
     command("simulate", _simulate, "Draw a simulated stream.", stream, settings, study_seed, seed, output)
     played = (
         *(option(f"--{one}", required=True, help=f"the {one}'s id") for one in ("study", "experiment", "stream")),
-        option("--input", nargs="*", default=(), help="the stream's file for each seed, or one for all"),
         option("--seeds", type=int, nargs="+", required=True, help="the seeds"),
         settings,
         output,
     )
+    files = option("--input", nargs="*", default=(), help="the stream's file for each seed, or one for all")
     learner = option("--learner", required=True, help="the learner's id")
-    command("run", _run, "Play one learner on one stream (without --input: against the adversary).", learner, *played)
-    judge = option("--judge", required=True, help="the surrogate")
-    command("compare", _compare, "Find the best fixed weights of what was played.", judge, *played)
+    about = "Play one learner on one stream (without --input: against the adversary)."
+    command("run", _run, about, learner, files, *played)
+    command("play", _play, "Play a game on fixed items, whose id is --stream, with all its learners.", *played)
+    jobs = option("--jobs", type=_json, required=True, help="what to play, as JSON")
     details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")
+    command("time", _time, "Measure how long a round takes.", jobs, details, output)
+    judge = option("--judge", required=True, help="the surrogate")
+    command("compare", _compare, "Find the best fixed weights of what was played.", judge, files, *played)
     command("gather", _gather, "Gather an experiment's runs.", inputs, details, output)
     comparators = option("--comparators", nargs="*", default=(), help="files of the best fixed weights")
     command("figure", _figure, "Draw a figure: SVG, PNG, CSV.", name, inputs, comparators, stem)

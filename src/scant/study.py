@@ -4,16 +4,31 @@ from itertools import product
 
 from scant.data import registry
 from scant.errors import SettingError, unknown
+from scant.games import run as games
+from scant.games.learners import LEARNERS as PLAYERS
 from scant.online import top
 from scant.online.learners import LEARNERS, RELEASED_RATES
+from scant.report import catalogue
 from scant.schema import check, read_yaml, with_defaults
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
 READINGS = {  # of an experiment, by its kind: what can change a run's result
     "perceptron": ("source", "rounds", "empty", "order", "keep"),
     "top": ("source", "rounds", "empty", "order", "keep", "schedule", "mismatch", "radius", "judge"),
+    "fixed-items": ("rounds",),
 }
-KINDS = {"perceptron": tuple(LEARNERS), "top": (*top.KINDS, "random", "ideal")}  # of experiments, and their learners
+KINDS = {  # of experiments, and the kinds of their learners
+    "perceptron": tuple(LEARNERS),
+    "top": (*top.KINDS, "random", "ideal"),
+    "fixed-items": tuple(PLAYERS),
+}
+CONTEXTUAL = ("perceptron", "top")
+FOR_KINDS = {  # settings of an experiment that only some kinds have
+    **dict.fromkeys(("streams", "source", "empty", "order", "keep", "tuning", "tuning_seeds"), CONTEXTUAL),
+    **dict.fromkeys(("schedule", "mismatch", "radius", "judge", "regret"), ("top",)),
+    **dict.fromkeys(("games", "comparator", "baseline"), ("fixed-items",)),
+    "figures": ("top", "fixed-items"),
+}
 USED_BY = {  # settings of a learner that only some kinds use
     "measure": tuple(LEARNERS),
     "rates": ("slam", "max-hinge", "listnet", "binary-perceptron", "rtop", "ogd"),
@@ -24,11 +39,16 @@ USED_BY = {  # settings of a learner that only some kinds use
     "averaged": ("slam",),
     "learn_on_empty": ("listnet",),
     "surrogate": ("rtop", "ogd"),
-    "k": ("rtop",),
+    "k": ("rtop", "rtopkf", "rtopkf-anytime", "rtopkf-adaptive"),
     "gamma": ("rtop",),
-    "epsilon": ("rtop", "ogd"),
+    "epsilon": ("rtop", "ogd", "ftpl"),
     "epsilon_decay": ("rtop", "ogd"),
     "sign": ("rtop", "ogd"),
+    "eta": ("fpl-gumbel", "online-rank", "hedge", "multiplicative-weights", "permelearn", "comb-band"),
+    "sort": ("online-rank",),
+    "blocks": ("rtopkf",),
+    "rest": ("rtopkf", "rtopkf-anytime", "rtopkf-adaptive"),
+    "black_box": ("rtopkf",),
 }
 
 
@@ -60,7 +80,7 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
         except SettingError as error:
             raise SettingError(f"learners.{name}: {error}") from None
     for name, experiment in study["experiments"].items():
-        for key in ("streams", "learners"):
+        for key in ("streams", "games", "learners"):
             for one in experiment[key]:
                 if one not in study[key]:
                     raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], one, study[key])}")
@@ -72,7 +92,13 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
 
 
 def _check_experiment(study: dict, experiment: dict, given: set) -> None:
-    kind, several = experiment["kind"], False
+    kind = experiment["kind"]
+    for key in sorted(given & set(FOR_KINDS)):
+        if kind not in FOR_KINDS[key]:
+            raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
+    place = "games" if kind == "fixed-items" else "streams"
+    if not experiment[place]:
+        raise SettingError(f"an experiment of kind {kind!r} needs {place}")
     for learner in experiment["learners"]:
         settings = study["learners"][learner]
         if ":" not in settings["kind"] and settings["kind"] not in KINDS[kind]:
@@ -80,6 +106,39 @@ def _check_experiment(study: dict, experiment: dict, given: set) -> None:
                 f"the learner {learner!r} is of the kind {settings['kind']!r}, which does not play in an experiment "
                 f"of kind {kind!r}"
             )
+    for figure in experiment["figures"]:
+        if figure not in (catalogue.TOP if kind == "top" else catalogue.GAMES):
+            raise SettingError(f"{figure} is no figure of an experiment of kind {kind!r}")
+    if kind == "fixed-items":
+        _check_games(study, experiment)
+    else:
+        _check_contextual(study, experiment)
+
+
+def _check_games(study: dict, experiment: dict) -> None:
+    if experiment["rounds"] is None:
+        raise SettingError("an experiment of kind 'fixed-items' needs rounds: a horizon, or a list of them")
+    if experiment["baseline"] not in (None, *experiment["learners"]):
+        raise SettingError(f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}")
+    horizons = _horizons(experiment)
+    for game, learner, horizon in product(experiment["games"], experiment["learners"], horizons):
+        try:
+            games.check(study["games"][game], study["learners"][learner], horizon)
+        except SettingError as error:
+            raise SettingError(f"{learner} on {game}: {error}") from None
+
+
+def _horizons(experiment: dict) -> list[int]:
+    rounds = experiment["rounds"]
+    return rounds if isinstance(rounds, list) else [rounds]
+
+
+def _check_contextual(study: dict, experiment: dict) -> None:
+    kind, several = experiment["kind"], False
+    if isinstance(experiment["rounds"], list):
+        raise SettingError("several horizons are for experiments of kind 'fixed-items': here rounds is one number")
+    for learner in experiment["learners"]:
+        settings = study["learners"][learner]
         if kind == "top" and settings["kind"] not in top.KINDS:
             several |= len(settings.get("rates", [1])) > 1
         if kind == "top" and settings["kind"] in top.KINDS:
@@ -92,9 +151,6 @@ def _check_experiment(study: dict, experiment: dict, given: set) -> None:
                 top.check_theory(resolved)
         elif "theory" in settings.get("rates", []) and settings["kind"] not in ("slam", "max-hinge"):
             raise SettingError(f"theory gives the learner {learner!r} no rate in an experiment of kind {kind!r}")
-    for key in sorted(given & {"schedule", "mismatch", "radius", "judge", "regret", "figures"}):
-        if kind != "top":
-            raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
     if "figure-top-regret" in experiment["figures"] and not experiment["regret"]:
         raise SettingError("figure-top-regret shows what regret: true finds")
     if experiment["regret"] and experiment["judge"] == "smoothdcg":
@@ -144,9 +200,10 @@ def _check_stream(stream: dict, datasets: dict) -> None:
 
 
 def runs(study: dict, name: str) -> list[tuple[str, str, int]]:
-    """The runs (stream, learner, seed) of the experiment `name`: its reported seeds, then those that choose rates.
+    """The runs (stream, learner, seed) of the contextual experiment `name`.
 
-    A learner with one rate has nothing to choose. The adversary leaves nothing to chance: seed 0 alone is played.
+    Its reported seeds come first, then those that choose rates; a learner with one rate has nothing to choose. The
+    adversary leaves nothing to chance: seed 0 alone is played.
     """
     experiment = study["experiments"][name]
     jobs = []
@@ -162,7 +219,7 @@ def runs(study: dict, name: str) -> list[tuple[str, str, int]]:
 
 
 def batches(study: dict, name: str) -> list[tuple[str, str, list[int]]]:
-    """The runs of the experiment `name` as jobs (stream, learner, seeds), each of up to `batch` seeds.
+    """The runs of the contextual experiment `name` as jobs (stream, learner, seeds), each of up to `batch` seeds.
 
     A job's first seed is a multiple of `batch`, so that further seeds leave the full batches as they are.
     """
@@ -189,6 +246,30 @@ def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
     }
 
 
+def spans(study: dict, name: str) -> list[list[int]]:
+    """The reported seeds of the experiment `name`, in batches."""
+    experiment = study["experiments"][name]
+    seeds, size = list(range(experiment["seeds"])), experiment["batch"]
+    return [seeds[i : i + size] for i in range(0, len(seeds), size)]
+
+
+def matches(study: dict, name: str) -> list[tuple[str, list[int]]]:
+    """The jobs (game, seeds) of the experiment `name` on fixed items. Each plays all the learners."""
+    return list(product(study["experiments"][name]["games"], spans(study, name)))
+
+
+def match(study: dict, name: str, game: str) -> dict:
+    """The settings of such a job, but for its seeds: what `scant play` is given."""
+    experiment = study["experiments"][name]
+    return {
+        "study_seed": study["seed"],
+        "kind": experiment["kind"],
+        "game": untitled(study["games"][game]),
+        "learners": [[one, untitled(study["learners"][one])] for one in experiment["learners"]],
+        "rounds": _horizons(experiment),
+    }
+
+
 def judges(study: dict, name: str) -> list[str]:
     """The convex surrogates by which the experiment `name` is judged, if its regret is asked for."""
     experiment = study["experiments"][name]
@@ -201,12 +282,7 @@ def judges(study: dict, name: str) -> list[str]:
 
 def comparators(study: dict, name: str) -> list[tuple[str, str, list[int]]]:
     """The jobs (stream, judge, seeds) that find the best fixed weights for the regret of the experiment `name`."""
-    experiment = study["experiments"][name]
-    seeds = [
-        list(range(experiment["seeds"]))[i : i + experiment["batch"]]
-        for i in range(0, experiment["seeds"], experiment["batch"])
-    ]
-    return list(product(experiment["streams"], judges(study, name), seeds))
+    return list(product(study["experiments"][name]["streams"], judges(study, name), spans(study, name)))
 
 
 def comparison(study: dict, name: str, stream: str) -> dict:
@@ -223,13 +299,17 @@ def comparison(study: dict, name: str, stream: str) -> dict:
 def details(study: dict, name: str) -> dict:
     """What the reports need to know of the experiment `name`: kind, readings, seeds and the names to show."""
     experiment = study["experiments"][name]
+    fixed = experiment["kind"] == "fixed-items"
+    more = {"comparator": experiment["comparator"], "baseline": experiment["baseline"]}
+    titles = {
+        key: {one: study[key][one].get("title", one) for one in experiment[key]}
+        for key in ("games" if fixed else "streams", "learners")
+    }
     return {
         "kind": experiment["kind"],
         "readings": {key: experiment[key] for key in READINGS[experiment["kind"]]},
         "seeds": experiment["seeds"],
-        "tuning": experiment["tuning"],
+        **(more if fixed else {"tuning": experiment["tuning"]}),
         "title": experiment.get("title", name),
-        "titles": {
-            key: {one: study[key][one].get("title", one) for one in experiment[key]} for key in ("streams", "learners")
-        },
+        "titles": {"streams": titles.pop("games", None) or titles["streams"], "learners": titles["learners"]},
     }

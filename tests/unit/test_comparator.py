@@ -14,8 +14,9 @@ from scant.online import comparator
 from scant.online.comparator import CONVEX, ENOUGH, Total, best_fixed, compare, minimise, prefixes
 from scant.online.estimators import value_and_gradient
 from scant.online.play import query_order
-from scant.online.run import kept_rounds, run
+from scant.online.run import run
 from scant.randomness import generator
+from scant.runs import kept_rounds
 
 SMOOTH = [name for name in CONVEX if name != "ranksvm"]
 D = 4

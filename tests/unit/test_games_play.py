@@ -8,8 +8,8 @@ import pytest
 from scant.errors import SettingError
 from scant.games import streams
 from scant.games.play import Game, play, slope
-from scant.online.run import kept_rounds
 from scant.randomness import generator
+from scant.runs import kept_rounds
 
 
 def regrets(stream, loss, learner, rounds, seeds, comparator="prefix", **settings):

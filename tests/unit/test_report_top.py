@@ -16,7 +16,7 @@ from scant.errors import DataError, SettingError
 from scant.files import write_parquet
 from scant.online.run import EVENTS, run
 from scant.online.top import OBJECTIVES
-from scant.report import catalogue, drawing, figures, style, tables, top, traces
+from scant.report import catalogue, drawing, figures, panels, style, tables, top, traces
 from scant.schema import read_yaml
 
 ROUNDS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
@@ -436,7 +436,7 @@ def frame_of(name, study):
     return maker(study[0], DETAILS, *(study[1:] if catalogue.wants_comparators(name) else []))
 
 
-def panels(frame, draw):
+def panels_of(frame, draw):
     """The axes of a drawing, each with the rows that it is to show."""
     axes = [axis for axis in draw(frame).axes if axis.axison]
     groups = [panel for _, panel in frame.groupby(["experiment", "stream"], sort=False)]
@@ -477,7 +477,7 @@ def points(axis):
 
 
 def test_curves_are_the_rows(study):
-    for axis, panel in panels(frame_of("figure-3.4", study), drawing.curves):
+    for axis, panel in panels_of(frame_of("figure-3.4", study), drawing.curves):
         drawn = [list(map(tuple, one.get_xydata())) for one in lines(axis)]
         expected = [list(zip(one["round"], one["mean"], strict=True)) for _, one in panel.groupby("learner")]
         assert sorted(drawn) == sorted(expected)
@@ -490,7 +490,7 @@ def test_points_against_k_are_the_rows(study):
     assert frame.dropna(subset="place").set_index("learner")["place"].to_dict() == {
         "squared": "1", "squared-5": "5", "ranksvm": "2", "smooth": "1", "full": "all",
     }  # fmt: skip
-    for axis, panel in panels(frame, drawing.against_k):
+    for axis, panel in panels_of(frame, drawing.against_k):
         labels = [text.get_text() for text in axis.get_xticklabels()]
         assert labels == ["1", "2", "5", "all"]
         there, references = panel[panel["place"].notna()], panel[panel["place"].isna()]
@@ -524,7 +524,7 @@ def test_regrets_are_the_rows_with_slopes_beside(study):
     assert (one["mean"], one["low"], one["high"]) == interval(values)
     assert three(one, "slope") == pytest.approx((0.6, 0.6, 0.6))
     assert one["gap"] == 0.5
-    for axis, panel in panels(frame, drawing.regrets):
+    for axis, panel in panels_of(frame, drawing.regrets):
         drawn = [list(map(tuple, one.get_xydata())) for one in lines(axis)]
         expected = [list(zip(one["round"], one["mean"], strict=True)) for _, one in panel.groupby("learner")]
         assert sorted(drawn) == sorted(expected)
@@ -570,7 +570,7 @@ def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
 
 def test_dots_are_the_rows(study):
     learners = [learner for learner in LEARNERS if learner != "ideal"]
-    for axis, panel in panels(frame_of("figure-smoothdcg", study), drawing.dots):
+    for axis, panel in panels_of(frame_of("figure-smoothdcg", study), drawing.dots):
         labels = [text.get_text() for text in axis.get_figure().axes[0].get_yticklabels()]
         assert labels == [one.capitalize() for one in learners]
         drawn = sorted((learners[round(y)], x) for x, y in points(axis))
@@ -655,7 +655,7 @@ def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
 def test_texts_beside_a_panel_do_not_touch(count, low):
     _, axis = plt.subplots()
     heights = [low] * (count // 2) + [0.99] * (count - count // 2)
-    drawing._beside(axis, [(height, str(i), "0.5") for i, height in enumerate(heights)], gap=0.08)
+    panels.beside(axis, [(height, str(i), "0.5") for i, height in enumerate(heights)], gap=0.08)
     places = sorted(text.xyann[1] for text in axis.texts)
     assert len(places) == count
     assert (np.diff(places) >= 0.08 - 1e-9).all()

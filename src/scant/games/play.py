@@ -158,7 +158,7 @@ def play(
     ----------
     learner : its kind, or a mapping of `kind` and its settings, see `scant.games.learners`
     random : the learner's randomness
-    kept : the rounds to report, from 1, ascending; `scant.online.run.kept_rounds` of the horizon unless set
+    kept : the rounds to report, from 1, ascending; `scant.runs.kept_rounds` of the horizon unless set
     compiled : whether to use the compiled loop, where there is one
 
     Raises
@@ -166,7 +166,7 @@ def play(
     SettingError : settings that the learner or the loss cannot be played with
     """
     if kept is None:
-        from scant.online.run import kept_rounds
+        from scant.runs import kept_rounds
 
         kept = kept_rounds(game.rounds)
     kept = np.asarray(kept, np.int64)

@@ -12,8 +12,9 @@ import pyarrow as pa
 from scant.data import stream as streams
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet
-from scant.online.run import kept_rounds, opened, origin, queries_of, table_of
+from scant.online.run import opened, queries_of
 from scant.online.top import OBJECTIVES
+from scant.runs import kept_rounds, origin, table_of
 
 NOT_CONVEX = "smoothdcg"
 CONVEX = tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
@@ -38,7 +39,7 @@ SCHEMA = pa.schema(
 def prefixes(horizon: int) -> np.ndarray:
     """The rounds up to which the best fixed weights are sought: about four in each power of ten, and the last.
 
-    They go from round 100 (from 1 if the horizon is shorter), and a trace keeps them all: see `run.kept_rounds`.
+    They go from round 100 (from 1 if the horizon is shorter), and a trace keeps them all: see `scant.runs.kept_rounds`.
     Sorted int64.
     """
     kept = kept_rounds(horizon)

@@ -2,20 +2,19 @@
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from scant import __version__
 from scant.data import stream as streams
 from scant.errors import SettingError
-from scant.files import sha256, write_parquet
+from scant.files import write_parquet
 from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import MEASURES, Settings, make, places, resolve, theory_rate
 from scant.online.play import KINDS, Play, play_compiled, play_python, play_top, query_order
 from scant.randomness import generator
+from scant.runs import kept_rounds, origin, table_of
 from scant.theory import bounds
 
 EVENTS = ("explored", "mismatched", "clipped", "idle")
@@ -45,15 +44,6 @@ SCHEMA = pa.schema(
 MULTIPLES = 2.0 ** np.arange(-4, 5)
 
 
-def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
-    """The rounds that a trace keeps: about `per_decade` in each power of ten, and the last ten. Sorted, from 1."""
-    if horizon < 1:
-        return np.array([], np.int64)
-    grid = np.geomspace(1, horizon, max(2, int(per_decade * np.log10(horizon)) + 1)).round()
-    last = np.arange(max(1, horizon - 9), horizon + 1)
-    return np.unique(np.r_[grid, last]).astype(np.int64)
-
-
 def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     """Play a learner for each seed at each of its rates, and write the run file.
 
@@ -75,15 +65,6 @@ def opened(seeds: list[int], stream_paths) -> list[tuple[int, streams.Stream | N
     return list(zip(seeds, there * len(seeds) if len(there) == 1 else there or [None] * len(seeds), strict=True))
 
 
-def origin(seeds: list[int], stream_paths) -> dict:
-    """What a file's metadata say of where it came from."""
-    return {
-        "seeds": list(seeds),
-        "versions": {"scant": __version__, "numpy": np.__version__},
-        "inputs": {Path(path).name: sha256(path) for path in stream_paths},
-    }
-
-
 def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
     """Which query each round shows: the same for all learners on this stream and seed.
 
@@ -101,18 +82,6 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
 def _axes(job: dict, seed: int) -> tuple:
     # The axis is named after the first study; another name would be other random numbers for its published results.
     return (job["study_seed"], "perceptron", job["stream"], seed)
-
-
-def table_of(schema: pa.Schema, columns: dict) -> pa.Table:
-    """A table of arrays of equal length, by name.
-
-    It is made of buffers: `pa.array` would import pandas, a fifth of a second for every job.
-    """
-    arrays = [
-        pa.Array.from_buffers(field.type, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
-        for field, column in ((field, columns[field.name]) for field in schema)
-    ]
-    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Settings]:

@@ -13,15 +13,36 @@ TOP = (  # figures of feedback at the top: an experiment says which of them it i
     "figure-top-regret",
     "figure-smoothdcg",
 )
-FIGURES = (*PERCEPTRON, *TOP)
+GAMES = (  # of games on fixed items; likewise
+    "figure-3.1",
+    "figure-3.2",
+    "figure-3.3",
+    "figure-aistats15.1",
+    "figure-aistats15.2",
+    "figure-games-rounds",
+    "figure-games-horizon",
+    "figure-games-items",
+    "figure-games-time",
+    "figure-observability",
+)
+TIMED = "figure-games-time"  # reads how long rounds take, not traces
+FIGURES = (*PERCEPTRON, *TOP, *GAMES)
 TABLES = {  # table: the kind of experiments that it is of
     "finals": "perceptron",
     "bounds": "perceptron",
     "rates": "perceptron",
     "top": "top",
     "regret": "top",
+    "games": "fixed-items",
+    "slopes": "fixed-items",
 }
-THEORY = {"variance": "top"}  # tables that need no run, for studies with experiments of a kind
+THEORY = {  # tables that need no run, for studies with experiments of a kind
+    "variance": "top",
+    "table-3.1": "fixed-items",
+    "table-3.2": "fixed-items",
+    "table-b.1": "fixed-items",
+    "observability": "fixed-items",
+}
 REGRET = ("regret", "figure-top-regret")  # these read comparators, the best fixed weights, too
 
 
@@ -49,7 +70,7 @@ def tabled(study: dict, table: str) -> list[str]:
     return [
         name
         for name, one in study["experiments"].items()
-        if one["kind"] == TABLES.get(table) and (table not in REGRET or one["regret"])
+        if one["kind"] == TABLES.get(table) and (table not in REGRET or one["regret"]) and one["figures"] != [TIMED]
     ]
 
 

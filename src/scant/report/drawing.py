@@ -1,130 +1,29 @@
 """Drawings of frames: a panel for each experiment and stream."""
 
-from collections.abc import Iterator
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from scant.report import style
+from scant.report import panels, style
 from scant.report.top import OBJECTIVES
 
 NAMES = {"ndcg@10": "NDCG@10", "ap": "AP", "ndcg": "NDCG"}
-INTERVAL = "95 % t interval"
 POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # regret of full feedback, feedback on top, no learning
 UNSURE = 0.05  # a comparator's gap is drawn from this share of the regret on
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # ranking, without exploration
-WIDTHS = {1: 3.4, 2: 5.4, 3: 7.0}  # inches of figures of so many panels abreast: up to a page
-
-
-def _panels(frame: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
-    return list(frame.groupby(["experiment", "stream"], sort=False))
-
-
-def _grid(frame: pd.DataFrame, most: int = 3, beside: float = 0.0):
-    """A figure with a panel for each experiment and stream, up to `most` abreast; and its axes.
-
-    beside : the inches that text beside a panel takes
-    """
-    count = len(_panels(frame))
-    columns = min(most, count)
-    lines = -(-count // columns)
-    figure, axes = plt.subplots(
-        lines, columns, figsize=(WIDTHS[columns] + beside * columns, 2.2 * lines + 0.5), squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
-    for axis in axes.flat[count:]:
-        axis.set_axis_off()
-    return figure, axes
-
-
-def _head(axis, panel: pd.DataFrame, more: str = "") -> None:
-    """The panel's title: its stream, and below it the experiment's reading and n."""
-    low, high = panel["n"].min(), panel["n"].max()
-    axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)
-    below = f"{panel['reading'].iloc[0]}{more}, n = {low}" + (f" to {high}" if high > low else "")
-    axis.annotate(below, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
-
-
-def _legend(figure, handles: dict, title: str) -> None:
-    """One legend for all panels, with as many columns as fit the figure's width."""
-    longest = max(map(len, handles), default=0)
-    columns = int(figure.get_figwidth() / (0.06 * longest + 0.55))  # inches of a letter, and of what is around
-    columns = max(1, min(4, len(handles), columns))
-    lines = -(-len(handles) // columns) + title.count("\n")
-    figure.set_figheight(figure.get_figheight() + 0.17 * (lines - 1))
-    made = figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title, title_fontsize=8
-    )
-    made.get_title().set_multialignment("center")
-
-
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with learners called by their titles, so that one title is one look and one entry of the legend.
-
-    Where a title would stand for two learners of a panel, or of two kinds, their ids are added.
-    """
-    what = [name for name in ("kind", "own_measure", "objective") if name in frame]
-    by_title = frame.astype(dict.fromkeys(what, str)).groupby("label")
-    unclear = by_title[what].transform("nunique").gt(1).any(axis=1)
-    unclear |= frame.groupby(["experiment", "stream", "label"])["learner"].transform("nunique") > 1
-    return frame.assign(learner=frame["label"].where(~unclear, frame["label"] + " (" + frame["learner"] + ")"))
-
-
-def _learners(panel: pd.DataFrame, looks: dict) -> Iterator[tuple[str, pd.DataFrame, tuple[str, str, str]]]:
-    """Each learner in a panel, its rows by round, and its look."""
-    for learner, look in looks.items():
-        rows = panel[panel["learner"] == learner]
-        if len(rows):
-            yield learner, rows.sort_values("round"), look
-
-
-def _curve(axis, curve: pd.DataFrame, look: tuple[str, str, str], alpha: float):
-    """A learner's mean by round, with its band; the line."""
-    colour, marker, dashed = look
-    axis.fill_between(curve["round"], curve["low"], curve["high"], color=colour, alpha=alpha, lw=0)
-    every = max(1, len(curve) // 6)
-    (line,) = axis.plot(
-        curve["round"], curve["mean"], dashed, color=colour, marker=marker, markersize=3.5, markevery=every
-    )
-    return line
-
-
-def _alpha(looks: dict) -> float:
-    """How dark bands are: the more of them may lie over each other, the less."""
-    return min(0.2, 0.8 / len(looks))
-
-
-def _beside(axis, texts: list[tuple[float, str, str]], gap: float = 0.075) -> None:
-    """Texts right of a panel at given heights (data), each tied to its own by a line; moved apart where they touch.
-
-    texts : height, text and colour; gap : the least distance of two, as a share of the panel's height
-    """
-    to_share = axis.transData + axis.transAxes.inverted()
-    wanted = sorted((to_share.transform((axis.get_xlim()[1], y))[1], text, colour) for y, text, colour in texts)
-    places = [max(share, 0.0) for share, _, _ in wanted]
-    for i in range(1, len(places)):  # up from the lowest
-        places[i] = max(places[i], places[i - 1] + gap)
-    for i in range(len(places)):  # and down again from the highest, if that led out of the panel
-        places[i] = min(places[i], 1.0 - gap * (len(places) - 1 - i))
-    for (share, text, colour), place in zip(wanted, places, strict=True):
-        axis.annotate(
-            text, (1, share), (1.06, place), "axes fraction", "axes fraction", va="center", fontsize=7.5, color="0.2",
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0},
-        )  # fmt: skip
 
 
 def curves(frame: pd.DataFrame):
     """Time averages by round: a curve and a band for each learner."""
     style.apply()
-    frame = _named(frame)
-    figure, axes = _grid(frame)
+    frame = panels.named(frame)
+    figure, axes = panels.grid(frame)
     looks, handles = style.looks(frame), {}
-    for axis, (_, panel) in zip(axes.flat, _panels(frame), strict=False):
-        for learner, curve, look in _learners(panel, looks):
-            handles[learner] = _curve(axis, curve, look, _alpha(looks))
-        _head(axis, panel)
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        for learner, curve, look in panels.learners(panel, looks):
+            handles[learner] = panels.curve(axis, curve, look, panels.alpha(looks))
+        panels.head(axis, panel)
         axis.set(xscale="log", xlabel="round")
         # The first rounds' averages are of a few lists: what is read off is the later part.
         late = panel[panel["round"] >= min(10, panel["round"].max())]
@@ -135,17 +34,17 @@ def curves(frame: pd.DataFrame):
             axis.set_xlim(10, panel["round"].max())
     for axis in axes[:, 0]:
         axis.set_ylabel(f"time-averaged {NAMES[frame['measure'].iloc[0]]}")
-    _legend(figure, handles, f"mean over n seeds; bands: {INTERVAL}")
+    panels.legend(figure, handles, f"mean over n seeds; bands: {panels.INTERVAL}")
     return figure
 
 
 def regrets(frame: pd.DataFrame):
     """Regret by round, both logarithmic, with each learner's slope; thin lines of the slopes that bounds have."""
     style.apply()
-    frame = _named(frame)
-    figure, axes = _grid(frame, most=2, beside=0.8)
+    frame = panels.named(frame)
+    figure, axes = panels.grid(frame, most=2, beside=0.8)
     looks, handles, unsure = style.looks(frame), {}, False
-    for axis, (_, panel) in zip(axes.flat, _panels(frame), strict=False):
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel="round")
         positive = panel.loc[panel["mean"] > 0, "mean"]
         floor, top = (positive.min() / 5, positive.max() * 2) if len(positive) else (0.1, 10)
@@ -161,29 +60,21 @@ def regrets(frame: pd.DataFrame):
                 color="0.45",
             )  # fmt: skip
         texts = []
-        for learner, curve, look in _learners(panel, looks):
+        for learner, curve, look in panels.learners(panel, looks):
             one, seen = curve.iloc[-1], curve[curve["mean"] > 0]
-            handles[learner] = _curve(axis, seen, look, _alpha(looks))
+            handles[learner] = panels.curve(axis, seen, look, panels.alpha(looks))
             wide = seen["gap"] > UNSURE * seen["mean"]
             unsure |= wide.any()
             axis.plot(seen["round"], (seen["mean"] + seen["gap"]).where(wide), ":", color=look[0], lw=1.0)
             if one["mean"] > 0:
-                texts.append((one["mean"], _slope(one), look[0]))
-        _beside(axis, texts)
-        _head(axis, panel)
+                texts.append((one["mean"], panels.slope(one), look[0]))
+        panels.beside(axis, texts)
+        panels.head(axis, panel)
         judges = panel["judge"].unique()
         axis.set_ylabel(f"regret, {OBJECTIVES[judges[0]] if len(judges) == 1 else 'own surrogate'}")
-    title = f"mean over n seeds, and slope beside it\nbands and brackets: {INTERVAL}"
-    _legend(figure, handles, title + ("; dotted: plus the certified gap" if unsure else ""))
+    title = f"mean over n seeds, and slope beside it\nbands and brackets: {panels.INTERVAL}"
+    panels.legend(figure, handles, title + ("; dotted: plus the certified gap" if unsure else ""))
     return figure
-
-
-def _slope(one: pd.Series) -> str:
-    """A slope and its interval in words."""
-    if np.isnan(one["slope"]):
-        return "no slope"
-    ends = "" if np.isnan(one["slope_low"]) else f" [{one['slope_low']:.2f}, {one['slope_high']:.2f}]"
-    return f"{one['slope']:.2f}{ends}"
 
 
 def _bars(axis, places, rows: pd.DataFrame, along: str, **look) -> None:
@@ -198,7 +89,7 @@ def _rankings(figure, handles: dict, kind: str, size: float) -> None:
     point = {"color": "0.2", "marker": "o", "ls": ""}
     handles["lists shown"] = Line2D([], [], **point, markersize=4)
     handles["own, no exploration"] = Line2D([], [], **point | OWN, markersize=size)
-    _legend(figure, handles, f"mean over n seeds; {kind}: {INTERVAL}")
+    panels.legend(figure, handles, f"mean over n seeds; {kind}: {panels.INTERVAL}")
 
 
 def _rounds(panel: pd.DataFrame) -> str:
@@ -208,11 +99,11 @@ def _rounds(panel: pd.DataFrame) -> str:
 def against_k(frame: pd.DataFrame):
     """Final values against k: a line for each objective, and reference lines for learners without a k."""
     style.apply()
-    figure, axes = _grid(frame, most=2, beside=0.5)
+    figure, axes = panels.grid(frame, most=2, beside=0.5)
     places = sorted(frame["place"].dropna().unique(), key=lambda place: (place == "all", len(place), place))
     lines, handles = list(dict.fromkeys(frame.loc[frame["place"].notna(), "line"])), {}
     shifts = dict(zip(lines, np.linspace(-0.15, 0.15, len(lines)) if len(lines) > 1 else [0.0], strict=True))
-    for axis, (_, panel) in zip(axes.flat, _panels(frame), strict=False):
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         texts = []
         for line, one in panel[panel["place"].isna()].drop_duplicates("line").set_index("line").iterrows():
             colour, _, dashed = style.own_look(one["kind"], one["objective"]) or ("0.3", "", ":")
@@ -230,11 +121,11 @@ def against_k(frame: pd.DataFrame):
                 axis.plot(rows["x"].tail(2), rows["mean"].tail(2), "--", color=colour, lw=0.8, zorder=0.9)
             if shown:
                 handles[line] = Line2D([], [], **look, markersize=4)
-        _head(axis, panel, _rounds(panel))
+        panels.head(axis, panel, _rounds(panel))
         axis.set(xlabel="k, grades seen", xlim=(-0.5, len(places) - 0.5))
         axis.set_ylim(max(0, axis.get_ylim()[0]), min(1.02, axis.get_ylim()[1]))
         axis.set_xticks(range(len(places)), places)
-        _beside(axis, texts)
+        panels.beside(axis, texts)
     for axis in axes[:, 0]:
         axis.set_ylabel(f"time-averaged {NAMES[frame['measure'].iloc[0]]}")
     _rankings(figure, handles, "bars and bands", size=7)
@@ -256,7 +147,7 @@ def dots(frame: pd.DataFrame):
     )  # fmt: skip
     for axis in axes.flat:
         axis.set_axis_off()
-    for (experiment, stream), panel in _panels(frame):
+    for (experiment, stream), panel in panels.split(frame):
         axis = axes[list(labels).index(experiment), streams.index(stream)]
         axis.set_axis_on()
         learners, twice = list(labels[experiment]), set(panel.loc[panel["ranking"] == "own", "learner"])
@@ -274,6 +165,6 @@ def dots(frame: pd.DataFrame):
         axis.set_xlim(max(0, axis.get_xlim()[0]), min(1.02, axis.get_xlim()[1]))
         axis.grid(axis="y", visible=False)
         axis.set_xlabel(f"time-averaged {NAMES[one.measure]}")
-        _head(axis, panel, _rounds(panel))
+        panels.head(axis, panel, _rounds(panel))
     _rankings(figure, {}, "bars and bands", size=4)
     return figure

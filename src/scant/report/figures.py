@@ -7,8 +7,13 @@ import pandas as pd
 
 from scant.errors import unknown
 from scant.files import atomic
-from scant.report import drawing, perceptron, top
+from scant.report import atlas, drawing, drawing_games, games, perceptron, top
 from scant.report.catalogue import PERCEPTRON, wants_comparators
+
+
+def _atlas(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    return atlas.atlas_frame(observed=games.observed(traces, details))
+
 
 MAKERS = {  # figure: its frame, of traces and details, and how it is drawn
     **{
@@ -20,6 +25,21 @@ MAKERS = {  # figure: its frame, of traces and details, and how it is drawn
     "figure-top-k": (top.against_k, drawing.against_k),
     "figure-top-regret": (top.regret_curves, drawing.regrets),
     "figure-smoothdcg": (top.ends, drawing.dots),
+    **{
+        figure: (partial(games.averages, start=start), drawing_games.averages)
+        for figure, start in {
+            "figure-3.1": 0.0,
+            "figure-3.2": 0.0,
+            "figure-3.3": 0.1,  # the thesis shows rounds 1,000 to 10,000
+            "figure-aistats15.1": 0.0,
+            "figure-aistats15.2": 0.0,
+            "figure-games-rounds": 0.0,
+        }.items()
+    },
+    "figure-games-horizon": (games.against_horizon, drawing_games.against_horizon),
+    "figure-games-items": (games.against_items, drawing_games.against_items),
+    "figure-games-time": (games.times, drawing_games.times),
+    "figure-observability": (_atlas, atlas.draw_atlas),
 }
 
 

@@ -35,6 +35,20 @@ LOOKS |= {  # solid sees the top k, dashed every grade
         OBJECTIVES.items(), {"rtop": "-", "ogd": "--", "listnet": "--"}.items()
     )
 }
+LOOKS |= {  # learners on fixed items, likewise
+    ("rtopkf", ""): (PALETTE[0], "o", "-"),
+    ("rtopkf-anytime", ""): (PALETTE[4], "^", "-"),
+    ("rtopkf-adaptive", ""): (PALETTE[3], "s", "-"),
+    ("ftpl", ""): (PALETTE[2], "D", "--"),
+    ("fpl-gumbel", ""): (PALETTE[9], "v", "--"),
+    ("online-rank", ""): (PALETTE[1], "P", "--"),
+    ("hedge", ""): (PALETTE[5], "*", "--"),
+    ("multiplicative-weights", ""): (PALETTE[6], "h", "--"),
+    ("permelearn", ""): (PALETTE[8], "<", "--"),
+    ("comb-band", ""): (PALETTE[5], ">", "-"),
+    ("random", ""): (PALETTE[7], "x", "--"),
+    ("best-fixed", ""): ("#000000", "+", "-"),
+}
 OTHERS = [(PALETTE[i], marker) for i, marker in ((5, "*"), (6, "h"), (8, "<"), (3, "P"))]
 LINES = ("-", "--", ":")
 
@@ -75,9 +89,11 @@ def looks(frame) -> dict[str, tuple[str, str, str]]:
     A learner has its kind's look everywhere; the second of one kind and measure, or one of a kind without a look,
     takes the next spare one. The second of one kind and objective keeps their colour and line.
     """
-    variant = "objective" if "objective" in frame else "own_measure"
-    taken, spare = {}, chain(product(OTHERS, LINES), product(product(PALETTE, "XdpH>"), LINES))
-    spare = ((*colour_and_marker, line) for colour_and_marker, line in spare)
+    variant = next((name for name in ("objective", "own_measure") if name in frame), None)
+    frame = frame if variant else frame.assign(none="")
+    variant = variant or "none"
+    taken, spare = {}, chain(product(LINES, OTHERS), product(LINES, product(PALETTE, "XdpH>")))
+    spare = ((*colour_and_marker, line) for line, colour_and_marker in spare)
     for learner, kind, what in frame[["learner", "kind", variant]].drop_duplicates().itertuples(index=False):
         look = own_look(kind, what) or next(spare)
         others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if (kind, what) in LOOKS else ()

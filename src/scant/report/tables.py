@@ -8,7 +8,7 @@ import pandas as pd
 from scant.data import stream
 from scant.errors import unknown
 from scant.files import atomic
-from scant.report import perceptron, top
+from scant.report import games, perceptron, top
 from scant.report.catalogue import wants_comparators
 
 MAKERS = {
@@ -17,6 +17,8 @@ MAKERS = {
     "rates": perceptron.rates_table,
     "top": top.top_table,
     "regret": top.regret_table,
+    "games": games.games_table,
+    "slopes": games.slopes_table,
 }
 
 

@@ -43,20 +43,32 @@ def gather(run_paths, target, details: dict) -> None:
     for path in run_paths:
         table = _whole(path, "run")
         run = metadata_of(table.schema)
-        identity = {key: run[key] for key in (*GROUP, "source", "own_measure")}
-        identity["kind"] = run["learner_settings"]["kind"]
-        played = run["learner_settings"] | run["resolved"]
-        identity |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
-        identity["generator"] = run["stream_settings"].get("generator") or "data"
-        for name, value in identity.items():
+        fixed = run["kind"] == "fixed-items"
+        for name, value in (_game(run) if fixed else _contextual(run)).items():
             column = pa.array([value] * len(table))
             table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
-        setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
-        setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
-        table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
-        table = table.append_column("tuning_seed", pc.greater_equal(table["seed"], details["seeds"]))
+        if not fixed:
+            setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
+            setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
+            table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
+            table = table.append_column("tuning_seed", pc.greater_equal(table["seed"], details["seeds"]))
         tables.append(table.replace_schema_metadata(None))
     write_parquet(pa.concat_tables(tables).unify_dictionaries(), target, details)
+
+
+def _contextual(run: dict) -> dict:
+    """What the rows of a run of a contextual learner are of."""
+    identity = {key: run[key] for key in (*GROUP, "source", "own_measure")}
+    identity["kind"] = run["learner_settings"]["kind"]
+    played = run["learner_settings"] | run["resolved"]
+    identity |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
+    return identity | {"generator": run["stream_settings"].get("generator") or "data"}
+
+
+def _game(run: dict) -> dict:
+    """What the rows of a game are of, besides their learners."""
+    identity = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}
+    return identity | {"game": run["game"]["stream"]}
 
 
 def _whole(path, kind: str) -> pa.Table:

@@ -1,0 +1,142 @@
+"""Runs of games on fixed items: one game, all its learners, seeds and horizons; and how long a round takes.
+
+A round takes about a microsecond and a process a second to start, so that a job plays all learners of a game.
+"""
+
+from time import perf_counter
+
+import numpy as np
+import pyarrow as pa
+
+from scant.errors import SettingError
+from scant.files import write_parquet
+from scant.games import losses, streams
+from scant.games.learners import Facts, make
+from scant.games.play import Game, play
+from scant.randomness import generator
+from scant.runs import kept_rounds, origin, table_of
+
+SCHEMA = pa.schema(
+    {
+        "learner": pa.string(),
+        "kind": pa.string(),
+        "k": pa.int64(),  # how many items it sees; 0 for all
+        "seed": pa.int64(),
+        "horizon": pa.int64(),  # T, of which each is a game of its own
+        "round": pa.int64(),
+        "value": pa.float64(),  # cumulative loss or gain of the rankings shown
+        "best": pa.float64(),  # of the best fixed ranking for the rounds up to this one
+        "best_at_horizon": pa.float64(),  # the same of the ranking that is best for all rounds
+        "explored": pa.int64(),  # rounds so far that were spent on exploring
+        "bound": pa.float64(),  # on the expected regret against `best`; NaN where none is known
+    }
+)
+TIMES = pa.schema(
+    {
+        **dict.fromkeys(("experiment", "stream", "learner", "kind"), pa.string()),
+        "items": pa.int64(),
+        "microseconds": pa.float64(),  # of a round
+    }
+)
+PROBED = 100  # rounds that `check` draws to see what values a stream has
+
+
+def run(job: dict, target, seeds: list[int]) -> None:
+    """Play all learners of a game for each seed and horizon, and write the run file.
+
+    Streams are the same for all learners, and a shorter horizon's is the beginning of a longer one's (but for the
+    stream `switching`). So is the noise of learners, as far as they draw alike.
+
+    job : study, study_seed, experiment, stream (the game's id), game (its settings), learners (pairs of id and
+        settings), rounds (the horizons)
+    """
+    tables = []
+    for seed in seeds:
+        for horizon in job["rounds"]:
+            game, kept = drawn(job, seed, horizon), kept_rounds(horizon)
+            for learner, settings in job["learners"]:
+                trace = play(game, played(settings), generator(*_axes(job, seed), "noise"), kept)
+                identity = {"learner": learner, "kind": settings["kind"], "k": _seen(settings)}
+                identity |= {"seed": seed, "horizon": horizon}
+                columns = {name: pa.repeat(pa.scalar(value), len(kept)) for name, value in identity.items()}
+                numbers = pa.schema([field for field in SCHEMA if field.name not in identity])
+                numbers = table_of(numbers, {name: getattr(trace, name) for name in numbers.names})
+                columns |= dict(zip(numbers.column_names, numbers.columns, strict=True))
+                tables.append(pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA))
+    about = {"items": game.items, "loss": game.loss.name, "gain": game.loss.gain}
+    write_parquet(pa.concat_tables(tables), target, job | about | origin(seeds, ()))
+
+
+def _seen(settings: dict) -> int:
+    own = ":" in settings["kind"]
+    return int(settings.get("k", 0 if own else 1)) if own or settings["kind"].startswith("rtopkf") else 0
+
+
+def _axes(job: dict, seed: int) -> tuple:
+    return (job["study_seed"], "fixed-items", job["stream"], seed)
+
+
+def drawn(job: dict, seed: int, horizon: int) -> Game:
+    """The game of a seed and a horizon."""
+    settings = job["game"]
+    relevances = generator(*_axes(job, 0 if settings["shared"] else seed), "relevances")
+    return Game(streams.draw(settings["stream"], relevances, horizon, **settings["settings"]), settings["loss"])
+
+
+def played(learner: dict) -> dict:
+    """A learner's settings as `play` takes them: those of one's own learner stand under `options`."""
+    settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
+    return settings | learner.get("options", {})
+
+
+def check(game: dict, learner: dict, rounds: int) -> None:
+    """Raise a SettingError if a learner cannot play a game over so many rounds, as far as it shows without playing.
+
+    A learner of one's own is not made here.
+    """
+    probe = streams.draw(game["stream"], generator(0, "probe"), min(rounds, PROBED), **game["settings"])
+    one = Game(probe, game["loss"])
+    if one.loss.places is None:
+        losses.check_ap(one.items)
+    settings = played(learner)
+    kind = settings.pop("kind")
+    if ":" not in kind:
+        values = float(one.values.min()), float(one.values.max())
+        facts = Facts(one.items, rounds, one.loss, *values, pairs=one.items**2 / 4, losses=(0.0, 1.0))
+        make(kind, facts, generator(0, "probe"), **settings)
+
+
+def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
+    """Write how many microseconds a round takes, for each of some jobs as of `run`: the least of three plays.
+
+    The stream is drawn before; a play lasts about `least` seconds, but the longest horizon at most. A play of two
+    rounds, which also compiles what is to be compiled, is taken off.
+
+    details : what reports need of the study, for the file's metadata
+    """
+    rows = []
+    for job, (learner, settings) in [(one, pair) for one in jobs for pair in one["learners"]]:
+        most = max(3, *job["rounds"])
+        try:
+            _seconds(job, settings, 2)
+            rounds = 16
+            while rounds < most and _seconds(job, settings, rounds) < least / 4:
+                rounds *= 4
+            rounds = min(rounds, most)
+            fixed = min(_seconds(job, settings, 2) for _ in range(3))
+            each = (min(_seconds(job, settings, rounds) for _ in range(3)) - fixed) / (rounds - 2)
+        except SettingError as error:
+            raise SettingError(f"{learner} on {job['stream']}: {error}") from None
+        row = {"experiment": job["experiment"], "stream": job["stream"], "learner": learner, "kind": settings["kind"]}
+        rows.append(row | {"items": drawn(job, 0, 2).items, "microseconds": 1e6 * each})
+    write_parquet(pa.Table.from_pylist(rows, schema=TIMES), target, details)
+
+
+def _seconds(job: dict, settings: dict, rounds: int) -> float:
+    game, noise = drawn(job, 0, rounds), generator(0, "noise")
+    game.best(np.array([rounds]))  # kept, so that only the learner's rounds count
+    game.facts()
+    game.facts("top")
+    start = perf_counter()
+    play(game, played(settings), noise, np.array([rounds]))
+    return perf_counter() - start

@@ -1,0 +1,117 @@
+"""Drawings of frames of games on fixed items."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from scant.report import panels, style
+
+NAMES = {
+    "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "position-loss": "position loss", "auc-loss": "AUC",
+    "spearman-loss": "Spearman", "ap": "AP",
+}  # fmt: skip
+AXES = {"horizon": "horizon T", "items": "items n"}
+
+
+def averages(frame: pd.DataFrame):
+    """Average regret by round: a curve and a band for each learner."""
+    style.apply()
+    frame = panels.named(frame)
+    figure, axes = panels.grid(frame)
+    looks, handles = style.looks(frame), {}
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        for learner, curve, look in panels.learners(panel, looks):
+            handles[learner] = panels.curve(axis, curve, look, panels.alpha(looks))
+        panels.head(axis, panel, f", T = {panel['horizon'].max():,}")
+        first = max(panel["round"].min(), min(10, panel["round"].max() // 2))
+        axis.set(xscale="log", xlabel="round t", xlim=(first, panel["round"].max()))
+        shown = panel.loc[panel["round"] >= first, "mean"]
+        room = 0.05 * (shown.max() - min(shown.min(), 0.0))
+        axis.set_ylim(min(shown.min(), 0.0) - room, shown.max() + room)
+        axis.axhline(0, color="0.6", lw=0.6, zorder=0.5)
+        axis.set_ylabel(f"regret to t, over t ({_name(panel)})")
+    panels.legend(figure, handles, f"mean over n seeds; bands: {panels.INTERVAL}")
+    return figure
+
+
+def growth(frame: pd.DataFrame, along: str):
+    """Regret against the horizon or the number of items, both logarithmic, with slopes; bounds are dotted."""
+    style.apply()
+    frame = panels.named(frame)
+    figure, axes = panels.grid(frame, most=2, beside=0.85)
+    looks, handles = style.looks(frame), {}
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        axis.set(xscale="log", yscale="log", xlabel=AXES[along])
+        seen = panel[panel["mean"] > 0]
+        values = pd.concat([seen["mean"], panel["bound"].dropna()])
+        ends = panel[along].min(), panel[along].max()
+        axis.set(xlim=(ends[0] / 1.05, ends[1] * 1.05))
+        if len(values):
+            axis.set_ylim(values.min() / 2, values.max() * 2)
+        texts = []
+        for learner, rows in panel.groupby("learner", sort=False):
+            colour, marker, dashed = look = looks[learner]
+            rows = rows.sort_values(along)
+            axis.plot(rows[along], rows["bound"], ":", color=colour, lw=0.9, zorder=1)
+            up = rows[rows["mean"] > 0]
+            handles[learner] = axis.errorbar(
+                up[along], up["mean"], np.clip([up["mean"] - up["low"], up["high"] - up["mean"]], 0, None),
+                color=colour, marker=marker, ls=dashed, markersize=3.5, elinewidth=0.9,
+            )  # fmt: skip
+            if len(up) and up[along].iloc[-1] == ends[1]:
+                texts.append((up["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look[0]))
+        panels.beside(axis, texts)
+        more = "" if along == "horizon" else f", T = {panel['horizon'].max():,}"
+        panels.head(axis, panel, more)
+        axis.set_ylabel(f"regret ({_name(panel)})")
+        if along == "items":
+            _ticks(axis, panel["items"])
+    title = f"mean over n seeds, and slope beside it; dotted: the learner's bound\nbars and brackets: {panels.INTERVAL}"
+    panels.legend(figure, handles, title)
+    return figure
+
+
+def _name(panel: pd.DataFrame) -> str:
+    """What the panel's games are judged by, as the papers call it."""
+    measure = panel["measure"].iloc[0]
+    stem, at, cut = measure.partition("@")
+    return NAMES.get(measure) or {"precision": "Precision"}.get(stem, stem.upper()) + at + cut
+
+
+def _ticks(axis, items: pd.Series) -> None:
+    """A tick at each number of items, and no others."""
+    shown = sorted(items.unique())
+    axis.set_xticks(shown, [f"{n:,}" for n in shown], minor=False)
+    axis.set_xticks([], minor=True)
+
+
+against_horizon = partial(growth, along="horizon")
+against_items = partial(growth, along="items")
+
+
+def times(frame: pd.DataFrame):
+    """Microseconds of a round against the number of items, both logarithmic."""
+    style.apply()
+    frame = panels.named(frame)
+    figure, axes = panels.grid(frame)
+    looks, handles = style.looks(frame), {}
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        for learner, rows in panel.groupby("learner", sort=False):
+            colour, marker, dashed = looks[learner]
+            rows = rows.sort_values("items")
+            (handles[learner],) = axis.plot(
+                rows["items"], rows["microseconds"], dashed, color=colour, marker=marker, markersize=3.5
+            )
+        n = np.array([panel["items"].min(), panel["items"].max()], float)
+        least = panel.loc[panel["items"] == n[0], "microseconds"].min()
+        axis.plot(n, least * (n * np.log2(n + 1)) / (n[0] * np.log2(n[0] + 1)), color="0.6", lw=0.8, zorder=0.5)
+        axis.annotate("n log n", (n[1], axis.lines[-1].get_ydata()[1]), (-2, -2), textcoords="offset points",
+                      ha="right", va="top", fontsize=7, color="0.45")  # fmt: skip
+        axis.set(xscale="log", yscale="log", xlabel="items n")
+        _ticks(axis, panel["items"])
+        axis.set_title(panel["panel"].iloc[0], loc="left")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("microseconds a round")
+    panels.legend(figure, handles, "least of 3 plays; one thread")
+    return figure

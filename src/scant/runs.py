@@ -1,0 +1,39 @@
+"""What run files of all studies share: which rounds they keep, how they are made, and what they say of their origin."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from scant import __version__
+from scant.files import sha256
+
+
+def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
+    """The rounds that a trace keeps: about `per_decade` in each power of ten, and the last ten. Sorted, from 1."""
+    if horizon < 1:
+        return np.array([], np.int64)
+    grid = np.geomspace(1, horizon, max(2, int(per_decade * np.log10(horizon)) + 1)).round()
+    last = np.arange(max(1, horizon - 9), horizon + 1)
+    return np.unique(np.r_[grid, last]).astype(np.int64)
+
+
+def origin(seeds: list[int], stream_paths) -> dict:
+    """What a file's metadata say of where it came from."""
+    return {
+        "seeds": list(seeds),
+        "versions": {"scant": __version__, "numpy": np.__version__},
+        "inputs": {Path(path).name: sha256(path) for path in stream_paths},
+    }
+
+
+def table_of(schema: pa.Schema, columns: dict) -> pa.Table:
+    """A table of arrays of equal length, by name.
+
+    It is made of buffers: `pa.array` would import pandas, a fifth of a second for every job.
+    """
+    arrays = [
+        pa.Array.from_buffers(field.type, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
+        for field, column in ((field, columns[field.name]) for field in schema)
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)

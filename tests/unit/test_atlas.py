@@ -1,0 +1,221 @@
+"""The tables of partial monitoring as the thesis prints them, and the atlas as table and figure."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from scant.errors import SettingError
+from scant.report import atlas, figures, tables
+from scant.theory import observability
+
+VECTORS = ["000", "001", "010", "011", "100", "101", "110", "111"]
+RANKINGS = ["123", "132", "213", "231", "312", "321"]
+TABLE_3_1 = ["03251436", "02351346", "03142536", "01342356", "02133546", "01233456"]
+TABLE_3_2 = ["00001111", "00001111", "00110011", "01010101", "00110011", "01010101"]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return atlas.atlas_table()
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return atlas.atlas_frame()
+
+
+def slopes(**columns):
+    one = {"measure": "dcg", "m": 3, "k": 1, "slope": 0.664, "low": 0.64, "high": 0.69}
+    return pd.DataFrame([one | columns])
+
+
+def cell(table, measure, m, k, grades=2):
+    (one,) = table.query("measure == @measure and grades == @grades and m == @m and k == @k").itertuples()
+    return one
+
+
+@pytest.mark.parametrize(("made", "printed"), [(atlas.table_3_1, TABLE_3_1), (atlas.table_3_2, TABLE_3_2)])
+def test_tables_3_1_and_3_2_are_laid_out_as_in_the_thesis(made, printed):
+    made = made()
+    assert list(made) == ["sigma", "ranking", *(f"R{i + 1} = {vector}" for i, vector in enumerate(VECTORS))]
+    assert made["sigma"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert made["ranking"].tolist() == RANKINGS
+    assert made.iloc[:, 2:].to_numpy().tolist() == [[int(digit) for digit in row] for row in printed]
+    assert (made.dtypes.iloc[2:] == "int64").all()
+
+
+def test_table_b_1_has_all_numbers_of_the_thesis():
+    made = atlas.table_b_1().set_index("row")
+    vectors = [f"R{i}" for i in range(1, 9)]
+    assert made[vectors].to_numpy().tolist() == [
+        [0.0, 0.1, 0.15, 0.05, 0.2, 0.3, 0.2, 0.0],
+        [0.0, 0.3, 0.0, 0.0, 0.15, 0.15, 0.4, 0.0],
+        [0, 1, 1, 0, 1, 0, 0, 1],
+        [0, 1, 0, 1, 0, 1, 0, 1],
+        [0, 0, 1, 1, 0, 0, 1, 1],
+    ]
+    items = made.loc[["item 1", "item 2", "item 3"]]
+    assert items["E[R], p"].tolist() == items["E[R], p~"].tolist() == [0.45, 0.45, 0.4]
+    assert items["E[G/Z], p"].round(4).tolist() == [0.3533, 0.3920, 0.3226]
+    assert items["E[G/Z], p~"].round(4).tolist() == [0.3339, 0.3339, 0.4]
+    assert made.loc["p", "best for NDCG"] == "2 1 3"
+    assert made.loc["p~", "best for NDCG"] == "3 1 2 or 3 2 1"
+
+
+@pytest.mark.parametrize("maker", [atlas.table_3_1, atlas.table_3_2, atlas.table_b_1, lambda: atlas.atlas_table(3)])
+def test_tables_are_written_and_read_back(maker, tmp_path):
+    made = maker()
+    tables.write(made, tmp_path / "table")
+    back = pd.read_csv(tmp_path / "table.csv", dtype={"ranking": str})
+    pd.testing.assert_frame_equal(back, made, check_dtype=False, check_exact=True)
+    body = (tmp_path / "table.tex").read_text(encoding="utf-8").split(r"\midrule")[1]
+    assert body.count(r"\\") == len(made)
+
+
+def test_the_atlas_has_every_game_with_its_rate(table):
+    assert len(table) == len(observability.atlas()) == 246
+    assert not table.duplicated(["measure", "grades", "m", "k"]).any()
+    assert set(table["rate"]) == {"T^(1/2)", "T^(2/3)", "T"}
+    both = table["globally_observable"], table["locally_observable"]
+    assert (table["rate"] == "T").equals(~both[0])
+    assert (table["rate"] == "T^(1/2)").equals(both[1])
+    # SPEC 7: what is beyond the papers.
+    rates = [cell(table, "ndcg", m, k).rate for m, k in ((3, 2), (4, 3), (4, 2))]
+    assert rates == ["T^(2/3)", "T^(2/3)", "T"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "m", "k", "grades", "rate", "stated", "source"),
+    [
+        ("sum-loss", 3, 1, 2, "T^(2/3)", "T^(2/3)", "thesis 3.2.3, Result 1: agrees"),
+        ("sum-loss", 2, 1, 2, "T^(1/2)", "T^(2/3)", "thesis 3.2.3, Result 1: not so here, proof has m = 3"),
+        ("dcg", 5, 1, 3, "T^(2/3)", "T^(2/3)", "thesis 3.2.3, Result 1: agrees"),
+        ("dcg", 4, 3, 2, "T^(1/2)", "at most T^(2/3)", "thesis 3.2.3, Result 2: agrees"),
+        ("pairwise-loss", 4, 4, 2, "T^(1/2)", "T^(1/2)", "thesis 3.2.6: agrees"),
+        ("precision@2", 3, 1, 2, "T^(1/2)", "at most T^(2/3)", "thesis 3.2.3, Result 2: agrees"),
+        ("ndcg", 3, 1, 2, "T", "T", "thesis 3.2.3, Result 3: agrees"),
+        ("ndcg", 2, 1, 3, "T", "T", "thesis 3.2.3, Result 3: agrees"),
+        ("ap", 2, 1, 2, "T^(1/2)", "T", "thesis 3.2.3, Result 3: not so here, proof has m = 3"),
+        ("auc", 3, 1, 2, "T^(2/3)", "at most T^(2/3)", "thesis appendix B, Lemma 23: agrees"),
+        ("auc", 4, 1, 2, "T", "T", "thesis 3.2.3, Result 3: agrees"),
+        ("ndcg", 4, 2, 2, "T", "open", "thesis 3.5"),
+        ("ndcg", 4, 4, 2, "T^(1/2)", None, None),
+        ("dcg@2", 3, 1, 2, "T^(2/3)", None, None),
+        ("err", 3, 1, 2, "T", None, None),
+    ],
+)
+def test_what_the_thesis_states_stands_beside_the_rate(table, measure, m, k, grades, rate, stated, source):
+    one = cell(table, measure, m, k, grades)
+    assert one.rate == rate
+    missing = [None if pd.isna(text) else text for text in (one.stated, one.source)]
+    assert missing == [stated, source]
+
+
+def test_the_thesis_is_contradicted_nowhere_that_its_proofs_reach(table):
+    assert not table["source"].str.contains("differs", na=False).any()
+    strange = table[table["source"].str.contains("not so here", na=False)]
+    assert set(strange["m"]) == {2}
+    assert set(strange["k"]) == {1}
+
+
+@pytest.mark.parametrize(
+    ("stated", "verdict"), [("sum-loss", "differs"), ("precision@1", "differs"), ("ap", "differs")]
+)
+def test_a_statement_that_fails_is_said_to(stated, verdict):
+    rate = "T^(1/2)" if stated == "ap" else "T"
+    assert atlas._stated(stated, 4, 1, rate)[1].endswith(verdict)
+
+
+def drawn(figure):
+    """What each panel writes: (row's label, k): texts from the top of the cell down; and its colours."""
+    first = figure.axes[0]
+    rows = dict(zip(first.get_yticks(), [label.get_text() for label in first.get_yticklabels()], strict=True))
+    panels, colours = {}, {}
+    for axis in figure.axes:
+        m = int(axis.get_title().removeprefix("m = "))
+        for text in sorted(axis.texts, key=lambda text: text.get_position()[1]):
+            k, y = text.get_position()
+            row = rows[min(rows, key=lambda at: abs(at - y))]
+            panels.setdefault((row, m, int(k)), []).append(text.get_text())
+        for patch in axis.patches:
+            y, k = patch.get_y() + patch.get_height() / 2, patch.get_x() + patch.get_width() / 2
+            row = rows[min(rows, key=lambda at: abs(at - y))]
+            colours[row, m, round(k)] = patch.get_facecolor()
+    return panels, colours
+
+
+def test_the_figure_has_a_cell_for_each_game(frame, tmp_path):
+    figure = atlas.draw_atlas(frame)
+    texts, colours = drawn(figure)
+    assert len(texts) == len(colours) == len(frame)
+    assert {tuple(cell) for cell in texts.values()} == {("1/2",), ("2/3",), ("1",)}
+    assert texts["DCG, 3 grades", 3, 1] == ["2/3"]
+    assert texts["NDCG, 3 grades", 2, 1] == ["1"]
+    assert texts["Precision@4", 5, 1] == ["1/2"]
+    # One colour a rate.
+    assert len({(*texts[at], colours[at]) for at in texts}) == len(set(colours.values())) == 3
+    (legend,) = figure.legends
+    assert legend.get_title().get_text().startswith("minimax regret")
+    assert [text.get_text() for text in legend.get_texts()] == ["$T^{1/2}$", "$T^{2/3}$", "$T$"]
+    assert figure.get_figwidth() <= 7.2
+    figures.save(figure, frame, tmp_path / "atlas")
+    assert (tmp_path / "atlas.png").stat().st_size > 10_000
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "atlas.csv"), frame, check_dtype=False)
+    plt.close(figure)
+
+
+def test_colours_differ_in_print_without_colours():
+    greys = [
+        0.299 * r + 0.587 * g + 0.114 * b for r, g, b in (plt.cm.colors.to_rgb(c) for c, _ in atlas.LOOKS.values())
+    ]
+    assert greys[0] - greys[1] > 0.15
+    assert greys[1] - greys[2] > 0.15
+
+
+def test_measured_slopes_are_written_below_the_exponents():
+    more = pd.concat([slopes(), slopes(measure="ndcg", slope=1.0, grades=3)], ignore_index=True).fillna({"grades": 2})
+    observed = atlas.atlas_frame(3, more)
+    assert observed["slope"].notna().sum() == 2
+    assert cell(observed, "dcg", 3, 1)[-3:] == (0.664, 0.64, 0.69)
+    figure = atlas.draw_atlas(observed)
+    texts, _ = drawn(figure)
+    assert texts["DCG", 3, 1] == ["2/3", "0.66"]
+    assert texts["NDCG, 3 grades", 3, 1] == ["1", "1.00"]
+    assert sum(len(one) > 1 for one in texts.values()) == 2
+    assert "slope" in figure.legends[0].get_title().get_text()
+    plt.close(figure)
+
+
+def test_without_grades_a_measurement_is_of_binary_relevance():
+    observed = atlas.atlas_frame(3, slopes())
+    assert cell(observed, "dcg", 3, 1).slope == 0.664
+    assert pd.isna(cell(observed, "dcg", 3, 1, grades=3).slope)
+    pd.testing.assert_frame_equal(observed.iloc[:, :5], atlas.atlas_frame(3))
+
+
+@pytest.mark.parametrize(
+    ("observed", "message"),
+    [
+        (slopes(m=4), "slopes in no cell of the atlas of m = 2 to 3: measure dcg, grades 2, m 4, k 1$"),
+        (slopes(measure="DCG"), "in no cell"),
+        (slopes(measure="ap", grades=3), "in no cell .* measure ap, grades 3"),
+        (pd.concat([slopes(), slopes(k=2), slopes()]), "twice in a cell .*: measure dcg, grades 2, m 3, k 1$"),
+    ],
+)
+def test_measurements_without_a_cell_of_their_own_are_refused(observed, message):
+    with pytest.raises(SettingError, match=message):
+        atlas.atlas_frame(3, observed)
+
+
+def test_what_else_is_known_of_a_measurement_is_kept():
+    observed = atlas.atlas_frame(3, slopes(learner="rtop"))
+    assert cell(observed, "dcg", 3, 1).learner == "rtop"
+    assert observed["learner"].notna().sum() == 1
+    assert len(observed) == len(atlas.atlas_frame(3))
+
+
+def test_an_atlas_with_no_measurement_looks_as_one_without():
+    empty = atlas.atlas_frame(2, slopes().iloc[:0])
+    figure = atlas.draw_atlas(empty)
+    assert "slope" not in figure.legends[0].get_title().get_text()
+    plt.close(figure)
