@@ -163,7 +163,7 @@ def test_regret_alone_reads_comparators():
 
 def test_the_catalogue_the_schema_the_makers_and_the_captions_name_the_same():
     experiment = read_yaml("workflow/schemas/config.schema.yaml")["$defs"]["experiment"]["properties"]
-    assert experiment["figures"]["items"]["enum"] == list(catalogue.TOP)
+    assert experiment["figures"]["items"]["enum"] == [*catalogue.TOP, *catalogue.GAMES]
     assert list(figures.MAKERS) == list(catalogue.FIGURES)
     assert list(tables.MAKERS) == list(catalogue.TABLES)
     assert set(catalogue.TABLES.values()) <= set(experiment["kind"]["enum"])
@@ -176,7 +176,8 @@ def test_the_catalogue_the_schema_the_makers_and_the_captions_name_the_same():
 
     captions = [caption("figure", wildcards={"figure": name}) for name in catalogue.FIGURES]
     captions += [
-        caption("table", output={"csv": f"results/tables/{name}.csv"}) for name in (*catalogue.TABLES, "streams")
+        caption("table", output={"csv": f"results/tables/{name}.csv"})
+        for name in (*catalogue.TABLES, *catalogue.THEORY, "streams")
     ]
     assert all(len(text) > 40 for text in captions)
     with pytest.raises(jinja2.UndefinedError):

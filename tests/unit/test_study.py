@@ -11,6 +11,8 @@ import pytest
 from scant import study as studies
 from scant.data import simulated
 from scant.errors import SettingError
+from scant.games.learners import LEARNERS as PLAYERS
+from scant.games.streams import STREAMS
 from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import LEARNERS, MEASURES, Settings
@@ -22,6 +24,7 @@ from scant.schema import check, read_yaml, with_defaults
 ROOT = Path(__file__).parents[2]
 SCHEMA = read_yaml(ROOT / studies.SCHEMA)
 STREAM, LEARNER, EXPERIMENT = (SCHEMA["$defs"][name]["properties"] for name in ("stream", "learner", "experiment"))
+PLACES = ("streams", "games", "learners")
 STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
 
 
@@ -53,6 +56,7 @@ def test_every_absent_key_has_its_default():
         "seeds": 10, "batch": 5, "tuning_seeds": 5,
         "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
         "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False, "figures": [],
+        "games": [], "comparator": "prefix", "baseline": None,
     }  # fmt: skip
     assert "ohsumed" in datasets
 
@@ -117,7 +121,8 @@ def test_every_default_keeps_its_own_schema():
 
 
 def test_unknown_keys_are_refused_everywhere():
-    open_ones = {"study.datasets", "study.streams", "study.learners", "study.experiments", "learner.options"}
+    open_ones = {f"study.{key}" for key in ("datasets", "streams", "games", "learners", "experiments")}
+    open_ones |= {"learner.options"}
     objects = {path: part for path, part in parts(SCHEMA) if part.get("type") == "object"}
     assert {path for path, part in objects.items() if part.get("additionalProperties") is not False} == open_ones
     assert SCHEMA["additionalProperties"] is False
@@ -128,10 +133,10 @@ def test_the_studies_are_whole(path):
     config = read_yaml(path)
     study, _ = load(config)
     assert path.stem in (study["study"], "config")
-    used = {key: {one for e in study["experiments"].values() for one in e[key]} for key in ("streams", "learners")}
+    used = {key: {one for e in study["experiments"].values() for one in e[key]} for key in PLACES}
     assert used == {key: set(study[key]) for key in used}  # nothing is left over
-    for name in study["experiments"]:
-        assert studies.runs(study, name)
+    for name, experiment in study["experiments"].items():
+        assert studies.matches(study, name) if experiment["kind"] == "fixed-items" else studies.runs(study, name)
 
 
 def test_study_ids_differ():
@@ -160,12 +165,23 @@ def test_retrieval_has_the_settings_that_the_schema_says():
     assert set(STREAM["retrieval"]["properties"]) == parameters(simulated.retrieval) - {"x", "labels"}
 
 
+def test_games_have_the_settings_that_the_schema_says():
+    game = SCHEMA["$defs"]["game"]["properties"]
+    assert game["stream"]["enum"] == list(STREAMS)
+    made = {name for function in STREAMS.values() for name in parameters(function)} - {"rounds"}
+    assert set(game["settings"]["properties"]) == made
+
+
 def test_learners_have_the_settings_that_the_schema_says():
     own = {field.name for field in fields(Settings)} | {"title", "rates", "options"}
     at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate"}
-    assert set(LEARNER) >= own
-    assert set(LEARNER) - own <= at_the_top
-    for kind in (*LEARNERS, *top.KINDS):
+    in_games = {name for kind in PLAYERS.values() for name in parameters(kind)} - {"facts"}
+    assert set(LEARNER) >= own | in_games
+    assert set(LEARNER) - own <= at_the_top | in_games
+    for name in in_games:  # a kind has each setting that its class takes, and no other
+        kinds = {kind for kind, made in PLAYERS.items() if name in parameters(made)}
+        assert kinds == set(studies.USED_BY[name]) & set(PLAYERS)
+    for kind in (*LEARNERS, *top.KINDS, *PLAYERS):
         assert kind in LEARNER["kind"]["description"]
         check({"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner")
     assert set(SCHEMA["$defs"]["measure"]["enum"]) == set(MEASURES) == set(NAMES)
@@ -524,3 +540,88 @@ def test_only_figures_with_something_to_show_are_asked_for():
     assert asked("linear") == asked(None) == ["figure-2.2", "figure-2.ap"]
     assert asked("separable", None) == list(catalogue.PERCEPTRON)
     assert asked("adversary") == []
+
+
+# --- games on fixed items
+
+
+def with_games(**changes):
+    experiment = {"kind": "fixed-items", "games": ["g"], "learners": ["top", "all"], "rounds": [100, 200], "seeds": 3}
+    return {
+        "study": "games",
+        "games": {"g": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "title": "G"}},
+        "learners": {"top": {"kind": "rtopkf", "k": 2, "title": "Top"}, "all": {"kind": "ftpl"}},
+        "experiments": {"e": experiment | changes},
+    }
+
+
+def test_a_study_of_games_alone_is_one():
+    study, _ = load(with_games(batch=2))
+    assert studies.matches(study, "e") == [("g", [0, 1]), ("g", [2])]
+    job = studies.match(study, "e", "g")
+    assert job["learners"] == [["top", {"kind": "rtopkf", "k": 2}], ["all", {"kind": "ftpl"}]]
+    assert job["rounds"] == [100, 200] and job["game"]["stream"] == "flip" and "title" not in job["game"]
+    assert studies.match(load(with_games(rounds=100))[0], "e", "g")["rounds"] == [100]
+    details = studies.details(study, "e")
+    assert details["titles"] == {"streams": {"g": "G"}, "learners": {"top": "Top", "all": "all"}}
+    assert (details["comparator"], details["baseline"]) == ("prefix", None)
+    assert catalogue.tables(study) == ["games", "slopes"] and "table-b.1" in catalogue.theory(study)
+
+
+def test_an_experiment_that_is_only_timed_has_no_tables():
+    study, _ = load(with_games(figures=["figure-games-time"]))
+    assert catalogue.figures(study) == ["figure-games-time"] and catalogue.tables(study) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rounds": None}, ["needs rounds"]),
+        ({"games": []}, ["needs games"]),
+        ({"games": ["h"]}, ["experiments.e.games", "unknown game 'h'"]),
+        ({"streams": ["g"]}, ["unknown stream"]),
+        ({"keep": 0.5}, ["keep does nothing", "fixed-items"]),
+        ({"mismatch": 1}, ["mismatch does nothing"]),
+        ({"figures": ["figure-3.4"]}, ["figure-3.4 is no figure", "fixed-items"]),
+        ({"baseline": "none"}, ["baseline", "unknown learner"]),
+        ({"rounds": [2, 100]}, ["top on g", "T = 2", "m = 6", "k = 2"]),
+        ({"rounds": [0]}, ["rounds"]),
+    ],
+)
+def test_what_an_experiment_on_fixed_items_cannot_be(changes, words):
+    with pytest.raises(SettingError) as error:
+        load(with_games(**changes))
+    assert not [word for word in words if word not in str(error.value)], error.value
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        ({"kind": "rtopkf", "blocks": 90, "k": 1}, ["K = 90", "T = 100", "m = 6", "k = 1", "largest K is 16"]),
+        ({"kind": "slam"}, ["does not play in an experiment of kind 'fixed-items'"]),
+        ({"kind": "ftpl", "blocks": 3}, ["blocks does nothing for the kind 'ftpl'"]),
+        ({"kind": "comb-band"}, ["up to 5 items"]),
+    ],
+)
+def test_what_a_learner_on_fixed_items_cannot_be(learner, words):
+    config = with_games()
+    config["learners"]["top"] = learner
+    with pytest.raises(SettingError) as error:
+        load(config)
+    assert not [word for word in words if word not in str(error.value)], error.value
+
+
+def test_games_and_horizons_are_not_for_contextual_learners():
+    config = small()
+    config["experiments"]["all"]["rounds"] = [10, 20]
+    with pytest.raises(SettingError, match="several horizons"):
+        load(config)
+    config["experiments"]["all"] |= {"rounds": 10, "games": ["g"]}
+    with pytest.raises(SettingError, match="unknown game"):
+        load(config | {"games": {"h": {"stream": "flip", "loss": "dcg"}}})
+    config["experiments"]["all"]["games"] = ["h"]
+    with pytest.raises(SettingError, match="games does nothing in an experiment of kind 'perceptron'"):
+        load(config | {"games": {"h": {"stream": "flip", "loss": "dcg"}}})
+    config["experiments"]["all"] = {"learners": ["random"]}
+    with pytest.raises(SettingError, match="needs streams"):
+        load(config)

@@ -18,7 +18,10 @@ def test_every_study_can_be_planned(bare, study):
     regret = any(one.get("regret") for one in experiments)
     jobs = bare.jobs(study=study)
     assert jobs["run"] > 0 and jobs["figure"] > 0 and jobs["all"] == 1
-    assert jobs["table"] == 3 * ("perceptron" in kinds) + ("top" in kinds) + regret
+    fixed = "fixed-items" in kinds
+    assert jobs["table"] == 3 * ("perceptron" in kinds) + ("top" in kinds) + regret + 2 * fixed
+    assert jobs.get("theory_table", 0) == ("top" in kinds) + 4 * fixed
+    assert ("play" in jobs) == fixed
     assert ("comparator" in jobs) == regret
 
 
@@ -35,11 +38,12 @@ def test_the_profile_is_read(bare):
     [
         ("data", {"fetch", "convert"}),
         ("streams", {"fetch", "convert", "pack", "simulate"}),
-        ("runs", {"fetch", "convert", "pack", "simulate", "run"}),
-        ("figures", {"fetch", "convert", "pack", "simulate", "run", "traces", "comparator", "figure"}),
+        ("runs", {"fetch", "convert", "pack", "simulate", "run", "play"}),
+        ("figures", {"fetch", "convert", "pack", "simulate", "run", "play", "traces", "comparator", "figure"}),
+        ("results/tiny/figures/figure-observability.svg", {"play", "traces", "figure"}),
         (
             "tables",
-            {"fetch", "convert", "pack", "simulate", "run", "traces", "comparator"}
+            {"fetch", "convert", "pack", "simulate", "run", "play", "traces", "comparator"}
             | {"table", "streams_table", "theory_table"},
         ),
         ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "streams_table"}),

@@ -111,6 +111,8 @@ def test_a_new_title_reruns_no_learner(finished):
         ("report/style.py", {"figure"}),
         ("report/tables.py", {"figure", "table", "streams_table", "theory_table"}),
         ("online/learners.py", {"run", "comparator", "traces", "figure", "table"}),
+        ("games/learners.py", {"play", "traces", "figure", "table"}),
+        ("theory/observability.py", {"figure", "theory_table"}),
         ("data/uci.py", {"convert", "pack", "run", "comparator", "traces", "figure", "table", "streams_table"}),
     ],
 )
@@ -137,7 +139,8 @@ def test_the_report_holds_every_figure_and_caption(finished, name):
             files = archive.namelist()
             page = archive.read(next(file for file in files if file.endswith("report.html"))).decode()
         figures = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
-        tables = ("finals", "bounds", "rates", "top", "regret", "variance", "streams")
+        figures += ("figure-3.1", "figure-games-horizon", "figure-observability")
+        tables = ("finals", "bounds", "rates", "top", "regret", "variance", "streams", "games", "slopes", "table-b.1")
         for file in (*(f"{name}.svg" for name in figures), *(f"{name}.csv" for name in tables)):
             assert any(entry.endswith(file) for entry in files), file
     else:

@@ -12,9 +12,12 @@ from scant.files import metadata_of
 
 pytestmark = pytest.mark.slow
 
-FIGURES = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
-TABLES = ("finals", "bounds", "rates", "top", "regret", "variance", "streams")
-RUNS, COMPARATORS = 60, 8  # files
+CONTEXTUAL = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
+GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-games-rounds", "figure-observability")
+FIGURES = CONTEXTUAL + GAMES
+THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
+TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
+RUNS, COMPARATORS, PLAYED = 60, 8, 8  # files
 DOCUMENTED = {
     *("study", "study_seed", "experiment", "kind", "stream", "learner", "seeds", "source", "learner_settings"),
     *("stream_settings", "resolved", "rounds", "empty", "order", "keep", "own_measure", "versions", "inputs"),
@@ -30,8 +33,8 @@ def settings(_finished):
 
 @pytest.fixture(scope="module")
 def runs(tiny):
-    """Metadata and rows of every run file, by its path below runs/."""
-    paths = sorted((tiny / "runs").rglob("*.parquet"))
+    """Metadata and rows of every run file of contextual learners, by its path below runs/."""
+    paths = sorted((tiny / "runs").glob("*/*/*/*.parquet"))
     tables = {str(path.relative_to(tiny / "runs").with_suffix("")): pq.read_table(path) for path in paths}
     return {name: (metadata_of(table.schema), table) for name, table in tables.items()}
 
@@ -93,6 +96,62 @@ def test_run_files_say_what_they_are(runs, settings, tiny):
         assert len(rows) > 0
 
 
+def test_games_are_those_of_the_settings(tiny, settings):
+    paths = sorted((tiny / "runs").glob("*/*/*.parquet"))
+    assert len(paths) == PLAYED
+    for path in paths:
+        table = pq.read_table(path)
+        about, rows = metadata_of(table.schema), table.replace_schema_metadata(None).to_pandas()
+        experiment = settings["experiments"][about["experiment"]]
+        assert path.relative_to(tiny / "runs").parts[:2] == (about["experiment"], about["stream"])
+        assert [learner for learner, _ in about["learners"]] == experiment["learners"]
+        assert rows["learner"].unique().tolist() == experiment["learners"]
+        assert rows["seed"].unique().tolist() == about["seeds"]
+        assert path.stem == "seed-" + span(about["seeds"])
+        horizons = experiment["rounds"] if isinstance(experiment["rounds"], list) else [experiment["rounds"]]
+        ends = rows.groupby(["learner", "seed", "horizon"])["round"].max().reset_index()
+        assert (ends["round"] == ends["horizon"]).all()
+        assert sorted(ends["horizon"].unique()) == horizons
+        better = rows["best"] - rows["best_at_horizon"] if about["gain"] else rows["best_at_horizon"] - rows["best"]
+        assert (better >= -1e-9).all(), "no fixed ranking is better than the best up to a round"
+        np.testing.assert_allclose(better[rows["round"] == rows["horizon"]], 0, atol=1e-9)
+
+
+def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, settings):
+    games = table(tiny, "games")
+    for one in games.itertuples():
+        rows = pd.concat(map(pd.read_parquet, (tiny / "runs" / one.experiment / one.stream).glob("*.parquet")))
+        ends = rows[(rows["learner"] == one.learner) & (rows["horizon"] == one.rounds) & (rows["round"] == one.rounds)]
+        difference = ends["best"] - ends["value"]
+        expected = difference.mean() * (1 if one.loss in ("dcg", "ndcg") else -1)
+        np.testing.assert_allclose(one.regret, expected, rtol=1e-12)
+        assert one.n == len(ends) == settings["experiments"][one.experiment]["seeds"]
+    bounded = games[games["bound"].notna()]
+    assert len(bounded) and (bounded["regret"] <= bounded["bound"]).all()
+    assert games.loc[games["learner"].isin(["blocks", "top-2"]), "explored"].min() > 0
+    blocks, others = (games["experiment"] == "items") & (games["learner"] == "blocks"), games["experiment"] == "items"
+    assert games.loc[blocks, "difference"].isna().all()
+    assert games.loc[others & ~blocks, "difference"].notna().all()
+
+
+def test_slopes_are_along_rounds_horizons_and_items(tiny):
+    slopes = table(tiny, "slopes")
+    assert set(slopes["along"]) == {"rounds", "horizon", "items"}
+    assert set(slopes.loc[slopes["along"] == "items", "experiment"]) == {"choice"}
+    assert ((slopes["slope_low"] <= slopes["slope"]) | slopes["slope_low"].isna()).all()
+    ftpl = slopes[(slopes["learner"] == "ftpl") & (slopes["along"] == "horizon") & (slopes["experiment"] == "items")]
+    np.testing.assert_allclose(ftpl["bound_slope"], 0.5, atol=1e-9)  # its noise is theory's for each horizon
+
+
+def test_theory_tables_hold_what_the_thesis_states(tiny):
+    atlas = table(tiny, "observability").set_index(["measure", "grades", "m", "k"])["rate"]
+    assert atlas["sum-loss", 2, 3, 1] == atlas["dcg", 2, 3, 1] == "T^(2/3)"
+    assert atlas["ndcg", 2, 3, 1] == atlas["ap", 2, 3, 1] == atlas["auc", 2, 4, 1] == "T"
+    assert atlas["auc", 2, 3, 1] == "T^(2/3)"
+    b1 = table(tiny, "table-b.1").set_index("row")
+    np.testing.assert_allclose(b1.loc["item 1":"item 3", "E[R], p"].astype(float), [0.45, 0.45, 0.40])
+
+
 def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
     for name, (metadata, rows) in runs.items():
         frame = rows.replace_schema_metadata(None).to_pandas()
@@ -111,7 +170,42 @@ def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
         assert (frame["explored"] >= frame["mismatched"]).all(), name
 
 
-@pytest.mark.parametrize("name", FIGURES)
+def shows(tiny, name, shown):
+    """The words `shown` stand in the SVG, and there is a PNG."""
+    root = ElementTree.parse(tiny / "figures" / f"{name}.svg").getroot()
+    text = " ".join("".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert not [word for word in shown if word not in text]
+    png = (tiny / "figures" / f"{name}.png").read_bytes()
+    assert png.startswith(b"\x89PNG\r\n\x1a\n") and len(png) > 10_000
+
+
+@pytest.mark.parametrize(
+    ("name", "along"),
+    [
+        ("figure-3.1", "round"),
+        ("figure-games-rounds", "round"),
+        ("figure-games-horizon", "horizon"),
+        ("figure-games-items", "items"),
+    ],
+)
+def test_a_figure_of_games_shows_what_its_csv_holds(tiny, name, along):
+    frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
+    assert not frame.duplicated(["experiment", "stream", "learner", along]).any()
+    assert (frame["low"].isna() | (frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])).all()
+    shows(tiny, name, {*frame["label"], *frame["panel"]})
+
+
+def test_the_figure_of_observability_has_the_slopes_of_its_games(tiny):
+    frame = pd.read_csv(tiny / "figures/figure-observability.csv")
+    slopes = table(tiny, "slopes")
+    slopes = slopes[(slopes["experiment"] == "observability") & (slopes["along"] == "horizon")].set_index("learner")
+    cells = frame[(frame["measure"] == "ndcg") & (frame["m"] == 3) & (frame["grades"] == 2)].set_index("k")["slope"]
+    np.testing.assert_allclose(cells[[2, 3]], slopes.loc[["top-2", "ftpl"], "slope"])
+    assert frame["slope"].notna().sum() == 2
+    shows(tiny, "figure-observability", ["NDCG", "SumLoss", "m = 5", f"{cells[2]:.2f}"])
+
+
+@pytest.mark.parametrize("name", CONTEXTUAL)
 def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
     along = "ranking" if name == "figure-top-k" else "round"  # what a learner has several rows for
@@ -122,12 +216,7 @@ def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     separable = frame["stream"].str.startswith("separable")
     assert separable.all() if name == "figure-2.1" else not separable.any()
     assert not frame.duplicated(["experiment", "stream", "learner", along]).any()
-    root = ElementTree.parse(tiny / "figures" / f"{name}.svg").getroot()
-    text = " ".join("".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text"))
-    shown = {*frame["line" if "line" in frame else "label"], *frame["panel"]}
-    assert not [word for word in shown if word not in text]
-    png = (tiny / "figures" / f"{name}.png").read_bytes()
-    assert png.startswith(b"\x89PNG\r\n\x1a\n") and len(png) > 10_000
+    shows(tiny, name, {*frame["line" if "line" in frame else "label"], *frame["panel"]})
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -8,7 +8,6 @@ from time import perf_counter
 import numpy as np
 import pyarrow as pa
 
-from scant.errors import SettingError
 from scant.files import write_parquet
 from scant.games import losses, streams
 from scant.games.learners import Facts, make
@@ -109,34 +108,30 @@ def check(game: dict, learner: dict, rounds: int) -> None:
 def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
     """Write how many microseconds a round takes, for each of some jobs as of `run`: the least of three plays.
 
-    The stream is drawn before; a play lasts about `least` seconds, but the longest horizon at most. A play of two
-    rounds, which also compiles what is to be compiled, is taken off.
+    The games have the longest horizon, and their streams are drawn before; a play lasts about `least` seconds, but no
+    longer than the horizon. One of a single round is taken off; a first one compiles what is to be compiled.
 
     details : what reports need of the study, for the file's metadata
     """
     rows = []
-    for job, (learner, settings) in [(one, pair) for one in jobs for pair in one["learners"]]:
-        most = max(3, *job["rounds"])
-        try:
-            _seconds(job, settings, 2)
-            rounds = 16
-            while rounds < most and _seconds(job, settings, rounds) < least / 4:
-                rounds *= 4
-            rounds = min(rounds, most)
-            fixed = min(_seconds(job, settings, 2) for _ in range(3))
-            each = (min(_seconds(job, settings, rounds) for _ in range(3)) - fixed) / (rounds - 2)
-        except SettingError as error:
-            raise SettingError(f"{learner} on {job['stream']}: {error}") from None
-        row = {"experiment": job["experiment"], "stream": job["stream"], "learner": learner, "kind": settings["kind"]}
-        rows.append(row | {"items": drawn(job, 0, 2).items, "microseconds": 1e6 * each})
+    for job in jobs:
+        horizon = max(job["rounds"])
+        game = drawn(job, 0, horizon)
+        for learner, settings in job["learners"]:
+            rounds = 2
+            _seconds(game, settings, rounds)
+            while rounds < horizon and _seconds(game, settings, rounds) < least / 4:
+                rounds = min(4 * rounds, horizon)
+            fixed = min(_seconds(game, settings, 1) for _ in range(3))
+            each = (min(_seconds(game, settings, rounds) for _ in range(3)) - fixed) / (rounds - 1)
+            row = {"experiment": job["experiment"], "stream": job["stream"], "learner": learner}
+            rows.append(row | {"kind": settings["kind"], "items": game.items, "microseconds": 1e6 * each})
     write_parquet(pa.Table.from_pylist(rows, schema=TIMES), target, details)
 
 
-def _seconds(job: dict, settings: dict, rounds: int) -> float:
-    game, noise = drawn(job, 0, rounds), generator(0, "noise")
-    game.best(np.array([rounds]))  # kept, so that only the learner's rounds count
-    game.facts()
-    game.facts("top")
+def _seconds(game: Game, settings: dict, rounds: int) -> float:
+    kept = np.array([rounds])
+    game.best(kept)  # it keeps what it has found, so that the learner's rounds alone count
     start = perf_counter()
-    play(game, played(settings), noise, np.array([rounds]))
+    play(game, played(settings), generator(0, "noise"), kept)
     return perf_counter() - start

@@ -106,8 +106,10 @@ def times(frame: pd.DataFrame):
         n = np.array([panel["items"].min(), panel["items"].max()], float)
         least = panel.loc[panel["items"] == n[0], "microseconds"].min()
         axis.plot(n, least * (n * np.log2(n + 1)) / (n[0] * np.log2(n[0] + 1)), color="0.6", lw=0.8, zorder=0.5)
-        axis.annotate("n log n", (n[1], axis.lines[-1].get_ydata()[1]), (-2, -2), textcoords="offset points",
-                      ha="right", va="top", fontsize=7, color="0.45")  # fmt: skip
+        axis.annotate(
+            "n log n", (n[1], axis.lines[-1].get_ydata()[1]), (4, 0), textcoords="offset points", va="center",
+            fontsize=7, color="0.45", annotation_clip=False,
+        )  # fmt: skip
         axis.set(xscale="log", yscale="log", xlabel="items n")
         _ticks(axis, panel["items"])
         axis.set_title(panel["panel"].iloc[0], loc="left")

@@ -1,0 +1,98 @@
+"""Runs of games: what their files hold, what is shared between learners and horizons, and what planning refuses."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from scant.errors import SettingError
+from scant.files import metadata_of
+from scant.games import run as games
+from scant.games.play import play
+from scant.randomness import generator
+from scant.runs import kept_rounds
+
+FLIP = {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False}
+
+
+def job(**changes):
+    return {
+        "study": "s", "study_seed": 3, "experiment": "e", "stream": "g", "kind": "fixed-items", "game": FLIP,
+        "learners": [["top", {"kind": "rtopkf", "blocks": 4}], ["all", {"kind": "ftpl"}]], "rounds": [60, 120],
+    } | changes  # fmt: skip
+
+
+def frame(path):
+    return pq.read_table(path).replace_schema_metadata(None).to_pandas()
+
+
+def test_a_run_file_has_the_traces_of_every_learner_seed_and_horizon(tmp_path):
+    games.run(job(), tmp_path / "run.parquet", [4, 5])
+    rows, about = frame(tmp_path / "run.parquet"), metadata_of(pq.read_schema(tmp_path / "run.parquet"))
+    assert (about["items"], about["loss"], about["gain"], about["seeds"]) == (6, "dcg", True, [4, 5])
+    assert [*rows] == games.SCHEMA.names and len(rows) == 2 * 2 * (len(kept_rounds(60)) + len(kept_rounds(120)))
+    for (learner, seed, horizon), part in rows.groupby(["learner", "seed", "horizon"]):
+        settings = dict(job()["learners"])[learner]
+        noise = generator(3, "fixed-items", "g", seed, "noise")
+        trace = play(games.drawn(job(), seed, horizon), settings, noise, kept_rounds(horizon))
+        for name in ("round", "value", "best", "best_at_horizon", "explored", "bound"):
+            np.testing.assert_array_equal(part[name], getattr(trace, name))
+    assert set(rows.loc[rows["learner"] == "top", "k"]) == {1} and set(rows.loc[rows["learner"] == "all", "k"]) == {0}
+
+
+def test_a_shorter_horizon_is_the_beginning_of_a_longer_one_and_seeds_differ_unless_shared():
+    short, long, other = (games.drawn(job(), *at).stream for at in ((0, 60), (0, 120), (1, 60)))
+    np.testing.assert_array_equal(short, long[:60])
+    assert not np.array_equal(short, other)
+    shared = job(game=FLIP | {"shared": True})
+    np.testing.assert_array_equal(games.drawn(shared, 0, 60).stream, games.drawn(shared, 1, 60).stream)
+
+
+def test_a_learner_of_ones_own_is_made_with_its_options():
+    settings = {"kind": "here:Mine", "title": "Mine", "options": {"speed": 2}}
+    assert games.played(settings) == {"kind": "here:Mine", "speed": 2}
+
+
+@pytest.mark.parametrize(
+    ("game", "learner", "rounds", "words"),
+    [
+        ({}, {"kind": "rtopkf", "blocks": 50}, 120, ["K = 50", "T = 120", "m = 6", "k = 1", "largest K is 20"]),
+        ({}, {"kind": "rtopkf"}, 5, ["T = 5", "m = 6"]),
+        ({}, {"kind": "rtopkf-anytime", "k": 7}, 120, ["k is 7", "6 items"]),
+        ({"settings": {"items": 7, "relevant": 2}}, {"kind": "hedge"}, 120, ["up to 6 items", "7"]),
+        ({"settings": {"items": 6, "relevant": 2}}, {"kind": "comb-band"}, 120, ["up to 5 items"]),
+        ({"stream": "graded", "settings": {}, "loss": "ap"}, {"kind": "ftpl"}, 120, ["ap", "0 or 1"]),
+        ({"settings": {"items": 21}, "loss": "ap"}, {"kind": "ftpl"}, 120, ["up to 20 items"]),
+        ({"settings": {"grades": 3}}, {"kind": "ftpl"}, 120, ["grades", "flip"]),
+        ({"loss": "dgc"}, {"kind": "ftpl"}, 120, ["did you mean 'dcg'"]),
+        ({}, {"kind": "rtopkf", "black_box": "rtopkf"}, 120, ["black box"]),
+    ],
+)
+def test_what_planning_refuses(game, learner, rounds, words):
+    with pytest.raises(SettingError) as error:
+        games.check(FLIP | game, learner, rounds)
+    assert not [word for word in words if word not in str(error.value)], error.value
+
+
+def test_planning_checks_without_compiled_code():
+    import subprocess
+    import sys
+
+    code = f"""
+import sys
+from scant.games import run
+run.check({FLIP!r}, {{"kind": "rtopkf"}}, 100)
+run.check({FLIP!r}, {{"kind": "own:Learner"}}, 100)
+assert not {{"numba", "pandas", "scipy"}} & set(sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=100).returncode == 0
+
+
+def test_times_are_of_each_game_and_learner(tmp_path):
+    games.time([job(rounds=[40])], tmp_path / "times.parquet", {"title": "t"}, least=0.001)
+    rows = frame(tmp_path / "times.parquet")
+    assert rows[["experiment", "stream", "learner", "kind"]].to_numpy().tolist() == [
+        ["e", "g", "top", "rtopkf"],
+        ["e", "g", "all", "ftpl"],
+    ]
+    assert rows["items"].tolist() == [6, 6] and rows["microseconds"].notna().all()
+    assert metadata_of(pq.read_schema(tmp_path / "times.parquet")) == {"title": "t"}
