@@ -300,16 +300,16 @@ def details(study: dict, name: str) -> dict:
     """What the reports need to know of the experiment `name`: kind, readings, seeds and the names to show."""
     experiment = study["experiments"][name]
     fixed = experiment["kind"] == "fixed-items"
-    more = {"comparator": experiment["comparator"], "baseline": experiment["baseline"]}
-    titles = {
-        key: {one: study[key][one].get("title", one) for one in experiment[key]}
-        for key in ("games" if fixed else "streams", "learners")
-    }
+    more = {key: experiment[key] for key in (("comparator", "baseline") if fixed else ("tuning",))}
+
+    def titles(key: str) -> dict:
+        return {one: study[key][one].get("title", one) for one in experiment[key]}
+
     return {
         "kind": experiment["kind"],
         "readings": {key: experiment[key] for key in READINGS[experiment["kind"]]},
         "seeds": experiment["seeds"],
-        **(more if fixed else {"tuning": experiment["tuning"]}),
+        **more,
         "title": experiment.get("title", name),
-        "titles": {"streams": titles.pop("games", None) or titles["streams"], "learners": titles["learners"]},
+        "titles": {"streams": titles("games" if fixed else "streams"), "learners": titles("learners")},
     }
