@@ -1,0 +1,1 @@
+"""Choosing ads from bandit logs: logs, scorers, policies, and what can be said of a policy's click rate."""

@@ -1,0 +1,105 @@
+"""Classification sets turned into bandit logs: the class is the ad to click on (thesis, section 5.5.1)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scant.ads.logs import Log
+from scant.data import tables
+from scant.errors import DataError, SettingError
+
+SHARE = 0.7  # of the examples that train (thesis, section 5.5.1)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Examples of classes."""
+
+    features: np.ndarray  # float32 (examples x features)
+    label: np.ndarray  # int32 (examples), index into classes
+    classes: tuple[str, ...]
+    names: tuple[str, ...]  # of the features
+
+
+def read_labelled(paths) -> Labelled:
+    """The examples of one classification table of the project, or of several in order.
+
+    The classes stand in the order of their numbers, if all are numbers, else of their text.
+
+    Raises
+    ------
+    DataError : a file is damaged, or not a classification table; all examples are of one class
+    """
+    features, label = tables.read_classification(paths)
+    classes, index = np.unique(label, return_inverse=True)
+    order = np.argsort([int(name) for name in classes] if all(map(str.isdecimal, classes)) else classes)
+    if len(classes) < 2:
+        raise DataError(paths, f"all examples are of class {str(classes[0])!r}", advice="A policy needs two or more")
+    names = tuple(f"f{place + 1}" for place in range(features.shape[1]))
+    return Labelled(features, np.argsort(order)[index].astype(np.int32), tuple(classes[order].tolist()), names)
+
+
+def split(labelled: Labelled, random: np.random.Generator, share: float = SHARE) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of a random training part, `share` of the examples (rounded), and of the rest.
+
+    The parts are not stratified, as in the thesis. In a small set a class may so be rare in training, and rarer still
+    once it is a log: of n examples of a class, n / K are expected to become clicks. Such a log is valid; policies say
+    what they do with an ad that nobody clicked on, and `table_5_1` counts those ads.
+
+    Raises
+    ------
+    SettingError : a share that leaves a part empty
+    """
+    examples = len(labelled.label)
+    train = round(share * examples)
+    if not 0 < train < examples:
+        raise SettingError(f"share is {share}; of {examples} examples it leaves a part of the split empty")
+    order = random.permutation(examples)
+    return order[:train], order[train:]
+
+
+def bandit(labelled: Labelled, random: np.random.Generator, rows: np.ndarray | None = None) -> Log:
+    """The log of a uniform policy: a random class for each example, reward 1 if it is the right one.
+
+    Parameters
+    ----------
+    labelled : the examples
+    random : draws the actions
+    rows : indices of the examples to show, such as the training part; all if None
+    """
+    rows = np.arange(len(labelled.label)) if rows is None else rows
+    count = len(labelled.classes)
+    action = random.integers(0, count, len(rows), dtype=np.int32)
+    return Log(
+        features=labelled.features[rows],
+        action=action,
+        reward=(action == labelled.label[rows]).astype(np.float64),
+        propensity=np.full(len(rows), 1 / count),
+        actions=labelled.classes,
+        names=labelled.names,
+    )
+
+
+def table_5_1(labelled: Labelled, log: Log | None = None) -> dict:
+    """The row of Table 5.1 for a set.
+
+    Returns
+    -------
+    size, features, classes, `positive`: the percentage of clicks among the impressions of an ad, averaged over the ads,
+    expected: an ad's impressions are a random part of all examples, so it is the class's share, and 1 / K on average.
+    With the log of a training part, also `positive_drawn`, the same as drawn, over the ads that were shown, and
+    `without_click`, how many ads nobody clicked on.
+    """
+    row = {
+        "size": len(labelled.label),
+        "features": labelled.features.shape[1],
+        "classes": len(labelled.classes),
+        "positive": 100 / len(labelled.classes),
+    }
+    if log is not None:
+        impressions = np.bincount(log.action, minlength=len(log.actions))
+        clicks = np.bincount(log.action, log.reward, minlength=len(log.actions))
+        shown = impressions > 0
+        row["positive_drawn"] = 100 * float(np.mean(clicks[shown] / impressions[shown]))
+        row["without_click"] = int(np.sum(clicks == 0))
+    return row

@@ -1,0 +1,205 @@
+"""How often each bound holds, and how wide it is, over simulated campaigns whose true CTR is known.
+
+A campaign's log enters every bound by how often each pair of weight and click occurs, in each stage of betting: these
+counts are drawn as multinomials, exactly as rows would give them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scant.ads import intervals
+from scant.ads.evaluation import snips_of
+from scant.errors import SettingError, unknown
+
+RATES = {  # clicks per impression of each offer (thesis, Table 5.2)
+    "hotel": (0.081, 0.082, 0.078, 0.077, 0.055),
+    "bank": (0.0017, 0.0040, 0.0045, 0.0030, 0.0023),
+}
+POLICIES = {"epsilon-greedy": 0.2, "deterministic": 0.0}  # epsilon
+RARE = 0.01  # the share of rows that `rare` logs at random
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A campaign, seen through a policy to evaluate: rows are independent, each of one of a few cells.
+
+    campaign, policy : names
+    rows : n, of a log
+    share : (cells), the probability of each cell; they sum to 1
+    weight : (cells), the policy's probability of the logged ad over that of the logging policy
+    click : (cells), the probability of a click
+    """
+
+    campaign: str
+    policy: str
+    rows: int
+    share: tuple[float, ...]
+    weight: tuple[float, ...]
+    click: tuple[float, ...]
+
+    @property
+    def truth(self) -> float:
+        """The policy's true CTR."""
+        return float(np.prod([self.share, self.weight, self.click], axis=0).sum())
+
+
+def setting(campaign: str, policy: str, rows: int, lift: float = 1.5, logging: str = "uniform") -> Setting:
+    """A campaign with the click rates of Table 5.2.
+
+    Parameters
+    ----------
+    campaign : a key of `RATES`; K is the number of its offers
+    policy : a key of `POLICIES`
+    rows : n, of a log
+    lift : click rate of the ad that the policy holds best, over the offers' mean; the others' is such that ads shown at
+        random are clicked on at the offers' mean rate
+    logging : "uniform", or "rare": the logging policy shows some other ad than the best, but in 1 % of the rows one at
+        random, so that weights are large and seldom seen
+
+    Raises
+    ------
+    SettingError : unknown names, a lift out of range
+    """
+    for kind, name, known in (
+        ("campaign", campaign, RATES), ("policy", policy, POLICIES), ("logging", logging, ("uniform", "rare")),
+    ):  # fmt: skip
+        if name not in known:
+            raise unknown(kind, name, known)
+    epsilon, mean, actions = POLICIES[policy], float(np.mean(RATES[campaign])), len(RATES[campaign])
+    best, other = lift * mean, mean * (actions - lift) / (actions - 1)
+    if not (0 <= lift <= actions and best <= 1):
+        raise SettingError(f"lift is {lift}; it must be from 0 to {min(actions, 1 / mean):.3g}")
+    target = np.array([1 - epsilon, epsilon / (actions - 1), epsilon / (actions - 1)])  # best, its rival, the rest
+    propensity = np.full(3, 1 / actions) if logging == "uniform" else np.array([0, 1 - RARE, 0]) + RARE / actions
+    share = propensity * [1, 1, actions - 2]
+    name = campaign if logging == "uniform" else f"{campaign}, {logging} logging"
+    weights = (target / propensity).tolist()
+    return Setting(name, policy, rows, tuple(share.tolist()), tuple(weights), (best, other, other))
+
+
+def contrary(rows: int) -> Setting:
+    """A made-up log in which the ads with large weights have few clicks and the others many, unlike in a campaign.
+
+    A self-normalised estimate then varies more than its numerator does.
+    """
+    return Setting("contrary", "made up", rows, (0.05, 0.95), (16.0, 0.2 / 0.95), (0.02, 0.98))
+
+
+def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5) -> list[Setting]:
+    """The study's, at each n: both campaigns and policies under uniform and under `rare` logging, and `contrary`."""
+    return [
+        setting(campaign, policy, n, lift, logging)
+        for logging in ("uniform", "rare")
+        for campaign in RATES
+        for policy in POLICIES
+        for n in rows
+    ] + [contrary(n) for n in rows]
+
+
+def coverage(
+    settings: list[Setting], repeats: int, random: np.random.Generator, level: float = 0.95, replicates: int = 1000
+) -> list[dict]:
+    """How often each bound holds in simulated logs.
+
+    Besides the bounds of `scant.ads.evaluation` two are measured that published libraries have and that should not be
+    used: "empirical-bernstein, largest seen" takes the largest term seen as the range, and "snips, frozen" is the
+    percentile bootstrap of r w over the log's mean weight, which is held fixed.
+
+    Logs that `evaluate` refuses or has no approximate bounds for (without clicks, say) count with what the formulas
+    give, so that all bounds are held to the same logs.
+
+    Parameters
+    ----------
+    settings : see `setting`
+    repeats : simulated logs for each
+    random : the logs' and the bootstrap's randomness
+    level : of the lower bounds (one-sided) and of the two-sided intervals
+    replicates : of the bootstrap
+
+    Returns
+    -------
+    one mapping for each setting, bound and side ("lower" or "two-sided"):
+    campaign, policy, rows, true : the setting, and its true CTR
+    bound, side, level
+    repeats : the logs; those for which a bound is undefined (all weights are 0) count as not covered
+    covered, coverage, coverage_low, coverage_high : how many held; their share, with its 95 % Clopper-Pearson interval
+    width_mean : the mean of estimate - lower, or of high - low, over the truth, where defined
+    """
+    if repeats < 1:
+        raise SettingError(f"repeats is {repeats}; one or more are needed")
+    return [row for one in settings for row in _coverage(one, repeats, random, level, replicates)]
+
+
+def _coverage(setting: Setting, repeats: int, random, level: float, replicates: int) -> list[dict]:
+    from scipy import stats
+
+    clicks, shows = _draw(setting, repeats, random)
+    truth, found = setting.truth, _ends(setting, clicks, shows, random, level, replicates)
+    rows = []
+    for bound, (estimate, lower, low, high) in found.items():
+        for side, held, width in (
+            ("lower", lower <= truth * (1 + 1e-12), estimate - lower),
+            ("two-sided", (low <= truth * (1 + 1e-12)) & (truth * (1 - 1e-12) <= high), high - low),
+        ):
+            covered = int(np.count_nonzero(held))
+            ends = stats.binomtest(covered, repeats).proportion_ci(0.95, "exact")
+            rows.append({
+                "campaign": setting.campaign, "policy": setting.policy, "rows": setting.rows, "true": truth,
+                "bound": bound, "side": side, "level": level, "repeats": repeats, "covered": covered,
+                "coverage": covered / repeats, "coverage_low": ends.low, "coverage_high": ends.high,
+                "width_mean": float(np.nanmean(width)) / truth if np.isfinite(width).any() else np.nan,
+            })  # fmt: skip
+    return rows
+
+
+def _draw(setting: Setting, repeats: int, random) -> tuple[np.ndarray, np.ndarray]:
+    """Clicks and rows of each cell in each stage of betting: int64 (repeats x stages x cells), both."""
+    click, share = np.array(setting.click), np.array(setting.share)
+    cells = np.r_[share * click, share * (1 - click)]
+    sizes = np.diff(intervals.stage_ends(setting.rows), prepend=0)
+    counts = random.multinomial(sizes, cells / cells.sum(), (repeats, len(sizes)))
+    clicks, misses = np.split(counts, 2, axis=-1)
+    return clicks, clicks + misses
+
+
+def _ends(setting: Setting, clicks, shows, random, level, replicates) -> dict[str, tuple]:
+    """Estimate, lower bound, and ends of the two-sided interval by each bound; each (repeats)."""
+    weight = np.array(setting.weight)
+    value, at = np.unique(np.r_[0.0, weight], return_inverse=True)
+    count = clicks @ np.eye(len(value), dtype=np.int64)[at[1:]]
+    count[..., 0] += (shows - clicks).sum(axis=-1)
+    terms = intervals.Terms(value, count, float(weight.max()), tuple(value.tolist()))
+    estimate, found = terms.moments()[1], {}
+    for name, bound in intervals.BOUNDS.items():
+        lower, (low, high) = bound(terms, level), intervals.interval(bound, terms, level)
+        found[name] = estimate, lower, low, high if name == "t" else np.minimum(high, 1.0)  # as `evaluate` has them
+
+    seen = np.where(terms.total > 0, value, 0.0).max(axis=-1)
+    n, mean, variance = terms.moments()
+    one, two = (intervals.empirical_bernstein_of(n, mean, variance, seen, p) for p in (level, (1 + level) / 2))
+    found["empirical-bernstein, largest seen"] = mean, np.maximum(one, 0.0), np.maximum(two, 0.0), 2 * mean - two
+
+    at = (1 - level, (1 - level) / 2, (1 + level) / 2)
+    percentile, bca = np.empty((3, len(count))), np.empty((3, len(count)))
+    for i, one in enumerate(count):
+        log = intervals.Terms(value, one, terms.largest)
+        means = intervals.resampled(log, random, replicates)
+        percentile[:, i] = [intervals.percentile(means, p) for p in at]
+        bca[:, i] = [intervals.bca(log, means, p) for p in at]
+    found["bootstrap-percentile"], found["bootstrap-bca"] = (estimate, *percentile), (estimate, *bca)
+
+    shown, clicked = shows.sum(axis=1), clicks.sum(axis=1)
+    w, wr, ww, wwr = shown @ weight, clicked @ weight, shown @ weight**2, clicked @ weight**2
+    ratio, error = snips_of(w, wr, ww, wwr, wwr)
+    one, two = _normal(level), _normal((1 + level) / 2)
+    found["snips, delta"] = ratio, ratio - one * error, ratio - two * error, ratio + two * error
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found["snips, frozen"] = ratio, *(percentile * setting.rows / w)
+    return found
+
+
+def _normal(probability: float) -> float:
+    from scipy import special
+
+    return float(special.ndtri(probability))

@@ -1,0 +1,431 @@
+"""Bandit logs: which ad a policy showed to whom, with what probability, and what came of it."""
+
+import re
+import warnings
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from scant import files
+from scant.errors import DataError
+
+KIND = "ads log"  # what the metadata of our parquet files call themselves
+SLACK = 1e-4  # given propensities may be rounded to so much
+FULL = "propensity:"  # begins the columns of full propensities in a user's own log
+CHUNK = 1 << 14  # rows at a time, which stay in the cache
+NEEDED = ("action", "reward", "propensity")
+OPTIONAL = ("timestamp", "position")
+
+
+@dataclass(frozen=True)
+class Log:
+    """Rows of a log. A row is a user's visit: `features` is the context, `action` the ad shown, `reward` the click."""
+
+    features: np.ndarray  # float32 (rows x features), finite
+    action: np.ndarray  # int32 (rows), index into actions
+    reward: np.ndarray  # float64 (rows), in [0, 1]
+    propensity: np.ndarray  # float64 (rows), in (0, 1]: the logging policy's probability of the logged action
+    actions: tuple[str, ...]  # the ads' ids
+    names: tuple[str, ...]  # of the features
+    position: np.ndarray | None = None  # int32 (rows), place on the page
+    timestamp: np.ndarray | None = None  # datetime64[us] (rows), UTC
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    def take(self, rows) -> "Log":
+        """The log of some of its rows, by an index or a mask."""
+        return replace(self, **{name: column[rows] for name, column in self.columns().items()})
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The arrays that have an entry for each row, by name."""
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in held.items() if isinstance(value, np.ndarray)}
+
+
+def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
+    """The log itself, if it is one.
+
+    Parameters
+    ----------
+    log : the log
+    where : what errors name: a file or a data set
+    lines : line in the file for each row, if it is a text file; errors name the row, from 1, if None
+
+    Raises
+    ------
+    DataError : a log without rows; columns of different lengths; a feature that is not finite; an action that is not
+        among the actions; a reward outside [0, 1]; a propensity outside (0, 1]; an id or a name that occurs twice
+    """
+    for kind, ids in (("action", log.actions), ("feature", log.names)):
+        if twice := [name for name in ids if ids.count(name) > 1]:
+            raise DataError(where, f"two {kind}s are called {twice[0]!r}", advice="Rename one of them")
+    if not len(log):
+        raise DataError(where, "the log has no rows")
+    if not log.names:
+        raise DataError(where, "the log has no features", advice="A policy needs something to tell users apart")
+    for name, column in log.columns().items():
+        if len(column) != len(log):
+            raise DataError(where, f"{len(column)} rows of {name} for {len(log)} actions")
+    if log.features.ndim != 2 or log.features.shape[1] != len(log.names):
+        raise DataError(where, f"features of shape {log.features.shape} for {len(log.names)} names")
+
+    def refuse(bad: np.ndarray, reason: str, values: np.ndarray, advice: str = "") -> None:
+        if bad.any():
+            refuse_row(where, int(np.argmax(bad)), reason.format(values[np.argmax(bad)]), lines, advice)
+
+    if not np.isfinite(log.features).all():
+        row, column = np.argwhere(~np.isfinite(log.features))[0]
+        reason = f"feature {log.names[column]!r} is missing, or not finite in single precision"
+        refuse_row(where, int(row), reason, lines, "Fill it in, or leave the row out")
+    known = (log.action >= 0) & (log.action < len(log.actions))
+    refuse(~known, f"action {{}} is not among the {len(log.actions)} actions", log.action)
+    refuse(~((log.reward >= 0) & (log.reward <= 1)), "reward {} is not in [0, 1]", log.reward, "Divide by the largest")
+    possible = (log.propensity > 0) & (log.propensity <= 1)
+    advice = "It is the probability with which the logging policy chose the action that it logged"
+    refuse(~possible, "propensity {} is not in (0, 1]", log.propensity, advice)
+    if log.timestamp is not None:
+        refuse(np.isnat(log.timestamp), "timestamp {} is not a time", log.timestamp)
+    return log
+
+
+def refuse_row(where, row: int, reason: str, lines: np.ndarray | None, advice: str = ""):
+    if lines is None:
+        raise DataError(where, f"row {row + 1}: {reason}", advice=advice)
+    raise DataError(where, reason, int(lines[row]), advice)
+
+
+def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = None, where="log") -> Log:
+    """The log with another log's actions and features, in that order.
+
+    Actions that the log knows but never showed are dropped; those that it lacks are added.
+
+    Raises
+    ------
+    DataError : the log shows an action that is not among `actions`; its features are not those of `names`
+    """
+    shown = np.bincount(log.action, minlength=len(log.actions))
+    if strange := [a for a, n in zip(log.actions, shown, strict=True) if n and a not in actions]:
+        reason = f"{_listing(strange)} not among the actions of the policy: {_listing(actions)}"
+        raise DataError(where, reason, advice="Leave these rows out, or train on a log that has them")
+    place = {action: index for index, action in enumerate(actions)}
+    moved = np.array([place.get(action, -1) for action in log.actions], np.int32)[log.action]
+    features = log.features
+    if names is not None and names != log.names:
+        if odd := sorted(set(names) ^ set(log.names)):
+            reason = f"features that only one of the two logs has: {_listing(odd)}"
+            raise DataError(where, reason, advice="Give both logs the same columns")
+        features = features[:, [log.names.index(name) for name in names]]
+    return replace(log, features=features, action=moved, actions=tuple(actions), names=tuple(names or log.names))
+
+
+def _listing(names, most: int = 5) -> str:
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+# What a log holds
+
+
+def facts(log: Log) -> dict:
+    """What Table 5.2 says of a log, and more.
+
+    Returns
+    -------
+    rows, duplicates, propensity (least and largest), and `actions`: for each action its id, impressions, clicks (sum
+    of rewards) and rate (clicks / impressions; None if it was never shown). Plain numbers, fit for JSON.
+    """
+    impressions = np.bincount(log.action, minlength=len(log.actions))
+    clicks = np.bincount(log.action, log.reward, minlength=len(log.actions))
+    rows = zip(log.actions, impressions.tolist(), clicks.tolist(), strict=True)
+    return {
+        "rows": len(log),
+        "duplicates": duplicates(log),
+        "propensity": [float(log.propensity.min()), float(log.propensity.max())],
+        "actions": [{"action": a, "impressions": n, "clicks": c, "rate": c / n if n else None} for a, n, c in rows],
+    }
+
+
+def duplicates(log: Log) -> int:
+    """How many rows equal an earlier one in every column (timestamp and position among them, if there are any)."""
+    columns = list(log.columns().values())
+    hashed = np.concatenate([_hashed(_bits(columns, slice(at, at + CHUNK))) for at in range(0, len(log), CHUNK)])
+    order = np.argsort(hashed)
+    same = hashed[order][1:] == hashed[order][:-1]
+    suspects = order[np.append(same, False) | np.append(False, same)]
+    if not len(suspects):
+        return 0
+    rows = _bits(columns, suspects)  # equal hashes are not yet equal rows
+    return len(rows) - len(np.unique(rows, axis=0))
+
+
+def _bits(columns: list[np.ndarray], rows) -> np.ndarray:
+    """Whole numbers, uint64 (some rows x columns), that are equal where the entries of the columns are."""
+    parts = []
+    for column in columns:
+        part = column[rows]
+        if part.dtype.kind == "f":
+            part = part + part.dtype.type(0)  # makes one zero of 0 and -0
+        parts.append(part.view(f"u{part.dtype.itemsize}").reshape(len(part), -1))
+    return np.concatenate(parts, axis=1, dtype=np.uint64)
+
+
+def _hashed(rows: np.ndarray) -> np.ndarray:
+    """One number for each row: a sum with fixed random odd weights, modulo 2^64."""
+    weights = np.random.Generator(np.random.PCG64(0)).integers(0, 1 << 64, rows.shape[1], np.uint64) | np.uint64(1)
+    return rows @ weights
+
+
+# Our own files
+
+
+def write(log: Log, path, metadata: dict | None = None) -> None:
+    """Write a log as parquet, whole or not at all.
+
+    The features are one column of fixed-size lists, which is written and read faster than a column for each. Beside
+    `metadata`, the file says what it is: `kind`, `actions`, `names`, `rows`, `duplicates`.
+
+    Raises
+    ------
+    DataError : the log cannot be one (`check`)
+    """
+    import pyarrow as pa
+
+    check(log, path)
+    features = pa.FixedSizeListArray.from_arrays(pa.array(log.features.ravel(), pa.float32()), len(log.names))
+    columns = {
+        "features": features,
+        **{name: pa.array(getattr(log, name)) for name in log.columns() if name != "features"},
+    }
+    own = {"kind": KIND, "actions": log.actions, "names": log.names, "rows": len(log), "duplicates": duplicates(log)}
+    files.write_parquet(pa.table(columns), path, (metadata or {}) | own)
+
+
+def read(path) -> tuple[Log, dict]:
+    """The log that `write` wrote, and its metadata.
+
+    Raises
+    ------
+    DataError : there is no such file, or it is damaged, another kind of file, or not a log (`check`)
+    """
+    table = _parquet(path)
+    metadata = files.metadata_of(table.schema)
+    if metadata.get("kind") != KIND:
+        raise DataError(path, "not an ads log of this project", advice="Read another's log with `read_own`")
+    columns = {name: np.from_dlpack(_whole(table[name])) for name in table.column_names if name not in _INDIRECT}
+    columns["features"] = np.from_dlpack(_whole(table["features"]).flatten()).reshape(table.num_rows, -1)
+    if "timestamp" in table.column_names:
+        import pyarrow as pa
+
+        columns["timestamp"] = np.from_dlpack(_whole(table["timestamp"]).view(pa.int64())).view("datetime64[us]")
+    log = Log(**columns, actions=tuple(metadata["actions"]), names=tuple(metadata["names"]))
+    return check(log, path), metadata
+
+
+_INDIRECT = ("features", "timestamp")  # not plain numbers
+
+
+def _whole(column):
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _parquet(path):
+    """An Arrow table; a DataError if there is none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _exists(path)
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(path, f"not a readable parquet file ({error})", advice="Make it again") from None
+
+
+def _exists(path) -> None:
+    if not Path(path).is_file():
+        raise DataError(path, "there is no such file")
+
+
+# A user's own files
+
+
+def read_own(path) -> Log:
+    """A log from elsewhere: CSV with a header, or parquet (by the name's end); also what `write` wrote.
+
+    Columns
+    -------
+    action : id of the ad shown, text or number
+    reward : what came of it, from 0 to 1; 1 for a click
+    propensity : the logging policy's probability of showing that ad to that user, in (0, 1]
+    timestamp : optional; ISO 8601 in text, with UTC where no zone is said
+    position : optional; a whole number
+    propensity:ACTION : optional, one for each ad that occurs; the full distribution, which has to sum to 1 and to agree
+        with `propensity` (within 1e-4 each, so that both may be rounded)
+    any other : a feature, numbers or true/false. Text has to be one-hot encoded, alike in all logs of a study, so that
+        a feature means the same in each.
+
+    The actions are in the order of their numbers, if all are numbers, else of their text. Blank lines at the end are
+    skipped.
+
+    Raises
+    ------
+    DataError : with the line (CSV; fields must not hold line ends) or row (parquet): no rows, a missing or doubled
+        column, a missing value, text in a column of numbers, propensities that do not fit each other, and all that
+        `check` refuses. Duplicate rows are kept; `duplicates` counts them.
+    """
+    if Path(path).suffix.lower() in (".parquet", ".pq"):
+        table = _parquet(path)
+        if files.metadata_of(table.schema).get("kind") == KIND:
+            return read(path)[0]
+        frame, lines = table.to_pandas(), None
+    else:
+        frame = read_csv(path)
+        lines = np.arange(len(frame)) + 2  # the first row stands on line 2
+    if missing := [name for name in NEEDED if name not in frame.columns]:
+        reason = f"there is no column {missing[0]!r}; columns: {_listing(list(frame.columns))}"
+        raise DataError(path, reason, advice=f"A log has the columns {', '.join(NEEDED)}")
+    if frame.empty:
+        raise DataError(path, "the log has no rows")
+    full = [name for name in frame.columns if name.startswith(FULL)]
+    names = tuple(name for name in frame.columns if name not in (*NEEDED, *OPTIONAL, *full))
+    shown = text(path, frame["action"], lines)
+    actions = _ordered({*shown, *(name.removeprefix(FULL) for name in full)})
+    place = {action: index for index, action in enumerate(actions)}
+    features = np.empty((len(frame), len(names)), np.float32)
+    for column, name in enumerate(names):
+        with np.errstate(over="ignore"):  # too large is not finite, which the check finds
+            features[:, column] = numbers(path, frame, name, lines)
+    log = Log(
+        features=features,
+        action=np.array([place[action] for action in shown], np.int32),
+        reward=numbers(path, frame, "reward", lines),
+        propensity=numbers(path, frame, "propensity", lines),
+        actions=actions,
+        names=names,
+        position=positions(path, frame, lines) if "position" in frame else None,
+        timestamp=times(path, frame, lines) if "timestamp" in frame else None,
+    )
+    check(log, path, lines)
+    if full:
+        if absent := [action for action in actions if FULL + action not in full]:
+            raise DataError(
+                path, f"there is no column {FULL + absent[0]!r}", advice="Give it for every action, or none"
+            )
+        _check_full(path, log, np.column_stack([numbers(path, frame, FULL + a, lines) for a in actions]), lines)
+    return log
+
+
+def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
+    """A pandas frame of all lines after the header but blank ones at the end; its columns have different names.
+
+    The first column may have no name if `index` is true; it is left out. Columns whose names begin with one of `texts`
+    are text.
+    """
+    import pandas as pd
+
+    _exists(path)
+    try:
+        header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, skip_blank_lines=False)
+        names = [str(name).strip() for name in header.iloc[0]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # else fields beyond the header are dropped
+            frame = pd.read_csv(
+                path,
+                names=names if len(set(names)) == len(names) else None,
+                header=0,
+                index_col=False,
+                skip_blank_lines=False,
+                keep_default_na=False,  # "NA" may be an ad
+                na_values=[""],
+                dtype={name: str for name in names if name.startswith(texts)},
+                low_memory=False,
+                encoding="utf-8-sig",
+            )
+    except pd.errors.EmptyDataError:
+        raise DataError(path, "the file is empty") from None
+    except UnicodeDecodeError:
+        raise DataError(path, "not text in UTF-8", advice="Save it as UTF-8") from None
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        line = re.search(r"in line (\d+)", str(error))
+        reason = "more fields than the header has"
+        raise DataError(path, reason, int(line[1]) if line else None, "Quote fields that hold a comma") from None
+    for place, name in enumerate(names, start=1):
+        if not name and not (index and place == 1):
+            reason = f"column {place} has no name"
+            raise DataError(path, reason, 1, "Drop the index column (in pandas, to_csv(..., index=False))")
+        if names.count(name) > 1:
+            raise DataError(path, f"two columns are called {name!r}", 1)
+    filled = np.flatnonzero(frame.notna().any(axis=1))
+    return frame.iloc[: filled[-1] + 1 if len(filled) else 0, 0 if names[0] else 1 :]
+
+
+def numbers(path, frame, name: str, lines) -> np.ndarray:
+    """A column as float64; a DataError for a value that is missing or no number."""
+    import pandas as pd
+
+    column = frame[name]
+    values = pd.to_numeric(column, errors="coerce") if column.dtype.kind not in "mM" else column.isna() / 0.0
+    values = values.to_numpy(np.float64, na_value=np.nan)
+    if np.isnan(values).any():
+        row = int(np.argmax(np.isnan(values)))
+        value = column.iloc[row]
+        reason = f"{name} is missing" if pd.isna(value) else f"{name} {str(value)!r} is not a number"
+        advice = "" if pd.isna(value) else "One-hot encode a column of text, alike in all logs, or drop it"
+        refuse_row(path, row, reason, lines, advice)
+    return values
+
+
+def text(path, column, lines) -> list[str]:
+    """The actions' ids; a whole number is written without a point."""
+    if column.isna().any():
+        refuse_row(path, int(np.argmax(column.isna())), f"{column.name} is missing", lines)
+    if column.dtype.kind == "f" and (column == column.round()).all():
+        column = column.astype(np.int64)
+    return column.astype(str).tolist()
+
+
+def _ordered(actions: set[str]) -> tuple[str, ...]:
+    if all(re.fullmatch(r"\d+", action, re.ASCII) for action in actions):
+        return tuple(sorted(actions, key=lambda action: (int(action), action)))
+    return tuple(sorted(actions))
+
+
+def positions(path, frame, lines) -> np.ndarray:
+    """The column `position` as int32; a DataError if it does not hold whole numbers."""
+    values = numbers(path, frame, "position", lines)
+    bad = (values != np.floor(values)) | (np.abs(values) >= 2**31)
+    if bad.any():
+        refuse_row(path, int(np.argmax(bad)), f"position {values[np.argmax(bad)]} is not a whole number", lines)
+    return values.astype(np.int32)
+
+
+def times(path, frame, lines) -> np.ndarray:
+    """The column `timestamp` as datetime64[us] in UTC; a DataError for what is not ISO 8601."""
+    import pandas as pd
+
+    column = frame["timestamp"]
+    if column.dtype.kind in "iufb":  # nanoseconds, seconds, or a year?
+        raise DataError(path, "the timestamps are plain numbers", advice="Write them as 2019-11-24 00:03:13+00:00")
+    made = pd.to_datetime(column, utc=True, errors="coerce", format="ISO8601")
+    if made.isna().any():
+        row = int(np.argmax(made.isna()))
+        reason = f"timestamp {str(column.iloc[row])!r} is not a time"
+        refuse_row(path, row, reason, lines, "Write it as 2019-11-24 00:03:13+00:00")
+    return made.dt.tz_localize(None).to_numpy("datetime64[us]")
+
+
+def _check_full(path, log: Log, full: np.ndarray, lines) -> None:
+    """Refuse full propensities (rows x actions) that are no distributions or differ from those logged."""
+    total, logged = full.sum(axis=1), full[np.arange(len(log)), log.action]
+    for bad, reason, values in (
+        (((full < 0) | (full > 1)).any(axis=1), "a propensity is not in [0, 1]; they sum to {}", total),
+        (np.abs(total - 1) > SLACK, "the propensities sum to {}, not to 1", total),
+        (
+            np.abs(logged - log.propensity) > SLACK,
+            "propensity differs from that of the action's own column, {}",
+            logged,
+        ),
+    ):
+        if bad.any():
+            row = int(np.argmax(bad))
+            refuse_row(path, row, reason.format(values[row]), lines)

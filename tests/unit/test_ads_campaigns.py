@@ -1,0 +1,280 @@
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy.special import expit
+
+from scant.ads import campaigns, logs
+from scant.errors import SettingError
+from scant.randomness import generator
+
+
+@pytest.fixture(autouse=True, scope="module")
+def coarse():
+    """Campaigns calibrated on fewer points, which is faster; all that a test draws is judged against what they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(campaigns, "POINTS", 1 << 16)
+        campaigns._make.cache_clear()
+        yield
+    campaigns._make.cache_clear()
+
+
+@dataclass
+class Chosen:
+    """A stochastic policy, by its probabilities."""
+
+    probabilities: np.ndarray
+
+    def probability(self, action):
+        return self.probabilities[np.arange(len(action)), action]
+
+
+def greedy(best, count, epsilon=0.0):
+    made = np.full((len(best), count), epsilon / (count - 1))
+    made[np.arange(len(best)), best] = 1 - epsilon
+    return Chosen(made)
+
+
+def average(campaign, seed, chunks=8):
+    """Impressions' shares, click rates and the uniform policy's rate, over quasi-random users of another shift."""
+    order = generator(campaign.settings.world, "campaign", campaign.name).permutation(campaign.settings.dimensions)
+    used = order[: campaign.settings.informative + campaigns.DISTRACTORS]
+    points = campaigns._points(campaign.settings.dimensions, used, campaign.thresholds, np.random.default_rng(seed))
+    sums = np.zeros((2, len(campaign.shares)))
+    for _ in range(chunks):
+        users = next(points)
+        shown = campaign.propensities(users)
+        sums += shown.sum(axis=0), (shown * campaign.rates(users)).sum(axis=0)
+    return sums[0] / (chunks * campaigns.CHUNK), sums[1] / sums[0]
+
+
+def test_a_campaign_carries_table_5_2_to_a_thousandth_on_an_independent_sample(monkeypatch):
+    monkeypatch.setattr(campaigns, "POINTS", 1 << 20)
+    campaign = campaigns._make.__wrapped__("bank-1", campaigns.Settings())
+    shares, rates = average(campaign, seed=7)
+    impressions = np.array([37750, 38254, 182191, 168789, 17291])
+    assert campaign.rows == impressions.sum()
+    np.testing.assert_allclose(shares * campaign.rows, impressions, rtol=1e-3)
+    np.testing.assert_allclose(rates, np.array([0.17, 0.40, 0.45, 0.30, 0.23]) / 100, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("name", "shape"), [("hotel", "tree"), ("bank-1", "bumps"), ("bank-2", "linear")])
+def test_every_campaign_and_shape_carries_its_table(name, shape):
+    campaign = campaigns.make(name, shape=shape)
+    impressions, percentages = campaigns.CAMPAIGNS[name]
+    shares, rates = average(campaign, seed=1, chunks=4)
+    np.testing.assert_allclose(shares, np.array(impressions) / sum(impressions), rtol=3e-3)
+    np.testing.assert_allclose(rates, np.array(percentages) / 100, rtol=2e-2)
+
+
+def test_a_targeted_log_has_the_tables_impressions_and_clicks():
+    campaign = campaigns.make("hotel")
+    log = logs.check(campaign.log(campaign.rows, np.random.default_rng(0)), "log")
+    assert len(log) == 158463 and log.actions == ("1", "2", "3", "4", "5") and log.features.shape == (158463, 30)
+    for row, share, rate in zip(logs.facts(log)["actions"], campaign.shares, campaign.click_rates, strict=True):
+        assert stats.binomtest(row["impressions"], len(log), share).pvalue > 1e-4
+        assert stats.binomtest(int(row["clicks"]), row["impressions"], rate).pvalue > 1e-4
+
+
+def test_the_logged_propensities_are_the_policys_and_keep_its_floor():
+    campaign = campaigns.make("hotel", floor=0.05, sharpness=3.0)
+    log = campaign.log(20_000, np.random.default_rng(1))
+    propensities = campaign.propensities(log.features)
+    np.testing.assert_allclose(propensities.sum(axis=1), 1)
+    assert propensities.min() >= 0.05 and propensities.min() < 0.051
+    np.testing.assert_allclose(log.propensity, propensities[np.arange(len(log)), log.action])
+    shown = np.zeros((5,))
+    np.add.at(shown, log.action, 1 / log.propensity)  # each action's inverse propensities sum to the rows
+    np.testing.assert_allclose(shown / len(log), 1, atol=0.06)
+
+
+def test_a_uniform_log_shows_each_offer_alike():
+    campaign = campaigns.make("hotel")
+    log = campaign.log(50_000, np.random.default_rng(1), policy="uniform")
+    assert (log.propensity == 0.2).all()
+    assert stats.chisquare(np.bincount(log.action)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("policy", campaigns.POLICIES)
+def test_clicks_have_the_rates_of_their_users_and_offers(policy):
+    campaign = campaigns.make("hotel", strength=2.0)
+    log = campaign.log(150_000, np.random.default_rng(2), policy)  # more than a chunk
+    rate = campaign.rates(log.features)[np.arange(len(log)), log.action]
+    tenth = np.searchsorted(np.quantile(rate, np.arange(1, 10) / 10), rate)
+    clicks, expected = np.bincount(tenth, log.reward), np.bincount(tenth, rate)
+    variance = np.bincount(tenth, rate * (1 - rate))
+    assert stats.chi2.sf(((clicks - expected) ** 2 / variance).sum(), 10) > 1e-4
+
+
+def by_hand():
+    """Two offers; a click depends on the first feature alone, a normal one."""
+    pieces = campaigns.Pieces("linear", np.array([0]), np.array([0]), np.zeros((1, 2)))
+    settings = campaigns.Settings(dimensions=3, floor=0.1, quality=1.0, sharpness=1.0)
+    return replace(
+        campaigns.make("hotel"),
+        settings=settings,
+        shares=np.array([0.5, 0.5]),
+        click_rates=np.array([0.1, 0.1]),
+        thresholds=np.array([np.nan, np.nan, 0.0]),
+        pieces=pieces,
+        weights=np.array([[1.5, -0.5]]),
+        intercepts=np.array([-2.0, -1.0]),
+        view=np.zeros((3, 2)),
+        offsets=np.array([0.3, 0.0]),
+    )
+
+
+def expected(value):
+    return integrate.quad(lambda z: value(z) * stats.norm.pdf(z), -12, 12, epsabs=1e-12, limit=200)[0]
+
+
+def test_rates_propensities_and_the_oracle_by_hand():
+    campaign = by_hand()
+    x = np.array([[1, 5, 0], [-1, 0, 1]], np.float32)
+    np.testing.assert_allclose(campaign.rates(x), expit([[-0.5, -1.5], [-3.5, -0.5]]))
+    assert campaign.oracle(x).tolist() == [0, 1]
+    np.testing.assert_allclose(campaign.propensities(x)[:, 0], 0.1 + 0.8 * expit([2.0 + 0.3, -2.0 + 0.3]))
+    np.testing.assert_allclose(campaign.propensities(x, "uniform"), 0.5)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2])
+def test_the_true_ctr_is_that_of_quadrature(epsilon):
+    campaign = by_hand()
+    found, error = campaigns.true_ctr(
+        campaign, lambda x: greedy(campaign.oracle(x), 2, epsilon), 300_000, np.random.default_rng(3)
+    )
+
+    def value(z):
+        one, two = expit(1.5 * z - 2), expit(-0.5 * z - 1)
+        return (1 - epsilon) * max(one, two) + epsilon * min(one, two)
+
+    exact = expected(value)
+    deviation = np.sqrt(expected(lambda z: (value(z) - exact) ** 2) / 300_000)
+    assert error == pytest.approx(deviation, rel=0.02)
+    assert abs(found - exact) < 4 * error and error < 4e-4
+
+
+def test_the_true_ctr_of_the_campaigns_own_policies_is_that_of_its_table():
+    campaign = campaigns.make("hotel")
+    found, error = campaigns.true_ctr(
+        campaign, lambda x: Chosen(campaign.propensities(x)), 200_000, np.random.default_rng(4)
+    )
+    assert abs(found - campaign.shares @ campaign.click_rates) < 4 * error
+
+
+def test_importance_weighting_of_both_logs_finds_the_true_ctr():
+    campaign = campaigns.make("hotel")
+    truth, error = campaigns.true_ctr(campaign, lambda x: greedy(campaign.oracle(x), 5), 200_000, generator(0))
+    for policy in campaigns.POLICIES:
+        log = campaign.log(100_000, np.random.default_rng(5), policy)
+        weighted = log.reward * (campaign.oracle(log.features) == log.action) / log.propensity
+        assert abs(weighted.mean() - truth) < 4 * np.hypot(stats.sem(weighted), error)
+
+
+def test_a_true_ctr_of_one_draw_is_refused():
+    with pytest.raises(SettingError, match="draws is 1"):
+        campaigns.true_ctr(by_hand(), None, 1, np.random.default_rng(0))
+
+
+def test_users_are_normal_in_two_thirds_of_the_features_and_0_or_1_in_the_others():
+    campaign = campaigns.make("hotel", dimensions=12)
+    users = campaign.users(50_000, np.random.default_rng(6))
+    assert users.dtype == np.float32 and campaign.names == tuple(f"x{i}" for i in range(1, 13))
+    assert all(stats.kstest(users[:, i], "norm").pvalue > 1e-4 for i in range(8))
+    assert set(np.unique(users[:, 8:])) == {0, 1}
+    np.testing.assert_allclose(users[:, 8:].mean(axis=0), stats.norm.sf(campaign.thresholds[8:]), atol=0.01)
+
+
+@pytest.mark.parametrize("shape", campaigns.SHAPES)
+def test_only_the_informative_features_matter_and_each_does(shape):
+    campaign = campaigns.make("hotel", shape=shape, informative=4)
+    users = campaign.users(5000, np.random.default_rng(7))
+    rates = campaign.rates(users)
+    matters = []
+    for feature in range(30):
+        other = users.copy()
+        other[:, feature] = np.roll(users[:, feature], 1)
+        matters.append((campaign.rates(other) != rates).any())
+    assert sum(matters) == 4
+
+
+@pytest.mark.parametrize("shape", campaigns.SHAPES)
+def test_strength_common_part_and_quality_are_what_they_say(shape):
+    campaign = campaigns.make("hotel", shape=shape, strength=1.5, quality=0.7, sharpness=2.0)
+    users = campaign.users(100_000, np.random.default_rng(8))
+    f = np.log(campaign.rates(users)) - np.log1p(-campaign.rates(users))
+    np.testing.assert_allclose(f.std(axis=0), 1.5, rtol=0.02)
+    scores = campaign.pieces(users) @ campaign.weights * campaigns._heed(campaign.settings) + users @ campaign.view
+    np.testing.assert_allclose(scores.std(axis=0), 2.0, rtol=0.02)
+    for action in range(5):
+        assert np.corrcoef(f[:, action], scores[:, action])[0, 1] == pytest.approx(0.7, abs=0.02)
+
+
+def test_what_the_offers_have_in_common_may_be_nearly_all():
+    campaign = campaigns.make("hotel", common=0.999)
+    rates = campaign.rates(campaign.users(1000, np.random.default_rng(8)))
+    assert stats.spearmanr(rates).statistic.min() > 0.9
+
+
+def test_scale_multiplies_click_rates_and_leaves_impressions():
+    campaign = campaigns.make("bank-1", scale=20.0)
+    assert campaign.rows == campaigns.make("bank-1").rows
+    shares, rates = average(campaign, seed=2, chunks=4)
+    np.testing.assert_allclose(rates, np.array([3.4, 8.0, 9.0, 6.0, 4.6]) / 100, rtol=1e-2)
+    np.testing.assert_allclose(shares, campaign.shares, rtol=3e-3)
+
+
+def test_share_makes_logs_shorter_and_nothing_else():
+    whole, part = campaigns.make("hotel"), campaigns.make("hotel", share=0.01)
+    assert part.rows == 1585
+    users = whole.users(100, np.random.default_rng(9))
+    np.testing.assert_array_equal(whole.rates(users), part.rates(users))
+    np.testing.assert_array_equal(whole.propensities(users), part.propensities(users))
+
+
+def test_a_campaign_is_the_same_each_time_and_another_in_another_world():
+    first, other = campaigns.make("hotel"), campaigns.make("hotel", world=1)
+    again = campaigns._make.__wrapped__("hotel", campaigns.Settings())
+    users = first.users(100, np.random.default_rng(10))
+    np.testing.assert_array_equal(first.rates(users), again.rates(users))
+    assert not np.allclose(first.rates(users), other.rates(users))
+    log, same = (campaign.log(100, np.random.default_rng(11)) for campaign in (first, again))
+    np.testing.assert_array_equal(log.features, same.features)
+    np.testing.assert_array_equal(log.action, same.action)
+    np.testing.assert_array_equal(log.reward, same.reward)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"floor": 0.2}, "floor is 0.2; it must be above 0 and below the least share"),
+        ({"floor": 0.0}, "floor is 0.0"),
+        ({"scale": 13.0}, "scale is 13.0; it must be above 0 and below 12.2"),
+        ({"scale": 0.0}, "scale is 0.0"),
+        ({"share": 0.0}, "share is 0.0"),
+        ({"share": 1e-6}, "share is 1e-06"),
+        ({"informative": 1}, "informative is 1; it must be from 2"),
+        ({"informative": 31}, "informative is 31"),
+        ({"dimensions": 2}, "dimensions is 2"),
+        ({"strength": 0}, "strength is 0"),
+        ({"common": 1.0}, "common is 1.0"),
+        ({"quality": 1.1}, "quality is 1.1"),
+        ({"sharpness": -1.0}, "sharpness is -1.0"),
+        ({"shape": "liner"}, "unknown shape of campaign 'hotel' 'liner': did you mean 'linear'"),
+        ({"sahre": 1.0}, "unknown setting of campaign 'hotel' 'sahre': did you mean 'share'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, reason):
+    with pytest.raises(SettingError, match=reason):
+        campaigns.make("hotel", **settings)
+
+
+def test_unknown_campaigns_and_policies_and_empty_logs_are_refused():
+    with pytest.raises(SettingError, match="unknown campaign 'bank1': did you mean 'bank-1'"):
+        campaigns.make("bank1")
+    campaign = campaigns.make("hotel")
+    with pytest.raises(SettingError, match="unknown policy of a campaign 'random'"):
+        campaign.log(10, np.random.default_rng(0), "random")
+    with pytest.raises(SettingError, match="rows is 0"):
+        campaign.log(0, np.random.default_rng(0))

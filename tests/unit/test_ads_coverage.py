@@ -1,0 +1,116 @@
+"""The coverage study: its campaigns, its counts in place of rows, and what it finds."""
+
+import numpy as np
+import pytest
+
+from scant.ads import coverage as study
+from scant.ads.coverage import Setting, coverage, setting, settings
+from scant.ads.evaluation import evaluate
+from scant.errors import SettingError
+
+EXACT = {"hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"}
+
+
+def found(one, repeats=400, seed=0, **options):
+    rows = coverage([one], repeats, np.random.default_rng(seed), replicates=200, **options)
+    return {(row["bound"], row["side"]): row for row in rows}
+
+
+@pytest.mark.parametrize("one", settings((1000,), 1.3)[:-1], ids=lambda one: f"{one.campaign}-{one.policy}")
+def test_campaigns_carry_the_click_rates(one):
+    share, weight, click = map(np.array, (one.share, one.weight, one.click))
+    name = one.campaign.split(",")[0]
+    mean = np.mean(study.RATES[name])
+    assert share.sum() == pytest.approx(1)
+    assert share @ weight == pytest.approx(1)  # every ad can be logged
+    assert click @ [1, 1, 3] / 5 == pytest.approx(mean)  # of ads shown at random
+    assert click[0] == pytest.approx(1.3 * mean)
+    epsilon = study.POLICIES[one.policy]
+    assert one.truth == pytest.approx((1 - epsilon) * click[0] + epsilon * click[1])
+
+
+def test_the_rates_are_those_of_table_5_2():
+    assert np.mean(study.RATES["hotel"]) == pytest.approx(0.0746)
+    assert np.mean(study.RATES["bank"]) == pytest.approx(0.00310)
+
+
+@pytest.mark.parametrize("one", settings((1500,))[:-1], ids=lambda one: f"{one.campaign}-{one.policy}")
+def test_counts_give_what_rows_give(one):
+    one = Setting(**{**vars(one), "click": (0.3, 0.2, 0.2)})
+    clicks, shows = study._draw(one, 3, np.random.default_rng(1))
+    assert shows.sum(axis=(1, 2)).tolist() == [1500] * 3 and np.all(clicks <= shows)
+    ends = study._ends(one, clicks, shows, np.random.default_rng(2), 0.9, 50)
+    weight, largest = np.array(one.weight), max(one.weight)
+    for i in range(3):
+        parts = []
+        for clicked, shown in zip(clicks[i], shows[i], strict=True):
+            for w, k, n in zip(weight, clicked, shown, strict=True):
+                parts.append(np.column_stack([np.arange(n) < k, np.full(n, w)]))
+        reward, w = np.concatenate(parts).astype(float).T
+        rows = evaluate(reward, np.full(1500, 1 / largest), w / largest, largest, 0.9, weights=one.weight).rows()
+        if np.isnan(rows[0]["estimate"]):  # refused: too few rows match
+            continue
+        for row in rows:
+            name = "snips, delta" if row["estimator"] == "snips" else row["bound"]
+            expected = [row[key] for key in ("estimate", "lower", "low", "high")]
+            assert [part[i] for part in ends[name]] == pytest.approx(expected, rel=1e-6, abs=1e-12), name
+        assert ends["snips, frozen"][0][i] == ends["snips, delta"][0][i]
+        seen = ends["empirical-bernstein, largest seen"][3][i]
+        assert seen == pytest.approx(ends["empirical-bernstein"][3][i]) or seen < ends["empirical-bernstein"][3][i]
+
+
+def test_drawn_counts_have_the_settings_shares():
+    one = setting("hotel", "epsilon-greedy", 5000)
+    clicks, shows = study._draw(one, 400, np.random.default_rng(3))
+    total = shows.sum(axis=(0, 1))
+    np.testing.assert_allclose(total / 2e6, one.share, atol=0.002)
+    np.testing.assert_allclose(clicks.sum(axis=(0, 1)) / total, one.click, atol=0.003)
+
+
+def test_what_holds_and_what_does_not():
+    hotel, bank = (found(setting(name, "epsilon-greedy", 2000)) for name in ("hotel", "bank"))
+    rare = found(setting("hotel", "epsilon-greedy", 2000, logging="rare"))
+    for rows in (hotel, bank, rare):
+        for (bound, _), row in rows.items():
+            assert row["coverage_high"] >= 0.95 or bound not in EXACT
+    for bound in ("t", "bootstrap-bca", "bootstrap-percentile", "snips, delta"):
+        assert 0.9 < hotel[bound, "two-sided"]["coverage"] < 0.98
+        assert bank[bound, "two-sided"]["coverage_high"] < 0.95  # a click or two: skew
+        assert rare[bound, "two-sided"]["coverage_high"] < 0.6
+    assert rare["empirical-bernstein, largest seen", "two-sided"]["coverage_high"] < 0.8
+    assert hotel["betting", "lower"]["width_mean"] < hotel["empirical-bernstein", "lower"]["width_mean"]
+
+
+def test_a_frozen_normaliser_covers_less_where_large_weights_have_few_clicks():
+    one = settings((2000,))[-1]
+    assert np.dot(one.share, one.weight) == pytest.approx(1)
+    rows = found(one)
+    assert rows["snips, frozen", "two-sided"]["coverage_high"] < 0.8
+    assert rows["snips, delta", "two-sided"]["coverage"] > 0.9
+
+
+def test_rows_say_how_sure_they_are():
+    one = setting("hotel", "deterministic", 2000)
+    row = found(one, 50, level=0.9)["t", "lower"]
+    assert (row["campaign"], row["policy"], row["rows"], row["repeats"], row["level"]) == (
+        "hotel", "deterministic", 2000, 50, 0.9,
+    )  # fmt: skip
+    assert row["coverage"] == row["covered"] / 50 and row["true"] == one.truth
+    assert row["coverage_low"] < row["coverage"] < row["coverage_high"]
+    again = coverage([one], 50, np.random.default_rng(0), 0.9, 200)
+    assert again == coverage([one], 50, np.random.default_rng(0), 0.9, 200)
+    assert len(again) == 2 * 11
+
+
+def test_settings_that_cannot_be():
+    with pytest.raises(SettingError, match="did you mean 'hotel'"):
+        setting("hotle", "deterministic", 100)
+    with pytest.raises(SettingError, match="unknown policy"):
+        setting("hotel", "greedy", 100)
+    with pytest.raises(SettingError, match="unknown logging"):
+        setting("hotel", "deterministic", 100, logging="bts")
+    for lift in (-0.1, 5.1):
+        with pytest.raises(SettingError, match="lift"):
+            setting("bank", "deterministic", 100, lift)
+    with pytest.raises(SettingError, match="repeats"):
+        coverage([], 0, np.random.default_rng(0))

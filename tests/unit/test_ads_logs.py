@@ -1,0 +1,317 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scant import files
+from scant.ads import logs
+from scant.ads.logs import Log
+from scant.errors import DataError
+
+
+def log_of(rows=200, dimensions=3, offers=4, seed=0, **changes):
+    random = np.random.default_rng(seed)
+    made = Log(
+        features=random.standard_normal((rows, dimensions)).astype(np.float32),
+        action=random.integers(0, offers, rows, dtype=np.int32),
+        reward=(random.random(rows) < 0.3).astype(np.float64),
+        propensity=random.uniform(0.1, 1, rows),
+        actions=tuple("abcdefgh"[:offers]),
+        names=tuple(f"x{i}" for i in range(dimensions)),
+    )
+    return replace(made, **changes)
+
+
+def full_log():
+    log = log_of()
+    times = np.datetime64("2019-11-24T00:03:13.442536", "us") + np.arange(len(log)) * np.timedelta64(1, "s")
+    return replace(log, position=np.arange(len(log), dtype=np.int32) % 3, timestamp=times)
+
+
+def same(one, other):
+    assert (one.actions, one.names) == (other.actions, other.names)
+    assert one.columns().keys() == other.columns().keys()
+    for name, column in one.columns().items():
+        assert column.dtype == other.columns()[name].dtype, name
+        np.testing.assert_array_equal(column, other.columns()[name])
+
+
+@pytest.mark.parametrize("log", [log_of(), full_log(), log_of(rows=1, dimensions=1)], ids=["plain", "full", "one row"])
+def test_a_log_comes_back_from_its_file_as_it_was(log, tmp_path):
+    logs.write(log, tmp_path / "log.parquet", {"policy": "uniform"})
+    back, metadata = logs.read(tmp_path / "log.parquet")
+    same(back, log)
+    assert metadata["policy"] == "uniform" and metadata["rows"] == len(log) and metadata["duplicates"] == 0
+    same(logs.read_own(tmp_path / "log.parquet"), log)
+
+
+def test_a_log_of_several_row_groups_and_chunks_comes_back_in_order(tmp_path):
+    log = log_of(rows=1_100_000, dimensions=1)  # pyarrow's row groups end at 2^20 rows
+    logs.write(log, tmp_path / "log.parquet")
+    same(logs.read(tmp_path / "log.parquet")[0], log)
+
+
+def test_features_are_read_as_one_row_major_matrix(tmp_path):
+    logs.write(log_of(), tmp_path / "log.parquet")
+    assert logs.read(tmp_path / "log.parquet")[0].features.flags.c_contiguous
+
+
+def test_take_keeps_rows_and_ids():
+    log = full_log()
+    mask = log.action == 2
+    part = log.take(mask)
+    assert len(part) == mask.sum() and part.actions == log.actions
+    np.testing.assert_array_equal(part.timestamp, log.timestamp[mask])
+    same(part, log.take(np.flatnonzero(mask)))
+
+
+def changed(name, row, value):
+    log = full_log()
+    column = getattr(log, name).copy()
+    column[row] = value
+    return replace(log, **{name: column})
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        (changed("reward", 4, 1.01), r"row 5: reward 1.01 is not in \[0, 1\]"),
+        (changed("reward", 4, -0.01), "row 5: reward"),
+        (changed("reward", 4, np.nan), "row 5: reward nan"),
+        (changed("propensity", 7, 0.0), r"row 8: propensity 0.0 is not in \(0, 1\]"),
+        (changed("propensity", 7, 1.0001), "row 8: propensity"),
+        (changed("propensity", 7, np.nan), "row 8: propensity nan"),
+        (changed("action", 0, 4), "row 1: action 4 is not among the 4 actions"),
+        (changed("action", 0, -1), "row 1: action -1"),
+        (changed("features", (9, 1), np.inf), "row 10: feature 'x1' is missing, or not finite"),
+        (changed("timestamp", 3, np.datetime64("NaT")), "row 4: timestamp NaT"),
+        (log_of().take(slice(0)), "the log has no rows"),
+        (log_of(dimensions=0), "the log has no features"),
+        (log_of(names=("x", "y", "x")), "two features are called 'x'"),
+        (log_of(actions=("a", "b", "a", "d")), "two actions"),
+        (log_of(reward=np.zeros(3)), "3 rows of reward for 200 actions"),
+        (log_of(names=("x",)), r"features of shape \(200, 3\) for 1 names"),
+    ],
+)
+def test_what_is_no_log_is_neither_checked_nor_written(log, reason, tmp_path):
+    with pytest.raises(DataError, match=f"here: {reason}"):
+        logs.check(log, "here")
+    with pytest.raises(DataError, match=reason):
+        logs.write(log, tmp_path / "log.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_ends_of_the_ranges_are_allowed():
+    log = log_of(rows=2, reward=np.array([0.0, 1.0]), propensity=np.array([1e-9, 1.0]))
+    assert logs.check(log, "here") is log
+
+
+def test_reading_refuses_other_files(tmp_path):
+    path = tmp_path / "log.parquet"
+    with pytest.raises(DataError, match="no such file"):
+        logs.read(path)
+    path.write_bytes(b"PAR1")
+    with pytest.raises(DataError, match="not a readable parquet"):
+        logs.read(path)
+    pd.DataFrame({"x": [1.0]}).to_parquet(path)
+    with pytest.raises(DataError, match="not an ads log"):
+        logs.read(path)
+
+
+def test_reading_checks_what_another_program_changed(tmp_path):
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "log.parquet"
+    logs.write(log_of(), path)
+    table = pq.read_table(path)
+    bad = table.set_column(table.column_names.index("reward"), "reward", [np.full(len(table), 2.0)])
+    files.write_parquet(bad, path, files.metadata_of(table.schema))
+    with pytest.raises(DataError, match=r"row 1: reward 2\.0"):
+        logs.read(path)
+
+
+# Facts and duplicates
+
+
+def test_facts_are_counts_by_action():
+    log = log_of(
+        rows=5,
+        action=np.array([0, 0, 0, 2, 2], np.int32),
+        reward=np.array([1, 0, 0.5, 0, 0]),
+        propensity=np.array([0.2, 0.3, 0.4, 0.5, 0.6]),
+        actions=("a", "b", "c"),
+    )
+    facts = logs.facts(log)
+    assert (facts["rows"], facts["duplicates"], facts["propensity"]) == (5, 0, [0.2, 0.6])
+    assert facts["actions"] == [
+        {"action": "a", "impressions": 3, "clicks": 1.5, "rate": 0.5},
+        {"action": "b", "impressions": 0, "clicks": 0.0, "rate": None},
+        {"action": "c", "impressions": 2, "clicks": 0.0, "rate": 0.0},
+    ]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60), st.booleans())
+def test_duplicates_are_those_of_pandas(seed, rows, placed):
+    random = np.random.default_rng(seed)
+    log = Log(
+        features=random.choice([-1.0, -0.0, 0.0, 2.0], (rows, 2)).astype(np.float32),
+        action=random.integers(0, 2, rows, dtype=np.int32),
+        reward=random.integers(0, 2, rows).astype(np.float64),
+        propensity=random.choice([0.5, 1.0], rows),
+        actions=("a", "b"),
+        names=("x", "y"),
+        position=random.integers(0, 2, rows, dtype=np.int32) if placed else None,
+    )
+    columns = {"x": log.features[:, 0], "y": log.features[:, 1], "a": log.action, "r": log.reward, "p": log.propensity}
+    frame = pd.DataFrame(columns | ({"position": log.position} if placed else {}))
+    assert logs.duplicates(log) == frame.duplicated().sum()
+
+
+def test_rows_at_different_times_are_no_duplicates():
+    log = log_of().take(np.zeros(3, int))
+    times = np.array(["2020-01-01T00:00", "2020-01-01T00:01", "2020-01-01T00:00"], "datetime64[us]")
+    assert logs.duplicates(log) == 2
+    assert logs.duplicates(replace(log, timestamp=times)) == 1
+
+
+# Alignment
+
+
+def test_align_moves_actions_and_features_to_the_places_of_another_log():
+    log = log_of(offers=3)
+    moved = logs.align(log, ("c", "new", "a", "b"), ("x2", "x0", "x1"))
+    assert [moved.actions[a] for a in moved.action] == [log.actions[a] for a in log.action]
+    np.testing.assert_array_equal(moved.features, log.features[:, [2, 0, 1]])
+    assert moved.names == ("x2", "x0", "x1") and moved.action.dtype == np.int32
+    same(logs.align(moved, log.actions, log.names), log)
+
+
+def test_align_refuses_what_the_other_log_does_not_know():
+    log = log_of(offers=3)
+    with pytest.raises(DataError, match=r"test\.csv: 'b' not among the actions of the policy: 'a', 'c'"):
+        logs.align(log, ("a", "c"), where="test.csv")
+    with pytest.raises(DataError, match="only one of the two logs has: 'x2', 'y'"):
+        logs.align(log, log.actions, ("x0", "x1", "y"))
+
+
+def test_align_forgets_actions_that_were_never_shown():
+    log = log_of(offers=3).take(log_of(offers=3).action != 1)
+    moved = logs.align(log, ("c", "a"))
+    assert moved.actions == ("c", "a") and logs.check(moved, "here")
+
+
+# A user's own log
+
+OWN = """action,reward,propensity,age,member,timestamp,position
+offer 2,1,0.5,30,True,2019-11-24 00:03:13.442536+00:00,1
+NA,0,0.25,41.5,False,2019-11-24T02:03:13.5+02:00,2
+offer 2,0.5,1,-2,True,2019-11-24 00:03,3
+"""
+
+
+def own(tmp_path, text, name="log.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return logs.read_own(path)
+
+
+def test_a_csv_is_read_as_documented(tmp_path):
+    log = own(tmp_path, OWN + "\n\n")
+    assert (log.actions, log.names) == (("NA", "offer 2"), ("age", "member"))
+    assert log.action.tolist() == [1, 0, 1] and log.reward.tolist() == [1, 0, 0.5]
+    assert log.features.dtype == np.float32 and log.features.tolist() == [[30, 1], [41.5, 0], [-2, 1]]
+    assert log.propensity.tolist() == [0.5, 0.25, 1] and log.position.tolist() == [1, 2, 3]
+    expected = ["2019-11-24T00:03:13.442536", "2019-11-24T00:03:13.5", "2019-11-24T00:03"]
+    np.testing.assert_array_equal(log.timestamp, np.array(expected, "datetime64[us]"))
+
+
+def test_parquet_gives_the_same_log_as_csv(tmp_path):
+    frame = pd.DataFrame({"action": [10, 9, 10], "reward": [0, 1, 0], "propensity": 0.5, "x": [1.5, 2, 3], "b": True})
+    frame["timestamp"] = pd.to_datetime(["2020-01-01T10:00:00+01:00"] * 3, utc=True)
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_parquet(tmp_path / "log.parquet")
+    log = logs.read_own(tmp_path / "log.csv")
+    assert log.actions == ("9", "10") and log.timestamp[0] == np.datetime64("2020-01-01T09:00:00")
+    same(log, logs.read_own(tmp_path / "log.parquet"))
+
+
+def test_whole_actions_that_parquet_holds_as_floats_have_no_point(tmp_path):
+    frame = pd.DataFrame({"action": [2.0, 1.0], "reward": 0, "propensity": 0.5, "x": 1.0})
+    frame.to_parquet(tmp_path / "log.parquet")
+    assert logs.read_own(tmp_path / "log.parquet").actions == ("1", "2")
+
+
+FULL = """action,reward,propensity,x,propensity:b,propensity:a,propensity:c
+a,1,0.2,1,0.3,0.2,0.5
+b,0,0.33333,1,0.33333,0.33333,0.33333
+"""
+
+
+def test_full_propensities_bring_actions_that_were_not_shown(tmp_path):
+    log = own(tmp_path, FULL)
+    assert log.actions == ("a", "b", "c") and log.names == ("x",)
+
+
+def test_duplicate_rows_are_kept_and_counted(tmp_path):
+    log = own(tmp_path, "action,reward,propensity,x\n1,0,1,2\n1,0,1,3\n1,0,1,2\n")
+    assert len(log) == 3 and logs.facts(log)["duplicates"] == 1
+
+
+HEAD = "action,reward,propensity,x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the file is empty"),
+        (HEAD, "no rows"),
+        (HEAD + "\n\n", "no rows"),
+        ("action,reward,x\na,0,1\n", "no column 'propensity'; columns: 'action', 'reward', 'x'"),
+        ("action,reward,propensity\na,0,1\n", "no features"),
+        (HEAD + "a,0,1,2\na,2,1,2\n", r"line 3: reward 2.0 is not in \[0, 1\]"),
+        (HEAD + "a,0,1,2\na,1,0,2\n", r"line 3: propensity 0.0 is not in \(0, 1\]"),
+        (HEAD + "a,0,1,2\na,1,1,\n", "line 3: x is missing"),
+        (HEAD + "a,0,1,2\n\na,1,1,2\n", "line 3: action is missing"),
+        (HEAD + "a,0,1,2\n,1,1,2\n", "line 3: action is missing"),
+        (HEAD + "a,0,1,2\na,,1,2\n", "line 3: reward is missing"),
+        (HEAD + "a,0,1,2\na,0,1\n", "line 3: x is missing"),
+        (HEAD + "a,0,1,2\na,0,1,NA\n", "line 3: x 'NA' is not a number. One-hot"),
+        (HEAD + "a,0,1,2\na,0,1,red\n", "line 3: x 'red' is not a number. One-hot"),
+        (HEAD + "a,0,1,2\na,0,1,inf\n", "line 3: feature 'x' is missing, or not finite"),
+        (HEAD + "a,0,1,2\na,0,1,1e39\n", "line 3: feature 'x' is missing, or not finite"),
+        (HEAD + "a,0,1,2\na,0,1,2,3\n", "line 3: more fields than the header has"),
+        (HEAD + "a,0,1,2,9\na,0,1,2,9\n", "more fields than the header has"),
+        (HEAD + 'a,0,1,2\n"a,0,1,2\n', "log.csv"),
+        (",action,reward,propensity,x\n0,a,0,1,2\n", "line 1: column 1 has no name. Drop the index column"),
+        ("action,reward,propensity,x,x\na,0,1,2,3\n", "line 1: two columns are called 'x'"),
+        ("action,reward,propensity,x,position\na,0,1,2,1.5\n", "line 2: position 1.5 is not a whole number"),
+        ("action,reward,propensity,x,timestamp\na,0,1,2,noon\n", "line 2: timestamp 'noon' is not a time"),
+        ("action,reward,propensity,x,timestamp\na,0,1,2,\n", "line 2: timestamp 'nan' is not a time|plain numbers"),
+        ("action,reward,propensity,x,timestamp\na,0,1,2,1574553793\n", "the timestamps are plain numbers"),
+        (FULL + "a,0,0.2,1,0.3,0.2,0.6\n", "line 4: the propensities sum to 1.1, not to 1"),
+        (FULL + "a,0,0.3,1,0.3,0.2,0.5\n", "line 4: propensity differs from that of the action's own column, 0.2"),
+        (FULL + "a,0,0.2,1,-0.3,0.2,1.1\n", r"line 4: a propensity is not in \[0, 1\]"),
+        (FULL + "d,0,0.2,1,0.3,0.2,0.5\n", "no column 'propensity:d'"),
+    ],
+)
+def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
+    with pytest.raises(DataError, match=reason):
+        own(tmp_path, text)
+
+
+def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        logs.read_own(tmp_path / "log.csv")
+    (tmp_path / "log.csv").write_bytes(b"action,reward,propensity,x\n\xff\xfe,0,1,2\n")
+    with pytest.raises(DataError, match="UTF-8"):
+        logs.read_own(tmp_path / "log.csv")
+
+
+def test_parquet_with_a_missing_value_names_the_row(tmp_path):
+    frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": [1.0, None]})
+    frame.to_parquet(tmp_path / "log.parquet")
+    with pytest.raises(DataError, match="row 2: x is missing"):
+        logs.read_own(tmp_path / "log.parquet")

@@ -1,0 +1,127 @@
+"""Policies are distributions over ads, and thresholds are the best there are."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scant.ads.policies import MEASURES, Choice, exploit, oracle, threshold, uniform_probability
+from scant.errors import DataError, SettingError
+
+# --- what a policy does
+
+
+@given(st.integers(2, 7), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_a_choice_is_a_distribution_in_each_context(actions, epsilon, seed):
+    best = np.random.default_rng(seed).integers(0, actions, 9, np.int32)
+    choice = Choice(best, epsilon, actions)
+    each = np.array([choice.probability(np.full(9, action)) for action in range(actions)])
+    assert np.all(each >= 0)
+    np.testing.assert_allclose(each.sum(axis=0), 1, rtol=1e-12)
+    np.testing.assert_array_equal(each[best, np.arange(9)], 1 - epsilon)
+
+
+def test_epsilon_is_shared_by_the_other_ads():
+    choice = Choice(np.array([2, 0, 1]), 0.2, 5)
+    assert choice.probability(np.array([2, 1, 1])).tolist() == [0.8, 0.05, 0.8]
+    assert Choice(np.array([0, 0]), 0.0, 1).probability(np.array([0, 0])).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("best", "epsilon", "actions", "reason"),
+    [
+        ([0], -0.1, 2, "epsilon is -0.1"),
+        ([0], 1.5, 2, "epsilon is 1.5"),
+        ([0], np.nan, 2, "epsilon is nan"),
+        ([0], 0.1, 1, "nothing to explore"),
+        ([0, 3], 0.1, 3, "action 3 is not among the policy's 3 actions"),
+        ([-1], 0.1, 3, "action -1"),
+        ([0.5], 0.1, 3, "whole numbers"),
+    ],
+)
+def test_what_is_no_policy_is_refused(best, epsilon, actions, reason):
+    with pytest.raises(SettingError, match=reason):
+        Choice(np.array(best), epsilon, actions)
+
+
+def test_actions_that_do_not_belong_to_the_contexts_are_refused():
+    choice = Choice(np.array([0, 1, 1]), 0.1, 2)
+    with pytest.raises(SettingError, match="action 2 is not among"):
+        choice.probability(np.array([0, 2, 0]))
+    with pytest.raises(SettingError, match="shape"):
+        choice.probability(np.array([0, 1]))
+
+
+def test_controls():
+    assert uniform_probability(3, 4).tolist() == [0.25] * 3
+    choice = oracle(np.array([[0.1, 0.3, 0.3], [0.2, 0.1, 0.0]]), 0.5)
+    assert (choice.best.tolist(), choice.epsilon, choice.actions) == ([1, 0], 0.5, 3)
+
+
+def test_exploiting_asks_the_model_with_the_measure_of_its_thresholds():
+    model = SimpleNamespace(
+        actions=("a", "b", "c"), best=lambda features, by: np.full(len(features), MEASURES.index(by), np.int32)
+    )
+    choice = exploit(model, np.zeros((4, 2)), 0.1, "recall")
+    assert (choice.best.tolist(), choice.epsilon, choice.actions) == ([1] * 4, 0.1, 3)
+    assert exploit(model, np.zeros((1, 2))).best.tolist() == [2]  # F1, without exploration
+
+
+# --- thresholds
+
+
+def measured(scores, clicked, by, s):
+    from sklearn.metrics import f1_score, precision_score, recall_score
+
+    score = {"precision": precision_score, "recall": recall_score, "f1": f1_score}[by]
+    return score(clicked, scores >= s, zero_division=0)
+
+
+ROWS = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=1, max_size=14).filter(
+    lambda rows: any(clicked for _, clicked in rows)
+)
+
+
+@given(ROWS, st.sampled_from(MEASURES))
+def test_no_threshold_is_better_and_ties_go_by_f1_then_to_the_largest(rows, by):
+    scores, clicked = np.array([s for s, _ in rows], float), np.array([c for _, c in rows])
+    key = {s: (round(measured(scores, clicked, by, s), 12), round(measured(scores, clicked, "f1", s), 12), s)
+           for s in scores}  # fmt: skip
+    assert threshold(scores, clicked, by) == max(key.values())[2]
+    between = np.append(scores - 0.5, np.inf)
+    assert max(measured(scores, clicked, by, s) for s in between) <= max(key.values())[0] + 1e-12
+
+
+@given(ROWS, st.sampled_from(MEASURES), st.integers(-9, 9), st.randoms(use_true_random=False))
+def test_thresholds_move_with_the_scores_and_not_with_the_order_of_rows(rows, by, shift, shuffler):
+    before = threshold([s for s, _ in rows], [c for _, c in rows], by)
+    shuffler.shuffle(rows)
+    assert threshold([s + shift for s, _ in rows], [c for _, c in rows], by) == before + shift
+
+
+def test_degenerate_maxima_of_recall_and_precision():
+    scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0, 0.0])
+    clicked = np.array([True, True, False, False, True, False])
+    assert threshold(scores, clicked, "recall") == 1.0  # not -inf
+    assert threshold(scores, clicked, "precision") == 4.0  # not 5
+    assert threshold(scores, clicked, "f1") == 4.0  # 4/5; at 1: 3/4
+    assert threshold(np.zeros(3), np.array([True, False, False]), "precision") == 0.0
+
+
+def test_the_default_measure_is_f1():
+    random = np.random.default_rng(0)
+    scores, clicked = random.standard_normal(500), random.random(500) < 0.1
+    found = {by: threshold(scores, clicked, by) for by in MEASURES}
+    assert threshold(scores, clicked) == found["f1"]
+    assert len(set(found.values())) == 3
+
+
+def test_bad_input_of_thresholds():
+    with pytest.raises(DataError, match="no row is clicked"):
+        threshold(np.zeros(3), np.zeros(3, bool))
+    with pytest.raises(DataError, match="row 2 is not finite"):
+        threshold(np.array([0, np.nan]), np.array([True, False]))
+    with pytest.raises(SettingError, match="did you mean 'precision'"):
+        threshold(np.zeros(2), np.array([True, False]), "precison")

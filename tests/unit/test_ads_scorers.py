@@ -1,0 +1,472 @@
+"""Scorers minimise what they say, models choose what they say, and lambda is selected as said."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scant.ads import scorers
+from scant.ads.logs import Log
+from scant.ads.policies import threshold
+from scant.ads.scorers import LAMBDAS, Linear, Model, Settings
+from scant.errors import DataError, SettingError
+from scant.kernels import pairs
+
+
+def log_of(features, action, reward, propensity=0.5, actions=None):
+    features, action = np.asarray(features, np.float32), np.asarray(action, np.int32)
+    ids = tuple(f"ad{a}" for a in range(actions or action.max() + 1))
+    propensity = np.broadcast_to(np.float64(propensity), action.shape).copy()
+    names = tuple(f"f{j}" for j in range(features.shape[1]))
+    return Log(features, action, np.asarray(reward, np.float64), propensity, ids, names)
+
+
+def drawn(seed, rows=300, d=4, actions=3, rate=0.3):
+    """A log of a uniform policy, in which ad a is clicked where feature a is large."""
+    random = np.random.default_rng(seed)
+    features = random.standard_normal((rows, d)).astype(np.float32)
+    action = random.integers(0, actions, rows)
+    reward = random.random(rows) < rate * 2 / (1 + np.exp(-2 * features[np.arange(rows), action % d]))
+    return log_of(features, action, reward, 1 / actions, actions)
+
+
+def examples(seed, rows=400, d=8, rate=0.1, shift=0.7):
+    random = np.random.default_rng(seed)
+    clicked = random.random(rows) < rate
+    features = random.standard_normal((rows, d)) + shift * clicked[:, None] * random.random(d)
+    return ((features - features.mean(axis=0)) / features.std(axis=0)).astype(np.float32), clicked
+
+
+# --- stochastic gradient descent reaches the optimum
+
+
+def logistic_objective(model, x, clicked, regularisation):
+    margin = (x @ model.weights + model.intercept) * np.where(clicked, 1, -1)
+    return np.logaddexp(0, -margin).mean() + regularisation / 2 * model.weights @ model.weights
+
+
+def pair_objective(weights, x, clicked, regularisation, loss):
+    margin = np.subtract.outer(x[clicked] @ weights, x[~clicked] @ weights)
+    value = np.maximum(0, 1 - margin) if loss == "hinge" else np.logaddexp(0, -margin)
+    return value.mean() + regularisation / 2 * weights @ weights
+
+
+SETS = {"few clicks": (0, 400, 8, 0.1, 0.7), "separable": (1, 150, 6, 0.2, 9.0), "more features": (2, 60, 90, 0.2, 0.5)}
+every_set = pytest.mark.parametrize("made", SETS.values(), ids=SETS.keys())
+
+
+@every_set
+@pytest.mark.parametrize("regularisation", LAMBDAS)
+def test_the_logistic_scorer_is_at_scikit_learns_optimum(made, regularisation):
+    from sklearn.linear_model import LogisticRegression
+
+    x, clicked = examples(*made)
+    found = scorers.fit_logistic(x, clicked, np.random.default_rng(0), Settings(regularisation))
+    peer = LogisticRegression(C=1 / (regularisation * len(x)), tol=1e-10, max_iter=10_000).fit(x.astype(float), clicked)
+    least = logistic_objective(Linear(peer.coef_[0], peer.intercept_[0]), x, clicked, regularisation)
+    value = logistic_objective(found, x, clicked, regularisation)
+    assert least * (1 - 1e-7) <= value <= least * 1.002
+    if regularisation >= 0.1:
+        assert value <= least * (1 + 1e-5)
+        assert found.intercept == pytest.approx(peer.intercept_[0], abs=0.005)
+
+
+@every_set
+@pytest.mark.parametrize("regularisation", LAMBDAS)
+def test_the_ranker_is_at_scikit_learns_optimum_on_all_pairs(made, regularisation):
+    from sklearn.linear_model import LogisticRegression
+
+    x, clicked = examples(*made)
+    found = scorers.fit_ranker(x, clicked, np.random.default_rng(0), Settings(regularisation))
+    differences = (x[clicked].astype(float)[:, None] - x[~clicked][None]).reshape(-1, x.shape[1])
+    both = np.concatenate([differences, -differences])  # a classifier needs two classes
+    label = np.repeat([1, 0], len(differences))
+    peer = LogisticRegression(C=1 / (regularisation * len(both)), tol=1e-10, max_iter=10_000, fit_intercept=False)
+    least = pair_objective(peer.fit(both, label).coef_[0], x, clicked, regularisation, "logistic")
+    value = pair_objective(found.weights, x, clicked, regularisation, "logistic")
+    assert least * (1 - 1e-7) <= value <= least * (1 + 1e-4)
+    assert found.intercept == 0
+
+
+@every_set
+@pytest.mark.parametrize("regularisation", LAMBDAS)
+def test_the_hinge_ranker_is_at_the_optimum_of_a_quadratic_programme(made, regularisation):
+    from sklearn.svm import LinearSVC
+
+    x, clicked = examples(*made)
+    found = scorers.fit_ranker(x, clicked, np.random.default_rng(0), Settings(regularisation, loss="hinge"))
+    differences = (x[clicked].astype(float)[:, None] - x[~clicked][None]).reshape(-1, x.shape[1])
+    both, label = np.concatenate([differences, -differences]), np.repeat([1, 0], len(differences))
+    peer = LinearSVC(
+        C=1 / (regularisation * len(both)), loss="hinge", fit_intercept=False, tol=1e-6, max_iter=20_000, random_state=0
+    )
+    least = pair_objective(peer.fit(both, label).coef_[0], x, clicked, regularisation, "hinge")
+    value = pair_objective(found.weights, x, clicked, regularisation, "hinge")
+    assert least * (1 - 1e-4) <= value <= least * 1.002 + 5e-5
+
+
+def test_each_pass_sees_every_example_once_in_new_order():
+    order, random = np.arange(7), np.random.default_rng(0)
+    passes = [[pairs._next(order, at, random) for at in range(7)] for _ in range(200)]
+    assert all(sorted(one) == list(range(7)) for one in passes)
+    firsts = np.bincount([one[0] for one in passes], minlength=7)
+    assert firsts.min() >= 12  # of 28.6 expected
+    assert len({tuple(one) for one in passes}) > 190
+
+
+def test_one_step_from_nothing_is_the_gradient_step():
+    positive, negative = np.array([[3, 1]], np.float32), np.array([[1, 2]], np.float32)
+    for hinge, slope in ((False, 0.5), (True, 1.0)):
+        weights = pairs.descend_pairs(positive, negative, 0.5, 3.0, 1, hinge, np.random.default_rng(0))
+        np.testing.assert_allclose(weights, slope * np.array([2, -1]) / (0.5 * 4))
+    weights, intercept = pairs.descend_examples(positive, np.array([True]), 0.5, 3.0, 0.0, 1, np.random.default_rng(0))
+    np.testing.assert_allclose(weights, 0.5 * positive[0] / (0.5 * 4))
+    assert intercept == 2.0
+
+
+def test_few_steps_are_averaged_over_the_last_of_them():
+    x, clicked = examples(5)
+    for steps in (1, 2, 15, 16, 17, 31, 33):
+        found = scorers.fit_ranker(x, clicked, np.random.default_rng(0), Settings(1.0, steps))
+        assert np.isfinite(found.weights).all()
+        assert found.weights.any()
+
+
+# --- bad input
+
+
+@pytest.mark.parametrize("fit", scorers.SCORERS.values(), ids=scorers.SCORERS.keys())
+def test_a_scorer_refuses_what_it_cannot_learn_from(fit):
+    x, random = np.zeros((4, 2), np.float32), np.random.default_rng(0)
+    for clicked, reason in ((np.zeros(4, bool), "none of 4 rows is clicked"), (np.ones(4, bool), "all of 4 rows is")):
+        with pytest.raises(DataError, match=reason):
+            fit(x, clicked, random, Settings(steps=10, trees=2))
+    with pytest.raises(DataError, match="shape"):
+        fit(x, np.array([True, False]), random, Settings())
+    x[2, 1] = np.nan
+    with pytest.raises(DataError, match="row 3: feature 2 is not finite"):
+        fit(x, np.array([True, False, True, False]), random, Settings())
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"regularisation": 0}, "lambda must be a number above 0"),
+        ({"regularisation": -1.0}, "lambda must be"),
+        ({"regularisation": np.nan}, "lambda must be"),
+        ({"regularisation": np.inf}, "lambda must be"),
+        ({"regularisation": "1"}, "lambda must be"),
+        ({"steps": 0}, "steps is 0"),
+        ({"steps": 1e6}, "whole number"),
+        ({"steps": None}, "steps is None"),
+        ({"trees": 0}, "trees is 0"),
+        ({"undersample": 0}, "undersample is 0"),
+        ({"undersample": True}, "undersample is True"),
+        ({"loss": "hing"}, "did you mean 'hinge'"),
+        ({"undersampled": "rankers"}, "unknown undersampled"),
+        ({"tree": 3}, "did you mean 'trees'"),
+    ],
+)
+def test_settings_that_cannot_be(options, reason):
+    with pytest.raises(SettingError, match=reason):
+        scorers.resolve(options)
+
+
+def test_the_settings_that_are_set():
+    made = scorers.resolve({"regularisation": 10, "undersample": 2, "loss": "hinge"})
+    assert made == Settings(10, 1_000_000, "hinge", 200, True, 2, "classifiers")
+    assert scorers.resolve({}) == Settings()
+
+
+def test_an_unknown_kind_and_rewards_that_are_no_clicks():
+    log = drawn(0)
+    with pytest.raises(SettingError, match="did you mean 'forest'"):
+        scorers.train("forrest", log, np.random.default_rng(0))
+    half = replace(log, reward=np.where(np.arange(300) == 7, 0.5, log.reward))
+    for kind in scorers.SCORERS:
+        with pytest.raises(DataError, match=r"row 8: reward 0\.5; .* learns from clicks"):
+            scorers.train(kind, half, np.random.default_rng(0))
+
+
+def test_products_that_overflow_are_said():
+    log = drawn(0)
+    huge = replace(log, features=log.features * np.float32(1e30))
+    for kind in ("logistic", "auc-ranker"):
+        with pytest.raises(DataError, match=r"too large for single precision.*Set standardise"):
+            scorers.train(kind, huge, np.random.default_rng(0), Settings(steps=100, standardise=False))
+        fine = scorers.train(kind, huge, np.random.default_rng(0), Settings(steps=100))
+        assert np.isfinite(fine.scores(huge.features)).all()
+
+
+# --- under-sampling
+
+
+@given(st.lists(st.booleans(), max_size=40), st.integers(1, 3), st.integers(0, 1000))
+def test_under_sampling_keeps_the_clicks_and_so_many_others(clicked, ratio, seed):
+    clicked = np.array(clicked, bool)
+    kept = scorers.undersample(clicked, ratio, np.random.default_rng(seed))
+    assert np.all(np.diff(kept) > 0)
+    assert set(np.flatnonzero(clicked)) <= set(kept)
+    assert np.count_nonzero(~clicked[kept]) == min(ratio * clicked.sum(), np.count_nonzero(~clicked))
+
+
+def test_each_negative_is_kept_alike():
+    clicked, random = np.arange(12) < 2, np.random.default_rng(0)
+    counts = sum(np.bincount(scorers.undersample(clicked, 1, random), minlength=12) for _ in range(2000))
+    assert counts[:2].tolist() == [2000, 2000]
+    assert np.abs(counts[2:] - 400).max() < 90  # five deviations of 18
+
+
+def rows_learnt_from(monkeypatch, kind, settings):
+    seen = []
+
+    def fit(features, clicked, random, settings):
+        seen.append((int(clicked.sum()), len(clicked)))
+        return Linear(np.zeros(features.shape[1]))
+
+    monkeypatch.setitem(scorers.SCORERS, kind, fit)
+    log = drawn(1, rows=3000, rate=0.1)
+    scorers.train(kind, log, np.random.default_rng(0), settings)
+    whole = [(int(log.reward[log.action == a].sum()), int((log.action == a).sum())) for a in range(3)]
+    return seen, whole
+
+
+@pytest.mark.parametrize("kind", scorers.SCORERS)
+@pytest.mark.parametrize("whose", scorers.UNDERSAMPLED)
+def test_whose_negatives_are_under_sampled(monkeypatch, kind, whose):
+    seen, whole = rows_learnt_from(monkeypatch, kind, Settings(undersample=2, undersampled=whose))
+    if kind == "auc-ranker" and whose == "classifiers":
+        assert seen == whole
+    else:
+        assert seen == [(clicks, 3 * clicks) for clicks, _ in whole]
+    seen, whole = rows_learnt_from(monkeypatch, kind, Settings(undersampled=whose))
+    assert seen == whole
+
+
+# --- models
+
+
+def linear_model(weights, kind="logistic", untrained=(), thresholds=None, centre=None, width=None):
+    weights = np.asarray(weights, float)
+    ids = tuple(f"ad{a}" for a in range(len(weights)))
+    made = tuple(None if name in untrained else Linear(w) for name, w in zip(ids, weights, strict=True))
+    d = weights.shape[1]
+    centre = np.zeros(d, np.float32) if centre is None else np.asarray(centre, np.float32)
+    width = np.ones(d, np.float32) if width is None else np.asarray(width, np.float32)
+    return Model(kind, ids, centre, width, untrained, made, None, thresholds or {})
+
+
+def test_the_best_ad_has_the_largest_score_and_ties_go_to_the_first():
+    model = linear_model([[1, 0], [0, 1], [1, 1]], untrained=("ad2",))
+    features = np.array([[2, 1], [1, 3], [1, 1], [-1, -2]], np.float32)
+    assert model.best(features).tolist() == [0, 1, 0, 0]
+    assert model.best(features).dtype == np.int32
+    assert model.scores(features)[:, :2].tolist() == features.tolist()
+    assert np.all(model.scores(features)[:, 2] == -np.inf)
+
+
+def test_rankers_are_compared_less_their_thresholds():
+    shifts = {"f1": np.array([0.0, 5.0]), "recall": np.array([9.0, 0.0]), "precision": np.zeros(2)}
+    model = linear_model([[1, 0], [0, 1]], "auc-ranker", thresholds=shifts)
+    features = np.array([[2, 6], [2, 8], [9, 1]], np.float32)
+    assert model.best(features).tolist() == [0, 1, 0]
+    assert model.best(features, "recall").tolist() == [1, 1, 1]
+    assert model.best(features, "precision").tolist() == [1, 1, 0]
+    with pytest.raises(SettingError, match="did you mean 'recall'"):
+        model.best(features, "recal")
+
+
+def test_features_are_scaled_as_in_training():
+    model = linear_model([[1, 0], [0, 1]], centre=[10, 0], width=[2, 4])
+    assert model.scores(np.array([[14, 4]], np.float32)).tolist() == [[2, 1]]
+    log = drawn(3)
+    wide = replace(log, features=log.features * np.float32(8) + np.float32(4))
+    models = [scorers.train("logistic", one, np.random.default_rng(0), Settings(steps=3000)) for one in (log, wide)]
+    scores = [model.scores(one.features) for model, one in zip(models, (log, wide), strict=True)]
+    np.testing.assert_allclose(*scores, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(models[1].centre, wide.features.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(models[1].width, wide.features.std(axis=0), rtol=1e-5)
+    as_is = scorers.train("logistic", wide, np.random.default_rng(0), Settings(steps=30, standardise=False))
+    assert not as_is.centre.any()
+    assert np.all(as_is.width == 1)
+
+
+def test_a_constant_feature_has_no_weight_even_where_it_varies_later():
+    log = drawn(4)
+    log.features[:, 1] = 1e7 + 1
+    other = log.features.copy()
+    other[:, 1] = 5
+    for kind in ("logistic", "auc-ranker"):
+        model = scorers.train(kind, log, np.random.default_rng(0), Settings(steps=500))
+        assert all(one.weights[1] == 0 and one.weights[0] != 0 for one in model.scorers)
+        np.testing.assert_allclose(model.scores(other), model.scores(log.features), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", scorers.SCORERS)
+def test_ads_do_not_share_random_numbers(kind):
+    log = drawn(10, actions=1)
+    twice = log_of(np.repeat(log.features, 2, axis=0), np.tile([0, 1], 300), np.repeat(log.reward, 2))
+    scores = scorers.train(kind, twice, np.random.default_rng(0), Settings(steps=1000, trees=5)).scores(log.features)
+    assert np.any(scores[:, 0] != scores[:, 1])
+    np.testing.assert_allclose(scores[:, 0], scores[:, 1], atol=1.0)
+
+
+def test_a_rankers_thresholds_are_those_of_the_rows_that_it_learnt_from():
+    log = drawn(5)
+    model = scorers.train("auc-ranker", log, np.random.default_rng(0), Settings(steps=2000))
+    scores = model.scores(log.features)
+    for by, values in model.thresholds.items():
+        for ad in range(3):
+            held = log.action == ad
+            best = threshold(scores[held, ad], log.reward[held] > 0, by)
+            assert values[ad] == pytest.approx(best, rel=1e-6, abs=1e-6)
+    assert set(model.thresholds) == {"precision", "recall", "f1"}
+    assert not scorers.train("logistic", log, np.random.default_rng(0), Settings(steps=10)).thresholds
+
+
+def test_large_inputs_are_scored_in_chunks(monkeypatch):
+    model, features = linear_model([[1, 0], [0, 1]]), np.random.default_rng(0).random((23, 2)).astype(np.float32)
+    whole = model.scores(features), model.best(features)
+    monkeypatch.setattr(scorers, "CHUNK", 20)  # five rows
+    np.testing.assert_array_equal(model.scores(features), whole[0])
+    np.testing.assert_array_equal(model.best(features), whole[1])
+
+
+def test_contexts_that_a_model_cannot_take():
+    model = linear_model([[1, 0], [0, 1]])
+    with pytest.raises(DataError, match="the model has 2 features"):
+        model.best(np.zeros((3, 3), np.float32))
+    with pytest.raises(DataError, match="row 2: feature 1 is not finite"):
+        model.scores(np.array([[0, 0], [np.inf, 0]], np.float32))
+
+
+# --- peers
+
+
+def test_one_against_all_is_ridge_regression_of_the_importance_weighted_reward():
+    log = drawn(6)
+    log = replace(log, propensity=np.random.default_rng(0).uniform(0.2, 0.6, len(log)))
+    model = scorers.train("cost-sensitive-oaa", log, np.random.default_rng(0), Settings(0.3))
+    x = (log.features - log.features.mean(axis=0, dtype=float)) / log.features.std(axis=0, dtype=float)
+    for ad in range(3):
+        target = np.where(log.action == ad, log.reward / log.propensity, 0)
+        weights = np.linalg.solve(x.T @ x / len(x) + 0.3 * np.eye(4), x.T @ target / len(x))
+        np.testing.assert_allclose(model.scores(log.features)[:, ad], x @ weights + target.mean(), atol=1e-4)
+
+
+def test_a_filter_tree_worked_by_hand():
+    # Clicks: ad 0 where x < 0, ad 1 where x > 0, ad 2 at both ends with thrice their weight, ad 3 thrice in between.
+    x = np.array([-3, -1, 1, 3, -3.1, 3.1, -0.9, 0.9, 0.1, -0.1, 0.2, -0.2])
+    action = np.array([0, 0, 1, 1, 2, 2, 0, 1, 3, 3, 3, 3])
+    reward = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1])
+    propensity = np.where(action == 2, 1 / 6, 1 / 2)
+    log = log_of(x[:, None], action, reward, propensity, 4)
+    model = scorers.train("filter-tree", log, np.random.default_rng(0), Settings(1e-3))
+    assert model.untrained == ("ad0", "ad1", "ad2")  # nothing but clicks
+    more = log_of(
+        np.append(x, [5.0, 5.0, 5.0])[:, None], np.append(action, [0, 1, 2]), np.append(reward, [0, 0, 0]),
+        np.append(propensity, [0.5] * 3), 4,
+    )  # fmt: skip
+    model = scorers.train("filter-tree", more, np.random.default_rng(0), Settings(1e-3))
+    assert model.untrained == ()
+    (left, right, first), (other_left, other_right, second), final = model.peer.matches
+    assert (left, right, other_left, other_right) == (0, 1, 2, 3)
+    assert final[:2] == (4, 5)
+    grid = np.array([[-2.0], [-0.5], [0.5], [2.0]], np.float32)
+    scaled = (grid - model.centre) / model.width
+    assert first.predict(scaled).tolist() == [True, True, False, False]
+    # Ad 2's two clicks weigh 6 each against ad 3's three of 2, and both lie on either side: ad 2 wins everywhere.
+    assert second.predict(scaled).all()
+    # In the final 6 + 6 stand against six clicks of 2: the sides are level, and so is x.
+    weight = {True: 0.0, False: 0.0}
+    below = np.where(first.predict((more.features - model.centre) / model.width), 0, 1)
+    for row in range(len(more)):
+        if more.action[row] in (below[row], 2):
+            weight[bool(more.action[row] == below[row])] += more.reward[row] / more.propensity[row]
+    assert weight == {True: pytest.approx(12), False: pytest.approx(12)}
+    with pytest.raises(SettingError, match="without scoring"):
+        model.scores(grid)
+
+
+def test_a_filter_tree_with_an_odd_ad_and_matches_without_rows():
+    # Ad 1 is never clicked; ad 0 only on the left and ad 2 on the right, ad 3 everywhere: leaves 0, 2, 3.
+    x = np.array([-2, -1, -2, -1, 1, 2, 1, 2, -3, 3, 0, 0.0])
+    action = np.array([0, 0, 0, 0, 2, 2, 2, 2, 3, 3, 1, 3])
+    reward = np.array([1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1])
+    log = log_of(x[:, None], action, reward, 0.25, 4)
+    model = scorers.train("filter-tree", log, np.random.default_rng(0), Settings(0.01))
+    assert model.untrained == ("ad1",)
+    assert model.peer.leaves.tolist() == [0, 2, 3]
+    assert [match[:2] for match in model.peer.matches] == [(0, 1), (3, 2)]
+    assert model.best(np.array([[-1.5], [1.5]], np.float32)).tolist() == [0, 2]
+
+
+def test_constant_referees():
+    features = np.zeros((3, 1), np.float32)
+    assert scorers._referee(features, np.array([1.0, 0, 2]), 1.0) is True
+    assert scorers._referee(features, np.array([-1.0, 0, -2]), 1.0) is False
+    assert scorers._referee(features, np.zeros(3), 1.0) is True  # no row: the left one
+    left, right = np.zeros(3), np.ones(3)
+    assert scorers._decide(True, features, left, right) is left
+    assert scorers._decide(False, features, left, right) is right
+
+
+# --- lambda
+
+
+def test_a_grid_has_a_paired_model_for_each_lambda():
+    log = drawn(7)
+    grid = scorers.fit_grid("logistic", log, np.random.default_rng(1), (0.1, 10), Settings(steps=2000, undersample=1))
+    assert list(grid) == [0.1, 10]
+    again = scorers.fit_grid("logistic", log, np.random.default_rng(1), (10,), Settings(steps=2000, undersample=1))
+    np.testing.assert_array_equal(grid[10].scores(log.features), again[10].scores(log.features))
+    norms = [sum(np.linalg.norm(one.weights) for one in grid[value].scorers) for value in (0.1, 10)]
+    assert norms[0] > 3 * norms[1]
+    forests = scorers.fit_grid("forest", log, np.random.default_rng(1), (0.1, 10), Settings(trees=3))
+    assert forests[0.1] is forests[10]
+    for lambdas in ((), (1, 1), (1, 0)):
+        with pytest.raises(SettingError, match="lambda"):
+            scorers.fit_grid("logistic", log, np.random.default_rng(1), lambdas, Settings(steps=10))
+
+
+@given(st.integers(2, 60), st.floats(0.01, 0.99), st.integers(0, 99))
+def test_a_split_is_one(rows, share, seed):
+    log = log_of(np.arange(rows)[:, None], np.arange(rows) % 2, np.zeros(rows), actions=2)
+    count = round(share * rows)
+    if count in (0, rows):
+        with pytest.raises(SettingError, match="without any"):
+            scorers.split(log, share, np.random.default_rng(seed))
+        return
+    one, other = scorers.split(log, share, np.random.default_rng(seed))
+    assert len(other) == count
+    assert sorted([*one.features[:, 0], *other.features[:, 0]]) == list(range(rows))
+    assert all(np.all(np.diff(part.features[:, 0]) > 0) for part in (one, other))
+    assert np.array_equal(other.action, other.features[:, 0] % 2)
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.5, 2, np.nan])
+def test_validation_shares_that_cannot_be(share):
+    with pytest.raises(SettingError, match="validation share"):
+        scorers.split(drawn(0), share, np.random.default_rng(0))
+
+
+def test_validation_is_the_importance_weighted_click_rate():
+    models = {1.0: linear_model([[1], [0]]), 10.0: linear_model([[0], [1]])}
+    log = log_of([[1], [1], [-1], [-1]], [0, 1, 0, 1], [1, 1, 0, 1], [0.5, 0.25, 0.5, 0.8])
+    assert scorers.validate(models, log) == {1.0: pytest.approx((2 + 1.25) / 4), 10.0: pytest.approx(4 / 4)}
+    ranker = linear_model([[1], [0]], "auc-ranker", thresholds={"f1": np.zeros(2), "recall": np.array([9.0, 0])})
+    assert scorers.validate({1.0: ranker}, log, "recall") == {1.0: pytest.approx((4 + 1.25) / 4)}
+
+
+def test_readings_of_lambda():
+    validation, test = {0.01: 0.2, 0.1: 0.3, 1: 0.3, 10: 0.1}, {0.01: 0.9, 0.1: 0.1, 1: 0.2, 10: 0.3}
+    assert scorers.select(validation) == 1  # the larger of two equals
+    assert scorers.selected("held-out", validation, test) == 1
+    assert scorers.selected("paper", validation, test) == 0.01
+    with pytest.raises(SettingError, match="did you mean 'held-out'"):
+        scorers.selected("heldout", validation, test)
+    for values in ({}, {1: np.nan, 2: 0.5}):
+        with pytest.raises(SettingError, match="no lambda"):
+            scorers.select(values)

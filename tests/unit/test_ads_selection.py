@@ -1,0 +1,79 @@
+"""Information gain is the mutual information of clicks and binned features."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scant.ads.selection import edges, information_gain, top_share
+from scant.errors import DataError, SettingError
+
+
+@given(st.integers(1, 60), st.integers(2, 9), st.sampled_from(["normal", "tied"]), st.integers(0, 2**32 - 1))
+def test_gains_are_those_of_scikit_learn_on_the_same_bins(rows, bins, values, seed):
+    from sklearn.metrics import mutual_info_score
+
+    random = np.random.default_rng(seed)
+    features = random.standard_normal((rows, 3)) if values == "normal" else random.integers(-3, 3, (rows, 3))
+    features, clicked = features.astype(np.float32), random.random(rows) < 0.4
+    gains = information_gain(features, clicked, bins)
+    for gain, column in zip(gains, features.T, strict=True):
+        binned = (column[:, None] > edges(column, bins)).sum(axis=1)
+        assert len(np.unique(binned)) <= bins
+        assert gain == pytest.approx(mutual_info_score(binned, clicked), abs=1e-12)
+    assert np.all(gains >= 0)
+
+
+def test_a_feature_that_is_the_click_gains_its_entropy_and_one_that_is_constant_nothing():
+    clicked = np.arange(10) < 2
+    features = np.column_stack([clicked, 5.0 - clicked, np.full(10, 7.0)]).astype(np.float32)
+    entropy = -(0.2 * np.log(0.2) + 0.8 * np.log(0.8))
+    np.testing.assert_allclose(information_gain(features, clicked), [entropy, entropy, 0], atol=1e-15)
+
+
+def test_bins_are_equally_full_and_few_values_are_bins_of_their_own():
+    column = np.random.default_rng(0).permutation(64).astype(np.float32)
+    assert edges(column, 4).tolist() == [15, 31, 47]
+    assert edges(np.array([3, 1, 1, 2, 3, 3], np.float32), 3).tolist() == [1, 2]
+    assert edges(np.array([5, 5], np.float32), 4).tolist() == []
+    mostly = np.append(np.zeros(90), np.arange(1, 11)).astype(np.float32)  # ten bins begin at the same value
+    assert edges(mostly, 10).tolist() == [0]
+
+
+def test_gains_do_not_depend_on_increasing_maps_of_a_feature():
+    random = np.random.default_rng(3)
+    column = random.standard_normal(300).astype(np.float32)
+    clicked = random.random(300) < 1 / (1 + np.exp(-column))
+    pair = np.column_stack([column, np.float32(4) * column + np.float32(1)])
+    one, other = information_gain(pair, clicked)
+    assert one == other > 0
+
+
+def test_the_top_share():
+    gains = np.array([0.1, 0.5, 0.5, 0.2, 0.0, 0.3, 0.0, 0.0])
+    assert top_share(gains, 0.25).tolist() == [1, 2]
+    assert top_share(gains, 0.5).tolist() == [1, 2, 3, 5]
+    assert top_share(gains).tolist() == [1, 2]  # 1.6 of 8
+    assert top_share(np.zeros(5), 0.4).tolist() == [0, 1]
+    assert top_share(np.array([0.1, 0.2]), 0.01).tolist() == [1]
+    assert top_share(gains, 1.0).tolist() == list(range(8))
+    assert len(top_share(np.arange(10.0), 0.25)) == 3  # a half counts up
+
+
+@pytest.mark.parametrize("share", [0, -0.2, 1.1, np.nan])
+def test_shares_that_cannot_be(share):
+    with pytest.raises(SettingError, match="share of features"):
+        top_share(np.zeros(4), share)
+
+
+def test_bad_input():
+    with pytest.raises(DataError, match="row 2: feature 1 is not finite"):
+        information_gain(np.array([[0.0], [np.inf]]), np.array([True, False]))
+    with pytest.raises(DataError, match="2 rows of clicks"):
+        information_gain(np.zeros((3, 1)), np.array([True, False]))
+    with pytest.raises(DataError, match="shape"):
+        information_gain(np.zeros((0, 2)), np.zeros(0, bool))
+    with pytest.raises(SettingError, match="bins is 1"):
+        information_gain(np.zeros((2, 1)), np.array([True, False]), 1)
+    with pytest.raises(SettingError, match="numbers"):
+        top_share(np.array([0.1, np.nan]))
