@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 from rounds import best
 
-from scant.ads.logs import Log
 from scant.ads.scorers import Settings, fit_forest, fit_grid, fit_logistic, fit_ranker
+from scant.data.logs import Log
 from scant.randomness import generator
 
 SETS = {  # rows, features, classes (Table 5.1)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scant.ads.logs import Log
 from scant.ads.policies import exploit
 from scant.ads.scorers import KINDS, PEERS, RANKERS, SCORERS, Settings, train
+from scant.data.logs import Log
 
 FAST = Settings(0.1, steps=20_000, trees=20)
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,8 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import expit
 
-from scant.ads import campaigns, logs
+from scant.ads import campaigns
+from scant.data import logs
 from scant.errors import SettingError
 from scant.randomness import generator
 

@@ -4,8 +4,8 @@ from scipy import stats
 from sklearn.datasets import load_digits
 
 from scant import files
-from scant.ads import convert, logs
-from scant.data import tables
+from scant.ads import convert
+from scant.data import logs, tables
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError, SettingError
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scant.ads import scorers
-from scant.ads.logs import Log
 from scant.ads.policies import threshold
 from scant.ads.scorers import LAMBDAS, Linear, Model, Settings
+from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant.kernels import pairs
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from scant.ads.logs import Log
+from scant.data.logs import Log
 from scant.errors import SettingError, unknown
 from scant.randomness import generator
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scant.ads.logs import Log
 from scant.data import tables
+from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 
 SHARE = 0.7  # of the examples that train (thesis, section 5.5.1)

@@ -11,8 +11,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from scant.ads.logs import Log
 from scant.ads.policies import MEASURES, threshold
+from scant.data.logs import Log
 from scant.errors import DataError, SettingError, unknown
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0)  # thesis, 5.6

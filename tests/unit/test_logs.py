@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scant import files
-from scant.ads import logs
-from scant.ads.logs import Log
+from scant.data import logs
+from scant.data.logs import Log
 from scant.errors import DataError
 
 

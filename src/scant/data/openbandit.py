@@ -8,8 +8,8 @@ of item features do not (they are salted differently); nothing here uses item fe
 
 import numpy as np
 
-from scant.ads import logs
-from scant.ads.logs import Log
+from scant.data import logs
+from scant.data.logs import Log
 from scant.errors import DataError
 
 USER, AFFINITY = "user_feature_", "user-item_affinity_"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scant.ads import openbandit
+from scant.data import openbandit
 from scant.errors import DataError
 
 ITEMS = 3
