@@ -1,7 +1,10 @@
+import gzip
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,8 +125,6 @@ def test_reading_refuses_other_files(tmp_path):
 
 
 def test_reading_checks_what_another_program_changed(tmp_path):
-    import pyarrow.parquet as pq
-
     path = tmp_path / "log.parquet"
     logs.write(log_of(), path)
     table = pq.read_table(path)
@@ -197,6 +198,22 @@ def test_align_refuses_what_the_other_log_does_not_know():
         logs.align(log, log.actions, ("x0", "x1", "y"))
 
 
+def test_align_puts_one_hot_columns_in_the_place_of_those_of_another_log():
+    log = log_of(rows=2, features=np.array([[1, 0, 5], [0, 1, 6]], np.float32), names=("c=blue", "c=red", "age"))
+    moved = logs.align(log, log.actions, ("age", "c=green", "c=red"))
+    assert moved.names == ("age", "c=green", "c=red") and moved.features.dtype == np.float32
+    assert moved.features.tolist() == [[5, 0, 0], [6, 0, 1]]  # blue is unknown there
+    assert moved.features.flags.c_contiguous
+
+
+def test_align_refuses_a_variable_of_which_one_log_has_no_category():
+    log = log_of(names=("c=blue", "c=red", "age"))
+    with pytest.raises(DataError, match="only one of the two logs has: 'age', 'c', 'c='"):
+        logs.align(log, log.actions, ("c",))
+    with pytest.raises(DataError, match="only one of the two logs has: 'd='"):
+        logs.align(log, log.actions, (*log.names, "d=1"))
+
+
 def test_align_forgets_actions_that_were_never_shown():
     log = log_of(offers=3).take(log_of(offers=3).action != 1)
     moved = logs.align(log, ("c", "a"))
@@ -242,6 +259,20 @@ def test_whole_actions_that_parquet_holds_as_floats_have_no_point(tmp_path):
     frame = pd.DataFrame({"action": [2.0, 1.0], "reward": 0, "propensity": 0.5, "x": 1.0})
     frame.to_parquet(tmp_path / "log.parquet")
     assert logs.read_own(tmp_path / "log.parquet").actions == ("1", "2")
+
+
+def test_parquet_is_known_by_its_first_bytes(tmp_path):
+    frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": 1.0})
+    frame.to_parquet(tmp_path / "log.parquet")
+    log = logs.read_own(tmp_path / "log.parquet")
+    same(logs.read_own((tmp_path / "log.parquet").rename(tmp_path / "log.txt")), log)
+    frame.to_csv(tmp_path / "text.parquet", index=False)
+    same(logs.read_own(tmp_path / "text.parquet"), log)
+
+
+def test_probabilities_of_ones_own_policies_are_no_features(tmp_path):
+    log = own(tmp_path, "action,reward,propensity,x,policy:new\na,0,1,2,0.5\na,1,1,3,\n")
+    assert log.names == ("x",) and log.features.tolist() == [[2], [3]]
 
 
 FULL = """action,reward,propensity,x,propensity:b,propensity:a,propensity:c
@@ -308,6 +339,28 @@ def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "log.csv").write_bytes(b"action,reward,propensity,x\n\xff\xfe,0,1,2\n")
     with pytest.raises(DataError, match="UTF-8"):
         logs.read_own(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize(
+    ("column", "names", "reason"),
+    [
+        ([1.0, 2.0], ["reward", "propensity", "x", "x"], "two columns are called 'x'"),
+        ([[1.0], [2.0]], ["reward", "propensity", "y", "x"], r"row 1: x '\[1\.\]' is not a number"),
+        ([True, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
+    ],
+)
+def test_parquet_that_is_no_log_is_refused(column, names, reason, tmp_path):
+    columns = [["a", "b"], [0, 1], [0.5, 0.5], [1, 2], column]
+    pq.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), ["action", *names]), tmp_path / "log.parquet")
+    with pytest.raises(DataError, match=reason):
+        logs.read_own(tmp_path / "log.parquet")
+
+
+def test_compressed_text_is_refused_whatever_its_name(tmp_path):
+    assert len(own(tmp_path, OWN, name="log.csv.gz")) == 3
+    (tmp_path / "log.csv.gz").write_bytes(gzip.compress(OWN.encode())[:-9])
+    with pytest.raises(DataError, match=r"not text in UTF-8\. Save it as UTF-8, not compressed"):
+        logs.read_own(tmp_path / "log.csv.gz")
 
 
 def test_parquet_with_a_missing_value_names_the_row(tmp_path):

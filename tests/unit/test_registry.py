@@ -41,6 +41,8 @@ def test_the_registry_holds_the_sets_of_the_studies():
         "istella-s",
         "yahoo-c14-set1",
         "yandex-imat2009",
+        "obd-men",
+        "obd-women",
     }
 
 
@@ -53,8 +55,9 @@ def test_an_entry_is_complete(dataset):
     assert bool(dataset.archive) + bool(dataset.get) + by_part == 1
     if dataset.task == "ranking":
         assert dataset.grades and dataset.classes is None
-    else:
+    elif dataset.task == "classification":
         assert len(dataset.classes) == len(set(dataset.classes)) and dataset.grades is None
+    assert (dataset.features is None) == (dataset.task == "ads")
 
 
 @pytest.mark.parametrize("name", ["mq2008", "ohsumed", "mslr-web10k", "mslr-web30k"])
@@ -111,9 +114,42 @@ def test_a_bad_entry_is_refused_by_its_key(change, message):
     assert message in str(caught.value)
 
 
-def test_a_missing_key_is_named():
-    with pytest.raises(SettingError, match="mine: 'task' is a required property"):
-        load({"mine": {key: value for key, value in OWN.items() if key != "task"}})
+@pytest.mark.parametrize("key", ["task", "parser", "features", "parts"])
+def test_a_missing_key_is_named(key):
+    with pytest.raises(SettingError, match=f"mine: '{key}' is a required property"):
+        load({"mine": {name: value for name, value in OWN.items() if name != key}})
+
+
+LOG = {"task": "ads", "parser": "log", "parts": {"october": {"file": "path/to/october.csv"}}}
+
+
+def test_logs_of_ones_own_need_no_number_of_features():
+    mine = load({"mine": LOG})["mine"]
+    assert (mine.task, mine.features, mine.cover) == ("ads", None, ("october",))
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({**LOG, "features": 3}, "mine.features: this key does not apply to a data set of this task"),
+        ({**LOG, "grades": 4}, "mine.grades: this key does not apply"),
+        ({**LOG, "classes": [0, 1]}, "mine.classes: this key does not apply"),
+        ({**LOG, "parser": "parquet"}, "mine.parser: unknown value 'parquet': Known: log, open-bandit"),
+        ({**OWN, "parser": "log"}, "mine.parser: unknown value 'log'"),
+    ],
+)
+def test_keys_and_parsers_belong_to_their_task(entry, message):
+    with pytest.raises(SettingError) as caught:
+        load({"mine": entry})
+    assert message in str(caught.value)
+
+
+def test_the_logs_of_open_bandit_share_a_folder_and_are_downloaded_one_by_one():
+    for who in ("men", "women"):
+        entry = load()[f"obd-{who}"]
+        assert entry.folder == "obd" and set(entry.parts) == {"random", "bts"}
+        for part in entry.parts.values():
+            assert part.url.endswith(f"/obd/{part.file}") and part.file == f"{part.id}/{who}/{who}.csv"
 
 
 def test_own_sets_do_not_hide_registered_ones():

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scant import files
-from scant.data import letor, tables
+from scant.data import letor, logs, tables
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError
 
@@ -204,8 +204,54 @@ def test_other_tables_are_refused(tmp_path):
     with pytest.raises(DataError, match="not a ranking table of this project"):
         list(tables.read_ranking(foreign))
     ranking = convert(tmp_path, RANKING, dataset())
-    with pytest.raises(DataError, match="but a ranking table"):
+    with pytest.raises(DataError, match="not a classification table of this project: its task is ranking"):
         tables.read_classification(ranking)
+
+
+LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
+
+
+def test_a_log_of_ones_own_becomes_ours(tmp_path):
+    path = convert(tmp_path, LOG, dataset("ads", "log", None, part={"rows": 3}))
+    log, metadata = logs.read(path)
+    assert log.action.tolist() == [1, 0, 1] and log.features.tolist() == [[30], [41.5], [-2]]
+    assert metadata == {
+        "dataset": "toy",
+        "part": "test",
+        "task": "ads",
+        "source_sha256": hashlib.sha256(LOG.encode()).hexdigest(),
+        "rows": 3,
+        "features": 1,
+        "kind": "ads log",
+        "actions": ["a", "b"],
+        "names": ["age"],
+        "duplicates": 0,
+    }
+    with pytest.raises(DataError, match="not a ranking table of this project: its task is ads"):
+        list(tables.read_ranking(path))
+
+
+def test_a_log_in_parquet_is_known_by_its_content(tmp_path):
+    columns = {"action": ["a", "b"], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1, 2]}
+    original = own_parquet(tmp_path, columns).rename(tmp_path / "original.txt")
+    tables.convert(dataset("ads", "log", None), "test", original, tmp_path / "table.parquet")
+    assert logs.read(tmp_path / "table.parquet")[0].features.tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("content", "part", "reason"),
+    [
+        (LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
+        (LOG, {"rows": 4}, "3 rows; toy/test has 4"),
+        (LOG[:-5], {}, "line 4: age is missing"),
+        ("PAR1" + LOG, {}, "not a readable parquet file"),
+    ],
+)
+def test_nothing_is_written_if_a_log_is_bad(tmp_path, content, part, reason):
+    with pytest.raises(DataError) as caught:
+        convert(tmp_path, content, dataset("ads", "log", None, part=part))
+    assert reason in str(caught.value) and str(tmp_path / "original") in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["original"]
 
 
 def test_metadata_are_plain_json(tmp_path):

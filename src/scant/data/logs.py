@@ -13,6 +13,8 @@ from scant.errors import DataError
 KIND = "ads log"  # what the metadata of our parquet files call themselves
 SLACK = 1e-4  # given propensities may be rounded to so much
 FULL = "propensity:"  # begins the columns of full propensities in a user's own log
+POLICY = "policy:"  # begins those of probabilities of the user's own policies, which are no features
+MAGIC = b"PAR1"  # a parquet file begins so
 CHUNK = 1 << 14  # rows at a time, which stay in the cache
 NEEDED = ("action", "reward", "propensity")
 OPTIONAL = ("timestamp", "position")
@@ -99,11 +101,14 @@ def refuse_row(where, row: int, reason: str, lines: np.ndarray | None, advice: s
 def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = None, where="log") -> Log:
     """The log with another log's actions and features, in that order.
 
-    Actions that the log knows but never showed are dropped; those that it lacks are added.
+    Actions that the log knows but never showed are dropped; those that it lacks are added. A one-hot column, called
+    "variable=category", that the log lacks is 0; one that `names` lacks is dropped, so that a row of an unknown
+    category is 0 in all columns of that variable.
 
     Raises
     ------
-    DataError : the log shows an action that is not among `actions`; its features are not those of `names`
+    DataError : the log shows an action that is not among `actions`; only one of log and `names` has a feature, or any
+        category of a one-hot encoded variable
     """
     shown = np.bincount(log.action, minlength=len(log.actions))
     if strange := [a for a, n in zip(log.actions, shown, strict=True) if n and a not in actions]:
@@ -113,11 +118,19 @@ def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = No
     moved = np.array([place.get(action, -1) for action in log.actions], np.int32)[log.action]
     features = log.features
     if names is not None and names != log.names:
-        if odd := sorted(set(names) ^ set(log.names)):
+        if odd := sorted(set(map(_variable, names)) ^ set(map(_variable, log.names))):
             reason = f"features that only one of the two logs has: {_listing(odd)}"
             raise DataError(where, reason, advice="Give both logs the same columns")
-        features = features[:, [log.names.index(name) for name in names]]
+        known = {name: column for column, name in enumerate(log.names)}
+        columns = np.array([known.get(name, -1) for name in names])
+        features = features.take(columns, axis=1)
+        features[:, columns < 0] = 0
     return replace(log, features=features, action=moved, actions=tuple(actions), names=tuple(names or log.names))
+
+
+def _variable(name: str) -> str:
+    """What a feature's name says before its category: "colour=" of "colour=red", else the name."""
+    return name[: name.index("=") + 1] if "=" in name else name
 
 
 def _listing(names, most: int = 5) -> str:
@@ -236,7 +249,8 @@ def _parquet(path):
 
     _exists(path)
     try:
-        return pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            return file.read()
     except (pa.ArrowException, OSError) as error:
         raise DataError(path, f"not a readable parquet file ({error})", advice="Make it again") from None
 
@@ -250,7 +264,7 @@ def _exists(path) -> None:
 
 
 def read_own(path) -> Log:
-    """A log from elsewhere: CSV with a header, or parquet (by the name's end); also what `write` wrote.
+    """A log from elsewhere: CSV with a header, or parquet (by its first bytes); also what `write` wrote.
 
     Columns
     -------
@@ -261,8 +275,9 @@ def read_own(path) -> Log:
     position : optional; a whole number
     propensity:ACTION : optional, one for each ad that occurs; the full distribution, which has to sum to 1 and to agree
         with `propensity` (within 1e-4 each, so that both may be rounded)
-    any other : a feature, numbers or true/false. Text has to be one-hot encoded, alike in all logs of a study, so that
-        a feature means the same in each.
+    policy:NAME : skipped here; the probability that a policy of the user's own gives to the ad shown
+    any other : a feature, numbers or true/false. Text has to be one-hot encoded, as 0/1 columns called
+        "variable=category" ("colour=red"), of which logs of one study need not have the same (`align`).
 
     The actions are in the order of their numbers, if all are numbers, else of their text. Blank lines at the end are
     skipped.
@@ -273,10 +288,15 @@ def read_own(path) -> Log:
         column, a missing value, text in a column of numbers, propensities that do not fit each other, and all that
         `check` refuses. Duplicate rows are kept; `duplicates` counts them.
     """
-    if Path(path).suffix.lower() in (".parquet", ".pq"):
+    _exists(path)
+    with open(path, "rb") as file:
+        parquet = file.read(len(MAGIC)) == MAGIC
+    if parquet:
         table = _parquet(path)
         if files.metadata_of(table.schema).get("kind") == KIND:
             return read(path)[0]
+        if twice := [name for name in table.column_names if table.column_names.count(name) > 1]:
+            raise DataError(path, f"two columns are called {twice[0]!r}")
         frame, lines = table.to_pandas(), None
     else:
         frame = read_csv(path)
@@ -287,9 +307,10 @@ def read_own(path) -> Log:
     if frame.empty:
         raise DataError(path, "the log has no rows")
     full = [name for name in frame.columns if name.startswith(FULL)]
-    names = tuple(name for name in frame.columns if name not in (*NEEDED, *OPTIONAL, *full))
+    others = [name for name in frame.columns if not name.startswith((FULL, POLICY))]
+    names = tuple(name for name in others if name not in NEEDED + OPTIONAL)
     shown = text(path, frame["action"], lines)
-    actions = _ordered({*shown, *(name.removeprefix(FULL) for name in full)})
+    actions = ordered({*shown, *(name.removeprefix(FULL) for name in full)})
     place = {action: index for index, action in enumerate(actions)}
     features = np.empty((len(frame), len(names)), np.float32)
     for column, name in enumerate(names):
@@ -325,7 +346,9 @@ def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
 
     _exists(path)
     try:
-        header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, skip_blank_lines=False)
+        header = pd.read_csv(
+            path, header=None, nrows=1, dtype=str, keep_default_na=False, skip_blank_lines=False, compression=None
+        )
         names = [str(name).strip() for name in header.iloc[0]]
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # else fields beyond the header are dropped
@@ -340,11 +363,12 @@ def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
                 dtype={name: str for name in names if name.startswith(texts)},
                 low_memory=False,
                 encoding="utf-8-sig",
+                compression=None,  # the name's end says nothing of the content
             )
     except pd.errors.EmptyDataError:
         raise DataError(path, "the file is empty") from None
     except UnicodeDecodeError:
-        raise DataError(path, "not text in UTF-8", advice="Save it as UTF-8") from None
+        raise DataError(path, "not text in UTF-8", advice="Save it as UTF-8, not compressed") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         line = re.search(r"in line (\d+)", str(error))
         reason = "more fields than the header has"
@@ -369,8 +393,9 @@ def numbers(path, frame, name: str, lines) -> np.ndarray:
     if np.isnan(values).any():
         row = int(np.argmax(np.isnan(values)))
         value = column.iloc[row]
-        reason = f"{name} is missing" if pd.isna(value) else f"{name} {str(value)!r} is not a number"
-        advice = "" if pd.isna(value) else "One-hot encode a column of text, alike in all logs, or drop it"
+        missing = column.isna().iloc[row]
+        reason = f"{name} is missing" if missing else f"{name} {str(value)!r} is not a number"
+        advice = "" if missing else "One-hot encode a column of text, or drop it"
         refuse_row(path, row, reason, lines, advice)
     return values
 
@@ -384,7 +409,8 @@ def text(path, column, lines) -> list[str]:
     return column.astype(str).tolist()
 
 
-def _ordered(actions: set[str]) -> tuple[str, ...]:
+def ordered(actions: set[str]) -> tuple[str, ...]:
+    """Ids in the order of their numbers, if all are numbers, else of their text."""
     if all(re.fullmatch(r"\d+", action, re.ASCII) for action in actions):
         return tuple(sorted(actions, key=lambda action: (int(action), action)))
     return tuple(sorted(actions))

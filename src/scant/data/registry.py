@@ -32,12 +32,15 @@ class Archive:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One data set, as the schema of the registry describes it; `own` is true for a study's own sets."""
+    """One data set, as the schema of the registry describes it; `own` is true for a study's own sets.
+
+    `features` is None for logs (task `ads`), whose own header says which there are.
+    """
 
     id: str
     task: str
     parser: str
-    features: int
+    features: int | None
     parts: dict[str, Part]
     cover: tuple[str, ...]
     folder: str
@@ -109,6 +112,7 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
             if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
                 raise SettingError(f"{name}: {path!r} leads out of the data folder")
     settled = {
+        "features": entry.get("features"),
         "parts": parts,
         "cover": cover,
         "folder": entry.get("folder", name),

@@ -1,9 +1,9 @@
 """Parquet tables: the checked, typed form in which every data set is kept.
 
 A ranking table has columns `query` (int64), `grade` (int16) and `f1` to `fd` (float32), one row per document,
-and row groups that hold whole queries; a classification table has `label` (string) and the features. Rows
-stand in the order of the original file. The schema's metadata say what the table is
-(`scant.files.metadata_of`).
+and row groups that hold whole queries; a classification table has `label` (string) and the features; a log of
+ads is as `scant.data.logs` writes it. Rows stand in the order of the original file. The schema's metadata say
+what the table is (`scant.files.metadata_of`).
 """
 
 import json
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scant import files
+from scant.data import logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_letor
 from scant.data.registry import Dataset, Part
 from scant.data.uci import Examples, label_text, read_uci
@@ -29,7 +30,9 @@ KEYS = {
 
 
 def convert(dataset: Dataset, part: str, original, target) -> None:
-    """Convert the original file of one part of a data set to a parquet table, in bounded memory.
+    """Convert the original file of one part of a data set to a parquet table.
+
+    All but logs of ads are converted in bounded memory.
 
     Parameters
     ----------
@@ -45,6 +48,10 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     wanted = dataset.part(part)
     if not Path(original).is_file():
         raise DataError(original, "there is no such file")
+    if dataset.task == "ads":
+        log = LOG_READERS[dataset.parser](original)
+        logs.write(log, target, _metadata(dataset, wanted, original, len(log), len(log.names)))
+        return
     schema = _schema(dataset.task, dataset.features)
     blocks = READERS[dataset.parser](original, dataset)
     if dataset.task == "ranking":
@@ -59,7 +66,9 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
             writer.write_table(_table(block, schema), row_group_size=len(block.features))
             kinds.update(block.grade.tolist() if isinstance(block, Block) else block.label)
             queries += len(np.unique(block.query)) if isinstance(block, Block) else 0
-        metadata = _metadata(dataset, wanted, original, kinds, queries)
+        of_task = {"ranking": {"queries": queries, "grades": kinds}, "classification": {"classes": kinds}}
+        counts = of_task[dataset.task]
+        metadata = _metadata(dataset, wanted, original, kinds.total(), dataset.features, **counts)
         writer.add_key_value_metadata({files.METADATA_KEY: json.dumps(metadata, sort_keys=True)})
 
 
@@ -192,6 +201,7 @@ READERS = {
     "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
     "parquet": _read_parquet,
 }
+LOG_READERS = {"open-bandit": openbandit.read, "log": logs.read_own}
 
 
 # Writing
@@ -215,17 +225,16 @@ def _array(values: np.ndarray, kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
-def _metadata(dataset: Dataset, part: Part, original, kinds: Counter, queries: int) -> dict:
+def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, **counts) -> dict:
     """What the table says of itself; a DataError if it is not what the registry expects."""
-    of_task = {"ranking": {"queries": queries, "grades": kinds}, "classification": {"classes": kinds}}
     metadata = {
         "dataset": dataset.id,
         "part": part.id,
         "task": dataset.task,
         "source_sha256": files.sha256(original),
-        "rows": kinds.total(),
-        "features": dataset.features,
-        **of_task[dataset.task],
+        "rows": rows,
+        "features": features,
+        **counts,
     }
     for key in ("rows", "queries"):
         expected = getattr(part, key)
@@ -255,7 +264,7 @@ def _row_groups(path, task: str) -> Iterator[pa.Table]:
     with _damage(path), pq.ParquetFile(path) as file:
         found = files.metadata_of(file.schema_arrow).get("task")
         if found != task:
-            reason = f"not a {task} table of this project" + (f" but a {found} table" if found else "")
+            reason = f"not a {task} table of this project" + (f": its task is {found}" if found else "")
             raise DataError(path, reason, advice="Make it with `scant convert`")
         for group in range(file.num_row_groups):
             yield file.read_row_group(group)
