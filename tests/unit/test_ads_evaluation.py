@@ -176,6 +176,7 @@ def test_diagnostics_of_a_hand_worked_log():
     d = evaluate(reward, propensity, target, 4.0).diagnostics
     assert (d.rows, d.clicks, d.matched_clicks, d.declared_weight, d.largest_weight) == (120, 60, 30, 4, 2)
     assert d.effective == pytest.approx(150**2 / (30 * 9))
+    assert d.effective_clicks == pytest.approx(30)  # of weight 2; those of weight 0 tell nothing
     assert d.unmatched == 0.25 and d.mean_weight == 1.25
     half = 1.9801 * np.std(np.tile([2, 2, 0, 1], 30), ddof=1) / np.sqrt(120)
     assert (d.mean_weight_low, d.mean_weight_high) == pytest.approx((1.25 - half, 1.25 + half), rel=1e-4)
@@ -227,8 +228,22 @@ def test_clicks_on_ads_that_the_policy_never_shows_do_not_count():
 @pytest.mark.parametrize(("clicks", "kinds"), [(29, ["few-clicks"]), (30, [])])
 def test_few_clicks_are_warned_of(clicks, kinds):
     _, propensity, target = campaign()
-    found = evaluate(1.0 * (np.arange(4000) < clicks), propensity, target, 4.0)
+    reward = np.zeros(4000)
+    reward[np.flatnonzero(target == target.max())[:clicks]] = 1
+    found = evaluate(reward, propensity, target, 4.0)
     assert [notice.kind for notice in found.warnings] == kinds
+
+
+def test_clicks_of_small_weight_count_for_little():
+    _, propensity, target = campaign()
+    reward = np.zeros(4000)
+    large, small = np.flatnonzero(target == target.max()), np.flatnonzero(target == target.min())
+    reward[large[:10]], reward[small[:100]] = 1, 1
+    weight = (target / propensity)[[large[0], small[0]]]
+    expected = (10 * weight[0] + 100 * weight[1]) ** 2 / (10 * weight[0] ** 2 + 100 * weight[1] ** 2)
+    found = evaluate(reward, propensity, target, 4.0)
+    assert found.diagnostics.effective_clicks == pytest.approx(expected) and expected < 30
+    assert [notice.kind for notice in found.warnings] == ["few-clicks"]
 
 
 def test_a_mean_weight_away_from_1_is_warned_of():

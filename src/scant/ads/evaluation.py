@@ -12,7 +12,7 @@ from scant.ads import intervals
 from scant.errors import SettingError
 
 LEAST_ESS = 30  # an effective sample below this says nothing
-FEW_CLICKS = 30  # with fewer, bounds that hold in the limit only are warned of
+FEW_CLICKS = 30  # with fewer effective ones, bounds that hold in the limit only are warned of
 ALARM = 0.999  # the mean weight is suspect if this interval leaves 1 out
 
 
@@ -35,6 +35,7 @@ class Diagnostics:
     rows : n
     clicks : the sum of the rewards
     matched_clicks : that of the rows that the policy could have shown
+    effective_clicks : (sum w r)^2 / sum (w r)^2: so many clicks of equal weight would tell as much; 0 without any
     effective : the effective sample size (sum w)^2 / sum w^2; 0 without overlap
     largest_weight : the largest seen
     declared_weight : the largest possible
@@ -46,6 +47,7 @@ class Diagnostics:
     rows: int
     clicks: float
     matched_clicks: float
+    effective_clicks: float
     effective: float
     largest_weight: float
     declared_weight: float
@@ -238,14 +240,14 @@ def _checked(reward, propensity, target, level) -> list[np.ndarray]:
 
 def _diagnose(reward, weight, target, largest_weight, level):
     n, sums = len(reward), _weighted_sums(reward, weight)
-    mean = sums[0] / n
-    variance = max(sums[2] - n * mean**2, 0.0) / (n - 1)
+    w, wr, ww, _, wwrr = map(float, sums)
+    mean = w / n
+    variance = max(ww - n * mean**2, 0.0) / (n - 1)
     low = intervals.t_of(n, mean, variance, (1 + level) / 2)
     matched = target > 0
     diagnosed = Diagnostics(
-        n, float(reward.sum()), float(reward @ matched), float(sums[0] ** 2 / sums[2]) if sums[2] else 0.0,
-        float(weight.max()), float(largest_weight), float(1 - matched.mean()), float(mean), float(low),
-        float(2 * mean - low),
+        n, float(reward.sum()), float(reward @ matched), wr**2 / wwrr if wwrr else 0.0, w**2 / ww if ww else 0.0,
+        float(weight.max()), float(largest_weight), float(1 - matched.mean()), mean, float(low), float(2 * mean - low),
     )  # fmt: skip
     return diagnosed, sums
 
@@ -262,8 +264,8 @@ def _judged(d: Diagnostics, weight) -> tuple[Notice | None, list[Notice]]:
     if not d.matched_clicks:
         reason = "no click on an ad that the policy could have shown: only the exact bounds mean something"
         notices.append(Notice("no-clicks", reason))
-    elif d.matched_clicks < FEW_CLICKS:
-        reason = f"{d.matched_clicks:g} clicks: t, delta-method and bootstrap bounds may not hold; use the exact ones"
+    elif d.effective_clicks < FEW_CLICKS:
+        reason = f"{d.effective_clicks:.3g} effective clicks: t, delta-method and bootstrap bounds may not hold; use the exact ones"
         notices.append(Notice("few-clicks", reason))
     error = weight.std(ddof=1) / np.sqrt(d.rows)
     low = intervals.t_of(d.rows, d.mean_weight, error**2 * d.rows, (1 + ALARM) / 2)
