@@ -4,7 +4,7 @@
 #   snakemake --cores 8 --configfile config/studies/real.yaml   another study, whole in its own file
 #   snakemake --cores 8 figures                                 only the figures (or: tables, streams, data)
 #
-# Stages: data (fetch -> tables -> streams), online and fixed_items (runs), report (traces, figures, tables).
+# Stages: data (fetch -> tables -> streams), online, fixed_items and ads (runs), report (traces, figures, tables).
 from snakemake.utils import min_version
 
 min_version("9.14.8")
@@ -21,6 +21,7 @@ include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/online.smk"
 include: "rules/fixed_items.smk"
+include: "rules/ads.smk"
 include: "rules/report.smk"
 
 

@@ -32,6 +32,9 @@ STREAM = "<results>/streams/{stream}.arrow"
 DRAW = "<results>/streams/{stream}/seed-{seed}.arrow"
 RUN = "<results>/runs/{experiment}/{stream}/{learner}/seed-{seeds}.parquet"
 GAME_RUN = "<results>/runs/{experiment}/{game}/seed-{seeds}.parquet"
+CAMPAIGN = "<results>/campaigns/{stream}.json"
+BANDIT = "<results>/bandit/{stream}/seed-{seed}/{part}.parquet"
+COVERAGE = "<results>/coverage.parquet"
 TIMES = "<results>/times/{experiment}.parquet"
 COMPARATOR = "<results>/comparators/{experiment}/{stream}/{judge}/seed-{seeds}.parquet"
 TRACES = "<results>/traces/{experiment}.parquet"
@@ -51,7 +54,8 @@ wildcard_constraints:
     seed="[0-9]+",
     seeds="[0-9]+(-[0-9]+)?",
     figure="[^/]+",
-    table="|".join(map(re.escape, catalogue.TABLES)),
+    table="|".join(map(re.escape, (*catalogue.TABLES, catalogue.COVERAGE[1]))),
+    logs_table="|".join(map(re.escape, catalogue.LOGS)),
     theory="|".join(map(re.escape, catalogue.THEORY)),
 
 
@@ -72,6 +76,11 @@ def code(*places):
 def experiments_of(*kinds):
     """The experiments of some kinds."""
     return [name for name, one in STUDY["experiments"].items() if one["kind"] in kinds]
+
+
+def one_of(names):
+    """A pattern that a wildcard fits if it is one of some names."""
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 def own_file(dataset, part):
@@ -127,8 +136,44 @@ def stream_files():
 def data_tables():
     """The parquet tables that the study's streams, and its `tables_of`, ask for."""
     wanted = [tables_of(one["dataset"], one.get("parts")) for one in STUDY["streams"].values() if "dataset" in one]
+    wanted += [data_of(log) for log in logs_in_use() if "dataset" in STUDY["logs"][log]]
     wanted += [tables_of(dataset) for dataset in STUDY["tables_of"]]
     return list(dict.fromkeys(table for tables in wanted for table in tables))
+
+
+def source_of(log):
+    """What a log is: see `studies.source`."""
+    return studies.source(STUDY["logs"][log], DATASETS)
+
+
+def logs_in_use():
+    """The logs of the study's experiments, each once."""
+    return list(dict.fromkeys(log for name in experiments_of("ads") for log in STUDY["experiments"][name]["logs"]))
+
+
+def data_of(log):
+    """The tables that a log is made of, or is: the parts train and test of a set of logs."""
+    settings = STUDY["logs"][log]
+    parts = [settings["train"], settings["test"]] if source_of(log) == "log" else None
+    return tables_of(settings["dataset"], parts)
+
+
+def log_files(log, part, seeds):
+    """The part train or test of a log for each seed; one for all if it was logged."""
+    if source_of(log) == "log":
+        return [data_of(log)[part == "test"]]
+    return [BANDIT.format(stream=log, seed=seed, part=part) for seed in seeds]
+
+
+def campaign_of(log):
+    """The file of the campaign that a log is of, if it is simulated."""
+    return [CAMPAIGN.format(stream=log)] if source_of(log) == "campaign" else []
+
+
+def logs_of(table):
+    """The logs of the first seed that a table of logs is of."""
+    wanted = [log for log in logs_in_use() if source_of(log) in catalogue.LOGS[table]]
+    return [file for log in wanted for part in ("train", "test") for file in log_files(log, part, [0])]
 
 
 def span(seeds):
@@ -152,6 +197,13 @@ def run_files(experiment):
         RUN.format(experiment=experiment, stream=stream, learner=learner, seeds=span(seeds))
         for stream, learner, seeds in studies.batches(STUDY, experiment)
     ]
+
+
+def traces_of(name, experiments):
+    """What a figure or table reads: the traces of experiments, their times, or the study of bounds."""
+    if name in catalogue.COVERAGE:
+        return [COVERAGE]
+    return [(TIMES if name == catalogue.TIMED else TRACES).format(experiment=one) for one in experiments]
 
 
 def comparator_files(experiment):

@@ -34,7 +34,7 @@ rule fetch:
 rule convert:
     input:
         original=ORIGINAL,
-        code=code("schema", "data/registry", "data/letor", "data/uci", "data/tables"),
+        code=code("schema", "data/registry", "data/letor", "data/uci", "data/logs", "data/openbandit", "data/tables"),
     output:
         TABLE,
     log:

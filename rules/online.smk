@@ -13,6 +13,8 @@ rule run:
         "<results>/logs/run/{experiment}/{stream}/{learner}/seed-{seeds}.log",
     benchmark:
         "<results>/benchmarks/run/{experiment}/{stream}/{learner}/seed-{seeds}.jsonl"
+    wildcard_constraints:
+        experiment=one_of(experiments_of(*studies.CONTEXTUAL)),
     resources:
         mem_mb=1000,
     params:

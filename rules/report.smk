@@ -2,7 +2,7 @@
 # what it shows.
 
 
-TABLE_CODE = ("catalogue", "games", "intervals", "perceptron", "tables", "top", "traces")  # all but drawings
+TABLE_CODE = ("ads", "catalogue", "games", "intervals", "perceptron", "tables", "top", "traces")  # all but drawings
 THEORY_CODE = {"variance": ("surrogates", "online/estimators", "report/variance")}  # the others are of observability
 THEORY_CODE |= dict.fromkeys(set(catalogue.THEORY) - {"variance"}, ("theory/observability", "report/atlas"))
 
@@ -43,24 +43,26 @@ rule tables:
     input:
         [
             f"{STUDY_TABLE}.{ending}".format(table=table)
-            for table in (*catalogue.tables(STUDY), *catalogue.theory(STUDY), *(["streams"] if stream_files() else []))
+            for table in (
+                *catalogue.tables(STUDY),
+                *catalogue.theory(STUDY),
+                *(table for table in catalogue.LOGS if logs_of(table)),
+                *(["streams"] if stream_files() else []),
+            )
             for ending in ("csv", "tex")
         ],
 
 
 rule figure:
     input:
-        traces=lambda wildcards: [
-            (TIMES if wildcards.figure == catalogue.TIMED else TRACES).format(experiment=experiment)
-            for experiment in catalogue.shown(STUDY, wildcards.figure)
-        ],
+        traces=lambda wildcards: traces_of(wildcards.figure, catalogue.shown(STUDY, wildcards.figure)),
         comparators=lambda wildcards: [
             file
             for experiment in catalogue.shown(STUDY, wildcards.figure)
             for file in comparator_files(experiment)
             if catalogue.wants_comparators(wildcards.figure)
         ],
-        code=code("report", "measures", "theory/observability"),
+        code=code("report", "measures", "theory/observability", "data/logs"),
     output:
         svg=report(f"{FIGURE}.svg", caption="../workflow/report/figure.rst", category="Figures"),
         png=f"{FIGURE}.png",
@@ -80,9 +82,7 @@ rule figure:
 
 rule table:
     input:
-        traces=lambda wildcards: [
-            TRACES.format(experiment=experiment) for experiment in catalogue.tabled(STUDY, wildcards.table)
-        ],
+        traces=lambda wildcards: traces_of(wildcards.table, catalogue.tabled(STUDY, wildcards.table)),
         comparators=lambda wildcards: [
             file
             for experiment in catalogue.tabled(STUDY, wildcards.table)
@@ -123,6 +123,25 @@ rule streams_table:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
         "scant streams {input.streams:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+
+
+rule logs_table:
+    input:
+        logs=lambda wildcards: logs_of(wildcards.logs_table),
+        code=code("report/ads", "report/tables", "data/logs"),
+    output:
+        csv=report("<results>/tables/{logs_table}.csv", caption="../workflow/report/table.rst", category="Tables"),
+        tex="<results>/tables/{logs_table}.tex",
+    log:
+        "<results>/logs/table/{logs_table}.log",
+    benchmark:
+        "<results>/benchmarks/table/{logs_table}.jsonl"
+    resources:
+        mem_mb=1500,
+    params:
+        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
+    shell:
+        "scant logs {wildcards.logs_table:q} {input.logs:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule theory_table:

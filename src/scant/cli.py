@@ -12,6 +12,8 @@ from pathlib import Path
 
 from scant.errors import ScantError, unknown
 
+PARTS = ("train", "test")  # of bandit logs
+
 
 def _fetch(arguments) -> None:
     from scant.data import fetch, registry
@@ -61,6 +63,33 @@ def _time(arguments) -> None:
     run.time(arguments.jobs, arguments.output, arguments.details)
 
 
+def _campaign(arguments) -> None:
+    from scant.ads import campaigns
+
+    campaigns.save(campaigns.make(arguments.name, **arguments.settings), arguments.output)
+
+
+def _draw(arguments) -> None:
+    from scant.ads import draw
+
+    files = arguments.inputs, arguments.outputs
+    draw.draw(arguments.log, arguments.settings, *files, arguments.study_seed, arguments.seed)
+
+
+def _learn(arguments) -> None:
+    from scant.ads.run import run
+
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
+    files = arguments.train, arguments.test, arguments.campaign
+    run(arguments.settings | identity, arguments.output, arguments.seeds, *files)
+
+
+def _coverage(arguments) -> None:
+    from scant.ads import coverage
+
+    coverage.run(arguments.settings, arguments.output, arguments.study_seed)
+
+
 def _compare(arguments) -> None:
     from scant.online import comparator
 
@@ -103,10 +132,48 @@ def _theory(arguments) -> None:
     tables.write(makers[arguments.name](), arguments.output)
 
 
+def _logs(arguments) -> None:
+    from scant.report import ads, tables
+
+    makers = {"table-5.1": ads.table_5_1, "table-5.2": ads.table_5_2}
+    if arguments.name not in makers:
+        raise unknown("table of logs", arguments.name, makers)
+    tables.write(makers[arguments.name](arguments.inputs), arguments.output)
+
+
 def _streams(arguments) -> None:
     from scant.report import tables
 
     tables.write(tables.streams_table(arguments.inputs), arguments.output)
+
+
+def _ads_simulate(arguments) -> None:
+    from scant.ads import advice
+
+    given = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
+    advice.simulate(*given, arguments.output)
+
+
+def _ads_check(arguments) -> None:
+    from scant.ads import advice
+
+    facts = advice.check(arguments.log)
+    print(json.dumps(facts, indent=1) if arguments.json else advice.describe(facts), end="\n" * arguments.json)
+
+
+def _ads_evaluate(arguments) -> None:
+    from scant.ads import advice, scorers
+
+    names = ("lambdas", "epsilon", "validation", "threshold", "select", "seed")
+    learning = {name: getattr(arguments, name) for name in names}
+    settings = {name: getattr(arguments, name) for name in ("steps", "trees", "undersample")}
+    found = advice.advise(
+        arguments.test, arguments.train, arguments.policy, arguments.level, arguments.least_propensity,
+        settings=scorers.Settings(**settings), **learning,
+    )  # fmt: skip
+    if arguments.output:
+        found.write(arguments.output)
+    print(found.text(), end="")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,8 +182,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--traceback", action="store_true", help="show where an expected error came from")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name, function, help, *options):
-        one = commands.add_parser(name, help=help, description=help)
+    def command(name, function, help, *options, among=commands):
+        one = among.add_parser(name, help=help, description=help)
         one.set_defaults(function=function)
         for names, settings in options:
             one.add_argument(*names, **settings)
@@ -156,6 +223,17 @@ def parser() -> argparse.ArgumentParser:
     about = "Play one learner on one stream (without --input: against the adversary)."
     command("run", _run, about, learner, files, *played)
     command("play", _play, "Play a game on fixed items, whose id is --stream, with all its learners.", *played)
+    command("campaign", _campaign, "Make a simulated campaign: JSON.", name, settings, output)
+    log = option("log", help="the log's id")
+    outputs = option("--outputs", nargs=2, required=True, type=Path, help="the logs that train and test")
+    about = "Draw a campaign's logs, or make them of a classification set."
+    command("draw", _draw, about, log, inputs, settings, study_seed, seed, outputs)
+    logs = (
+        *(option(f"--{part}", nargs="+", required=True, help=f"the log that {part}s, of each seed") for part in PARTS),
+        option("--campaign", help="the campaign that the logs are of, if they are simulated"),
+    )
+    command("learn", _learn, "Learn from logs, whose id is --stream, and evaluate.", learner, *logs, *played)
+    command("coverage", _coverage, "Study how often bounds on CTR hold.", settings, study_seed, output)
     jobs = option("--jobs", type=_json, required=True, help="what to play, as JSON")
     details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")
     command("time", _time, "Measure how long a round takes.", jobs, details, output)
@@ -166,8 +244,59 @@ def parser() -> argparse.ArgumentParser:
     command("figure", _figure, "Draw a figure: SVG, PNG, CSV.", name, inputs, comparators, stem)
     command("table", _table, "Make a table: CSV, LaTeX.", name, inputs, comparators, stem)
     command("theory", _theory, "Make a table that needs no run: CSV, LaTeX.", name, study_seed, stem)
+    command("logs", _logs, "Make a table of bandit logs: CSV, LaTeX.", name, inputs, stem)
     command("streams", _streams, "Make the table of streams: CSV, LaTeX.", inputs, stem)
+    about = "For practitioners: which policy would have earned more clicks?"
+    _ads(commands.add_parser("ads", help=about, description=about), command, option)
     return top
+
+
+def _ads(ads: argparse.ArgumentParser, command, option) -> None:
+    """The grammar of `scant ads`."""
+    command = partial(command, among=ads.add_subparsers(required=True, metavar="COMMAND"))
+    policies = ("targeted", "uniform")
+    command(
+        "simulate", _ads_simulate, "Write a log of a simulated campaign.",
+        option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
+        option("--policy", choices=policies, required=True, help="who shows the ads: the campaign, or chance"),
+        option("--rows", type=int, required=True, help="how many visits"),
+        option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
+        option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
+        option("--output", type=Path, required=True, help="the log to write; CSV if it ends in .csv, else parquet"),
+    )  # fmt: skip
+    command(
+        "check", _ads_check, "Say what a log holds, or what is wrong with it.",
+        option("log", help="the log, CSV or parquet"),
+        option("--json", action="store_true", help="print JSON"),
+    )  # fmt: skip
+    command(
+        "evaluate", _ads_evaluate, "Learn policies from one log, compare them with today's on another.",
+        option("test", help="the log to evaluate on, CSV or parquet"),
+        option("--train", help="the log to learn from, of today's policy and of other visits"),
+        option("--policy", action="append", required=True,
+               help="a kind of learner, or NAME of a column policy:NAME of the test log; may be repeated"),
+        option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
+        option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
+        option("--least-propensity", type=float,
+               help="least probability, by design, of any ad under the policy that logged the test"),
+        option("--lambdas", type=float, nargs="+", default=[0.01, 0.1, 1.0, 10.0],
+               help="regularisation, the best of which is chosen on a part of the training log"),
+        option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
+        option("--steps", type=int, default=1_000_000, help="steps of gradient descent (default 1000000)"),
+        option("--trees", type=int, default=200, help="trees of a forest (default 200)"),
+        option("--undersample", type=int, help="misses kept for each click, by classifiers (default all)"),
+        option("--threshold", choices=("f1", "precision", "recall"), default="f1",
+               help="what a ranker's thresholds maximise (default f1)"),
+        option("--select", type=float, default=1.0, help="share of features kept, by information gain (default 1)"),
+        option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
+        option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
+    )  # fmt: skip
+
+
+def _csv_or_json(text: str) -> Path:
+    if not text.lower().endswith((".csv", ".json")):
+        raise argparse.ArgumentTypeError(f"{text!r} ends neither in .csv nor in .json")
+    return Path(text)
 
 
 def _json(text: str):

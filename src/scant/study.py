@@ -2,6 +2,8 @@
 
 from itertools import product
 
+from scant.ads import campaigns
+from scant.ads import run as ads
 from scant.data import registry
 from scant.errors import SettingError, unknown
 from scant.games import run as games
@@ -16,18 +18,28 @@ READINGS = {  # of an experiment, by its kind: what can change a run's result
     "perceptron": ("source", "rounds", "empty", "order", "keep"),
     "top": ("source", "rounds", "empty", "order", "keep", "schedule", "mismatch", "radius", "judge"),
     "fixed-items": ("rounds",),
-}
+    "ads": (
+        "tuning", "validation", "threshold", "undersample", "undersampled", "standardise", "select", "epsilons",
+        "level", "users",
+    ),
+}  # fmt: skip
 KINDS = {  # of experiments, and the kinds of their learners
     "perceptron": tuple(LEARNERS),
     "top": (*top.KINDS, "random", "ideal"),
     "fixed-items": tuple(PLAYERS),
+    "ads": ads.KINDS,
 }
+PLACES = {"perceptron": "streams", "top": "streams", "fixed-items": "games", "ads": "logs"}  # what they play on
 CONTEXTUAL = ("perceptron", "top")
 FOR_KINDS = {  # settings of an experiment that only some kinds have
-    **dict.fromkeys(("streams", "source", "empty", "order", "keep", "tuning", "tuning_seeds"), CONTEXTUAL),
+    **dict.fromkeys(("streams", "source", "empty", "order", "keep", "tuning_seeds"), CONTEXTUAL),
     **dict.fromkeys(("schedule", "mismatch", "radius", "judge", "regret"), ("top",)),
-    **dict.fromkeys(("games", "comparator", "baseline"), ("fixed-items",)),
-    "figures": ("top", "fixed-items"),
+    **dict.fromkeys(("games", "comparator"), ("fixed-items",)),
+    **dict.fromkeys(("logs", *READINGS["ads"]), ("ads",)),
+    "rounds": (*CONTEXTUAL, "fixed-items"),
+    "tuning": (*CONTEXTUAL, "ads"),
+    "baseline": ("fixed-items", "ads"),
+    "figures": ("top", "fixed-items", "ads"),
 }
 USED_BY = {  # settings of a learner that only some kinds use
     "measure": tuple(LEARNERS),
@@ -49,6 +61,10 @@ USED_BY = {  # settings of a learner that only some kinds use
     "blocks": ("rtopkf",),
     "rest": ("rtopkf", "rtopkf-anytime", "rtopkf-adaptive"),
     "black_box": ("rtopkf",),
+    "lambdas": tuple(kind for kind in ads.KINDS if kind not in ads.WITHOUT_LAMBDA),
+    "steps": ("logistic", "auc-ranker"),
+    "trees": ("forest",),
+    "pair_loss": ("auc-ranker",),
 }
 
 
@@ -74,31 +90,37 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
             _check_stream(stream, datasets)
         except SettingError as error:
             raise SettingError(f"streams.{name}: {error}") from None
+    for name, log in study["logs"].items():
+        try:
+            _check_log(log, datasets)
+        except SettingError as error:
+            raise SettingError(f"logs.{name}: {error}") from None
     for name, learner in study["learners"].items():
         try:
             _check_learner(learner)
         except SettingError as error:
             raise SettingError(f"learners.{name}: {error}") from None
     for name, experiment in study["experiments"].items():
-        for key in ("streams", "games", "learners"):
+        for key in (*dict.fromkeys(PLACES.values()), "learners"):
             for one in experiment[key]:
                 if one not in study[key]:
                     raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], one, study[key])}")
         try:
-            _check_experiment(study, experiment, set(config["experiments"][name]))
+            _check_experiment(study, datasets, experiment, set(config["experiments"][name]))
         except SettingError as error:
             raise SettingError(f"experiments.{name}: {error}") from None
     return study, datasets
 
 
-def _check_experiment(study: dict, experiment: dict, given: set) -> None:
+def _check_experiment(study: dict, datasets: dict, experiment: dict, given: set) -> None:
     kind = experiment["kind"]
     for key in sorted(given & set(FOR_KINDS)):
         if kind not in FOR_KINDS[key]:
             raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
-    place = "games" if kind == "fixed-items" else "streams"
-    if not experiment[place]:
-        raise SettingError(f"an experiment of kind {kind!r} needs {place}")
+    if not experiment[PLACES[kind]]:
+        raise SettingError(f"an experiment of kind {kind!r} needs {PLACES[kind]}")
+    if experiment["baseline"] not in (None, *experiment["learners"]):
+        raise SettingError(f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}")
     for learner in experiment["learners"]:
         settings = study["learners"][learner]
         if ":" not in settings["kind"] and settings["kind"] not in KINDS[kind]:
@@ -107,10 +129,12 @@ def _check_experiment(study: dict, experiment: dict, given: set) -> None:
                 f"of kind {kind!r}"
             )
     for figure in experiment["figures"]:
-        if figure not in (catalogue.TOP if kind == "top" else catalogue.GAMES):
+        if figure not in catalogue.CHOSEN[kind]:
             raise SettingError(f"{figure} is no figure of an experiment of kind {kind!r}")
     if kind == "fixed-items":
         _check_games(study, experiment)
+    elif kind == "ads":
+        _check_ads(study, datasets, experiment)
     else:
         _check_contextual(study, experiment)
 
@@ -118,14 +142,53 @@ def _check_experiment(study: dict, experiment: dict, given: set) -> None:
 def _check_games(study: dict, experiment: dict) -> None:
     if experiment["rounds"] is None:
         raise SettingError("an experiment of kind 'fixed-items' needs rounds: a horizon, or a list of them")
-    if experiment["baseline"] not in (None, *experiment["learners"]):
-        raise SettingError(f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}")
     horizons = _horizons(experiment)
     for game, learner, horizon in product(experiment["games"], experiment["learners"], horizons):
         try:
             games.check(study["games"][game], study["learners"][learner], horizon)
         except SettingError as error:
             raise SettingError(f"{learner} on {game}: {error}") from None
+
+
+def _check_ads(study: dict, datasets: dict, experiment: dict) -> None:
+    sources = {log: source(study["logs"][log], datasets) for log in experiment["logs"]}
+    for log, learner in product(experiment["logs"], experiment["learners"]):
+        try:
+            ads.check(study["learners"][learner], experiment, sources[log])
+        except SettingError as error:
+            raise SettingError(f"{learner} on {log}: {error}") from None
+    for figure in experiment["figures"]:
+        wanted = catalogue.ADS[figure]
+        if other := [log for log in experiment["logs"] if sources[log] not in wanted]:
+            raise SettingError(f"{figure} is of logs of another kind than {other[0]}, which is a {sources[other[0]]}")
+
+
+def source(log: dict, datasets: dict) -> str:
+    """What the logs of a study's log are: "classification" made of a set, "campaign" drawn, or "log" as logged."""
+    if "campaign" in log:
+        return "campaign"
+    return "log" if datasets[log["dataset"]].task == "ads" else "classification"
+
+
+def _check_log(log: dict, datasets: dict) -> None:
+    if "campaign" in log:
+        campaigns.check(log["campaign"], log["settings"])
+        used = ("settings", "train_rows", "test_rows")
+    else:
+        dataset = registry.find(datasets, log["dataset"])
+        if dataset.task not in ("ads", "classification"):
+            raise SettingError(f"{dataset.id} is a {dataset.task} set; logs are of classification or ads sets")
+        used = ("share",) if dataset.task == "classification" else ("train", "test", "least_propensity")
+        if dataset.task == "ads":
+            for part in ("train", "test"):
+                if part not in log:
+                    raise SettingError(f"{part} is needed: the part of {dataset.id} that is to {part}")
+                dataset.part(log[part])
+            if log["train"] == log["test"]:
+                raise SettingError("train and test are the same part: a policy must not be learnt from what tests it")
+    for key in ("settings", "train_rows", "test_rows", "share", "train", "test", "least_propensity"):
+        if log.get(key) and key not in used:
+            raise SettingError(f"{key} does nothing for this log")
 
 
 def _horizons(experiment: dict) -> list[int]:
@@ -192,6 +255,8 @@ def _check_stream(stream: dict, datasets: dict) -> None:
         dataset = registry.find(datasets, stream["dataset"])
         for part in stream.get("parts", []):
             dataset.part(part)
+        if dataset.task == "ads":
+            raise SettingError(f"{dataset.id} is a set of bandit logs, which are for experiments of kind ads: see logs")
         if (dataset.task == "ranking") == ("retrieval" in stream):
             raise SettingError(
                 "retrieval makes a ranking stream of a classification set: it is needed for those, and "
@@ -200,13 +265,15 @@ def _check_stream(stream: dict, datasets: dict) -> None:
 
 
 def runs(study: dict, name: str) -> list[tuple[str, str, int]]:
-    """The runs (stream, learner, seed) of the contextual experiment `name`.
+    """The runs (stream, learner, seed) of the experiment `name`, contextual or of ads (on logs).
 
     Its reported seeds come first, then those that choose rates; a learner with one rate has nothing to choose. The
     adversary leaves nothing to chance: seed 0 alone is played.
     """
     experiment = study["experiments"][name]
     jobs = []
+    if experiment["kind"] == "ads":
+        return list(product(experiment["logs"], experiment["learners"], range(experiment["seeds"])))
     for stream, learner in product(experiment["streams"], experiment["learners"]):
         kind, rates = study["learners"][learner]["kind"], study["learners"][learner].get("rates", [1.0])
         released = experiment["source"] == "released-code" and experiment["kind"] == "perceptron"
@@ -219,7 +286,7 @@ def runs(study: dict, name: str) -> list[tuple[str, str, int]]:
 
 
 def batches(study: dict, name: str) -> list[tuple[str, str, list[int]]]:
-    """The runs of the contextual experiment `name` as jobs (stream, learner, seeds), each of up to `batch` seeds.
+    """The runs of the experiment `name` as jobs (stream, learner, seeds), each of up to `batch` seeds.
 
     A job's first seed is a multiple of `batch`, so that further seeds leave the full batches as they are.
     """
@@ -237,10 +304,11 @@ def untitled(settings: dict) -> dict:
 def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
     """The settings of a run, but for its seeds: what `scant run` is given, and all that can change its result."""
     settings = study["experiments"][experiment]
+    place = PLACES[settings["kind"]]
     return {
         "study_seed": study["seed"],
         "kind": settings["kind"],
-        "stream_settings": untitled(study["streams"][stream]),
+        f"{place[:-1]}_settings": untitled(study[place][stream]),
         "learner_settings": untitled(study["learners"][learner]),
         **{key: settings[key] for key in READINGS[settings["kind"]]},
     }
@@ -299,17 +367,17 @@ def comparison(study: dict, name: str, stream: str) -> dict:
 def details(study: dict, name: str) -> dict:
     """What the reports need to know of the experiment `name`: kind, readings, seeds and the names to show."""
     experiment = study["experiments"][name]
-    fixed = experiment["kind"] == "fixed-items"
-    more = {key: experiment[key] for key in (("comparator", "baseline") if fixed else ("tuning",))}
+    kind = experiment["kind"]
+    more = {key: experiment[key] for key in ("comparator", "baseline", "tuning") if kind in FOR_KINDS[key]}
 
     def titles(key: str) -> dict:
         return {one: study[key][one].get("title", one) for one in experiment[key]}
 
     return {
-        "kind": experiment["kind"],
-        "readings": {key: experiment[key] for key in READINGS[experiment["kind"]]},
+        "kind": kind,
+        "readings": {key: experiment[key] for key in READINGS[kind]},
         "seeds": experiment["seeds"],
         **more,
         "title": experiment.get("title", name),
-        "titles": {"streams": titles("games" if fixed else "streams"), "learners": titles("learners")},
+        "titles": {"streams": titles(PLACES[kind]), "learners": titles("learners")},
     }

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scant.ads.policies import exploit
 from scant.ads.scorers import KINDS, PEERS, RANKERS, SCORERS, Settings, train
 from scant.data.logs import Log
 
@@ -126,6 +125,3 @@ def test_contexts_are_judged_one_by_one_and_models_can_be_kept(kind):
     kept = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(np.concatenate([kept.best(NEW[:7]), kept.best(NEW[7:])]), best)
     assert model.best(NEW[:0]).shape == (0,)
-    choice = exploit(model, NEW, 0.2)
-    np.testing.assert_array_equal(choice.best, best)
-    assert (choice.epsilon, choice.actions) == (0.2, 4)

@@ -1,13 +1,11 @@
 """Policies are distributions over ads, and thresholds are the best there are."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scant.ads.policies import MEASURES, Choice, exploit, oracle, threshold, uniform_probability
+from scant.ads.policies import MEASURES, Choice, threshold, uniform
 from scant.errors import DataError, SettingError
 
 # --- what a policy does
@@ -54,19 +52,16 @@ def test_actions_that_do_not_belong_to_the_contexts_are_refused():
         choice.probability(np.array([0, 1]))
 
 
-def test_controls():
-    assert uniform_probability(3, 4).tolist() == [0.25] * 3
-    choice = oracle(np.array([[0.1, 0.3, 0.3], [0.2, 0.1, 0.0]]), 0.5)
-    assert (choice.best.tolist(), choice.epsilon, choice.actions) == ([1, 0], 0.5, 3)
+def test_the_uniform_policy_is_one():
+    choice = uniform(3, 4)
+    for action in range(4):
+        assert choice.probability(np.full(3, action)) == pytest.approx([0.25] * 3)
 
 
-def test_exploiting_asks_the_model_with_the_measure_of_its_thresholds():
-    model = SimpleNamespace(
-        actions=("a", "b", "c"), best=lambda features, by: np.full(len(features), MEASURES.index(by), np.int32)
-    )
-    choice = exploit(model, np.zeros((4, 2)), 0.1, "recall")
-    assert (choice.best.tolist(), choice.epsilon, choice.actions) == ([1] * 4, 0.1, 3)
-    assert exploit(model, np.zeros((1, 2))).best.tolist() == [2]  # F1, without exploration
+def test_what_is_expected_of_values_is_the_sum_over_actions():
+    choice, values = Choice(np.array([2, 0]), 0.3, 3), np.array([0.1, 0.5, 0.2])
+    shown = np.array([choice.probability(np.full(2, action)) for action in range(3)])
+    assert choice.expected(values) == pytest.approx(values @ shown)
 
 
 # --- thresholds

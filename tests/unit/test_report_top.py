@@ -124,6 +124,7 @@ def no_figure_is_left_open():
 # --- the catalogue
 
 STUDY = {
+    "coverage": None,
     "streams": {"data": {}, "sim": {"generator": "separable"}, "foe": {"generator": "adversary"}},
     "experiments": {
         "old": {"kind": "perceptron", "streams": ["data", "foe"], "regret": False, "figures": []},
@@ -163,9 +164,9 @@ def test_regret_alone_reads_comparators():
 
 def test_the_catalogue_the_schema_the_makers_and_the_captions_name_the_same():
     experiment = read_yaml("workflow/schemas/config.schema.yaml")["$defs"]["experiment"]["properties"]
-    assert experiment["figures"]["items"]["enum"] == [*catalogue.TOP, *catalogue.GAMES]
-    assert list(figures.MAKERS) == list(catalogue.FIGURES)
-    assert list(tables.MAKERS) == list(catalogue.TABLES)
+    assert experiment["figures"]["items"]["enum"] == [*catalogue.TOP, *catalogue.GAMES, *catalogue.ADS]
+    assert list(figures.MAKERS) == [*catalogue.FIGURES, catalogue.COVERAGE[0]]
+    assert list(tables.MAKERS) == [*catalogue.TABLES, catalogue.COVERAGE[1]]
     assert set(catalogue.TABLES.values()) <= set(experiment["kind"]["enum"])
     assert set(top.OBJECTIVES) == set(style.OBJECTIVES) == set(OBJECTIVES)
     assert set(EVENTS) | set(traces.PLAYED) <= set(trace("squared", 0, 1.0))
@@ -174,10 +175,10 @@ def test_the_catalogue_the_schema_the_makers_and_the_captions_name_the_same():
         template = jinja2.Template(Path(f"workflow/report/{kind}.rst").read_text(), undefined=jinja2.StrictUndefined)
         return template.render(snakemake=snakemake).strip()
 
-    captions = [caption("figure", wildcards={"figure": name}) for name in catalogue.FIGURES]
+    captions = [caption("figure", wildcards={"figure": name}) for name in figures.MAKERS]
     captions += [
         caption("table", output={"csv": f"results/tables/{name}.csv"})
-        for name in (*catalogue.TABLES, *catalogue.THEORY, "streams")
+        for name in (*tables.MAKERS, *catalogue.THEORY, *catalogue.LOGS, "streams")
     ]
     assert all(len(text) > 40 for text in captions)
     with pytest.raises(jinja2.UndefinedError):

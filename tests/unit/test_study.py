@@ -9,6 +9,8 @@ import jsonschema
 import pytest
 
 from scant import study as studies
+from scant.ads import campaigns, draw, scorers
+from scant.ads import run as ads
 from scant.data import simulated
 from scant.errors import SettingError
 from scant.games.learners import LEARNERS as PLAYERS
@@ -24,7 +26,7 @@ from scant.schema import check, read_yaml, with_defaults
 ROOT = Path(__file__).parents[2]
 SCHEMA = read_yaml(ROOT / studies.SCHEMA)
 STREAM, LEARNER, EXPERIMENT = (SCHEMA["$defs"][name]["properties"] for name in ("stream", "learner", "experiment"))
-PLACES = ("streams", "games", "learners")
+PLACES = ("streams", "games", "logs", "learners")
 STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
 
 
@@ -57,6 +59,8 @@ def test_every_absent_key_has_its_default():
         "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
         "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False, "figures": [],
         "games": [], "comparator": "prefix", "baseline": None,
+        "logs": [], "validation": 0.2, "threshold": "f1", "undersample": None, "undersampled": "classifiers",
+        "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 262144,
     }  # fmt: skip
     assert "ohsumed" in datasets
 
@@ -121,9 +125,9 @@ def test_every_default_keeps_its_own_schema():
 
 
 def test_unknown_keys_are_refused_everywhere():
-    open_ones = {f"study.{key}" for key in ("datasets", "streams", "games", "learners", "experiments")}
+    open_ones = {f"study.{key}" for key in ("datasets", "streams", "games", "logs", "learners", "experiments")}
     open_ones |= {"learner.options"}
-    objects = {path: part for path, part in parts(SCHEMA) if part.get("type") == "object"}
+    objects = {path: part for path, part in parts(SCHEMA) if part.get("type") in ("object", ["object", "null"])}
     assert {path for path, part in objects.items() if part.get("additionalProperties") is not False} == open_ones
     assert SCHEMA["additionalProperties"] is False
 
@@ -172,16 +176,34 @@ def test_games_have_the_settings_that_the_schema_says():
     assert set(game["settings"]["properties"]) == made
 
 
+def test_logs_have_the_settings_that_the_schema_says():
+    log = SCHEMA["$defs"]["log"]["properties"]
+    assert log["campaign"]["enum"] == list(campaigns.CAMPAIGNS)
+    assert set(log["settings"]["properties"]) == {field.name for field in fields(campaigns.Settings)}
+    assert log["settings"]["properties"]["shape"]["enum"] == list(campaigns.SHAPES)
+    assert {source for wanted in catalogue.ADS.values() for source in wanted} <= set(draw.SOURCES)
+    assert {source for wanted in catalogue.LOGS.values() for source in wanted} == set(draw.SOURCES)
+
+
+def test_readings_of_ads_are_those_of_the_scorers():
+    assert LEARNER["pair_loss"]["enum"] == list(scorers.LOSSES)
+    assert EXPERIMENT["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
+    assert EXPERIMENT["threshold"]["enum"] == ["f1", "precision", "recall"]
+    assert EXPERIMENT["tuning"]["enum"] == list(scorers.READINGS)
+    assert {*ads.READINGS, *ads.OPTIONS.values(), "regularisation"} == {one.name for one in fields(scorers.Settings)}
+
+
 def test_learners_have_the_settings_that_the_schema_says():
     own = {field.name for field in fields(Settings)} | {"title", "rates", "options"}
     at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate"}
     in_games = {name for kind in PLAYERS.values() for name in parameters(kind)} - {"facts"}
-    assert set(LEARNER) >= own | in_games
-    assert set(LEARNER) - own <= at_the_top | in_games
+    of_ads = {"lambdas", *ads.OPTIONS}
+    assert set(LEARNER) >= own | in_games | of_ads
+    assert set(LEARNER) - own <= at_the_top | in_games | of_ads
     for name in in_games:  # a kind has each setting that its class takes, and no other
         kinds = {kind for kind, made in PLAYERS.items() if name in parameters(made)}
         assert kinds == set(studies.USED_BY[name]) & set(PLAYERS)
-    for kind in (*LEARNERS, *top.KINDS, *PLAYERS):
+    for kind in (*LEARNERS, *top.KINDS, *PLAYERS, *ads.KINDS):
         assert kind in LEARNER["kind"]["description"]
         check({"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner")
     assert set(SCHEMA["$defs"]["measure"]["enum"]) == set(MEASURES) == set(NAMES)
@@ -202,7 +224,8 @@ def test_experiments_have_the_settings_that_the_schema_says():
 
 
 def test_reports_are_those_of_the_catalogue():
-    assert set(catalogue.TABLES) == set(MAKERS)
+    assert {*catalogue.TABLES, catalogue.COVERAGE[1]} == set(MAKERS)
+    assert list(catalogue.CHOSEN) == list(studies.KINDS)
     assert set(catalogue.SEPARABLE) <= set(simulated.GENERATORS)
     assert {measure for measure, _ in catalogue.PERCEPTRON.values()} <= set(MEASURES)
 
@@ -534,7 +557,7 @@ def test_only_figures_with_something_to_show_are_asked_for():
     def asked(*generators):
         streams = {f"s{i}": {"generator": one} if one else {} for i, one in enumerate(generators)}
         one = {"kind": "perceptron", "streams": list(streams), "figures": []}
-        return catalogue.figures({"streams": streams, "experiments": {"all": one}})
+        return catalogue.figures({"streams": streams, "experiments": {"all": one}, "coverage": None})
 
     assert asked("separable") == asked("released-code", "adversary") == ["figure-2.1"]
     assert asked("linear") == asked(None) == ["figure-2.2", "figure-2.ap"]
@@ -624,4 +647,107 @@ def test_games_and_horizons_are_not_for_contextual_learners():
         load(config | {"games": {"h": {"stream": "flip", "loss": "dcg"}}})
     config["experiments"]["all"] = {"learners": ["random"]}
     with pytest.raises(SettingError, match="needs streams"):
+        load(config)
+
+
+# --- ads
+
+
+def with_ads(**changes):
+    experiment = {"kind": "ads", "logs": ["digits", "hotel"], "learners": ["ranker", "forest"], "seeds": 3}
+    return {
+        "study": "ads",
+        "logs": {
+            "digits": {"dataset": "digits", "title": "Digits"},
+            "hotel": {"campaign": "hotel", "settings": {"share": 0.1}},
+            "men": {"dataset": "obd-men", "train": "bts", "test": "random"},
+        },
+        "learners": {
+            "ranker": {"kind": "auc-ranker", "title": "Ranker"},
+            "forest": {"kind": "forest"},
+            "oracle": {"kind": "oracle"},
+        },
+        "experiments": {"e": experiment | changes},
+    }
+
+
+def test_a_study_of_ads_alone_is_one():
+    study, datasets = load(with_ads(batch=2))
+    assert studies.batches(study, "e")[:2] == [("digits", "ranker", [0, 1]), ("digits", "ranker", [2])]
+    assert len(studies.runs(study, "e")) == 12
+    job = studies.job(study, "e", "hotel", "ranker")
+    assert job["log_settings"] == {"campaign": "hotel", "settings": {"share": 0.1}}
+    assert job["learner_settings"] == {"kind": "auc-ranker"} and job["threshold"] == "f1"
+    assert studies.details(study, "e")["titles"] == {
+        "streams": {"digits": "Digits", "hotel": "hotel"}, "learners": {"ranker": "Ranker", "forest": "forest"}
+    }  # fmt: skip
+    sources = [studies.source(log, datasets) for log in study["logs"].values()]
+    assert sources == ["classification", "campaign", "log"]
+    assert catalogue.tables(study) == ["ads", "ads-estimates", "ads-readings"] and catalogue.figures(study) == []
+
+
+def test_the_study_of_bounds_is_asked_for():
+    study, _ = load(with_ads() | {"coverage": {}})
+    assert study["coverage"] == {"repeats": 2000, "rows": [2000, 20000, 200000]}
+    assert catalogue.figures(study) == ["figure-coverage"] and "ads-coverage" in catalogue.tables(study)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"logs": []}, ["needs logs"]),
+        ({"logs": ["hotels"]}, ["experiments.e.logs", "unknown log 'hotels': did you mean 'hotel'"]),
+        ({"rounds": 10}, ["rounds does nothing", "'ads'"]),
+        ({"tuning_seeds": 1}, ["tuning_seeds does nothing"]),
+        ({"baseline": "oracle"}, ["baseline: unknown learner 'oracle'"]),
+        ({"figures": ["figure-3.1"]}, ["figure-3.1 is no figure", "'ads'"]),
+        ({"figures": ["figure-5.1"]}, ["figure-5.1", "hotel, which is a campaign"]),
+        ({"logs": ["men"], "learners": ["oracle"]}, ["oracle on men", "needs a campaign"]),
+        ({"epsilons": [1.5]}, ["epsilons"]),
+        ({"select": 0}, ["select"]),
+        ({"validation": 1}, ["validation"]),
+    ],
+)
+def test_what_an_experiment_of_ads_cannot_be(changes, words):
+    with pytest.raises(SettingError) as error:
+        load(with_ads(**changes))
+    assert not [word for word in words if word not in str(error.value)], error.value
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        ({"campaign": "motel"}, ["hotel"]),
+        ({"campaign": "hotel", "dataset": "digits"}, ["logs.hotel"]),
+        ({"campaign": "hotel", "settings": {"floor": 0.5}}, ["logs.hotel", "floor is 0.5"]),
+        ({"campaign": "hotel", "train": "x"}, ["train does nothing for this log"]),
+        ({"dataset": "digits", "least_propensity": 0.1}, ["least_propensity does nothing"]),
+        ({"dataset": "mq2008"}, ["mq2008 is a ranking set"]),
+        ({"dataset": "obd-men", "train": "bts"}, ["test is needed"]),
+        ({"dataset": "obd-men", "train": "bts", "test": "bts"}, ["same part"]),
+        ({"dataset": "obd-men", "train": "bts", "test": "randon"}, ["did you mean 'random'"]),
+        ({"dataset": "obd-men", "train": "bts", "test": "random", "share": 0.5}, ["share does nothing"]),
+    ],
+)
+def test_what_a_log_cannot_be(log, words):
+    config = with_ads()
+    config["logs"]["hotel"] = log
+    with pytest.raises(SettingError) as error:
+        load(config)
+    assert not [word for word in words if word not in str(error.value)], error.value
+
+
+def test_bandit_logs_are_no_stream():
+    config = small()
+    for stream in ({"dataset": "obd-men"}, {"dataset": "obd-men", "retrieval": {"queries": 5}}):
+        config["streams"]["real"] = stream
+        with pytest.raises(SettingError, match="obd-men is a set of bandit logs"):
+            load(config)
+
+
+@pytest.mark.parametrize(("key", "value"), [("trees", 5), ("lambdas", [0.1]), ("rates", [0.1])])
+def test_a_setting_that_does_nothing_for_a_scorer_is_refused(key, value):
+    config = with_ads()
+    config["learners"]["forest" if key == "lambdas" else "ranker"][key] = value
+    with pytest.raises(SettingError, match=f"{key} does nothing for the kind"):
         load(config)

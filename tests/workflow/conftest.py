@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src")
+PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples")
 LEAVE = shutil.ignore_patterns("__pycache__", "*.egg-info")
 # The same bytes on every run; logs and benchmarks are not.
-RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams")
+RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams", "campaigns", "bandit")
 
 
 class Project:

@@ -10,17 +10,22 @@ import yaml
 ROOT = Path(__file__).parents[2]
 STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml"))]
 
+RUNS = {"fetch", "convert", "pack", "simulate", "run", "play", "campaign", "draw", "learn"}
+
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_can_be_planned(bare, study):
-    experiments = yaml.safe_load((ROOT / study).read_text())["experiments"].values()
+    whole = yaml.safe_load((ROOT / study).read_text())
+    experiments = whole["experiments"].values()
     kinds = {one.get("kind", "perceptron") for one in experiments}
     regret = any(one.get("regret") for one in experiments)
     jobs = bare.jobs(study=study)
     assert jobs["figure"] > 0 and jobs["all"] == 1
-    assert ("run" in jobs) == bool(kinds - {"fixed-items"})
-    fixed = "fixed-items" in kinds
-    assert jobs["table"] == 3 * ("perceptron" in kinds) + ("top" in kinds) + regret + 2 * fixed
+    assert ("run" in jobs) == bool(kinds & {"perceptron", "top"})
+    fixed, ads = "fixed-items" in kinds, "ads" in kinds
+    coverage = whole.get("coverage") is not None
+    assert jobs["table"] == 3 * ("perceptron" in kinds) + ("top" in kinds) + regret + 2 * fixed + 3 * ads + coverage
+    assert ("learn" in jobs) == ads and jobs.get("coverage", 0) == coverage
     assert jobs.get("theory_table", 0) == ("top" in kinds) + 4 * fixed
     assert ("play" in jobs) == fixed
     assert ("comparator" in jobs) == regret
@@ -39,13 +44,15 @@ def test_the_profile_is_read(bare):
     [
         ("data", {"fetch", "convert"}),
         ("streams", {"fetch", "convert", "pack", "simulate"}),
-        ("runs", {"fetch", "convert", "pack", "simulate", "run", "play"}),
-        ("figures", {"fetch", "convert", "pack", "simulate", "run", "play", "traces", "comparator", "figure"}),
+        ("runs", RUNS),
+        ("figures", RUNS | {"traces", "comparator", "coverage", "figure"}),
+        ("results/tiny/figures/figure-5.1.svg", {"fetch", "convert", "draw", "learn", "traces", "figure"}),
+        ("results/tiny/figures/figure-coverage.svg", {"coverage", "figure"}),
+        ("results/tiny/tables/table-5.1.csv", {"fetch", "convert", "draw", "logs_table"}),
         ("results/tiny/figures/figure-observability.svg", {"play", "traces", "figure"}),
         (
             "tables",
-            {"fetch", "convert", "pack", "simulate", "run", "play", "traces", "comparator"}
-            | {"table", "streams_table", "theory_table"},
+            RUNS | {"traces", "comparator", "coverage", "table", "streams_table", "theory_table", "logs_table"},
         ),
         ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "streams_table"}),
     ],

@@ -113,6 +113,9 @@ def test_a_new_title_reruns_no_learner(finished):
         ("online/learners.py", {"run", "comparator", "traces", "figure", "table"}),
         ("games/learners.py", {"play", "traces", "figure", "table"}),
         ("theory/observability.py", {"figure", "theory_table"}),
+        ("ads/scorers.py", {"learn", "traces", "figure", "table"}),
+        ("ads/draw.py", {"draw", "learn", "traces", "figure", "table", "logs_table"}),
+        ("ads/coverage.py", {"coverage", "learn", "traces", "figure", "table"}),
         ("data/uci.py", {"convert", "pack", "run", "comparator", "traces", "figure", "table", "streams_table"}),
     ],
 )

@@ -14,10 +14,12 @@ pytestmark = pytest.mark.slow
 
 CONTEXTUAL = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
 GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-games-rounds", "figure-observability")
-FIGURES = CONTEXTUAL + GAMES
+ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
+FIGURES = CONTEXTUAL + GAMES + ADS
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
-RUNS, COMPARATORS, PLAYED = 60, 8, 8  # files
+TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
+RUNS, COMPARATORS, PLAYED = 80, 8, 8  # files
 DOCUMENTED = {
     *("study", "study_seed", "experiment", "kind", "stream", "learner", "seeds", "source", "learner_settings"),
     *("stream_settings", "resolved", "rounds", "empty", "order", "keep", "own_measure", "versions", "inputs"),
@@ -32,11 +34,23 @@ def settings(_finished):
 
 
 @pytest.fixture(scope="module")
-def runs(tiny):
-    """Metadata and rows of every run file of contextual learners, by its path below runs/."""
+def every_run(tiny):
+    """Metadata and rows of every run file of one learner, by its path below runs/."""
     paths = sorted((tiny / "runs").glob("*/*/*/*.parquet"))
     tables = {str(path.relative_to(tiny / "runs").with_suffix("")): pq.read_table(path) for path in paths}
     return {name: (metadata_of(table.schema), table) for name, table in tables.items()}
+
+
+@pytest.fixture(scope="module")
+def runs(every_run):
+    """Those of contextual learners."""
+    return {name: run for name, run in every_run.items() if run[0]["kind"] != "ads"}
+
+
+@pytest.fixture(scope="module")
+def ads(every_run):
+    """Those of ads."""
+    return {name: run for name, run in every_run.items() if run[0]["kind"] == "ads"}
 
 
 def table(tiny, name):
@@ -152,6 +166,61 @@ def test_theory_tables_hold_what_the_thesis_states(tiny):
     np.testing.assert_allclose(b1.loc["item 1":"item 3", "E[R], p"].astype(float), [0.45, 0.45, 0.40])
 
 
+def test_runs_of_ads_are_those_of_the_settings(ads, settings, tiny):
+    experiments = {name: one for name, one in settings["experiments"].items() if one.get("kind") == "ads"}
+    expected = {
+        f"{name}/{log}/{learner}/seed-{span(part)}"
+        for name, one in experiments.items()
+        for log in one["logs"]
+        for learner in one["learners"]
+        for batch in [one.get("batch", 5)]
+        for part in [range(at, min(at + batch, one["seeds"])) for at in range(0, one["seeds"], batch)]
+    }
+    assert set(ads) == expected
+    for about, rows in ads.values():
+        frame = rows.replace_schema_metadata(None).to_pandas()
+        epsilons = experiments[about["experiment"]].get("epsilons", [0.0])
+        chosen = frame[frame["chosen"]].groupby("seed")
+        assert sorted(frame["seed"].unique()) == about["seeds"] == sorted(chosen.groups)
+        assert all(
+            len(set(part["fitted_on"])) == 1 and len(set(part["epsilon"])) == len(epsilons) for _, part in chosen
+        )
+        estimators = {"classification": {"full-information"}, "log": {"ips", "snips", "doubly-robust"}}
+        estimators["campaign"] = estimators["log"] | {"true"}
+        own = {"doubly-robust"} if about["learner_settings"]["kind"] == "logging" else set()
+        assert set(frame["estimator"]) == estimators[about["source"]] - own
+        assert frame["estimate"].between(0, 1 if about["source"] == "classification" else 5).all()
+        files = {path.name for path in (tiny / "bandit" / about["stream"]).rglob("*.parquet")}
+        assert set(about["inputs"]) <= (files or {"targeted.parquet", "uniform.parquet"})
+
+
+def test_ctrs_are_those_of_the_runs(ads, tiny):
+    table_ = table(tiny, "ads")
+    for _, row in table_.iterrows():
+        frames = [
+            run.replace_schema_metadata(None).to_pandas()
+            for name, (_, run) in ads.items()
+            if name.startswith(f"{row['experiment']}/{row['stream']}/{row['learner']}/")
+        ]
+        frame = pd.concat(frames)
+        frame = frame[frame["chosen"] & (np.isclose(frame["epsilon"], row["epsilon"]) | np.isnan(row["epsilon"]))]
+        estimator = {"digits": "full-information", "hotel": "true", "example": "ips"}[row["stream"]]
+        of = frame[frame["estimator"] == estimator].drop_duplicates("seed")["estimate"]
+        assert row["of"] == estimator and row["n"] == len(of)
+        np.testing.assert_allclose(row["ctr"], of.mean())
+
+
+def test_no_policy_is_truly_better_than_the_oracle(ads):
+    for epsilon in (0.0, 0.2):
+        best = {}
+        for name, (about, rows) in ads.items():
+            frame = rows.replace_schema_metadata(None).to_pandas()
+            truth = frame[(frame["estimator"] == "true") & frame["chosen"] & (frame["epsilon"] == epsilon)]
+            if name.startswith("ads-campaigns/"):
+                best[about["learner"]] = truth.set_index("seed")["estimate"]
+        assert all((best["oracle"] >= best[one]).all() for one in ("logistic", "forest", "auc-ranker", "uniform"))
+
+
 def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
     for name, (metadata, rows) in runs.items():
         frame = rows.replace_schema_metadata(None).to_pandas()
@@ -217,6 +286,13 @@ def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     assert separable.all() if name == "figure-2.1" else not separable.any()
     assert not frame.duplicated(["experiment", "stream", "learner", along]).any()
     shows(tiny, name, {*frame["line" if "line" in frame else "label"], *frame["panel"]})
+
+
+@pytest.mark.parametrize("name", ADS)
+def test_a_figure_of_ads_shows_what_its_csv_holds(tiny, name):
+    frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
+    assert len(frame) and "panel" in frame
+    shows(tiny, name, {*frame["panel"]})
 
 
 @pytest.mark.parametrize("name", TABLES)

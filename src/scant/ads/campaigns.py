@@ -8,14 +8,16 @@ the click rate of the table. Expectations are over a quasi-random sample (Sobol,
 matter; at the default settings, those of an independent sample differ by less than 1e-3 of their size.
 """
 
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 
 import numpy as np
 
+from scant import files
 from scant.data.logs import Log
-from scant.errors import SettingError, unknown
+from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
 
 POINTS = 1 << 20  # of the calibration
@@ -143,15 +145,48 @@ def make(name: str, **settings) -> Campaign:
     ------
     SettingError : an unknown campaign or setting, or settings that cannot be met
     """
+    check(name, settings)
+    return _make(name, Settings(**settings))
+
+
+def check(name: str, settings: dict) -> None:
+    """Raise a SettingError, as `make` does, for a campaign that cannot be."""
     if name not in CAMPAIGNS:
         raise unknown("campaign", name, CAMPAIGNS)
-    known = Settings.__dataclass_fields__
     for key in settings:
-        if key not in known:
+        if key not in (known := Settings.__dataclass_fields__):
             raise unknown(f"setting of campaign {name!r}", key, known)
-    chosen = Settings(**settings)
-    _check(name, chosen)
-    return _make(name, chosen)
+    _check(name, Settings(**settings))
+
+
+def save(campaign: Campaign, path) -> None:
+    """Write a campaign as JSON; numbers as they are."""
+
+    def plain(value):
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
+    held = {field.name: plain(getattr(campaign, field.name)) for field in fields(campaign)}
+    held |= {"settings": asdict(campaign.settings)}
+    held |= {"pieces": {field.name: plain(getattr(campaign.pieces, field.name)) for field in fields(Pieces)}}
+    files.write_text(path, json.dumps(held, indent=1) + "\n")
+
+
+def load(path) -> Campaign:
+    """The campaign that `save` wrote.
+
+    Raises
+    ------
+    DataError : there is no such file, or it is another one
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            held = json.load(file)
+        arrays = {name: np.array(value) for name, value in held.items() if isinstance(value, list)}
+        pieces = Pieces(**{key: np.array(value) if key != "shape" else value for key, value in held["pieces"].items()})
+        settled = {"settings": Settings(**held["settings"]), "pieces": pieces}
+        return Campaign(**(held | arrays | settled))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(path, f"not a campaign of this project ({error})", advice="Make it again") from None
 
 
 def true_ctr(campaign: Campaign, choose: Callable, draws: int, random: np.random.Generator) -> tuple[float, float]:

@@ -80,6 +80,18 @@ def bandit(labelled: Labelled, random: np.random.Generator, rows: np.ndarray | N
     )
 
 
+def known(labelled: Labelled, rows: np.ndarray) -> Log:
+    """The log that shows each of some examples its own class: full information (thesis, eq. 5.3), not a policy's."""
+    return Log(
+        features=labelled.features[rows],
+        action=labelled.label[rows],
+        reward=np.ones(len(rows)),
+        propensity=np.ones(len(rows)),
+        actions=labelled.classes,
+        names=labelled.names,
+    )
+
+
 def table_5_1(labelled: Labelled, log: Log | None = None) -> dict:
     """The row of Table 5.1 for a set.
 

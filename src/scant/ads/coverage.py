@@ -11,6 +11,8 @@ import numpy as np
 from scant.ads import intervals
 from scant.ads.evaluation import snips_of
 from scant.errors import SettingError, unknown
+from scant.files import write_parquet
+from scant.randomness import generator
 
 RATES = {  # clicks per impression of each offer (thesis, Table 5.2)
     "hotel": (0.081, 0.082, 0.078, 0.077, 0.055),
@@ -129,6 +131,17 @@ def coverage(
     if repeats < 1:
         raise SettingError(f"repeats is {repeats}; one or more are needed")
     return [row for one in settings for row in _coverage(one, repeats, random, level, replicates)]
+
+
+def run(job: dict, target, study_seed: int) -> None:
+    """Write the rows of `coverage` over the study's `settings` as parquet.
+
+    job : rows and repeats
+    """
+    import pyarrow as pa
+
+    rows = coverage(settings(job["rows"]), job["repeats"], generator(study_seed, "coverage"))
+    write_parquet(pa.Table.from_pylist(rows), target, {})
 
 
 def _coverage(setting: Setting, repeats: int, random, level: float, replicates: int) -> list[dict]:

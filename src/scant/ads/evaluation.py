@@ -265,7 +265,9 @@ def _judged(d: Diagnostics, weight) -> tuple[Notice | None, list[Notice]]:
         reason = "no click on an ad that the policy could have shown: only the exact bounds mean something"
         notices.append(Notice("no-clicks", reason))
     elif d.effective_clicks < FEW_CLICKS:
-        reason = f"{d.effective_clicks:.3g} effective clicks: t, delta-method and bootstrap bounds may not hold; use the exact ones"
+        reason = (
+            f"{d.effective_clicks:.3g} effective clicks: t, delta and bootstrap bounds may not hold; use exact ones"
+        )
         notices.append(Notice("few-clicks", reason))
     error = weight.std(ddof=1) / np.sqrt(d.rows)
     low = intervals.t_of(d.rows, d.mean_weight, error**2 * d.rows, (1 + ALARM) / 2)

@@ -37,31 +37,19 @@ class Choice:
         others = self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
         return np.where(np.asarray(action) == self.best, 1.0 - self.epsilon, others)
 
-
-def exploit(model, features: np.ndarray, epsilon: float = 0.0, by: str = "f1") -> Choice:
-    """The policy of a model: its best ad, explored around with `epsilon` (thesis, 5.5).
-
-    Parameters
-    ----------
-    model : a `scorers.Model`
-    features : float32 (rows x d)
-    epsilon : in [0, 1]
-    by : which thresholds a ranker's scores are compared with, see `threshold`; nothing to other models
-    """
-    return Choice(model.best(features, by), epsilon, len(model.actions))
+    def expected(self, values: np.ndarray) -> np.ndarray:
+        """What the policy gets in each context if each action has a value of its own, (K); float64 (rows)."""
+        others = self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
+        best = np.asarray(values)[self.best]
+        return (1.0 - self.epsilon) * best + others * (np.sum(values) - best)
 
 
-def oracle(rewards: np.ndarray, epsilon: float = 0.0) -> Choice:
-    """The best policy where every ad's reward (or its expectation) is known, (rows x K); ties by index."""
-    return Choice(np.argmax(rewards, axis=1).astype(np.int32), epsilon, np.shape(rewards)[1])
-
-
-def uniform_probability(rows: int, actions: int) -> np.ndarray:
-    """The uniform policy's probability of whichever action was logged, float64 (rows).
+def uniform(rows: int, actions: int) -> Choice:
+    """The uniform policy: exploring so much around any ad shows all ads alike.
 
     The other control, the logging policy, has the logged propensities themselves.
     """
-    return np.full(rows, 1.0 / actions)
+    return Choice(np.zeros(rows, np.int32), (actions - 1) / actions, actions)
 
 
 def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:

@@ -26,7 +26,15 @@ GAMES = (  # of games on fixed items; likewise
     "figure-observability",
 )
 TIMED = "figure-games-time"  # reads how long rounds take, not traces
-FIGURES = (*PERCEPTRON, *TOP, *GAMES)
+ADS = {  # of ads; likewise, and what logs each can show (`scant.study.source`)
+    "figure-5.1": ("classification",),
+    "figure-5.2": ("campaign",),
+    "figure-ctr-by-rate": ("campaign",),
+    "figure-logs": ("log",),
+}
+COVERAGE = ("figure-coverage", "ads-coverage")  # a figure and a table of the study of bounds, which has no runs
+CHOSEN = {"perceptron": (), "top": TOP, "fixed-items": GAMES, "ads": tuple(ADS)}  # by kind of experiment
+FIGURES = (*PERCEPTRON, *TOP, *GAMES, *ADS)
 TABLES = {  # table: the kind of experiments that it is of
     "finals": "perceptron",
     "bounds": "perceptron",
@@ -35,7 +43,11 @@ TABLES = {  # table: the kind of experiments that it is of
     "regret": "top",
     "games": "fixed-items",
     "slopes": "fixed-items",
+    "ads": "ads",
+    "ads-estimates": "ads",
+    "ads-readings": "ads",
 }
+LOGS = {"table-5.1": ("classification",), "table-5.2": ("campaign", "log")}  # tables of logs, and of which
 THEORY = {  # tables that need no run, for studies with experiments of a kind
     "variance": "top",
     "table-3.1": "fixed-items",
@@ -62,7 +74,7 @@ def shown(study: dict, figure: str) -> list[str]:
 
 def figures(study: dict) -> list[str]:
     """The figures that a study gives something to show in."""
-    return [name for name in FIGURES if shown(study, name)]
+    return [name for name in FIGURES if shown(study, name)] + ([COVERAGE[0]] if study["coverage"] else [])
 
 
 def tabled(study: dict, table: str) -> list[str]:
@@ -76,7 +88,7 @@ def tabled(study: dict, table: str) -> list[str]:
 
 def tables(study: dict) -> list[str]:
     """The tables of runs that a study gives something to put in."""
-    return [name for name in TABLES if tabled(study, name)]
+    return [name for name in TABLES if tabled(study, name)] + ([COVERAGE[1]] if study["coverage"] else [])
 
 
 def theory(study: dict) -> list[str]:

@@ -7,12 +7,16 @@ import pandas as pd
 
 from scant.errors import unknown
 from scant.files import atomic
-from scant.report import atlas, drawing, drawing_games, games, perceptron, top
+from scant.report import ads, atlas, drawing, drawing_ads, drawing_games, games, perceptron, top
 from scant.report.catalogue import PERCEPTRON, wants_comparators
 
 
 def _atlas(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     return atlas.atlas_frame(observed=games.observed(traces, details))
+
+
+def _coverage(rows: pd.DataFrame, details: dict) -> pd.DataFrame:
+    return ads.coverage(rows)
 
 
 MAKERS = {  # figure: its frame, of traces and details, and how it is drawn
@@ -40,6 +44,11 @@ MAKERS = {  # figure: its frame, of traces and details, and how it is drawn
     "figure-games-items": (games.against_items, drawing_games.against_items),
     "figure-games-time": (games.times, drawing_games.times),
     "figure-observability": (_atlas, atlas.draw_atlas),
+    "figure-5.1": (ads.deterministic, drawing_ads.deterministic),
+    "figure-5.2": (ads.weighted, drawing_ads.weighted),
+    "figure-ctr-by-rate": (ads.by_rate, drawing_ads.by_rate),
+    "figure-logs": (ads.weighted, drawing_ads.weighted),
+    "figure-coverage": (_coverage, drawing_ads.coverage),
 }
 
 

@@ -49,6 +49,16 @@ LOOKS |= {  # learners on fixed items, likewise
     ("random", ""): (PALETTE[7], "x", "--"),
     ("best-fixed", ""): ("#000000", "+", "-"),
 }
+LOOKS |= {  # of ads: scorers are solid, controls dashed
+    ("logistic", ""): (PALETTE[0], "o", "-"),
+    ("forest", ""): (PALETTE[2], "D", "-"),
+    ("auc-ranker", ""): (PALETTE[3], "s", "-"),
+    ("cost-sensitive-oaa", ""): (PALETTE[4], "^", "-"),
+    ("filter-tree", ""): (PALETTE[9], "v", "-"),
+    ("uniform", ""): (PALETTE[7], "x", "--"),
+    ("logging", ""): (PALETTE[5], "*", "--"),
+    ("oracle", ""): ("#000000", "+", "--"),
+}
 OTHERS = [(PALETTE[i], marker) for i, marker in ((5, "*"), (6, "h"), (8, "<"), (3, "P"))]
 LINES = ("-", "--", ":")
 

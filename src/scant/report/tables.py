@@ -8,8 +8,13 @@ import pandas as pd
 from scant.data import stream
 from scant.errors import unknown
 from scant.files import atomic
-from scant.report import games, perceptron, top
+from scant.report import ads, games, perceptron, top
 from scant.report.catalogue import wants_comparators
+
+
+def _coverage(rows: pd.DataFrame, details: dict) -> pd.DataFrame:
+    return ads.coverage_table(rows)
+
 
 MAKERS = {
     "finals": perceptron.finals_table,
@@ -19,6 +24,10 @@ MAKERS = {
     "regret": top.regret_table,
     "games": games.games_table,
     "slopes": games.slopes_table,
+    "ads": ads.ads_table,
+    "ads-estimates": ads.estimates_table,
+    "ads-readings": ads.ads_readings_table,
+    "ads-coverage": _coverage,
 }
 
 

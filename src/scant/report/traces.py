@@ -43,11 +43,11 @@ def gather(run_paths, target, details: dict) -> None:
     for path in run_paths:
         table = _whole(path, "run")
         run = metadata_of(table.schema)
-        fixed = run["kind"] == "fixed-items"
-        for name, value in (_game(run) if fixed else _contextual(run)).items():
+        kind = run["kind"]
+        for name, value in IDENTITIES.get(kind, _contextual)(run).items():
             column = pa.array([value] * len(table))
             table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
-        if not fixed:
+        if kind not in IDENTITIES:
             setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
             setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
             table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
@@ -69,6 +69,14 @@ def _game(run: dict) -> dict:
     """What the rows of a game are of, besides their learners."""
     identity = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}
     return identity | {"game": run["game"]["stream"]}
+
+
+def _ads(run: dict) -> dict:
+    """What the rows of a run of ads are of."""
+    return {key: run[key] for key in (*GROUP, "source")} | {"kind": run["learner_settings"]["kind"]}
+
+
+IDENTITIES = {"fixed-items": _game, "ads": _ads}  # of runs that are not of contextual learners
 
 
 def _whole(path, kind: str) -> pa.Table:

@@ -1,0 +1,216 @@
+"""Drawings of frames of ads."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from scant.report import panels, style
+from scant.report.ads import BOUNDS
+
+TRUE = {"marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": ""}  # CTR
+T = {"marker": "_", "markersize": 5, "markeredgewidth": 1.1, "ls": ""}  # lower bounds
+EXACT = {"marker": "_", "markersize": 10, "markeredgewidth": 0.8, "ls": ""}
+SIDES = {"lower": "bound holds (%)", "two-sided": "interval holds (%)"}
+NAMES = {
+    "t": "Student's t",
+    "clopper-pearson": "Clopper-Pearson",
+    "empirical-bernstein": "empirical Bernstein",
+    "empirical-bernstein, largest seen": "Bernstein, largest seen",
+    "hoeffding": "Hoeffding",
+    "betting-sequence": "betting sequence",
+    "bootstrap-percentile": "bootstrap, percentile",
+    "bootstrap-bca": "bootstrap, BCa",
+    "snips, delta": "SNIPS, delta",
+    "snips, frozen": "SNIPS, frozen",
+}
+LEAST = 0.8  # coverage that is shown to scale
+SIZES = ("o", "s", "^", "D", "v", "P")  # markers of log sizes
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Learners by title; variants of a kind keep its colour and line."""
+    return panels.named(frame).assign(objective="")
+
+
+def _dodged(count: int, width: float = 0.7) -> np.ndarray:
+    """Places of so many points about 0."""
+    return (np.arange(count) - (count - 1) / 2) * width / max(count, 1)
+
+
+def _bars(axis, x, rows: pd.DataFrame, look: tuple[str, str, str], scale: float = 1.0, ls: str = ""):
+    """Means with their intervals; no interval where there was one seed."""
+    colour, marker, _ = look
+    ends = scale * abs(rows[["low", "high"]].T.to_numpy() - rows["mean"].to_numpy())
+    return axis.errorbar(
+        x, scale * rows["mean"], ends, color=colour, marker=marker, ls=ls, markersize=4, elinewidth=0.9, lw=1.2
+    )
+
+
+def deterministic(frame: pd.DataFrame):
+    """CTR by data set: a panel for each experiment, a point with its interval for each learner."""
+    style.apply()
+    frame = _named(frame)
+    looks, handles = style.looks(frame), {}
+    places, shifts = frame["panel"].unique().tolist(), dict(zip(looks, _dodged(len(looks)), strict=True))
+    experiments = list(frame.groupby("experiment", sort=False))
+    figure, axes = plt.subplots(
+        len(experiments), 1, figsize=(max(3.4, min(7.0, 1.0 + 1.2 * len(places))), 1.9 * len(experiments) + 0.6),
+        squeeze=False, sharex=True, sharey=True, layout="constrained",
+    )  # fmt: skip
+    for axis, (_, panel) in zip(axes.flat, experiments, strict=True):
+        for learner, rows in panel.groupby("learner", sort=False):
+            x = rows["panel"].map(places.index) + shifts[learner]
+            handles[learner] = _bars(axis, x, rows, looks[learner])
+        panels.head(axis, panel.assign(panel=panel["reading"], reading=_choice(panel)))
+        axis.set_xticks(range(len(places)), places)
+        axis.set_xticks(np.arange(len(places) - 1) + 0.5, minor=True)
+        axis.grid(axis="x", visible=False)
+        axis.grid(axis="x", which="minor")
+        axis.tick_params(axis="x", which="both", length=0)
+        axis.set(xlim=(-0.5, len(places) - 0.5), ylabel="CTR")
+    bottom, top = axes[0, 0].get_ylim()  # of all: they share it
+    axes[0, 0].set_ylim(max(0, bottom), min(1.02, top))
+    panels.legend(figure, {name: handles[name] for name in looks}, f"mean over n seeds; bars: {panels.INTERVAL}")
+    return figure
+
+
+def _choice(panel: pd.DataFrame) -> str:
+    """How lambda was chosen, in words."""
+    return {"held-out": "λ held-out", "paper": "λ best on test"}[panel["tuning"].iloc[0]]
+
+
+def weighted(frame: pd.DataFrame):
+    """Importance-weighted CTR by policy: a panel for each experiment and log, lower bounds below, truth beside it."""
+    style.apply()
+    frame = _named(frame)
+    figure, axes = panels.grid(frame)
+    names_height = 0.045 * frame["learner"].str.len().max()  # inches, of the policies' names
+    figure.set_figheight(figure.get_figheight() + names_height * len(axes))
+    looks = style.looks(frame)
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        for place, one in enumerate(panel.itertuples()):
+            colour, marker, _ = looks[one.learner]
+            axis.plot((place, place), (100 * one.mean, 100 * one.lower), color=colour, lw=1.1)
+            axis.plot(place, 100 * one.lower, color=colour, **T)
+            axis.plot(place, 100 * one.mean, color=colour, marker=marker, markersize=4.5)
+            axis.plot(place, 100 * one.exact_lower, color=colour, **EXACT)
+            axis.plot(place + 0.32, 100 * one.true, color="0.15", **TRUE)
+        panels.head(axis, panel)
+        axis.set_xticks(range(len(panel)), panel["learner"], rotation=40, ha="right", rotation_mode="anchor")
+        axis.set_xlim(-0.6, len(panel) - 0.4)
+        axis.grid(axis="x", visible=False)
+        bottom, top = axis.get_ylim()
+        axis.set_ylim(max(-0.03 * top, bottom), top)  # Student's t may go below 0, the others may be 0
+    for axis in axes[:, 0]:
+        axis.set_ylabel("CTR (%)")
+    handles = {
+        "importance-weighted, down to t bound": Line2D([], [], color="0.2", marker="o", markersize=4.5, ls="-", lw=1.1),
+        "lower bound for every distribution (betting)": Line2D([], [], color="0.2", **EXACT),
+    }
+    if frame["true"].notna().any():
+        handles["true CTR"] = Line2D([], [], color="0.15", **TRUE)
+    levels = ", ".join(f"{100 * level:g} %" for level in frame["level"].unique())
+    panels.legend(figure, handles, f"means over n seeds; lower bounds: {levels}, one-sided")
+    return figure
+
+
+def by_rate(frame: pd.DataFrame):
+    """CTR over the uniform policy's against the training log's click rate: a line for each learner."""
+    style.apply()
+    frame = _named(frame)
+    looks, handles = style.looks(frame), {}
+    experiments = frame.assign(stream="")
+    figure, axes = panels.grid(experiments, most=2)
+    for axis, (_, panel) in zip(axes.flat, panels.split(experiments), strict=False):
+        rates = np.sort(panel["rate"].unique())
+        for (learner, rows), shift in zip(
+            panel.groupby("learner", sort=False), _dodged(panel["learner"].nunique(), 0.08), strict=True
+        ):
+            rows = rows.sort_values("rate")
+            x = 100 * rows["rate"] * 10**shift  # moved a little, so that bars are told apart
+            handles[learner] = _bars(axis, x, rows, looks[learner], ls=looks[learner][2])
+        axis.set(xscale="log", xlabel="click rate of the training log (%)", xlim=(80 * rates[0], 125 * rates[-1]))
+        axis.set_xticks(100 * rates, [f"{100 * rate:.2g}" for rate in rates])
+        axis.set_xticks([], minor=True)
+        panels.head(axis, panel.assign(panel=panel["reading"], reading=_choice(panel)))
+    for axis in axes[:, 0]:
+        axis.set_ylabel("CTR / CTR of uniform")
+    panels.legend(
+        figure, {name: handles[name] for name in looks}, f"mean over n seeds of the ratio; bars: {panels.INTERVAL}"
+    )
+    return figure
+
+
+def coverage(frame: pd.DataFrame):
+    """How often each lower bound and each two-sided interval holds, and how wide the bound is, by campaign.
+
+    Coverages below `LEAST` are at the edge, with the least of a bound's as text.
+    """
+    style.apply()
+    campaigns, policies, sizes = frame["campaign"].unique(), frame["policy"].unique(), np.sort(frame["rows"].unique())
+    colours = {policy: style.PALETTE[place] for policy, place in zip(policies, (0, 3, 7, 2, 4, 1), strict=False)}
+    markers = dict(zip(sizes, SIZES, strict=False))
+    ticks = []  # the bounds under the heads of their groups
+    for group in BOUNDS:
+        bounds = frame.loc[frame["group"] == group, "bound"].unique().tolist()
+        ticks += [group, *bounds] if bounds else []
+    frame = frame.assign(tick=frame["bound"].map(ticks.index))
+    again = frame.groupby(
+        ["campaign", "side", "rows", "bound"]
+    ).cumcount()  # a campaign's second policy lies below its first
+    dodged = frame["rows"].map(dict(zip(sizes, _dodged(len(sizes), 0.8), strict=True)))
+    frame["y"] = frame["tick"] + dodged + 0.12 * again - 0.06
+    figure, axes = plt.subplots(
+        3, len(campaigns), figsize=(1.7 + 1.1 * len(campaigns), 0.51 * len(ticks) + 1.9), squeeze=False, sharey=True,
+        sharex="row", layout="constrained",
+    )  # fmt: skip
+    for column, campaign in zip(axes.T, campaigns, strict=True):
+        panel = frame[frame["campaign"] == campaign]
+        for (policy, rows, side), part in panel.groupby(["policy", "rows", "side"], sort=False):
+            look = {"color": colours[policy], "marker": markers[rows], "ls": "", "markersize": 3}
+            _held(column[list(SIDES).index(side)], part, look)
+            if side == "lower":
+                column[-1].plot(part["width_mean"], part["y"], **look)
+        for (side, tick), least in panel.groupby(["side", "tick"])["coverage"].min().items():
+            if least < LEAST:
+                at = (100 * LEAST, tick), (4, 0)
+                column[list(SIDES).index(side)].annotate(
+                    f"{100 * least:.0f}", *at, textcoords="offset points", va="center", fontsize=6.5
+                )
+        for axis, label in zip(column, SIDES.values(), strict=False):
+            axis.axvline(100 * frame["level"].iloc[0], color="0.2", lw=0.8, zorder=0.5)
+            axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100), xlabel=label)
+        column[0].set_title(campaign.replace(", ", ",\n"), loc="left")
+        column[-1].set(xscale="log", xlabel="width / truth")
+    heads = [tick for tick, name in enumerate(ticks) if name in BOUNDS]
+    for axis in axes.flat:
+        axis.set_ylim(len(ticks) - 0.4, -0.6)
+        axis.set_yticks(range(len(ticks)), [NAMES.get(tick, tick) for tick in ticks], fontsize=7.5)
+        axis.tick_params(axis="y", length=0)
+        for head in heads:
+            axis.axhspan(head - 0.5, head + 0.5, color="0.93", lw=0, zorder=0)
+    for axis in axes[:, 0]:
+        for head in heads:
+            axis.get_yticklabels()[head].set_fontstyle("italic")
+    points = {"ls": "", "markersize": 4}
+    handles = {policy: Line2D([], [], color=colour, marker="o", **points) for policy, colour in colours.items()}
+    handles |= {f"n = {n:,}": Line2D([], [], color="0.3", marker=marker, **points) for n, marker in markers.items()}
+    repeats = f"{frame['repeats'].max():,}"
+    panels.legend(
+        figure, handles,
+        f"lower bounds and two-sided intervals in {repeats} simulated logs of n rows; line: the level meant\n"
+        f"bars: 95 % Clopper-Pearson interval; hollow: below {100 * LEAST:g} %, the least of them as text\n"
+        "width: estimate - lower bound",
+    )  # fmt: skip
+    return figure
+
+
+def _held(axis, rows: pd.DataFrame, look: dict) -> None:
+    """The coverages of some bounds; hollow at the edge where they are too small."""
+    small = rows["coverage"] < LEAST
+    if small.any():  # an empty line that is not clipped would count in the layout
+        axis.plot(np.full(small.sum(), 100 * LEAST), rows.loc[small, "y"], **look, markerfacecolor="w", clip_on=False)
+    rows = rows[~small]
+    ends = 100 * abs(rows[["coverage_low", "coverage_high"]].T.to_numpy() - rows["coverage"].to_numpy())
+    axis.errorbar(100 * rows["coverage"], rows["y"], xerr=ends, elinewidth=0.7, **look)

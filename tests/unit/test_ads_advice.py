@@ -1,0 +1,330 @@
+"""Advice for practitioners: numbers are those of the evaluation, verdicts follow from them, and doubts are said."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from scant.ads import advice, evaluation, scorers
+from scant.data import logs
+from scant.data.logs import Log
+from scant.errors import DataError, SettingError
+
+QUICK = {"settings": scorers.Settings(steps=2000), "lambdas": (0.01, 1.0)}
+
+
+def log(rows=4000, seed=0, propensities=(0.25, 0.25, 0.25, 0.25), click=(0.05, 0.3)) -> Log:
+    """Four ads, of which one suits each user, by the sign of two features; the third is constant."""
+    random = np.random.default_rng(seed)
+    features = random.standard_normal((rows, 3)).astype(np.float32)
+    features[:, 2] = 1
+    suits = 2 * (features[:, 0] > 0) + (features[:, 1] > 0)
+    action = random.choice(4, rows, p=propensities).astype(np.int32)
+    reward = (random.random(rows) < np.where(action == suits, click[1], click[0])).astype(float)
+    return Log(features, action, reward, np.array(propensities)[action], tuple("abcd"), ("x", "y", "z"))
+
+
+def write(path, made: Log, **policies):
+    """As a user's own file."""
+    frame = pd.DataFrame(made.features, columns=list(made.names))
+    frame["action"] = np.array(made.actions)[made.action]
+    frame["reward"], frame["propensity"] = made.reward, made.propensity
+    for name, values in policies.items():
+        frame[f"policy:{name}"] = values
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path, index=False)
+    return path
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Test and training log."""
+    skewed = log(6000, 1, (0.1, 0.2, 0.3, 0.4))
+    return write(tmp_path / "test.parquet", log()), write(tmp_path / "train.parquet", skewed)
+
+
+def by_name(found: advice.Advice) -> dict:
+    return {row["policy"]: row for row in found.rows}
+
+
+# --- the numbers
+
+
+def test_numbers_are_those_of_counts(pair):
+    test, train = (logs.read_own(path) for path in pair)
+    found = by_name(advice.advise(*pair, [], level=0.9))
+    assert list(found) == ["logging", "uniform"]
+    for name, of in (("logging", train), ("uniform", test)):
+        row, clicks, rows = found[name], of.reward.sum(), len(of)
+        assert row["bound"] == "clopper-pearson"
+        assert (row["clicks"], row["rows"], row["estimate"]) == (clicks, rows, pytest.approx(clicks / rows))
+        assert row["lower"] == pytest.approx(stats.beta.ppf(0.1, clicks, rows - clicks + 1))
+        two_sided = stats.binomtest(int(clicks), rows).proportion_ci(0.9)
+        assert (row["low"], row["high"]) == (pytest.approx(two_sided.low), pytest.approx(two_sided.high))
+
+
+def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
+    test, train = (logs.read_own(path) for path in pair)
+    found = by_name(advice.advise(*pair, ["logistic", "forest"], epsilon=0.2, select=2 / 3, seed=3,
+                                  settings=scorers.Settings(steps=2000, trees=5), lambdas=(0.01, 1.0)))  # fmt: skip
+    policy = advice.learn("logistic", train, scorers.Settings(steps=2000), (0.01, 1.0), select=2 / 3, seed=3)
+    assert policy.seen.tolist() == [0, 1]  # the third feature tells nothing
+    target, row = policy.choice(test.features, 0.2).probability(test.action), found["logistic"]
+    assert row["estimate"] == pytest.approx(np.mean(test.reward * target / test.propensity))
+    assert row["snips"] == pytest.approx(evaluation.snips(test.reward, test.propensity, target)[0])
+    assert (row["lambda"], row["epsilon"]) == (policy.regularisation, 0.2)
+    assert row["declared_weight"] == pytest.approx(0.8 / 0.25)
+    assert (found["logistic"]["verdict"], found["uniform"]["verdict"]) == ("yes", "cannot tell")
+    assert np.isnan(found["forest"]["lambda"])
+
+
+def test_lambda_is_chosen_on_a_validation_part(pair):
+    train = logs.read_own(pair[1])
+    settings = scorers.Settings(steps=2000)
+    alone = [advice.learn("auc-ranker", train, settings, (value,)) for value in (0.01, 100.0)]
+    chosen = advice.learn("auc-ranker", train, settings, (0.01, 100.0))
+    assert [one.regularisation for one in alone] == [0.01, 100.0]
+    assert chosen.regularisation in (0.01, 100.0)
+    suits = 2 * (train.features[:, 0] > 0) + (train.features[:, 1] > 0)
+    right = [np.mean(one.best(train.features) == suits) for one in (*alone, chosen)]
+    assert right[2] >= min(right[:2])
+
+
+@pytest.mark.parametrize(
+    ("propensities", "epsilon", "reward", "declared", "bound"),
+    [
+        ((0.25,) * 4, 0.0, 1.0, None, "clopper-pearson"),
+        ((0.25,) * 4, 0.75, 1.0, None, "clopper-pearson"),  # every weight is 1
+        ((0.25,) * 4, 0.2, 1.0, None, "betting"),
+        ((0.25,) * 4, 0.0, 0.5, None, "betting"),
+        ((0.25,) * 4, 0.0, 1.0, 0.2, "betting"),
+        ((0.1, 0.2, 0.3, 0.4), 0.0, 1.0, 0.1, "betting"),
+    ],
+)
+def test_the_bound_is_settled_by_how_the_test_was_logged(tmp_path, propensities, epsilon, reward, declared, bound):
+    test = log(propensities=propensities)
+    test = write(tmp_path / "test.parquet", replace(test, reward=test.reward * reward))
+    train = write(tmp_path / "train.parquet", log(seed=1))
+    found = advice.advise(test, train, ["logistic"], declared=declared, epsilon=epsilon, **QUICK)
+    assert found.rows[-1]["bound"] == bound
+
+
+def test_a_bound_is_seldom_above_the_truth():
+    """The truth: 0.3 where the policy is right. Of 200 bounds at 90 %, 33 or more above it have a chance of 0.3 %."""
+    above = 0
+    for seed in range(200):
+        test = log(1000, seed + 10)
+        target = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
+        found = evaluation.evaluate(test.reward, test.propensity, target, 4.0, 0.9, weights=(4.0,))
+        above += advice._row("oracle", found, 0.9)["lower"] > 0.3
+    assert above < 33
+
+
+# --- policies of one's own
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
+    test = log()
+    right = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
+    path = write(tmp_path / f"test.{ending}", test, best=right * 1.0, logistic=0.25)
+    found = by_name(advice.advise(path, None, ["best", "column:logistic"]))
+    assert advice.own_policies(path) == ("best", "logistic")
+    assert found["best"]["estimate"] == pytest.approx(np.mean(test.reward * right / 0.25))
+    assert found["best"]["verdict"] == "yes"
+    assert found["column:logistic"]["estimate"] == pytest.approx(test.reward.mean())
+    assert (found["best"]["bound"], found["best"]["declared_weight"]) == ("betting", 4.0)
+    assert found["logging"]["estimate"] == pytest.approx(test.reward.mean())
+
+
+def test_columns_of_policies_are_not_features(tmp_path):
+    path = write(tmp_path / "test.csv", log(), best=0.5)
+    assert logs.read_own(path).names == ("x", "y", "z")
+
+
+@pytest.mark.parametrize(
+    ("ending", "value", "reason"),
+    [
+        ("csv", 1.5, r"test.csv, line 4: policy:best 1.5 is not in \[0, 1\]"),
+        ("parquet", -0.5, r"row 3: policy:best -0.5 is not in \[0, 1\]"),
+        ("csv", None, "line 4: policy:best is missing"),
+        ("csv", "high", "line 4: policy:best 'high' is not a number"),
+    ],
+)
+def test_what_is_no_probability_is_refused(tmp_path, ending, value, reason):
+    values = pd.Series(0.5, range(4000), object)
+    values[2] = value
+    path = write(tmp_path / f"test.{ending}", log(), best=values if ending == "csv" else values.astype(float))
+    with pytest.raises(DataError, match=reason):
+        advice.advise(path, None, ["best"])
+
+
+# --- verdicts
+
+
+def sides(estimate, half, rows=1000.0, **more):
+    row = {"estimate": estimate, "low": estimate - half, "high": estimate + half, "rows": rows}
+    return row | {"refused": "", "warnings": ""} | more
+
+
+@pytest.mark.parametrize(
+    ("row", "today", "verdict"),
+    [
+        (sides(0.5, 0.1), sides(0.3, 0.05), "yes"),
+        (sides(0.1, 0.1), sides(0.3, 0.05), "no"),
+        (sides(0.5, 0.2), sides(0.3, 0.05), "cannot tell"),
+        (sides(0.5, 0.2), sides(0.3, 0.0), "cannot tell"),  # ends that touch
+        (sides(0.5, 0.1, warnings="few-clicks"), sides(0.3, 0.05), "yes"),
+        (sides(0.5, 0.1, warnings="few-clicks mean-weight"), sides(0.3, 0.05), "none"),
+        (sides(np.nan, 0.1, refused="no-overlap"), sides(0.3, 0.05), "none"),
+        (sides(0.5, 0.1), sides(np.nan, 0.05, refused="small-sample"), "none"),
+    ],
+)
+def test_verdicts_follow_from_the_intervals(row, today, verdict):
+    assert advice._verdict(row, today, False)["verdict"] == verdict
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("own", "other"), [(0.2, 0.02), (0.2, 0.09), (0.04, 0.3)])
+@pytest.mark.parametrize("same", [False, True])
+def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other, same):
+    gap = 0.1
+    found = advice._verdict(sides(0.5 + sign * gap, own), sides(0.5, other, 3000), same)
+    growth = [found["needed_test"] / 1000, found.get("needed_train", 3000) / 3000]
+    if same:
+        growth[1] = growth[0]
+    assert growth[0] > 1 or growth[1] > 1
+    assert own / growth[0] ** 0.5 + other / growth[1] ** 0.5 == pytest.approx(gap)
+
+
+def test_how_many_rows_are_needed_is_said_in_words():
+    row = sides(0.5, 0.2) | {"verdict": "cannot tell", "needed_test": 12345.6, "needed_train": np.nan}
+    assert advice._because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
+    assert "and 2,000 training rows" in advice._because(row | {"needed_train": 2000.0})
+    assert "too close" in advice._because(row | {"needed_test": np.inf})
+
+
+def test_equal_estimates_need_no_number_of_rows():
+    assert advice._verdict(sides(0.5, 0.1), sides(0.5, 0.1), False)["needed_test"] == np.inf
+
+
+# --- doubts
+
+
+def test_the_least_propensity_is_never_taken_from_the_log(pair):
+    train, test = pair  # the other way round: the test's propensities differ
+    with pytest.raises(
+        SettingError, match=r"train\.parquet: propensities differ, so that --least-propensity is needed"
+    ):
+        advice.advise(test, train, ["logistic"])
+    with pytest.raises(SettingError, match=r"--least-propensity is 0.2, but row .* of .*train.parquet has 0.1"):
+        advice.advise(test, train, ["logistic"], declared=0.2)
+    for value in (0.0, 1.5, np.nan):
+        with pytest.raises(SettingError, match="above 0 and at most 1"):
+            advice.advise(test, train, ["logistic"], declared=value)
+    assert advice.advise(test, train, [], declared=0.05).rows[1]["declared_weight"] == pytest.approx(0.25 / 0.05)
+
+
+def test_wrong_propensities_withhold_the_verdict(pair, tmp_path):
+    wrong = replace(log(), propensity=np.full(4000, 0.5))
+    found = advice.advise(write(tmp_path / "wrong.parquet", wrong), pair[1], ["logistic"], **QUICK)
+    assert {row["verdict"] for row in found.rows[1:]} == {"none"}
+    assert "logistic: the mean weight is" in "".join(found.notes)
+
+
+def test_a_log_that_says_nothing_says_so(tmp_path):
+    few = write(tmp_path / "few.csv", log(40), never=0.0)
+    found = advice.advise(few, write(tmp_path / "train.csv", log(seed=1)), ["logistic", "never"], **QUICK)
+    rows = by_name(found)
+    assert (rows["logistic"]["refused"], rows["never"]["refused"]) == ("small-sample", "no-overlap")
+    assert np.isnan(rows["logistic"]["lower"])
+    assert "logistic  none: the log says nothing that can be used, see below" in found.text()
+    assert "logistic: the weights leave an effective sample of" in found.text()
+
+
+def test_duplicates_are_counted_and_said(tmp_path):
+    twice = log(500).take(np.r_[0:500, 0:30])
+    path = write(tmp_path / "test.csv", twice, one=1.0)
+    assert f"{path}: 30 of 530 rows equal an earlier one" in advice.advise(path, None, ["one"]).notes[0]
+
+
+def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tmp_path):
+    with pytest.raises(DataError, match="the same log as"):
+        advice.advise(pair[0], pair[0], ["logistic"])
+    test = logs.read_own(pair[0])
+    mixed = write(tmp_path / "mixed.csv", test.take(slice(100)))
+    notes = advice.advise(pair[0], mixed, []).notes
+    assert any("100 different rows of" in note and str(mixed) in note for note in notes)
+    mixed = write(tmp_path / "mixed.csv", test.take(np.r_[0:100, 0:50]))
+    assert sum("100 different rows of" in note for note in advice.advise(pair[0], mixed, []).notes) == 1
+    assert not advice.advise(*pair, []).notes
+
+
+def test_few_clicks_are_said(tmp_path):
+    test = log(click=(0, 0.01))
+    path = write(tmp_path / "test.csv", test, none=(test.reward == 0) * 1.0)
+    found = advice.advise(path, None, ["none"])
+    assert "uniform: few clicks: the bounds hold, but are wide" in found.notes
+    assert "none: no click on an ad that it shows" in " ".join(found.notes)
+
+
+def test_ads_without_a_click_are_named(pair, tmp_path):
+    train = log(seed=1)
+    dull = write(tmp_path / "dull.csv", replace(train, reward=np.where(train.action == 2, 0, train.reward)))
+    found = advice.advise(pair[0], dull, ["logistic"], **QUICK)
+    assert found.rows[-1]["untrained"] == "c"
+    assert any(note.startswith("logistic: ads c had no click") for note in found.notes)
+
+
+def test_logs_that_do_not_fit_each_other_are_refused(pair, tmp_path):
+    short = logs.read_own(pair[1])
+    short = write(tmp_path / "short.csv", short.take(short.action != 1))
+    with pytest.raises(DataError, match="'b' not among the actions of the policy: 'a', 'c', 'd'"):
+        advice.advise(pair[0], short, ["logistic"])
+    with pytest.raises(DataError, match=r"one\.csv: the log has one row"):
+        advice.advise(write(tmp_path / "one.csv", log(1)), pair[1], ["logistic"])
+    with pytest.raises(SettingError, match=r"unknown policy 'logistc': did you mean 'logistic'"):
+        advice.advise(*pair, ["logistc"])
+    with pytest.raises(SettingError, match="logistic is learnt from a log: give one with --train"):
+        advice.advise(pair[0], None, ["logistic"])
+
+
+# --- what is written
+
+
+def test_all_that_is_told_is_written(pair, tmp_path):
+    found = advice.advise(*pair, ["logistic"], **QUICK)
+    found.write(tmp_path / "table.csv")
+    found.write(tmp_path / "table.json")
+    held = json.loads((tmp_path / "table.json").read_text())
+    assert held["level"] == 0.95
+    assert held["policies"][0]["needed_test"] is None
+    frame = pd.read_csv(tmp_path / "table.csv")
+    assert frame["policy"].tolist() == [row["policy"] for row in held["policies"]] == ["logging", "uniform", "logistic"]
+    np.testing.assert_array_equal(frame["lower"], [row["lower"] for row in held["policies"]])
+
+
+def test_the_text_is_a_table_with_answers(pair):
+    lines = advice.advise(*pair, ["logistic"], **QUICK).text().splitlines()
+    assert lines[0].startswith(f"Training log {pair[1]}: 6,000 rows")
+    assert [line.split()[0] for line in lines[5:9]] == ["policy", "logging", "uniform", "logistic"]
+    assert len({len(line) for line in lines[5:9]}) == 1
+    assert "  logistic  yes" in lines
+    assert "To rely on all 2 at once, or to choose the best by them: --level 0.975" in lines
+
+
+def test_a_log_is_described(tmp_path):
+    made = log(100)
+    path = write(tmp_path / "log.csv", made, mine=0.5)
+    facts = advice.check(path)
+    assert (facts["rows"], facts["features"], facts["constant"], facts["policies"]) == (100, ["x", "y", "z"], ["z"], ["mine"])  # fmt: skip # noqa: E501
+    assert facts["timestamps"] is None
+    text = advice.describe(facts)
+    for line in ("100 rows, 0 of them", "0.25 in all rows", "one value only: z", "of one's own: mine"):
+        assert line in text
+    assert sum(int(line.split()[1]) for line in text.splitlines()[-4:]) == 100
+    times = np.array(["2026-01-02", "2026-01-01"], "datetime64[us]").repeat(50)
+    logs.write(replace(made, timestamp=times), tmp_path / "log.parquet")
+    assert "2026-01-01T00:00:00.000000Z to 2026-01-02T00:00:00.000000Z" in advice.describe(advice.check(tmp_path / "log.parquet"))  # fmt: skip # noqa: E501

@@ -1,0 +1,115 @@
+"""`scant ads`, end to end: two simulated logs, what they hold, and which policy would have earned more clicks."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scant.cli import main
+from scant.data import logs
+
+COMMANDS = ("simulate", "check", "evaluate")
+QUICK = ["--policy", "logistic", "--steps", "3000", "--lambdas", "0.1"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Logs of the hotel's campaign: train.parquet of its own policy, test.csv and test.parquet of chance."""
+    folder = tmp_path_factory.mktemp("campaign")
+    assert simulate(folder / "train.parquet", "targeted", seed=1) == 0
+    for name in ("test.csv", "test.parquet"):
+        assert simulate(folder / name, "uniform", seed=2) == 0
+    return folder
+
+
+def simulate(path, policy, campaign="hotel", rows=3000, seed=0, settings=None):
+    options = ["--policy", policy, "--rows", str(rows), "--seed", str(seed), "--output", str(path)]
+    return main(["ads", "simulate", campaign, *options, "--settings", json.dumps(settings or {})])
+
+
+def test_both_formats_hold_the_same_log(folder):
+    one, other = (logs.read_own(folder / f"test.{ending}") for ending in ("csv", "parquet"))
+    assert (one.actions, one.names) == (other.actions, other.names)
+    for name, column in one.columns().items():
+        np.testing.assert_array_equal(column, other.columns()[name], name)
+    assert len(one) == 3000
+    assert np.all(one.propensity == 0.2)
+
+
+def test_a_log_is_checked(folder, capsys):
+    assert main(["ads", "check", str(folder / "test.csv")]) == 0
+    assert "propensities: 0.2 in all rows" in capsys.readouterr().out
+    assert main(["ads", "check", str(folder / "train.parquet"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["rows"], len(facts["actions"]), len(facts["features"])) == (3000, 5, 30)
+
+
+def test_policies_are_compared(folder, tmp_path, capsys):
+    logs_ = [str(folder / "test.csv"), "--train", str(folder / "train.parquet")]
+    arguments = ["ads", "evaluate", *logs_, *QUICK, "--policy", "auc-ranker", "--epsilon", "0.2"]
+    assert main([*arguments, "--output", str(tmp_path / "table.csv")]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    frame = pd.read_csv(tmp_path / "table.csv")
+    assert frame["policy"].tolist() == ["logging", "uniform", "logistic", "auc-ranker"]
+    for row in frame.itertuples():
+        assert f"{row.policy} " in printed.out
+        assert f"{100 * row.lower:.3f}" in printed.out
+    assert frame["lower"].le(frame["estimate"]).all()
+    assert main([*arguments, "--output", str(tmp_path / "again.csv")]) == 0
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
+
+
+ERRORS = {
+    "no log": (["check", "none.csv"], "none.csv: there is no such file"),
+    "no test": (["evaluate", "none.csv", *QUICK], "none.csv: there is no such file"),
+    "no training log": (["evaluate", "test.csv", *QUICK], "logistic is learnt from a log: give one with --train"),
+    "unknown policy": (["evaluate", "test.csv", "--policy", "forst"], "did you mean 'forest'"),
+    "the same log": (["evaluate", "test.csv", "--train", "test.parquet", *QUICK], "the same log as test.parquet"),
+    "propensities that differ": (["evaluate", "train.parquet", "--train", "test.csv", *QUICK], "--least-propensity"),
+    "setting": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--undersample", "0"], "undersample is 0"),
+    "epsilon": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--epsilon", "2"], "epsilon is 2.0"),
+    "level": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--level", "95"], "level is 95.0"),
+    "lambda": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--lambdas", "0"], "lambda must be"),
+    "select": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--select", "0"], "share of features is 0"),
+    "campaign": (
+        ["simulate", "hotels", "--policy", "uniform", "--rows", "9", "--output", "out"], "did you mean 'hotel'"
+    ),
+    "rows": (["simulate", "hotel", "--policy", "uniform", "--rows", "0", "--output", "out"], "rows is 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_an_error_says_what_is_wrong_and_leaves_nothing(folder, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    assert main(["ads", *arguments, *(["--output", "out.csv"] if arguments[0] == "evaluate" else [])]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("scant: ")
+    assert message in printed.err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "COMMAND"),
+        (["evaluate", "test.csv"], "--policy"),
+        (["evaluate", "test.csv", *QUICK, "--output", "table.xls"], "ends neither in .csv nor in .json"),
+        (["simulate", "hotel", "--policy", "random", "--rows", "9", "--output", "out"], "invalid choice: 'random'"),
+    ],
+)
+def test_wrong_grammar_is_refused(arguments, message, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["ads", *arguments])
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name, capsys):
+    with pytest.raises(SystemExit):
+        main(["ads", name, "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: scant ads {name} ")
