@@ -157,6 +157,13 @@ def _check_ads(study: dict, datasets: dict, experiment: dict) -> None:
             ads.check(study["learners"][learner], experiment, sources[log])
         except SettingError as error:
             raise SettingError(f"{learner} on {log}: {error}") from None
+    kinds = {study["learners"][one]["kind"] for one in experiment["learners"]}
+    if "figure-ctr-by-rate" in experiment["figures"] and "uniform" not in kinds:
+        raise SettingError(
+            "figure-ctr-by-rate shows CTR over that of the uniform policy: add a learner of kind uniform"
+        )
+    if "figure-5.1" in experiment["figures"] and 0 not in experiment["epsilons"]:
+        raise SettingError("figure-5.1 shows deterministic policies: add 0 to epsilons")
     for figure in experiment["figures"]:
         wanted = catalogue.ADS[figure]
         if other := [log for log in experiment["logs"] if sources[log] not in wanted]:

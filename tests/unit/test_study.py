@@ -703,6 +703,8 @@ def test_the_study_of_bounds_is_asked_for():
         ({"figures": ["figure-3.1"]}, ["figure-3.1 is no figure", "'ads'"]),
         ({"figures": ["figure-5.1"]}, ["figure-5.1", "hotel, which is a campaign"]),
         ({"logs": ["men"], "learners": ["oracle"]}, ["oracle on men", "needs a campaign"]),
+        ({"logs": ["hotel"], "figures": ["figure-ctr-by-rate"]}, ["add a learner of kind uniform"]),
+        ({"logs": ["digits"], "figures": ["figure-5.1"], "epsilons": [0.1]}, ["add 0 to epsilons"]),
         ({"epsilons": [1.5]}, ["epsilons"]),
         ({"select": 0}, ["select"]),
         ({"validation": 1}, ["validation"]),

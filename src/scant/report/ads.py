@@ -148,11 +148,8 @@ def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Each estimate and bound of each policy, averaged over seeds, and whether it held.
 
     Where the truth is known, `lower_held` and `interval_held` count the seeds of `known` whose lower bound is at most
-    the true CTR, and whose interval has it. `warnings` counts what the evaluation warned of, or refused for.
-
-    Raises
-    ------
-    SettingError : no experiment evaluates policies on a bandit log
+    the true CTR, and whose interval has it. `warnings` counts what the evaluation warned of, or refused for. Of
+    classification sets, where everything is known, there is nothing to say.
     """
     frame = _distinct(traces[traces["chosen"]])
     true = frame[frame["estimator"] == "true"].rename(columns={"estimate": "true"})[[*POLICY, "seed", "true"]]
@@ -174,9 +171,7 @@ def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | {"refused": int(refused.sum()), "n": len(group)}
             | {"warnings": ", ".join(f"{kind}: {count}" for kind, count in notices.items())}
         )
-    if not rows:
-        raise SettingError("no experiment of this table evaluates policies on a bandit log")
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else [*POLICY, "estimator", "bound"])
 
 
 def ads_readings_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -184,10 +179,6 @@ def ads_readings_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     A row for each pair of learners, log and epsilon of an experiment, and for each choice of lambda (`tuning`): as
     the experiment has it, and the best on the test log ("paper", see `best_on_test`).
-
-    Raises
-    ------
-    SettingError : no experiment has two such learners
     """
     fits, rows = ctrs(traces), []
     for experiment, part in fits.groupby("experiment", sort=False):
@@ -205,10 +196,7 @@ def ads_readings_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                         | {"tuning": tuning}
                         | _readings(about)
                     )
-    if not rows:
-        pairs = ", or ".join(" and ".join(pair) for pair in COMPARED)
-        raise SettingError(f"no experiment of this table has learners of two kinds to compare: {pairs}")
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else ["experiment", "stream", "epsilon", "learner", "against"])
 
 
 def _pairs(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
