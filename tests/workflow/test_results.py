@@ -190,8 +190,12 @@ def test_runs_of_ads_are_those_of_the_settings(ads, settings, tiny):
         own = {"doubly-robust"} if about["learner_settings"]["kind"] == "logging" else set()
         assert set(frame["estimator"]) == estimators[about["source"]] - own
         assert frame["estimate"].between(0, 1 if about["source"] == "classification" else 5).all()
-        files = {path.name for path in (tiny / "bandit" / about["stream"]).rglob("*.parquet")}
-        assert set(about["inputs"]) <= (files or {"targeted.parquet", "uniform.parquet"})
+        seeds_ = {f"seed-{seed}/{part}.parquet" for seed in about["seeds"] for part in ("train", "test")}
+        logged = {f"example-logs/{part}.parquet" for part in ("targeted", "uniform")}
+        assert set(about["inputs"]) == (logged if about["source"] == "log" else seeds_)
+        for name, digest in about["inputs"].items():
+            place = tiny.parent / "data/tables" if about["source"] == "log" else tiny / "bandit" / about["stream"]
+            assert digest == hashlib.sha256((place / name).read_bytes()).hexdigest()
 
 
 def test_ctrs_are_those_of_the_runs(ads, tiny):
