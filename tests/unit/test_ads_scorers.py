@@ -460,13 +460,9 @@ def test_validation_is_the_importance_weighted_click_rate():
     assert scorers.validate({1.0: ranker}, log, "recall") == {1.0: pytest.approx((4 + 1.25) / 4)}
 
 
-def test_readings_of_lambda():
-    validation, test = {0.01: 0.2, 0.1: 0.3, 1: 0.3, 10: 0.1}, {0.01: 0.9, 0.1: 0.1, 1: 0.2, 10: 0.3}
-    assert scorers.select(validation) == 1  # the larger of two equals
-    assert scorers.selected("held-out", validation, test) == 1
-    assert scorers.selected("paper", validation, test) == 0.01
-    with pytest.raises(SettingError, match="did you mean 'held-out'"):
-        scorers.selected("heldout", validation, test)
+def test_the_best_lambda_is_selected():
+    assert scorers.select({0.01: 0.9, 0.1: 0.1, 1: 0.2, 10: 0.3}) == 0.01
+    assert scorers.select({0.01: 0.2, 0.1: 0.3, 1: 0.3, 10: 0.1}) == 1  # the larger of two equals
     for values in ({}, {1: np.nan, 2: 0.5}):
         with pytest.raises(SettingError, match="no lambda"):
             scorers.select(values)

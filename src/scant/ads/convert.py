@@ -44,7 +44,7 @@ def split(labelled: Labelled, random: np.random.Generator, share: float = SHARE)
 
     The parts are not stratified, as in the thesis. In a small set a class may so be rare in training, and rarer still
     once it is a log: of n examples of a class, n / K are expected to become clicks. Such a log is valid; policies say
-    what they do with an ad that nobody clicked on, and `table_5_1` counts those ads.
+    what they do with an ad that nobody clicked on, and Table 5.1 counts those ads.
 
     Raises
     ------
@@ -90,28 +90,3 @@ def known(labelled: Labelled, rows: np.ndarray) -> Log:
         actions=labelled.classes,
         names=labelled.names,
     )
-
-
-def table_5_1(labelled: Labelled, log: Log | None = None) -> dict:
-    """The row of Table 5.1 for a set.
-
-    Returns
-    -------
-    size, features, classes, `positive`: the percentage of clicks among the impressions of an ad, averaged over the ads,
-    expected: an ad's impressions are a random part of all examples, so it is the class's share, and 1 / K on average.
-    With the log of a training part, also `positive_drawn`, the same as drawn, over the ads that were shown, and
-    `without_click`, how many ads nobody clicked on.
-    """
-    row = {
-        "size": len(labelled.label),
-        "features": labelled.features.shape[1],
-        "classes": len(labelled.classes),
-        "positive": 100 / len(labelled.classes),
-    }
-    if log is not None:
-        impressions = np.bincount(log.action, minlength=len(log.actions))
-        clicks = np.bincount(log.action, log.reward, minlength=len(log.actions))
-        shown = impressions > 0
-        row["positive_drawn"] = 100 * float(np.mean(clicks[shown] / impressions[shown]))
-        row["without_click"] = int(np.sum(clicks == 0))
-    return row

@@ -106,8 +106,7 @@ def full_information(chosen, label) -> float:
 
 def importance_weighted(reward, propensity, target) -> float:
     """Importance-weighted CTR (thesis, eq. 5.4). All (rows)."""
-    reward, _, target = np.asarray(reward), np.asarray(propensity), np.asarray(target)
-    return float(reward @ (target / propensity) / len(reward))
+    return float(np.mean(np.asarray(reward) * np.asarray(target) / np.asarray(propensity)))
 
 
 def snips(reward, propensity, target) -> tuple[float, float]:

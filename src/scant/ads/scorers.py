@@ -18,7 +18,6 @@ from scant.errors import DataError, SettingError, unknown
 LAMBDAS = (0.01, 0.1, 1.0, 10.0)  # thesis, 5.6
 LOSSES = ("logistic", "hinge")
 UNDERSAMPLED = ("classifiers", "all")
-READINGS = ("held-out", "paper")
 CHUNK = 1 << 25  # features and scores in work at a time, which bounds memory
 NEVER = -np.inf  # the score of an ad that nothing could be learnt of
 
@@ -467,10 +466,7 @@ def validate(models: Mapping[float, Model], log: Log, by: str = "f1") -> dict[fl
 
 
 def select(values: Mapping[float, float]) -> float:
-    """The lambda of the largest value; of equal ones the largest lambda.
-
-    Under the reading "held-out" the values are those of a validation part (`validate`), under "paper" those of the test
-    itself, which flatters.
+    """The lambda of the largest value, such as of `validate`; of equal ones the largest lambda.
 
     Raises
     ------
@@ -479,10 +475,3 @@ def select(values: Mapping[float, float]) -> float:
     if not values or any(math.isnan(value) for value in values.values()):
         raise SettingError(f"no lambda can be selected by {dict(values)}")
     return max(values, key=lambda one: (values[one], one))
-
-
-def selected(reading: str, validation: Mapping[float, float], test: Mapping[float, float]) -> float:
-    """The lambda that a reading selects, "held-out" or "paper"; both may be asked of the same fits."""
-    if reading not in READINGS:
-        raise unknown("reading of lambda", reading, READINGS)
-    return select(validation if reading == "held-out" else test)
