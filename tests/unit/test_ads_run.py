@@ -96,13 +96,6 @@ def test_logs_differ_by_seed_and_are_as_long_as_asked(folder, tmp_path):
     assert not np.array_equal(first.features, second.features)
 
 
-def test_a_declared_least_propensity_comes_first():
-    log = small()
-    assert draw.least_propensity(log) == 0.5 and draw.least_propensity(log, 0.1) == 0.1
-    log.propensity[3] = 0.4
-    assert draw.least_propensity(log) is None
-
-
 # --- fits
 
 

@@ -14,8 +14,8 @@ from scipy import stats
 from scant.data import stream as streams
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
-from scant.online.run import EVENTS, run
-from scant.online.top import OBJECTIVES
+from scant.online.run import run
+from scant.online.top import EVENTS, OBJECTIVES
 from scant.report import catalogue, drawing, figures, panels, style, tables, top, traces
 from scant.schema import read_yaml
 

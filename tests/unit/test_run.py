@@ -13,7 +13,8 @@ from scant.errors import DataError, ScantError, SettingError
 from scant.online import top
 from scant.online.learners import MEASURES, resolve, theory_rate
 from scant.online.play import play_compiled, play_top, query_order
-from scant.online.run import EVENTS, SCHEMA, general_bound, run, separable_bound
+from scant.online.run import SCHEMA, general_bound, run, separable_bound
+from scant.online.top import EVENTS
 from scant.randomness import generator
 from scant.runs import kept_rounds
 from scant.theory.bounds import adversary_loss

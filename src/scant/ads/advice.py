@@ -15,7 +15,6 @@ import numpy as np
 
 from scant import files
 from scant.ads import campaigns, evaluation, policies, run, scorers
-from scant.ads.draw import least_propensity
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, unknown
@@ -251,8 +250,8 @@ def _own_name(name: str, test) -> str | None:
 
 def _least(path, log: Log, declared: float | None) -> tuple[float, bool]:
     """The least propensity possible, and whether no other is."""
-    constant = least_propensity(log) is not None
-    least = least_propensity(log, declared)
+    constant = evaluation.least_propensity(log.propensity) is not None
+    least = evaluation.least_propensity(log.propensity, declared)
     if least is None:
         raise SettingError(
             f"{path}: propensities differ, so that --least-propensity is needed: the least probability with which the "

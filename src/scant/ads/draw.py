@@ -1,7 +1,5 @@
 """The logs of a study: drawn from a campaign, or made of a classification set."""
 
-import numpy as np
-
 from scant.ads import campaigns, convert
 from scant.data import logs
 from scant.randomness import generator
@@ -48,14 +46,3 @@ def draw(name: str, settings: dict, inputs, targets, study_seed: int, seed: int)
         about = {"source": "classification", "dataset": settings["dataset"], "settings": {"share": share}}
     for part, target in zip(PARTS, targets, strict=True):
         logs.write(drawn[part], target, about | {"log": name, "part": part, "seed": seed})
-
-
-def least_propensity(log: logs.Log, declared: float | None = None) -> float | None:
-    """The least propensity possible: as declared, or that of all rows, if all have the same.
-
-    None if neither; the least that was seen says nothing about what else could have been.
-    """
-    if declared is not None:
-        return declared
-    first = float(log.propensity[0])
-    return first if np.all(log.propensity == first) else None

@@ -151,6 +151,17 @@ def _weighted_sums(reward, weight) -> tuple[float, ...]:
 # --- what can be declared beforehand
 
 
+def least_propensity(propensity, declared: float | None = None) -> float | None:
+    """The least propensity possible: as declared, or that of all rows, if all have the same.
+
+    None if neither; the least that was seen says nothing about what else could have been.
+    """
+    if declared is not None:
+        return declared
+    first = float(propensity[0])
+    return first if np.all(propensity == first) else None
+
+
 def declared_weight(least_propensity: float, epsilon: float = 0.0, actions: int | None = None) -> float:
     """The largest weight possible: an epsilon-greedy policy's largest probability over the least propensity.
 

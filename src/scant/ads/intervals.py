@@ -163,7 +163,7 @@ def clopper_pearson(terms: Terms, level: float, upper: bool = False) -> np.ndarr
     ------
     SettingError : no values were declared
     """
-    from scipy import stats
+    from scipy import special  # not stats, which takes half a second to import
 
     if terms.support is None:
         raise SettingError("Clopper-Pearson needs every value that a term can take; declare the weights")
@@ -173,9 +173,9 @@ def clopper_pearson(terms: Terms, level: float, upper: bool = False) -> np.ndarr
     for value in values:
         k = total[..., np.abs(terms.value - value) <= 1e-9 * terms.largest].sum(axis=-1)
         if upper:
-            part = np.where(k < n, stats.beta.isf(delta, k + 1, np.maximum(n - k, 1)), 1.0)
+            part = np.where(k < n, special.betainccinv(k + 1, np.maximum(n - k, 1), delta), 1.0)
         else:
-            part = np.where(k > 0, stats.beta.ppf(delta, np.maximum(k, 1), n - k + 1), 0.0)
+            part = np.where(k > 0, special.betaincinv(np.maximum(k, 1), n - k + 1, delta), 0.0)
         bound = bound + value * part
     return np.minimum(bound, terms.largest)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from scant.ads import campaigns, evaluation, policies, scorers, selection
-from scant.ads.draw import least_propensity
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import SettingError
@@ -276,14 +275,14 @@ def estimates(
     ------
     SettingError : it is needed
     """
-    least = least_propensity(test, declared)
+    least = evaluation.least_propensity(test.propensity, declared)
     if least is None:
         raise SettingError(
             "least_propensity is needed: the test log's propensities differ, and the least that was seen is no bound "
             "on those that are possible. Set it to the least that its policy gives any ad"
         )
     binary = np.all((test.reward == 0) | (test.reward == 1))
-    constant = least_propensity(test) is not None
+    constant = evaluation.least_propensity(test.propensity) is not None
     weights = evaluation.declared_weights((least,), chosen.epsilon, chosen.actions) if binary and constant else None
     shown = np.bincount(train.action, minlength=chosen.actions)
     rates = np.bincount(train.action, train.reward, chosen.actions) / np.maximum(shown, 1)

@@ -17,7 +17,6 @@ from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
 from scant.theory import bounds
 
-EVENTS = ("explored", "mismatched", "clipped", "idle")
 SCHEMA = pa.schema(
     {
         "seed": pa.int64(),
@@ -31,7 +30,7 @@ SCHEMA = pa.schema(
         "updates": pa.int64(),
         # Cumulative counts: rounds that explored; that had other documents on top for it; exponents clipped; rounds
         # whose query had too few documents to learn from.
-        **{name: pa.int64() for name in EVENTS},
+        **{name: pa.int64() for name in top.EVENTS},
         # On the loss: the separable bound of the stream's margin. Of learners judged by a surrogate: on their regret.
         # NaN if there is none.
         "bound": pa.float64(),
@@ -133,7 +132,7 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
     n = len(played.loss)
     ranker = played.measured[:, 0] if played.ranker is None else played.ranker
     surrogate = np.full(n, np.nan) if played.surrogate is None else played.surrogate
-    events = np.zeros((n, len(EVENTS)), np.int64) if played.events is None else played.events
+    events = np.zeros((n, len(top.EVENTS)), np.int64) if played.events is None else played.events
     rounds = kept_rounds(n)
     at = rounds - 1
     means = np.cumsum(np.c_[played.measured, ranker], axis=0)[at] / rounds[:, None]
@@ -142,7 +141,7 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
     if not n:  # it failed in round 1: one row says so
         rounds, means = np.zeros(1, np.int64), np.full((1, len(MEASURES) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
-        surrogate, events = np.full(1, np.nan), np.zeros((1, len(EVENTS)), np.int64)
+        surrogate, events = np.full(1, np.nan), np.zeros((1, len(top.EVENTS)), np.int64)
     if isinstance(settings, top.Settings):
         bound = top.regret_bound(settings, facts, rate, rounds)
     else:
@@ -157,7 +156,7 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
         "loss": loss,
         "surrogate_loss": surrogate,
         "updates": updates,
-        **{name: events[:, i] for i, name in enumerate(EVENTS)},
+        **{name: events[:, i] for i, name in enumerate(top.EVENTS)},
         "bound": np.broadcast_to(float(bound) if np.isscalar(bound) else bound, n),
         "general_bound": np.full(n, np.nan) if general is None else general[at],
         "failed_in": np.full(n, played.failed_in),

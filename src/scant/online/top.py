@@ -14,6 +14,7 @@ from scant.online import estimators
 from scant.online.learners import NonFiniteScores
 from scant.theory import bounds
 
+EVENTS = ("explored", "mismatched", "clipped", "idle")  # of rounds, which run files count
 OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")  # in the order of scant.kernels.top
 KINDS = ("rtop", "ogd", "listnet")
 # The papers' steps and exploration: constants in front of t^-power, or of T^-power if they are fixed at the horizon T.

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scant.data import stream
 from scant.errors import unknown
 from scant.files import atomic
 from scant.report import ads, games, perceptron, top
@@ -48,6 +47,8 @@ def make(name: str, traces: pd.DataFrame, details: dict, stem, comparators: pd.D
 
 def streams_table(paths) -> pd.DataFrame:
     """The stream files as they are: sizes, grades, empty queries, norms, margins. One row a file."""
+    from scant.data import stream  # which needs Numba
+
     keys = ["stream", "seed", "queries", "documents", "features", "largest_query", "largest_grade"]
     keys += ["without_relevant", "radius", "margin"]
     facts = [stream.read(path).metadata for path in paths]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.online.run import EVENTS
+from scant.online.top import EVENTS
 from scant.report.intervals import cells, t_interval
 from scant.report.traces import (
     COMPARED,
