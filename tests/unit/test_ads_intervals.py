@@ -104,6 +104,14 @@ def test_clopper_pearson_is_that_of_scipy(rows, data, level, worth):
     assert interval(intervals.clopper_pearson, terms, level) == pytest.approx((worth * both.low, worth * both.high))
 
 
+def test_values_that_rounding_tells_apart_are_one():
+    x = np.repeat([0.0, 1.0 - 1e-16 * 4, 1.0], [60, 20, 20])
+    near = counted(x, 1.0, (0.9999999999999998, 1.0))
+    expected = stats.binomtest(40, 100, alternative="greater").proportion_ci(0.95).low
+    assert near.support == (0.0, 0.9999999999999998)
+    assert intervals.clopper_pearson(near, 0.95) == pytest.approx(expected)
+
+
 def test_clopper_pearson_shares_delta_among_the_values_declared_not_those_seen():
     x = np.r_[np.zeros(80), np.full(20, 0.25)]
     terms = counted(x, 4.0, (0.25, 4.0))

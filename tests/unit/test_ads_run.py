@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
 from scant.ads import campaigns, convert, draw, evaluation, policies, run, scorers
 from scant.data import logs
@@ -208,6 +209,22 @@ def test_uniform_and_logging_have_the_truth_of_their_policies(folder):
     assert truth["uniform"] == pytest.approx(rates.mean(), rel=0.03)
     assert truth["logging"] == pytest.approx((world.propensities(x) * rates).sum(axis=1).mean(), rel=0.03)
     assert truth["oracle"] == pytest.approx(rates.max(axis=1).mean(), rel=0.03)
+
+
+def test_the_uniform_policy_on_a_uniform_log_is_a_binomial_of_its_clicks(folder):
+    frame, _ = played(folder, job("uniform"))
+    row = frame[frame["bound"] == "clopper-pearson"].iloc[0]
+    test = stats.binomtest(int(row["clicks"]), int(row["rows"]), alternative="greater")
+    assert row["estimate"] == pytest.approx(test.statistic)
+    assert row["lower"] == pytest.approx(test.proportion_ci(0.95).low)
+
+
+@pytest.mark.parametrize("kind", run.KINDS)
+def test_exact_bounds_are_on_their_side_of_the_estimate(folder, kind):
+    frame, _ = played(folder, job(kind))
+    rows = frame[(frame["estimator"] == "ips") & frame["exact"]]
+    assert (rows["lower"] <= rows["estimate"]).all() and (rows["low"] <= rows["lower"]).all()
+    assert (rows["high"] >= rows["estimate"]).all()
 
 
 def test_seeds_together_are_seeds_alone(folder):

@@ -49,8 +49,7 @@ def letor(project, dataset="mq2008", part="fold1-test", own=None):
     settings = project.settings()
     settings["streams"] = {"real": {"dataset": dataset, "parts": [part]}}
     settings["experiments"] = {"perceptron": {"streams": ["real"], "learners": ["random"], "seeds": 1}}
-    if own:
-        settings["datasets"] = own
+    settings |= {"datasets": own or {}, "logs": {}, "coverage": None}
     project.write(settings)
 
 

@@ -109,14 +109,18 @@ def test_a_new_title_reruns_no_learner(finished):
     [
         ("report/figures.py", {"figure"}),
         ("report/style.py", {"figure"}),
-        ("report/tables.py", {"figure", "table", "streams_table", "theory_table"}),
+        ("report/tables.py", {"figure", "table", "streams_table", "theory_table", "logs_table"}),
         ("online/learners.py", {"run", "comparator", "traces", "figure", "table"}),
         ("games/learners.py", {"play", "traces", "figure", "table"}),
         ("theory/observability.py", {"figure", "theory_table"}),
         ("ads/scorers.py", {"learn", "traces", "figure", "table"}),
         ("ads/draw.py", {"draw", "learn", "traces", "figure", "table", "logs_table"}),
         ("ads/coverage.py", {"coverage", "learn", "traces", "figure", "table"}),
-        ("data/uci.py", {"convert", "pack", "run", "comparator", "traces", "figure", "table", "streams_table"}),
+        (
+            "data/uci.py",
+            {"convert", "pack", "run", "comparator", "draw", "learn", "traces", "figure", "table"}
+            | {"streams_table", "logs_table"},
+        ),
     ],
 )
 def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules):

@@ -190,8 +190,12 @@ def test_runs_of_ads_are_those_of_the_settings(ads, settings, tiny):
         own = {"doubly-robust"} if about["learner_settings"]["kind"] == "logging" else set()
         assert set(frame["estimator"]) == estimators[about["source"]] - own
         assert frame["estimate"].between(0, 1 if about["source"] == "classification" else 5).all()
-        files = {path.name for path in (tiny / "bandit" / about["stream"]).rglob("*.parquet")}
-        assert set(about["inputs"]) <= (files or {"targeted.parquet", "uniform.parquet"})
+        seeds_ = {f"seed-{seed}/{part}.parquet" for seed in about["seeds"] for part in ("train", "test")}
+        logged = {f"example-logs/{part}.parquet" for part in ("targeted", "uniform")}
+        assert set(about["inputs"]) == (logged if about["source"] == "log" else seeds_)
+        for name, digest in about["inputs"].items():
+            place = tiny.parent / "data/tables" if about["source"] == "log" else tiny / "bandit" / about["stream"]
+            assert digest == hashlib.sha256((place / name).read_bytes()).hexdigest()
 
 
 def test_ctrs_are_those_of_the_runs(ads, tiny):
@@ -291,8 +295,15 @@ def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
 @pytest.mark.parametrize("name", ADS)
 def test_a_figure_of_ads_shows_what_its_csv_holds(tiny, name):
     frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
-    assert len(frame) and "panel" in frame
-    shows(tiny, name, {*frame["panel"]})
+    if name == "figure-coverage":
+        assert frame["coverage"].between(0, 1).all() and (frame["repeats"] == 40).all()
+        assert {"t", "betting", "clopper-pearson", "snips, frozen"} <= {*frame["bound"]}
+        shows(tiny, name, {*frame["campaign"].str.split(",").str[0], "betting", "Clopper-Pearson"})
+        return
+    one = frame["low"].isna()  # a single seed has no interval
+    assert (one | (frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])).all()
+    assert not frame.duplicated(["experiment", "stream", "learner", "epsilon"]).any()
+    shows(tiny, name, {*frame["label"]} | (set() if name == "figure-ctr-by-rate" else {*frame["panel"]}))
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -306,14 +317,14 @@ def test_a_table_is_the_same_in_latex(tiny, name):
 
 def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
     finals = table(tiny, "finals")
-    tables = {"top": table(tiny, "top"), "fixed-items": table(tiny, "games")}
+    tables = {"top": table(tiny, "top"), "fixed-items": table(tiny, "games"), "ads": table(tiny, "ads")}
     kinds = {name: one.get("kind", "perceptron") for name, one in settings["experiments"].items()}
     assert {*finals["experiment"]} == {name for name, kind in kinds.items() if kind == "perceptron"}
     for name, experiment in settings["experiments"].items():
         there = tables.get(kinds[name], finals)
         there = there[there["experiment"] == name]
         assert {*there["learner"]} == {*experiment["learners"]}
-        assert {*there["stream"]} == {*(experiment.get("streams") or experiment["games"])}
+        assert {*there["stream"]} == {*(experiment.get("streams") or experiment.get("games") or experiment["logs"])}
     assert {*finals["tuning"]} == {"held-out", "paper"} and {*finals["measure"]} == {"ndcg@10", "ap"}
     ideal = finals[finals["learner"] == "ideal"]
     assert len(ideal) and (ideal["mean"] == 1).all()

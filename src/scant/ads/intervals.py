@@ -11,6 +11,7 @@ bootstrap hold in the limit only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -75,7 +76,8 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     ----------
     x : float64 (rows), in the log's order
     largest : B, the declared upper end of the range
-    support : every value that a term can take, if these are few and declared; 0 is always one
+    support : every value that a term can take, if these are few and declared; 0 is always one. Values within 1e-9 B
+        of each other count as one
 
     Raises
     ------
@@ -113,7 +115,9 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     count = np.column_stack([zeros, count])
     value, low, high = (np.r_[0.0, part] for part in (value, low, high))
     if support is not None:
-        support = tuple(sorted({0.0, *map(float, support)}))
+        support = sorted({0.0, *map(float, support)})
+        # values that only rounding tells apart are one, or what is seen of them would count for each
+        support = (support[0], *(b for a, b in pairwise(support) if b - a > 1e-9 * largest))
         near = np.abs(value[:, None] - np.array(support)).min(axis=1)
         if np.any(near > 1e-9 * largest) or support[0] < 0 or support[-1] > largest * (1 + 1e-9):
             seen = value[np.argmax(near)]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from scant.ads import campaigns, evaluation, policies, scorers, selection
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import SettingError
-from scant.files import write_parquet
+from scant.files import sha256, write_parquet
 from scant.randomness import generator
 from scant.runs import origin
 
@@ -156,9 +157,9 @@ def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_p
             test, read = logs.align(test, train.actions, train.names, paths[1]), paths
         case = Case(job, seed, train, test, about.get("source", "log"), world)
         rows += [{"seed": seed} | row for row in case.rows()]
-    source = {"source": about.get("source", "log")}
-    table = pa.Table.from_pylist(rows, SCHEMA)
-    write_parquet(table, target, job | source | origin(seeds, dict.fromkeys((*train_paths, *test_paths))))
+    inputs = {"/".join(Path(path).parts[-2:]): sha256(path) for path in (*train_paths, *test_paths)}
+    made = origin(seeds, ()) | {"source": about.get("source", "log"), "inputs": inputs}
+    write_parquet(pa.Table.from_pylist(rows, SCHEMA), target, job | made)
 
 
 @dataclass(frozen=True)
