@@ -1,0 +1,299 @@
+"""The page of a study: one HTML file that holds its claims, figures, tables and settings, and asks for nothing else."""
+
+import base64
+import csv
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from importlib import resources
+from pathlib import Path
+from urllib.parse import quote
+
+from scant.errors import DataError, SettingError
+from scant.files import write_text
+from scant.report.inline import inline, size
+
+ABSENT = "\N{EN DASH}"
+VERDICTS = {"holds": "✓", "fails": "✗", "undecided": "?", "not testable here": ABSENT}  # in the order that sorts them
+COLUMNS = (
+    "id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total",
+    "data", "family", "figure", "needed",
+)  # fmt: skip
+LIMIT = 5_000_000  # bytes
+
+
+def make(study_settings: dict, folder, target, claims: list[dict] | None, about: dict) -> None:
+    """Write the page of a study to `target`.
+
+    Parameters
+    ----------
+    study_settings : the study's settings; `study` is its name
+    folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv
+    claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds that
+        would decide an undecided claim, `figure` the file's name without its ending
+    about : what else the page says, each optional: `captions` ({figure or table: text}, in the order they are shown
+        in), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of `timings`), `citation` (a
+        text) and `commands` ({what: command})
+
+    Raises
+    ------
+    SettingError : a claim lacks a column or has another verdict, or the page would be larger than LIMIT
+    DataError : a figure or table cannot be read
+    """
+    folder, captions = Path(folder), about.get("captions", {})
+    claims = [_claim(row) for row in claims or []]
+    parts = {
+        "study": str(study_settings["study"]),
+        "claims": claims,
+        "tested": claims != [],
+        "verdicts": VERDICTS,
+        "counts": Counter(claim["verdict"] for claim in claims),
+        "families": _families(claims),
+        "sentences": sentences(claims),
+        "figures": _figures(_ordered(folder / "figures", "svg", captions), claims, captions),
+        "tables": [_table(path, captions) for path in _ordered(folder / "tables", "csv", captions)],
+        "datasets": _rows(about.get("datasets", [])),
+        "settings": _yaml(study_settings),
+        "environment": about.get("environment", {}),
+        "timings": _rows(about.get("timings", [])),
+        "citation": about.get("citation", ""),
+        "commands": about.get("commands", {}),
+    }
+    downloads = [one for one in (*parts["figures"], *parts["tables"]) if one["csv"]]
+    page = _render(parts)
+    for one in sorted(downloads, key=lambda one: -len(one["csv"])):  # the largest stay beside the page
+        if len(page.encode()) <= LIMIT:
+            break
+        one["csv"] = one["path"].relative_to(folder).as_posix()
+        page = _render(parts)
+    if (needs := len(page.encode())) > LIMIT:
+        raise SettingError(
+            f"the page of {parts['study']!r} would take {needs / 1e6:.1f} MB, more than {LIMIT / 1e6:g}: "
+            "show fewer experiments in its figures, or make two studies of it"
+        )
+    write_text(target, page)
+
+
+def timings(folder) -> list[dict]:
+    """What the jobs of a study took, by rule, the longest first.
+
+    folder : the study's results, with the files that Snakemake's `--benchmark-extended` wrote, benchmarks/**/*.jsonl
+
+    Returns
+    -------
+    rows of rule, jobs, seconds (their sum), longest (seconds of one) and memory (MB, the most that one held)
+
+    Raises
+    ------
+    DataError : a line is not what Snakemake writes
+    """
+    rules = {}
+    for path in sorted(Path(folder, "benchmarks").rglob("*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                job = json.loads(line)
+                row = rules.setdefault(job["rule_name"], {"seconds": [], "memory": [0.0]})
+                row["seconds"].append(float(job["s"]))
+                memory = job.get("max_rss")  # not known of jobs too short to be looked at
+            except (ValueError, KeyError, TypeError):
+                raise DataError(path, "is no benchmark of Snakemake", number, "Remove the file") from None
+            row["memory"] += [float(memory)] if isinstance(memory, (int, float)) else []
+    rows = [
+        {"rule": rule, "jobs": len(row["seconds"]), "seconds": round(sum(row["seconds"]), 2)}
+        | {"longest": round(max(row["seconds"]), 2), "memory": round(max(row["memory"]))}
+        for rule, row in rules.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["seconds"], row["rule"]))
+
+
+def sentences(claims: list[dict]) -> list[str]:
+    """Three sentences on what the claims came to: how many of each verdict, where they fail, how firm they are."""
+    if not claims:
+        return ["This study tests no claim.", "Its figures and tables are below.", "What they show is as measured."]
+    counts = Counter(claim["verdict"] for claim in claims)
+    holding, failing, undecided, untested = (counts[verdict] for verdict in VERDICTS)
+    first = (
+        f"Of {_many(len(claims), 'claim')}, {_are(holding, 'holds', 'hold')}, {_are(failing, 'fails', 'fail')}, "
+        f"{_are(undecided, 'is undecided', 'are undecided')}, and {untested} could not be tested here."
+    )
+    families = Counter(claim["family"] for claim in claims)
+    fails = Counter(claim["family"] for claim in claims if claim["verdict"] == "fails").most_common(3)
+    where = ", ".join(f"{name} ({count} of {families[name]})" for name, count in fails)
+    failing_families = {claim["family"] for claim in claims if claim["verdict"] == "fails"}
+    mostly = "mostly " if len(fails) < len(failing_families) else ""
+    second = f"Claims fail {mostly}in {where}." if fails else "No claim fails."
+    held = [claim for claim in claims if claim["verdict"] == "holds" and _known(claim["readings_total"])]
+    firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in held)
+    third = (
+        f"Of the {len(held)} that hold, {_are(firm, 'does', 'do')} under every reading tried" if held else "None holds"
+    )
+    needed = [claim["needed"] for claim in claims if claim["verdict"] == "undecided" and _known(claim["needed"])]
+    if needed:
+        third += f"; {len(needed)} of the undecided would take up to {max(needed):g} seeds to decide"
+    return [first, second, third + "."]
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _are(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"
+
+
+def _known(value) -> bool:
+    """Whether a value is a number, and finite."""
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def _claim(row: dict) -> dict:
+    """A claim as the page shows it: NaN is None, numbers are Python's own."""
+    if missing := [name for name in COLUMNS if name not in row]:
+        raise SettingError(f"claim {row.get('id')!r} lacks {', '.join(missing)}: give every column of a claim")
+    row = {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
+    row = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
+    if row["verdict"] not in VERDICTS:
+        known = ", ".join(VERDICTS)
+        raise SettingError(f"claim {row['id']!r} has the verdict {row['verdict']!r}: it must be one of {known}")
+    data = row["data"]
+    row["data"] = ", ".join(map(str, data)) if isinstance(data, (list, tuple)) else data or ""
+    row["rank"] = list(VERDICTS).index(row["verdict"])
+    row["anchor"] = slug(f"claim-{row['id']}")
+    row["interval"] = _interval(row["estimate"], row["low"], row["high"])
+    return row
+
+
+def _interval(estimate, low, high) -> dict[str, float] | None:
+    """Where to draw an interval: percent from the left, with zero in view. None without an estimate."""
+    if not _known(estimate):
+        return None
+    places = {"zero": 0.0, "estimate": estimate, "low": low, "high": high}
+    places = {name: float(value) for name, value in places.items() if _known(value)}
+    first, last = min(places.values()), max(places.values())
+    width = (last - first) or 1.0
+    return {name: round(6 + 88 * (value - first) / width, 2) for name, value in places.items()}
+
+
+def _families(claims: list[dict]) -> list[dict]:
+    """Each family's claims and how many of them have each verdict, in the families' first order."""
+    names = dict.fromkeys(claim["family"] for claim in claims)
+    families = {name: Counter(claim["verdict"] for claim in claims if claim["family"] == name) for name in names}
+    return [{"family": name, "counts": counts, "claims": counts.total()} for name, counts in families.items()]
+
+
+def slug(name: str) -> str:
+    """A name as an id: letters, digits, dots and hyphens."""
+    return re.sub(r"[^\w.-]+", "-", str(name))
+
+
+def title(name: str) -> str:
+    """A file's name as a heading: "figure-3.4" is "Figure 3.4"."""
+    return name[:1].upper() + name[1:].replace("-", " ")
+
+
+def _ordered(folder: Path, ending: str, captions: dict) -> list[Path]:
+    """Files of a folder: those with captions in their order, then the others by name."""
+    order = {name: place for place, name in enumerate(captions)}
+    return sorted(folder.glob(f"*.{ending}"), key=lambda path: (order.get(path.stem, len(order)), path.name))
+
+
+def _figures(paths: list[Path], claims: list[dict], captions: dict) -> list[dict]:
+    """Each figure's SVG, caption, data and the claims it shows; every claim learns its figure's id."""
+    from markupsafe import Markup
+
+    figures, ids = [], {path.stem: slug(path.stem) for path in paths}
+    for claim in claims:
+        claim["href"] = ids.get(claim["figure"] or "")
+    for number, path in enumerate(paths, 1):
+        svg, curves = inline(path, f"f{number}-")
+        width, height = size(svg)
+        data = path.with_suffix(".csv")
+        figures.append(
+            {"id": ids[path.stem], "title": title(path.stem), "caption": captions.get(path.stem, "").strip()}
+            | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
+            | {"path": data, "csv": _link(data) if data.is_file() else "", "file": data.name}
+            | {"claims": [claim for claim in claims if claim["figure"] == path.stem]}
+        )
+    return figures
+
+
+def _link(path: Path) -> str:
+    """A file's text as a `data:` address."""
+    return "data:text/csv;charset=utf-8," + quote(path.read_text(encoding="utf-8"), safe=" ,.:;/@()[]|=+*-")
+
+
+def _table(path: Path, captions: dict) -> dict:
+    """A table's cells, caption and data."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file, strict=True)
+    except (ValueError, csv.Error):
+        raise DataError(path, "is no table with a head", advice="Make the table again") from None
+    if wrong := [line for line, row in enumerate(rows, 2) if len(row) != len(head)]:
+        raise DataError(path, f"has not {len(head)} cells", wrong[0], "Make the table again")
+    return {
+        "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem),
+        "caption": captions.get(path.stem, "").strip(),
+        "path": path, "csv": _link(path), "file": path.name, **_cells(head, rows),
+    }  # fmt: skip
+
+
+def _rows(rows: list[dict]) -> dict:
+    """Rows of one's own as a table's cells; the columns are all that any row has."""
+    head = list(dict.fromkeys(name for row in rows for name in row))
+    return _cells(head, [["" if row.get(name) is None else str(row[name]) for name in head] for row in rows])
+
+
+def _cells(head: list[str], rows: list[list[str]]) -> dict:
+    """`columns`, pairs of name and whether it is of numbers, and `rows` of pairs: the text shown and the full one."""
+    numeric = [any(cells) and all(_number(cell) for cell in cells if cell) for cells in zip(*rows, strict=True)]
+    numeric = numeric or [False] * len(head)
+    return {
+        "columns": list(zip(head, numeric, strict=True)),
+        "rows": [
+            [(shown(cell) if is_number else cell, cell) for cell, is_number in zip(row, numeric, strict=True)]
+            for row in rows
+        ],
+    }
+
+
+def _number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def shown(value) -> str:
+    """A number to four significant digits, whole numbers in full; a dash for none."""
+    if value is None or value == "":
+        return ABSENT
+    if re.fullmatch(r"-?\d+", str(value)):
+        return str(value)
+    value = float(value)
+    return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
+
+
+def _yaml(settings: dict) -> str:
+    import yaml
+
+    return yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _render(parts: dict) -> str:
+    """The page's text. Its policy allows this script by its hash, inline styles, and nothing from elsewhere."""
+    import jinja2
+    from markupsafe import Markup
+
+    files = resources.files("scant.report").joinpath("page")
+    style, script = (files.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["shown"] = shown
+    template = environment.from_string(files.joinpath("page.html").read_text(encoding="utf-8"))
+    return template.render(parts, style=Markup(style), script=Markup(script), digest=digest) + "\n"

@@ -1,0 +1,423 @@
+"""Verdicts: whether the seeds say that a claim holds, say that it fails, or leave it undecided.
+
+Every claim about chance is one about a mean over seeds, and comes with two one-sided tests: one whose small p-value
+speaks for the claim (`p_holds`), one for its contrary (`p_fails`). Where both are true to their level, a family of
+claims adjusted by `holm` has a false `holds` or a false `fails` among its verdicts with probability 1 - level at most.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from scant.errors import SettingError, unknown
+from scant.report.intervals import t_interval
+
+POWER = 0.8
+MOST_SEEDS = 10**6  # a claim that would need more counts as one that no number of seeds decides
+ROUNDING = 1e-12  # what is nearer to a margin than this lies on it
+
+# What a claim says of the mean: that it lies between these ends. The last: whether the ends themselves will do.
+COMPARISONS = {
+    "greater": lambda margin, low, high: (margin, math.inf, False),
+    "less": lambda margin, low, high: (-math.inf, margin, False),
+    "close": lambda margin, low, high: (-margin, margin, True),
+    "slope": lambda margin, low, high: (low - margin, high + margin, True),
+}
+# Up to how many seeds the test is that of sign flips, by what the claim names. Beyond 15 their enumeration takes long.
+FLIPS = {None: 7, "t": 0, "sign flips": 15}
+HOW = ("all", "any", "mean")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict on one claim, with what it rests on.
+
+    verdict : "holds", "fails" or "undecided"
+    estimate, low, high : the mean over seeds and its two-sided t interval at `level`, which no family widens
+    n : seeds
+    p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
+    test : "t", "sign flips", "exact" (no chance), or "none" (fewer than two seeds)
+    threshold : what a p-value that `holm` has not adjusted must not exceed for a verdict
+    effects : for each cell of the claim, how far the mean lies inside each end of what is claimed, in standard
+        deviations over seeds
+    how : whether the claim is of "all" cells or of "any"
+    flips : up to how many seeds sign flips would be the test
+    """
+
+    verdict: str
+    estimate: float
+    low: float
+    high: float
+    n: int
+    p_holds: float
+    p_fails: float
+    test: str
+    level: float = 0.95
+    threshold: float = field(default=0.025, repr=False)
+    effects: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
+    how: str = field(default="all", repr=False)
+    flips: int = field(default=0, repr=False)
+
+    @property
+    def needed(self) -> float:
+        """The seeds that would decide an undecided claim with power 0.8, if its estimate and its spread are right.
+
+        By the power of t tests, at the threshold that the family now sets. Sign flips take 2^-n to reach it besides,
+        and may then want one seed more. Infinite where the estimate is on the margin, or so near it that 10^6 seeds
+        would not do. NaN for a claim that is decided, and where no spread is known (n < 2).
+        """
+        if self.verdict != "undecided" or not self.effects:
+            return math.nan
+        worst, level = [min(cell) for cell in self.effects], self.threshold
+        cells, ends = len(self.effects), max(map(len, self.effects))
+        if self.how == "all":
+            if min(worst) > 0:
+                seeds = self._seeds([end for cell in self.effects for end in cell], level)
+            else:
+                seeds = self._seeds([-min(worst)], level / (cells * ends))
+        elif max(worst) > 0:
+            inside = [cell for cell in self.effects if min(cell) > 0]
+            seeds = min(self._seeds(cell, level / cells) for cell in inside)
+        else:
+            seeds = self._seeds([-one for one in worst], level / ends)
+        return max(seeds, self.n + 1)
+
+    def _seeds(self, effects: Sequence[float], threshold: float) -> float:
+        """The least n at which tests of these effects, each above 0, all reach the threshold with power 0.8."""
+        from scipy import special
+
+        def enough(n: int) -> bool:
+            if (n <= self.flips or math.inf in effects) and 2.0**-n > threshold:
+                return False
+            least = -special.stdtrit(n - 1, threshold)
+            missed = special.nctdtr(n - 1, np.minimum(effects, 1e3) * math.sqrt(n), least)
+            return float(np.sum(missed)) <= 1 - POWER
+
+        if min(effects) <= 0:
+            return math.inf
+        low, high = 1, 2
+        while not enough(high):
+            low, high = high, 2 * high
+            if high > MOST_SEEDS:
+                return math.inf
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return float(high)
+
+
+def judge(
+    differences,
+    comparison: str,
+    margin: float = 0.0,
+    level: float = 0.95,
+    of=None,
+    bound: float | tuple[float, float] | None = None,
+    exact: bool = False,
+    test: str | None = None,
+) -> Verdict:
+    """The verdict on a claim about the mean of paired differences over seeds.
+
+    The claim holds if the p-value of the test for it is at most (1 - level) / 2, it fails if that of the test for its
+    contrary is, and it is undecided otherwise: false verdicts of either kind, also on a mean exactly on the margin,
+    have probability 1 - level together. This is what `holm` makes of a family of one.
+
+    The test goes by the number of seeds and by what the claim names, both settled before a result is seen. With fewer
+    than 8 seeds it is the one of all 2^n sign flips, exact for differences that are symmetric about the margin,
+    whatever else their distribution. Its p-values are 2^-n or more, so that a claim by itself needs six seeds for a
+    verdict at the level of 0.95. From 8 on it is Student's t test. A claim whose differences are known not to be normal
+    (counts, say) names `test="sign flips"`, and has them up to 15 seeds; one whose differences are, such as means over
+    many rounds, may name `test="t"`, and has it from two on. Neither is true to its level where few differences are
+    strongly skewed: benchmarks/verdicts.py measures by how much. Differences that are all the same do not show that
+    chance has no part, and have the p-value 2^-n, unless the caller says that they are exact.
+
+    Parameters
+    ----------
+    differences : (n,) of the quantity, one for each seed, signed as the claim says; NaN where a run failed
+    comparison : what is claimed of their mean: "greater" or "less" than the margin; "close", no further than the margin
+        from 0 (two one-sided tests); "slope", within the bound, give or take the margin
+    margin : in units of the differences, or, with `of`, as a share of it
+    level : of the interval and of the verdict
+    of : (n,) quantity not below 0 that the margin is a share of, seed by seed, such as the score of the other learner
+    bound : for "slope", the largest rate that is claimed, or (lowest, largest), of which one may be infinite
+    exact : chance has no part in the differences, which are then all the same; a single one will do
+    test : "t" or "sign flips", if the claim names one
+
+    Raises
+    ------
+    SettingError : the comparison or the test is unknown, or the numbers do not suit it
+    """
+    values, margins = _checked(differences, comparison, margin, level, of, bound, test)
+    low, high, closed = COMPARISONS[comparison](margins, *(bound if np.ndim(bound) else (-math.inf, bound)))
+    sides = [_snapped(side) for side in (values - low, high - values) if np.all(np.isfinite(side))]
+    n, threshold = len(values), (1 - level) / 2
+    if exact and n:
+        if np.ptp(values) > ROUNDING * max(1, np.abs(values).max()):
+            raise SettingError("differences said to be exact differ between seeds: drop `exact`, and have them tested")
+        least = min(side.min() for side in sides)
+        return _certain(least >= 0 if closed else least > 0, float(values.mean()), n, level)
+    estimate, lower, upper = map(float, t_interval(values, level)[:3])
+    if n < 2:
+        return Verdict("undecided", estimate, lower, upper, n, 1.0, 1.0, "none", level, threshold, flips=FLIPS[test])
+    flips = n <= FLIPS[test]
+    p_holds = max(_p_value(side, flips) for side in sides)
+    p_fails = min(1.0, len(sides) * min(_p_value(-side, flips) for side in sides))
+    return Verdict(
+        _outcome(p_holds, p_fails, threshold),
+        estimate,
+        lower,
+        upper,
+        n,
+        p_holds,
+        p_fails,
+        "sign flips" if flips else "t",
+        level,
+        threshold,
+        effects=(tuple(_effect(side) for side in sides),),
+        flips=FLIPS[test],
+    )
+
+
+def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdict:
+    """The verdict on numbers that are computed without chance: the claim holds if none is off by more than `tolerance`.
+
+    value, expected : numbers or truth values, of one shape, or one of them for all; of words, pass whether they agree
+    estimate of the verdict : the largest deviation, with its sign; n : how many numbers there are
+    """
+    deviations = np.atleast_1d(np.asarray(value, float) - np.asarray(expected, float)).ravel()
+    if not deviations.size or not np.all(np.isfinite(expected)) or not tolerance >= 0:
+        raise SettingError("an exact claim needs finite numbers to expect, and a tolerance of 0 or more: give these")
+    # A number that is not finite is off by NaN or infinity, and neither is within a tolerance.
+    largest = float(deviations[np.argmax(np.abs(deviations))])
+    return _certain(abs(largest) <= tolerance + ROUNDING, largest, deviations.size, level)
+
+
+def together(verdicts: Sequence[Verdict], how: str) -> Verdict:
+    """One verdict on a claim about several cells, such as streams, from the verdict on each of them.
+
+    "all" : the claim is that what is said of a cell is so in each. It holds if it holds in each. This takes no
+        correction: if it is untrue, it is so in some cell, whose own test stands in the way (the intersection-union
+        test of Berger, 1982). It fails if it fails in any; for each had its chance to, the smallest `p_fails` is
+        multiplied by the number of cells.
+    "any" : the claim is that it is so in one of them or more; the same, with `holds` and `fails` exchanged.
+
+    Estimate, interval, n and test are those of the cell on which `holds` hangs: the one whose `p_holds` is the largest
+    under "all", the smallest under "any". Pass verdicts as `judge` gives them, and let `holm` adjust what comes back.
+    """
+    if how not in HOW[:2]:
+        raise unknown("way to judge several cells together", how, HOW[:2])
+    if not verdicts:
+        raise SettingError("a claim about several cells has none: name its streams")
+    if any(len(one.effects) > 1 for one in verdicts):
+        raise SettingError("a cell of a claim is itself about several: join the verdicts of single cells")
+    chance = [one for one in verdicts if one.test != "exact"]
+    level, chances = _level(chance or verdicts), max(1, len(chance))
+    holding, failing = [one.p_holds for one in verdicts], [one.p_fails for one in verdicts]
+    if how == "all":
+        hangs, p_holds, p_fails = max(holding), max(holding), min(1.0, chances * min(failing))
+    else:
+        hangs, p_holds, p_fails = min(holding), min(1.0, chances * min(holding)), max(failing)
+    cell = next(one for one in [*chance, *verdicts] if one.p_holds == hangs)
+    return replace(
+        cell,
+        verdict=_outcome(p_holds, p_fails, (1 - level) / 2),
+        p_holds=p_holds,
+        p_fails=p_fails,
+        threshold=(1 - level) / 2,
+        effects=tuple(one.effects[0] for one in chance) if all(one.effects for one in chance) else (),
+        how=how,
+    )
+
+
+def over(cells, how: str, comparison: str, margin: float = 0.0, *, of=None, **settings) -> Verdict:
+    """The verdict on a claim about several cells, such as streams, from the differences in each of them.
+
+    cells : for each cell, (n,) differences over seeds; how : "all" or "any", as of `together`, or "mean", the claim
+        being of the mean over cells, which is taken for each seed (one that a cell lacks is left out) and judged
+    comparison, margin, settings : as of `judge`; of : for each cell, (n,)
+    """
+    if how not in HOW:
+        raise unknown("way to judge several cells", how, HOW)
+    cells = [np.asarray(cell, float) for cell in cells]
+    bases = [None] * len(cells) if of is None else [np.asarray(one, float) for one in of]
+    if len(bases) != len(cells):
+        raise SettingError(f"{len(cells)} cells and {len(bases)} quantities for shares: give as many")
+    if how != "mean":
+        pairs = zip(cells, bases, strict=True)
+        return together([judge(cell, comparison, margin, of=base, **settings) for cell, base in pairs], how)
+    if len({one.shape for one in [*cells, *bases] if one is not None}) != 1:
+        raise SettingError("a mean over cells needs the same seeds in each: give NaN for one that is missing")
+    base = None if of is None else np.mean(bases, axis=0)
+    return judge(np.mean(cells, axis=0), comparison, margin, of=base, **settings)
+
+
+def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, Verdict]]:
+    """The verdicts of families of claims, with Holm's correction within each family.
+
+    A family of m claims has 2m one-sided tests, one for each claim and one for its contrary, and it is to these that
+    Holm's method is applied: in the order of their p-values, they are compared with (1 - level) / 2m,
+    (1 - level) / (2m - 1), and so on, up to the first that is not as small. So the probability of one false `holds` or
+    `fails` or more in the family is 1 - level at most, whatever the truth and however the claims hang together
+    (Bauer, Hackl, Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). Two-sided p-values in
+    Holm's method would be a little more powerful, but are not known to keep that promise for claims that share seeds.
+
+    A claim then holds if its adjusted `p_holds` is at most 1 - level, and fails if its adjusted `p_fails` is. Claims
+    that are exact are as they were and do not count. Which claims make a family is settled before a result is seen.
+
+    families : for each family, the verdicts of its claims as `judge`, `over` or `together` give them, by their ids
+    """
+    return {name: dict(zip(family, _adjusted(list(family.values())), strict=True)) for name, family in families.items()}
+
+
+def shares(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
+    """Under how many readings a claim holds and fails, from its verdict under each of them.
+
+    Returns
+    -------
+    readings_holding, readings_failing, readings_total
+    """
+    found = [one.verdict for one in verdicts.values()]
+    return {
+        "readings_holding": found.count("holds"),
+        "readings_failing": found.count("fails"),
+        "readings_total": len(found),
+    }
+
+
+def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
+    """How much of the variance of a claim's estimate over readings is due to each of them, the largest share first.
+
+    A reading's share is its main effect: the sum of squares between the means of its levels, over the sum of squares
+    about the mean of all. Each is taken by itself, as of a one-way layout. Where every level of one reading meets every
+    level of the others equally often, the shares add up to 1 at most, and the rest is due to readings that act
+    together. Elsewhere they overlap, and a reading with many levels has a large share for that alone.
+
+    values : (N,) the estimate under each combination of readings; those that are NaN are left out
+    readings : for each reading, (N,) its levels
+    """
+    values = np.asarray(values, float)
+    wrong = [name for name, levels in readings.items() if np.shape(levels) != values.shape]
+    if values.ndim != 1 or wrong:
+        raise SettingError(f"reading {(wrong or ['?'])[0]!r} has not one level for each value: give as many")
+    known = ~np.isnan(values)
+    values = values[known]
+    total = float(np.sum((values - values.mean()) ** 2)) if len(values) else 0.0
+    if not len(values) or np.ptp(values) <= ROUNDING:
+        return dict.fromkeys(readings, 0.0)
+
+    def share(levels) -> float:
+        _, at, counts = np.unique(np.asarray(levels)[known].astype(str), return_inverse=True, return_counts=True)
+        means = np.bincount(at, values) / counts
+        return float(counts @ (means - values.mean()) ** 2) / total
+
+    found = {name: share(levels) for name, levels in readings.items()}
+    return dict(sorted(found.items(), key=lambda one: -one[1]))
+
+
+def sign_flips(differences) -> float:
+    """The p-value of the exact sign-flip test for a mean above 0: the share of the 2^n signs with as large a sum.
+
+    differences : (n,), of which there are 15 or fewer, or which are all the same
+    """
+    differences = np.asarray(differences, float)
+    if np.all(differences == differences[0]):
+        return 2.0 ** -len(differences) if differences[0] > 0 else 1.0
+    sums = np.zeros(1)
+    for one in differences:
+        sums = np.concatenate([sums + one, sums - one])
+    # The first sum is the one observed; others that are equal to it are so up to rounding.
+    return float(np.mean(sums >= sums[0] - 1e-9 * np.abs(differences).sum()))
+
+
+def _checked(differences, comparison, margin, level, of, bound, test) -> tuple[np.ndarray, np.ndarray]:
+    """The differences without those of failed runs, and the margin for each of them."""
+    if comparison not in COMPARISONS:
+        raise unknown("comparison", comparison, COMPARISONS)
+    if test not in FLIPS:
+        raise unknown("test", test, [name for name in FLIPS if name])
+    if not 0.5 <= level < 1:
+        raise SettingError(f"level {level} of a verdict is not within 0.5 and 1: 0.95 is usual")
+    values = np.asarray(differences, float)
+    if values.ndim != 1:
+        raise SettingError(f"differences of shape {values.shape}, not one for each seed: several cells are for `over`")
+    base = np.ones_like(values) if of is None else np.asarray(of, float)
+    if base.shape != values.shape or np.any(base < 0):
+        raise SettingError("`of` is to hold one quantity for each seed, none below 0: the margin is a share of it")
+    known = ~(np.isnan(values) | np.isnan(base))
+    values, margins = values[known], margin * base[known]
+    if not (np.all(np.isfinite(values)) and np.all(np.isfinite(margins))):
+        raise SettingError("a difference or the margin is not finite: leave out the seeds or the claim")
+    if comparison == "close" and not (margin > 0 and np.all(margins >= 0) and (margins.sum() > 0 or not len(values))):
+        raise SettingError("a claim of `close` needs a margin above 0: say how close is close")
+    if (bound is not None) != (comparison == "slope"):
+        raise SettingError("a bound goes with the comparison `slope`, and only with it")
+    if bound is not None:
+        low, high = (-math.inf, bound) if np.ndim(bound) == 0 else bound
+        if not low <= high or not (math.isfinite(low) or math.isfinite(high)) or margin < 0:
+            raise SettingError(
+                f"bound {bound} of a slope: give the largest or (lowest, largest), and no margin below 0"
+            )
+    return values, margins
+
+
+def _snapped(side: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(side) <= ROUNDING, 0.0, side)
+
+
+def _p_value(side: np.ndarray, flips: bool) -> float:
+    """The p-value for a mean above 0."""
+    from scipy import special
+
+    n, mean, spread = len(side), side.mean(), _spread(side)
+    if not spread:
+        return sign_flips(np.full(n, mean))
+    if flips:
+        return sign_flips(side)
+    return float(special.stdtr(n - 1, -mean / spread * math.sqrt(n)))
+
+
+def _spread(side: np.ndarray) -> float:
+    """The standard deviation; 0 where it is but rounding."""
+    spread = side.std(ddof=1)
+    return float(spread) if spread > ROUNDING * max(1, abs(side.mean())) else 0.0
+
+
+def _effect(side: np.ndarray) -> float:
+    mean, spread = float(side.mean()), _spread(side)
+    return mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0
+
+
+def _outcome(p_holds: float, p_fails: float, threshold: float) -> str:
+    return "holds" if p_holds <= threshold else "fails" if p_fails <= threshold else "undecided"
+
+
+def _certain(holds: bool, estimate: float, n: int, level: float) -> Verdict:
+    p_values = (0.0, 1.0) if holds else (1.0, 0.0)
+    return Verdict("holds" if holds else "fails", estimate, estimate, estimate, n, *p_values, "exact", level)
+
+
+def _level(verdicts: Sequence[Verdict]) -> float:
+    levels = {one.level for one in verdicts}
+    if len(levels) > 1:
+        raise SettingError(f"verdicts at the levels {sorted(levels)} go together: judge them at one level")
+    return levels.pop()
+
+
+def _adjusted(verdicts: list[Verdict]) -> list[Verdict]:
+    """Holm's correction for one family."""
+    chance = [at for at, one in enumerate(verdicts) if one.test != "exact"]
+    if not chance:
+        return verdicts
+    error = 1 - _level(verdicts)
+    values = np.array([[verdicts[at].p_holds, verdicts[at].p_fails] for at in chance]).ravel()
+    order = np.argsort(values, kind="stable")
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)))
+    threshold = error / float(len(values) - np.sum(adjusted <= error))
+    found = list(verdicts)
+    for at, (p_holds, p_fails) in zip(chance, adjusted.reshape(-1, 2).tolist(), strict=True):
+        outcome = _outcome(p_holds, p_fails, error)
+        found[at] = replace(found[at], verdict=outcome, p_holds=p_holds, p_fails=p_fails, threshold=threshold)
+    return found

@@ -1,0 +1,281 @@
+"""The page in a real browser: headless Chromium, driven by Playwright.
+
+Chromium is taken from SCANT_CHROMIUM, or found on the path. The tests are skipped, and say so, where there is none;
+with SCANT_CHROMIUM set they are never skipped.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+from scant.report import page as pages
+from scant.report import style
+
+OPTIONS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")
+
+
+def claims() -> list[dict]:
+    """Twelve claims: three of each verdict."""
+    return [
+        {
+            "id": f"claim-{i}", "source": SOURCES[i % 2], "statement": f"The learner {'gains' if i % 3 else 'loses'}.",
+            "verdict": list(pages.VERDICTS)[i % 4], "estimate": None if i % 4 == 3 else (i - 6) / 10,
+            "low": None if i % 4 == 3 else (i - 7) / 10, "high": None if i % 4 == 3 else (i - 5) / 10, "n": 5,
+            "readings_holding": i % 3, "readings_total": 2, "data": "", "family": FAMILIES[i % 3],
+            "figure": "figure-1", "needed": 20 + i if i % 4 == 2 else None,
+        }
+        for i in range(12)
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory) -> Path:
+    """A page with a figure of two curves in two panels, its data, a table of 30 columns, and twelve claims."""
+    folder = tmp_path_factory.mktemp("study")
+    for name in ("figures", "tables"):
+        (folder / name).mkdir()
+    style.apply()
+    figure, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained")
+    for axis in axes:
+        for end, colour in ((2, "#0173b2"), (3, "#029e73")):
+            axis.plot([0, 1], [1, end], color=colour, marker="o", label=f"to {end}")
+    figure.legend(*axes[0].get_legend_handles_labels(), title="means", loc="outside lower center")
+    figure.savefig(folder / "figures" / "figure-1.svg")
+    plt.close(figure)
+    (folder / "figures" / "figure-1.csv").write_text("round,mean\n0,1\n1,2\n")
+    head = ",".join(["learner", *(f"a_column_{i}" for i in range(29))])
+    rows = (",".join([name, *[number] * 29]) for name, number in (("b", "10.5"), ("a", "9.25"), ("c", "")))
+    (folder / "tables" / "finals.csv").write_text("\n".join([head, *rows, ""]))
+    about = {"citation": "x" * 300, "environment": {"Python": "3"}, "commands": {"A figure": "snakemake " + "x" * 300}}
+    pages.make({"study": "small"}, folder, folder / "report.html", claims(), about)
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    found = os.environ.get("SCANT_CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), "")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        if os.environ.get("SCANT_CHROMIUM"):
+            raise
+        pytest.skip("no Playwright: install the extra `test`")
+    if not found:
+        pytest.skip("no Chromium: install Debian's package chromium, or name one in SCANT_CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=OPTIONS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, file):
+    """A function that opens the page; at the end nothing was asked for, and nothing went to the console."""
+    said, asked, contexts = [], [], []
+
+    def visit(viewport=DESK, theme="light", anchor="", **more):
+        context = browser.new_context(viewport=viewport, color_scheme=theme, **more)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("request", lambda request: asked.append(request.url))
+        tab.goto(f"{file.as_uri()}{anchor}")
+        return tab
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert {url.partition("#")[0] for url in asked if not url.startswith("data:")} == {file.as_uri()}
+
+
+def seen(tab, column: int) -> list[str]:
+    """The texts of a column of the claims that are shown, from the top."""
+    rows = tab.locator("table.claims tbody:not([hidden]) tr:first-child")
+    return rows.evaluate_all(f"rows => rows.map(row => row.cells[{column}].textContent.trim())")
+
+
+def luminance(tab, selector: str) -> float:
+    colour = tab.locator(selector).first.evaluate("one => getComputedStyle(one).backgroundColor")
+    return sum(map(float, colour.removeprefix("rgb(").rstrip(")").split(","))) / 765
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_it_renders(visit, tmp_path, theme, viewport):
+    tab = visit(viewport, theme)
+    tab.locator("#table-finals summary").click()
+    tab.locator(".more").first.click()
+    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]  # only boxes scroll sideways
+    assert tab.locator("#table-finals .scroll").evaluate("box => box.scrollWidth > box.clientWidth")
+    assert (luminance(tab, "body") > 0.9) == (theme == "light") and luminance(tab, ".card") == 1
+    shot = tmp_path / "page.png"
+    tab.screenshot(path=shot, full_page=True)
+    assert len(shot.read_bytes()) > 50_000
+    assert tab.locator(".detail.open").first.bounding_box()["height"] > 100
+    assert tab.locator(".detail.open div").first.bounding_box()["width"] <= viewport["width"]
+
+
+def test_the_theme_is_kept(visit):
+    tab = visit(theme="dark")
+    tab.get_by_role("button", name="Light theme").click()
+    assert luminance(tab, "body") > 0.9
+    tab.reload()
+    assert luminance(tab, "body") > 0.9 and tab.get_by_role("button", name="Dark theme").count() == 1
+
+
+def test_it_works_where_nothing_may_be_stored(visit):
+    tab = visit()
+    tab.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }})")
+    tab.reload()
+    tab.get_by_role("button", name="Dark theme").click()
+    assert luminance(tab, "body") < 0.2
+
+
+def test_claims_sort_by_every_column(visit):
+    tab = visit()
+    heads = tab.locator("table.claims thead th")
+    for i in range(heads.count()):
+        heads.nth(i).get_by_role("button").click()
+        assert heads.nth(i).get_attribute("aria-sort") == "ascending"
+        assert tab.locator("table.claims [aria-sort]").count() == 1
+    heads.nth(5).get_by_role("button").click()
+    up = [float(text) for text in seen(tab, 5) if text != pages.ABSENT]
+    assert up == sorted(up) and len(up) == 9 and seen(tab, 5)[9:] == [pages.ABSENT] * 3
+    heads.nth(5).get_by_role("button").press("Enter")  # again, by the keyboard: the other way, gaps last still
+    assert [float(text) for text in seen(tab, 5)[:9]] == up[::-1] and seen(tab, 5)[9:] == [pages.ABSENT] * 3
+    heads.nth(0).get_by_role("button").press("Space")
+    assert seen(tab, 0) == [f"claim-{i}" for i in range(12)]
+    details = tab.locator("table.claims tbody").evaluate_all("all => all.map(one => one.rows[1].id)")
+    assert details[10] == "claim-claim-10-data"
+
+
+def test_claims_are_filtered(visit):
+    tab = visit()
+    tab.get_by_label("Verdict", exact=True).select_option("fails")
+    assert seen(tab, 0) == ["claim-1", "claim-5", "claim-9"]
+    assert tab.locator("#filter output").text_content() == "3 of 12 claims"
+    tab.get_by_label("Source", exact=True).select_option("thesis")
+    assert seen(tab, 0) == []
+    tab.get_by_role("button", name="Clear").click()
+    assert len(seen(tab, 0)) == 12
+    tab.get_by_label("Family", exact=True).select_option("regret")
+    tab.get_by_label("Text", exact=True).fill("LOSES claim-3")
+    assert seen(tab, 0) == ["claim-3"]
+    tab.locator(".counts a").nth(2).click()  # from the summary: that verdict, nothing else
+    assert seen(tab, 0) == ["claim-2", "claim-6", "claim-10"]
+
+
+def test_claims_are_filtered_and_opened_by_the_keyboard(visit):
+    tab = visit()
+    tab.get_by_label("Verdict", exact=True).focus()
+    tab.keyboard.type("und")
+    assert len(seen(tab, 0)) == 3
+    for _ in range(3):
+        tab.keyboard.press("Tab")
+    tab.keyboard.type("claim-6")
+    assert seen(tab, 0) == ["claim-6"]
+    more = tab.locator("tbody:not([hidden]) .more")
+    more.focus()
+    tab.keyboard.press("Enter")
+    assert more.get_attribute("aria-expanded") == "true" and tab.locator(".detail.open").is_visible()
+    assert "26 seeds" in tab.locator(".detail.open").inner_text()
+    assert tab.locator(".detail.open svg.interval").get_attribute("aria-label") == "0, interval -0.1 to 0.1"
+    tab.keyboard.press("Space")
+    assert tab.locator(".detail.open").count() == 0
+
+
+def test_the_first_stop_skips_to_the_content_and_the_focus_is_seen(visit):
+    tab = visit()
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to the content"
+    assert tab.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)") >= 2
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "main"
+
+
+def test_a_link_to_a_claim_opens_it_even_if_it_was_filtered_away(visit):
+    tab = visit()
+    tab.get_by_label("Verdict", exact=True).select_option("fails")
+    tab.locator("figcaption a", has_text="claim-4").click()
+    tab.wait_for_function("document.querySelector('#claim-claim-4 .detail.open') !== null")
+    assert tab.locator("#claim-claim-4").is_visible()
+    tab.locator("#claim-claim-4 a[href='#figure-1']").first.click()
+    tab.wait_for_function("Math.abs(document.getElementById('figure-1').getBoundingClientRect().top) < 200")
+    assert visit(anchor="#claim-claim-7").locator("#claim-claim-7 .detail.open").is_visible()
+
+
+def test_curves_are_hidden_by_the_legend(visit):
+    tab = visit()
+    entry = tab.get_by_role("button", name="to 2")
+    hidden = "all => all.filter(one => getComputedStyle(one).visibility === 'hidden').map(one => one.dataset.curve)"
+    curves = tab.locator("figure [data-curve]")
+    entry.click()
+    assert entry.get_attribute("aria-pressed") == "false" and curves.evaluate_all(hidden) == ["0", "0"]
+    entry.press("Enter")
+    assert entry.get_attribute("aria-pressed") == "true" and curves.evaluate_all(hidden) == []
+
+
+def test_figures_are_enlarged_by_dragging_and_by_keys(visit):
+    tab = visit()
+    svg, card = tab.locator("figure svg"), tab.locator("figure .card")
+    view = lambda: [float(number) for number in svg.get_attribute("viewBox").split()]  # noqa: E731
+    whole = view()
+    svg.scroll_into_view_if_needed()
+    box = svg.bounding_box()
+    tab.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.25 * box["height"])
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"], steps=3)
+    tab.mouse.up()
+    assert view() == pytest.approx(
+        [one * share for one, share in zip(whole[2:] * 2, [0.25] * 4, strict=True)], rel=0.02
+    )
+    assert tab.locator(".lens").count() == 0
+    svg.dblclick(position={"x": 20, "y": 20})
+    assert view() == whole
+    card.focus()
+    tab.keyboard.press("+")
+    assert view()[2] == pytest.approx(whole[2] / 1.5)
+    tab.keyboard.press("ArrowRight")
+    assert view()[0] == pytest.approx(whole[2] / 6 + whole[2] / 15)
+    tab.keyboard.press("0")
+    assert view() == whole
+    tab.get_by_role("button", name="Enlarge Figure 1").click()
+    tab.get_by_role("button", name="Show all").click()
+    assert view() == whole
+
+
+def test_tables_sort_and_their_data_can_be_saved(visit, file):
+    tab = visit()
+    table = tab.locator("#table-finals")
+    table.locator("summary").press("Enter")
+    learners = lambda: table.locator("tbody td:first-child").all_text_contents()  # noqa: E731
+    table.locator("thead button").nth(1).click()
+    assert learners() == ["a", "b", "c"]  # 9.25 before 10.5, as numbers
+    table.locator("thead button").nth(1).click()
+    assert learners() == ["b", "a", "c"]
+    with tab.expect_download() as download:
+        table.get_by_role("link", name="CSV").click()
+    assert download.value.suggested_filename == "finals.csv"
+    assert Path(download.value.path()).read_bytes() == (file.parent / "tables" / "finals.csv").read_bytes()
+
+
+def test_it_can_be_read_without_its_script(visit):
+    tab = visit(java_script_enabled=False)
+    assert tab.locator(".detail").first.is_visible() and tab.locator("figure svg").first.is_visible()
+    assert not tab.locator("#filter").is_visible() and not tab.locator(".tools button").first.is_visible()
+
+
+def test_it_prints_on_white_without_its_controls(visit):
+    tab = visit(theme="dark")
+    tab.emulate_media(media="print")
+    assert luminance(tab, "body") > 0.9 and not tab.locator("header").is_visible()

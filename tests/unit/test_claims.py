@@ -1,0 +1,551 @@
+"""Verdicts on claims in a study: which experiments and cells they are of, and what comes out of them."""
+
+import math
+import re
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scant import study as studies
+from scant.errors import SettingError
+from scant.report import claims, drawing_claims, quantities, style
+from scant.schema import read_yaml
+
+ROOT = Path(__file__).parents[2]
+NOISE = np.random.default_rng(3).normal(0, 1, 12)
+ROUNDS = [100, 1000, 10000]
+GAMES = {
+    "study": "s",
+    "games": {"a": {"title": "Game A", "stream": "flip", "loss": "dcg"}, "b": {"stream": "gauss", "loss": "dcg"}},
+    "learners": {
+        "one": {"kind": "rtopkf"}, "two": {"kind": "rtopkf", "k": 2}, "all": {"kind": "ftpl"},
+        "noiseless": {"kind": "ftpl", "epsilon": math.inf},
+    },
+    "experiments": {
+        "first": {
+            "kind": "fixed-items", "games": ["a", "b"], "learners": ["one", "two", "all"], "seeds": 12, "rounds": ROUNDS
+        },
+        "second": {
+            "kind": "fixed-items", "games": ["a"], "learners": ["one", "all"], "seeds": 12, "rounds": ROUNDS,
+            "comparator": "horizon",
+        },
+    },
+}  # fmt: skip
+# Regret at the horizon T is a T^p; the seed's noise is shared by all learners but for a little of their own.
+REGRETS = {"one": (40.0, 2 / 3), "two": (30.0, 2 / 3), "all": (20.0, 0.5), "noiseless": (20.0, 0.5)}
+CLAIM = {
+    "source": {"document": "thesis", "place": "3.3"}, "statement": "So it is.", "family": "items", "data": "games",
+    "quantity": "game_regret", "where": {"kind": "fixed-items"}, "learner": {"kind": "rtopkf", "k": None},
+    "comparison": "greater",
+}  # fmt: skip
+AGAINST_ALL = {"against": {"kind": "ftpl"}}
+
+
+def loaded(config: dict) -> dict:
+    return studies.load(config, ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")[0]
+
+
+def played(config: dict, regrets=REGRETS) -> dict:
+    """Traces of every experiment on fixed items; those of the second have the first's regrets negated."""
+    study, found = loaded(config), {}
+    for name, experiment in study["experiments"].items():
+        rows = []
+        for game in experiment["games"]:
+            for place, learner in enumerate(experiment["learners"]):
+                scale, power = regrets[learner]
+                for seed in range(experiment["seeds"]):
+                    for horizon in ROUNDS:
+                        regret = scale * horizon**power * (1 + 0.02 * NOISE[seed] + 0.001 * NOISE[seed - place])
+                        rows.append(
+                            {"experiment": name, "stream": game, "learner": learner, "seed": seed, "horizon": horizon}
+                            | {"round": horizon, "value": regret, "best": 0.0, "best_at_horizon": 2 * regret}
+                            | {"bound": 100.0 * horizon**power, "loss": "sum-loss", "gain": False, "game": game}
+                            | {"items": 20}
+                        )
+        found[name] = (pd.DataFrame(rows), studies.details(study, name))
+    return found
+
+
+def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.DataFrame:
+    """The verdicts on claims, each of what differs from CLAIM, by id."""
+    traces = played(config) if traces is None else traces
+    made = {name: CLAIM | one for name, one in stated.items()}
+    return claims.judge_study(made, loaded(config), traces).set_index("id")
+
+
+# --- verdicts
+
+
+def test_planted_claims_get_their_verdicts():
+    table = judged(
+        true={"against": {"kind": "ftpl"}},
+        false={"against": {"kind": "ftpl"}, "comparison": "less"},
+        rate={"quantity": "game_slope", "along": "horizon", "against": 2 / 3, "comparison": "slope", "margin": 0.01},
+        steep={"quantity": "game_slope", "along": "horizon", "against": 0.5, "comparison": "slope", "margin": 0.01},
+        level={"quantity": "game_regret", "against": 4000.0, "margin": 0.0, "on": {"ids": "a"}, "horizon": 1000},
+    )
+    assert table["verdict"].to_dict() == {
+        "true": "holds", "false": "fails", "rate": "holds", "steep": "fails", "level": "undecided"
+    }  # fmt: skip
+    assert table.loc["rate", "estimate"] == pytest.approx(2 / 3)
+    assert 12 < table.loc["level", "needed"] < math.inf and np.isnan(table.loc["true", "needed"])
+    assert (table["n"] == 12).all() and (table["low"] <= table["estimate"]).all()
+    assert table.loc["true", ["source", "experiment"]].tolist() == ["thesis, 3.3", "first"]
+
+
+def test_differences_are_paired_by_seed():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    traces["first"] = (frame.sample(frac=1, random_state=1), details)  # in any order
+    row = judged(traces=traces, paired=AGAINST_ALL | {"on": {"ids": "a"}}).loc["paired"]
+    ends = frame[(frame["stream"] == "a") & (frame["horizon"] == 10000)].pivot_table(
+        index="seed", columns="learner", values="value"
+    )
+    difference = ends["one"] - ends["all"]
+    assert row["estimate"] == pytest.approx(difference.mean())
+    assert row["high"] - row["estimate"] == pytest.approx(2.200985 * difference.std() / math.sqrt(12))  # t, 11 df
+
+
+def test_families_are_corrected_each_by_itself():
+    traces = played(GAMES)
+    chance = CLAIM | {"on": {"ids": "a"}, "where": {"ids": "first"}}
+    values = traces["first"][0].query("learner == 'one' and stream == 'a' and horizon == 10000")["value"]
+    edge = values.mean() - 2.5 * values.std() / math.sqrt(12)  # p = 0.015
+    near = chance | {"against": edge}
+    others = {f"null-{i}": chance | {"against": values.mean()} for i in range(4)}
+    table = judged(alone=near | {"family": "own"}, among=near, **others)
+    assert table.loc["alone", "verdict"] == "holds"
+    assert table.loc["among", "verdict"] == "undecided" and table.loc["among", "readings_holding"] == 0
+    assert table.loc["alone", "estimate"] == table.loc["among", "estimate"]
+
+
+@pytest.mark.parametrize(("over", "verdict"), [("all", "fails"), ("any", "holds"), ("mean", "holds")])
+def test_over_several_streams(over, verdict):
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    worse = (frame["stream"] == "b") & (frame["learner"] == "all")
+    traces["first"] = (frame.assign(value=frame["value"].where(~worse, 20 * frame["value"])), details)
+    margin = {"margin": -1e5 if over == "mean" else 0.0}
+    row = judged(traces=traces, one=AGAINST_ALL | margin | {"over": over, "where": {"ids": "first"}}).loc["one"]
+    assert row["verdict"] == verdict
+
+
+def test_relative_margins_are_of_the_size_of_what_may_be_negative():
+    traces = {name: (frame.assign(value=-frame["value"]), one) for name, (frame, one) in played(GAMES).items()}
+    near = {"against": {"kind": "rtopkf", "k": 2}, "comparison": "close", "where": {"ids": "first"}}
+    table = judged(traces=traces, close=near | {"margin": {"relative": 0.4}}, far=near | {"margin": {"relative": 0.3}})
+    assert table["verdict"].to_dict() == {"close": "holds", "far": "fails"}
+    nothing = {name: (frame.assign(value=0.0), one) for name, (frame, one) in played(GAMES).items()}
+    assert judged(traces=nothing, close=near | {"margin": {"relative": 0.4}}).loc["close", "verdict"] == "undecided"
+
+
+def test_a_share_of_a_bound_is_exceeded_by_one_seed_at_one_horizon():
+    share = {"quantity": "bound_share", "learner": {"kind": ["rtopkf", "ftpl"]}, "comparison": "exact"}
+    traces = played(GAMES)
+    row = judged(traces=traces, kept=share).loc["kept"]
+    assert row["verdict"] == "holds" and 0.3 < row["estimate"] == row["low"] < 1
+    frame, details = traces["first"]
+    once = (frame["seed"] == 4) & (frame["horizon"] == 100) & (frame["learner"] == "all") & (frame["stream"] == "b")
+    traces["first"] = (frame.assign(value=frame["value"].where(~once, 1.5 * frame["bound"])), details)
+    row = judged(traces=traces, kept=share).loc["kept"]
+    assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(1.5)
+
+
+def test_failed_runs_are_left_out_and_too_few_decide_nothing():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    failed = (frame["learner"] == "one") & (frame["seed"] > 0)
+    traces["first"] = (frame.assign(value=frame["value"].mask(failed)), details)
+    row = judged(traces=traces, one=AGAINST_ALL | {"where": {"ids": "first"}}).loc["one"]
+    assert row["n"] == 1 and row["verdict"] == "undecided"
+
+
+# --- what a claim is of
+
+
+@pytest.mark.parametrize(
+    ("stated", "missing"),
+    [
+        ({"where": {"kind": "ads"}, "quantity": "ctr"}, "no experiment with kind ads"),
+        ({"where": {"kind": "fixed-items", "rounds": 7}}, "no experiment with kind fixed-items and rounds 7"),
+        ({"on": {"stream": ["zipf", "ties"]}}, "none of the games with stream zipf or ties"),
+        ({"learner": {"kind": "hedge"}}, "no learner with kind hedge"),
+        ({"against": {"kind": "ftpl", "epsilon": math.inf}}, "no learner with kind ftpl and epsilon inf"),
+        ({"other": {"rounds": 7}}, "no experiment with rounds 7 to compare with"),
+        ({"quantity": "game_slope", "along": "items"}, "no game_slope is known there"),
+        ({"quantity": "table", "table": "variance", "cell": {}, "column": "k"}, "no experiment of kind top"),
+        ({"not_testable": "Nobody has the data."}, "Nobody has the data."),
+    ],
+)
+def test_what_is_missing_is_said(stated, missing):
+    row = judged(one=stated).loc["one"]
+    assert row["verdict"] == claims.UNTESTABLE and row["readings_total"] == row["n"] == 0
+    assert row["data"].startswith("games; missing here: ") and missing in row["data"]
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "fits"),
+    [
+        (None, None, True), (3, None, False), (None, [None, 2], True), ("a", ["b", "a"], True), ("a", "ab", False),
+        ([1, 2], [1, 2], False), ([1, 2], [[1, 2]], True), ({"x": 1, "y": 2}, {"x": 1}, True),
+        ({"x": 1}, {"x": [2, 3]}, False), (None, {"x": 1}, False), ([1, 2], 1, False),
+    ],
+)  # fmt: skip
+def test_selectors(value, wanted, fits):
+    assert claims._fits(value, wanted) is fits
+
+
+def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
+    found = claims.examine(
+        {
+            "top-1": CLAIM | {"against": {"kind": "rtopkf"}},
+            "both": CLAIM | {"learner": {"kind": "rtopkf"}} | AGAINST_ALL,
+        },
+        loaded(GAMES),
+        played(GAMES),
+    )
+    pairs = {name: {(cell.learner, cell.against) for cell in one.readings[0].cells} for name, one in found.items()}
+    assert pairs == {"top-1": {("one", "two")}, "both": {("one", "all"), ("two", "all")}}
+
+
+# --- readings
+
+
+def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
+    table = judged(true=AGAINST_ALL)  # the second's regret is against another comparator, which turns its sign
+    row = table.loc["true"]
+    assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
+    assert row["matters"] == "comparator" and row["matters_share"] == pytest.approx(1)
+    assert row["data"] == "Game A, b"
+    turned = GAMES | {"experiments": dict(reversed(GAMES["experiments"].items()))}
+    row = judged(turned, true=AGAINST_ALL).loc["true"]
+    assert row["verdict"] == "fails" and row["experiment"] == "second" and row["readings_holding"] == 1
+
+
+def test_an_experiment_that_repeats_another_is_no_reading():
+    again = GAMES["experiments"]["first"] | {"games": ["b"], "title": "for another figure"}
+    config = GAMES | {"experiments": GAMES["experiments"] | {"again": again}}
+    assert judged(config, true=AGAINST_ALL).loc["true", "readings_total"] == 2
+    more = again | {"learners": ["one", "noiseless"]}  # another to compare with
+    config = GAMES | {"experiments": GAMES["experiments"] | {"again": more}}
+    assert judged(config, true=AGAINST_ALL).loc["true", "readings_total"] == 3
+
+
+STREAMS = {
+    "study": "s",
+    "streams": {"linear": {"generator": "linear"}, "cornered": {"generator": "adversary", "settings": {"ratio": 9}}},
+    "learners": {"slam": {"kind": "slam", "measure": "ndcg@10", "rates": [0.1, 1.0]}, "random": {"kind": "random"}},
+    "experiments": {
+        "e": {"streams": ["linear"], "learners": ["slam", "random"], "seeds": 8, "tuning_seeds": 2},
+        "corner": {"streams": ["cornered"], "learners": ["slam", "random"], "tuning": "paper"},
+    },
+}
+
+
+@pytest.fixture
+def contextual():
+    """Rate 1 is best on the seeds set aside, rate 0.1 on those that are reported."""
+    study, found = loaded(STREAMS), {}
+    for name, experiment in study["experiments"].items():
+        rows = []
+        for stream, learner, seed in studies.runs(study, name):
+            aside = seed >= experiment["seeds"]
+            for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
+                value = 0.5 + 0.01 * NOISE[seed]
+                value += 0.0 if learner == "random" else 0.2 if (rate == 0.1) != aside else -0.1
+                generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
+                rows.append(
+                    {"experiment": name, "stream": stream, "learner": learner, "kind": learner, "seed": seed}
+                    | {"setting": str(rate), "rate": rate, "theory": int(rate == 0.1), "tuning_seed": aside}
+                    | {"round": 8, "ndcg@10": value, "ndcg": value, "ap": value, "ranker_ndcg@10": value}
+                    | {"loss": 8 * 0.3691 * (1 + rate if adversary else 1), "surrogate_loss": np.nan, "failed_in": 0}
+                    | {"bound": 2.0 if rate == 1.0 else 4.0, "general_bound": 5.0, "generator": generator}
+                )
+        found[name] = (pd.DataFrame(rows), studies.details(study, name))
+    return found
+
+
+FINAL = {"quantity": "final", "measure": "ndcg@10", "where": {"kind": "perceptron"}, "learner": {"kind": "slam"}}
+LINEAR = {"on": {"generator": "linear"}, "against": {"kind": "random"}}
+
+
+def test_both_ways_of_choosing_rates_are_readings(contextual):
+    row = judged(STREAMS, contextual, tuned=FINAL | LINEAR).loc["tuned"]
+    assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(-0.1)  # as the experiment has it: held-out
+    assert (row["readings_holding"], row["readings_total"], row["matters"]) == (1, 2, "tuning")
+    cells = claims.cells({"tuned": CLAIM | FINAL | LINEAR}, loaded(STREAMS), contextual)
+    assert cells["tuning"].tolist() == ["held-out", "paper"] and cells["first"].tolist() == [True, False]
+    assert cells["estimate"].to_list() == pytest.approx([-0.1, 0.2])
+
+
+def test_the_adversary_leaves_nothing_to_chance(contextual):
+    corner = {"on": {"generator": "adversary"}, "learner": {"kind": "slam"}, "comparison": "exact"}
+    table = judged(
+        STREAMS, contextual,
+        ahead=FINAL | {"on": {"generator": "adversary"}, "against": {"kind": "random"}},
+        least={"quantity": "lower_bound_share", "where": {"kind": "perceptron"}} | corner,
+        bound={"quantity": "bound_share", "where": {"kind": "perceptron"}} | corner,
+        general={"quantity": "bound_share", "bound": "general_bound", "where": {"kind": "perceptron"}} | corner,
+    )  # fmt: skip
+    assert table["verdict"].to_dict() == {"ahead": "holds", "least": "holds", "bound": "holds", "general": "holds"}
+    assert table.loc["least", "estimate"] == pytest.approx(1.1, rel=1e-3)  # of two rates, the lesser loss
+    assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)  # at theory's rate alone
+    assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
+
+
+TOP = {
+    "study": "s",
+    "streams": {"linear": {"generator": "linear"}},
+    "learners": {"kl": {"kind": "rtop", "surrogate": "kl"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"}},
+    "experiments": {
+        "top": {"kind": "top", "streams": ["linear"], "learners": ["kl", "smooth"], "seeds": 8, "tuning_seeds": 0}
+    },
+}
+
+
+def test_regret_is_against_the_best_fixed_weights():
+    study, rows, best = loaded(TOP), [], []
+    for (_, learner, seed), round_ in product(studies.runs(study, "top"), (10, 100, 300, 1000, 10000)):
+        judge, own = ("kl", round_**0.6) if learner == "kl" else ("smoothdcg", 0.0)
+        own *= 1 + 0.1 * NOISE[seed]
+        about = {"experiment": "top", "stream": "linear", "judge": judge, "seed": seed, "round": round_}
+        rows.append(
+            about | {"learner": learner, "kind": "rtop", "setting": "1", "tuning_seed": False, "failed_in": 0}
+            | dict.fromkeys(("ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss"), 0.5)
+            | {"surrogate_loss": 7.0 * round_ + own, "bound": 500.0}
+        )  # fmt: skip
+        if judge == "kl":
+            best.append(about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0})
+    played_top = {"top": (pd.DataFrame(rows), studies.details(study, "top"))}
+    kl = CLAIM | {"where": {"kind": "top"}, "learner": {"surrogate": "kl"}, "quantity": "regret"}
+    slope = {"quantity": "regret_slope", "learner": {"kind": "rtop"}, "against": 2 / 3, "comparison": "slope"}
+    made = {
+        "rate": kl | slope,
+        "bound": kl | {"against": "bound", "comparison": "less"},
+        "smooth": kl | {"learner": {"surrogate": "smoothdcg"}, "against": 0.0},
+        "share": kl | {"quantity": "bound_share", "comparison": "exact"},
+    }
+    table = claims.judge_study(made, study, played_top, pd.DataFrame(best)).set_index("id")
+    assert table.loc["rate", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0.6)]
+    assert table.loc["rate", "n"] == 8  # of kl alone: no fixed weights are known to be best for SmoothDCG
+    regrets = 10000**0.6 * (1 + 0.1 * NOISE[:8])
+    assert table.loc["bound", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() - 500)]
+    assert table.loc["share", "estimate"] == pytest.approx(regrets.max() / 500)
+    assert table.loc["smooth", "verdict"] == claims.UNTESTABLE
+    none = claims.judge_study(made, study, played_top)
+    assert set(none["verdict"]) == {claims.UNTESTABLE}
+
+
+# --- ads
+
+ADS = {
+    "study": "s",
+    "logs": {"digits": {"dataset": "digits"}},
+    "learners": {"logistic": {"kind": "logistic"}, "ranker": {"kind": "auc-ranker"}, "uniform": {"kind": "uniform"}},
+    "experiments": {
+        name: {"kind": "ads", "logs": ["digits"], "learners": ["logistic", "ranker", "uniform"], "seeds": 10, **more}
+        for name, more in {
+            "unlike": {"select": 0.5, "epsilons": [0.0, 0.2]},
+            "plain": {"epsilons": [0.0, 0.2]},
+            "under": {"undersample": 2, "epsilons": [0.0, 0.2], "tuning": "paper"},
+        }.items()
+    },
+}
+CTR = {"quantity": "ctr", "where": {"kind": "ads"}, "learner": {"kind": "auc-ranker"}, "against": {"kind": "logistic"}}
+WORTH = {"logistic": 0.4, "ranker": 0.5, "uniform": 0.1}
+
+
+@pytest.fixture
+def logged():
+    study, found = loaded(ADS), {}
+    for name in study["experiments"]:
+        rows = []
+        for _, learner, seed in studies.runs(study, name):
+            for epsilon in (0.0, 0.2):
+                true = WORTH[learner] * (1 - 0.5 * epsilon) * (1 + 0.01 * NOISE[seed])
+                true += 0.1 * (name == "under") + 0.7 * (name == "unlike")
+                policy = {"experiment": name, "stream": "digits", "learner": learner, "kind": learner, "seed": seed}
+                policy |= {"epsilon": epsilon, "lambda": 1.0, "fitted_on": "all", "chosen": True, "bound": ""}
+                ips = {"estimator": "ips", "bound": "t", "estimate": 1.1 * true}
+                rows.append(policy | {"estimator": "true", "estimate": true, "lower": np.nan})
+                rows.append(policy | ips | {"lower": true + 0.01 * (-1 if seed else 1)})
+                rows.append(policy | ips | {"bound": "betting", "lower": 0.5 * true})
+        found[name] = (pd.DataFrame(rows), studies.details(study, name))
+    return found
+
+
+def test_every_epsilon_is_a_cell_compared_at_the_same(logged):
+    found = claims.examine({"all": CLAIM | CTR, "one": CLAIM | CTR | {"epsilon": 0.2}}, loaded(ADS), logged)
+    assert [cell.learner for cell in found["all"].readings[0].cells] == ["ranker, epsilon 0", "ranker, epsilon 0.2"]
+    (cell,) = found["one"].readings[0].cells
+    np.testing.assert_allclose(cell.differences, 0.09 * (1 + 0.01 * NOISE[:10]))
+    control = claims.examine({"one": CLAIM | CTR | {"against": {"kind": "uniform"}}}, loaded(ADS), logged)
+    assert len(control["one"].readings[0].cells) == 2  # one that knows no epsilon is compared with each
+
+
+def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
+    frame, details = logged["plain"]
+    better = frame[frame["estimator"] == "true"].assign(chosen=False, fitted_on="part", estimator="full-information")
+    better = better.assign(estimate=better["estimate"] + 0.3 * (better["learner"] == "logistic"))
+    logged["plain"] = (pd.concat([frame, better], ignore_index=True), details)
+    row = judged(ADS, logged, one=CTR | {"where": {"ids": "plain"}, "epsilon": 0.0}).loc["one"]
+    assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
+    assert row["matters"] == "tuning"
+
+
+def test_gains_are_in_percent_and_errors_of_the_truth(logged):
+    first = {"where": {"ids": "plain"}, "epsilon": 0.0, "test": "t"}
+    held = first | {"quantity": "estimate_held", "learner": {"kind": "logistic"}, "against": 0.95}
+    table = judged(
+        ADS, logged,
+        gain=CTR | first | {"quantity": "ctr_gain", "margin": 15},
+        error=first | {"quantity": "estimate_error", "learner": {"kind": "logistic"}, "against": 10.0} |
+        {"comparison": "close", "margin": 0.1},
+        held=held, betting=held | {"bound": "betting"},
+    )  # fmt: skip
+    assert table.loc["gain", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(25)]
+    assert table.loc["error", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0)]
+    assert table.loc["held", "estimate"] == pytest.approx(0.9 - 0.95) and table.loc["held", "verdict"] == "undecided"
+    assert table.loc["betting", "estimate"] == pytest.approx(0.05)
+
+
+def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
+    under = {"quantity": "ctr", "where": {"kind": "ads", "undersample": 2, "tuning": "paper"}}
+    same = under | {"other": {"undersample": None, "tuning": "held-out"}, "learner": {"kind": "auc-ranker"}}
+    found = claims.examine({"one": CLAIM | same | {"epsilon": 0.0}}, loaded(ADS), logged)
+    (cell,) = found["one"].readings[0].cells
+    assert cell.against == "ranker (plain)"  # not the one that has other features, too
+    np.testing.assert_allclose(cell.differences, 0.1)
+    across = claims.examine(
+        {"one": CLAIM | same | {"against": {"kind": "logistic"}, "epsilon": 0.0}}, loaded(ADS), logged
+    )
+    assert across["one"].readings[0].cells[0].against == "logistic (plain)"
+
+
+# --- tables
+
+TABLE = pd.DataFrame(
+    {"measure": ["dcg", "dcg", "ndcg"], "k": [1, 2, 1], "rate": ["T^(2/3)", "T^(1/2)", "T"], "bias": [3.0, 2.0, 5.0],
+     "variance": [4.0, 1.0, 6.0], "source": ["3.2: agrees", "3.3: agrees", "3.4: differs"]}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stated", "verdict"),
+    [
+        ({"cell": {"k": 1}, "column": "rate", "expected": ["T^(2/3)", "T"]}, "holds"),
+        ({"cell": {"k": 1}, "column": "rate", "expected": "T"}, "fails"),
+        ({"cell": {"measure": "dcg"}, "column": "source", "expected": "agrees"}, "holds"),
+        ({"cell": {}, "column": "source", "expected": "agrees"}, "fails"),
+        ({"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2, 1]}, "holds"),
+        ({"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2.05, 1], "margin": 0.1}, "holds"),
+        ({"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2.2, 1], "margin": 0.1}, "fails"),
+        ({"cell": {"measure": "dcg", "k": 2}, "column": "bias", "against": {"k": 1}, "comparison": "less"}, "holds"),
+        ({"cell": {"measure": "ndcg"}, "column": "bias", "against": {"measure": "dcg", "k": 1}, "comparison": "less"},
+         "fails"),
+        ({"cell": {"k": 2}, "column": "bias", "against": 1.9, "comparison": "close", "margin": {"relative": 0.1}},
+         "holds"),
+    ],
+)  # fmt: skip
+def test_cells_of_tables(stated, verdict):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
+    table = claims.judge_study({"one": claim}, loaded(GAMES), {}, tables={"observability": TABLE})
+    assert table.loc[0, "verdict"] == verdict and table.loc[0, "readings_total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"column": "rat"}, "claim one: unknown column of the table observability 'rat': did you mean 'rate'?"),
+        ({"cell": {"k": 7}}, "no row with k 7"),
+        ({"expected": ["T", "T", "T"]}, "not one value for each"),
+        ({"table": "table-9"}, "unknown table"),
+    ],
+)
+def test_defects_of_claims_about_tables(stated, said):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {"k": 1}, "column": "rate", "expected": "T"}
+    with pytest.raises(SettingError, match=re.escape(said)):
+        claims.judge_study({"one": claim | stated}, loaded(GAMES), {}, tables={"observability": TABLE})
+
+
+def test_theorys_tables_are_computed_if_they_are_not_given():
+    claim = CLAIM | {"quantity": "table", "table": "table-3.1", "comparison": "exact", "margin": 0.0}
+    made = claim | {"cell": {"sigma": 1}, "column": "R1 = 000", "expected": 0}
+    assert claims.judge_study({"one": made}, loaded(GAMES), {}).loc[0, "verdict"] == "holds"
+
+
+# --- the file
+
+
+def test_an_unknown_quantity_is_refused(tmp_path):
+    path = tmp_path / "claims.yaml"
+    path.write_text("one: {quantity: ctrr}\n")
+    (tmp_path / "schema.yaml").write_text("type: object\n")
+    with pytest.raises(SettingError, match=r"one\.quantity: unknown quantity 'ctrr': did you mean 'ctr'"):
+        claims.load(path, tmp_path / "schema.yaml")
+
+
+def test_the_schema_and_the_engine_know_the_same_quantities():
+    schema = read_yaml(ROOT / claims.SCHEMA)["$defs"]["claim"]["properties"]
+    assert set(schema["quantity"]["enum"]) == {*quantities.QUANTITIES, claims.TABLE}
+    options = {option for one in quantities.QUANTITIES.values() for option in one.options}
+    assert options <= set(schema)
+
+
+# --- quantities
+
+
+def test_slopes_need_points_and_positive_regrets():
+    frame = pd.DataFrame(
+        [
+            {"stream": "a", "learner": learner, "seed": seed, "horizon": horizon, "regret": regret * horizon**0.6}
+            for learner, horizons in {"long": ROUNDS, "short": ROUNDS[:2]}.items()
+            for horizon in horizons
+            for seed, regret in enumerate((1.0, 5.0, -1.0 if horizon == 100 else 1.0))
+        ]
+    )
+    made = quantities._slopes(frame, "horizon", 3)
+    assert set(made["learner"]) == {"long"}  # the other has too few points
+    np.testing.assert_allclose(made["value"], [0.6, 0.6, np.nan])
+
+
+# --- figures
+
+
+def test_the_specification_of_a_family():
+    stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
+    frame = claims.cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, loaded(GAMES), played(GAMES))
+    assert len(frame) == 9 and set(frame["claim"]) == {"near", "far", "other"}
+    shown = claims.specification(frame, "items")
+    assert shown["claim"].tolist() == ["near"] * 3 + ["far"] * 3
+    for _, rows in shown.groupby("claim"):
+        assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2]
+    assert "comparator" in shown and "rounds" not in shown  # the same throughout
+    others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
+    near = shown[(shown["claim"] == "near") & shown["first"]]
+    assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 2) and np.isinf(near["to"]).all()
+    with pytest.raises(SettingError, match="'none'"):
+        claims.specification(frame, "none")
+
+
+def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
+    frame = claims.specification(
+        claims.cells({"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0}}, loaded(GAMES), played(GAMES)),
+        "items",
+    )
+    figure = drawing_claims.specification(frame)
+    estimates, strip = figure.axes[0], figure.axes[2]
+    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near, n = 12", "far, n = 12"]
+    drawn = {line.get_color(): line.get_ydata() for line in estimates.lines if line.get_marker() in ("o", "s")}
+    for outcome, (colour, _, _) in drawing_claims.OUTCOMES.items():
+        of = frame[(frame["claim"] == "near") & (frame["verdict"] == outcome)]["estimate"]
+        assert list(drawn.get(colour, [])) == list(of)
+    assert [label.get_text() for label in strip.get_yticklabels()] == [
+        "comparator: horizon", "comparator: prefix", "stream: a", "stream: b"
+    ]  # fmt: skip
+    rows = frame[frame["claim"] == "near"]
+    np.testing.assert_array_equal(strip.lines[0].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
+    assert style.PALETTE[0] == drawing_claims.OUTCOMES["holds"][0]

@@ -1,0 +1,300 @@
+"""The file of claims: whole, in step with the code, and each claim about something that a study has."""
+
+import re
+from copy import deepcopy
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scant import study as studies
+from scant.errors import SettingError
+from scant.report import atlas, catalogue, variance, verdicts
+from scant.report.quantities import QUANTITIES
+from scant.report.traces import MEASURED
+from scant.schema import check, read_yaml
+from scant.theory.observability import MAX_ITEMS
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "config/claims.yaml"
+CLAIMS = read_yaml(FILE)
+SCHEMA = read_yaml(ROOT / "workflow/schemas/claims.schema.yaml")
+PROPERTIES = SCHEMA["$defs"]["claim"]["properties"]
+SETTINGS = {
+    name: set(part["properties"])
+    for name, part in read_yaml(ROOT / studies.SCHEMA)["$defs"].items()
+    if "properties" in part
+}
+TESTABLE = {name: claim for name, claim in CLAIMS.items() if "not_testable" not in claim}
+OF_RUNS = {name: claim for name, claim in TESTABLE.items() if claim["quantity"] != "table"}
+OF_TABLES = {name: claim for name, claim in TESTABLE.items() if claim["quantity"] == "table"}
+STUDIES = [
+    studies.load(read_yaml(path), ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")[0]
+    for path in (ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml")))
+]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """The tables of theory, the slow one for up to four items."""
+    return {
+        "variance": variance.variance_table(1, lists=1),
+        "table-3.1": atlas.table_3_1(),
+        "table-3.2": atlas.table_3_2(),
+        "table-b.1": atlas.table_b_1(),
+        "observability": atlas.atlas_table(4),
+    }
+
+
+# --- what is sought
+
+
+def fits(settings: dict, wanted: dict) -> bool:
+    """Whether settings are those wanted: of a list any member, and null where there is none."""
+
+    def same(key, value) -> bool:
+        return any(settings.get(key) == one for one in (value if isinstance(value, list) else [value]))
+
+    return all(same(key, value) for key, value in wanted.items())
+
+
+def chosen(study: dict, experiment: dict, key: str, wanted: dict) -> list[str]:
+    return [name for name in experiment[key] if fits(study[key][name] | {"ids": name}, wanted)]
+
+
+def readings(claim: dict, study: dict) -> list[str]:
+    """The experiments of a study that a claim can be judged by."""
+    found = []
+    for name, experiment in study["experiments"].items():
+        place, against = studies.PLACES[experiment["kind"]], claim.get("against")
+        if not fits(experiment, claim["where"]):
+            continue
+        other = next((one for one in study["experiments"].values() if alike(experiment, one, claim)), None)
+        if other is None:
+            continue
+        there = set(chosen(study, experiment, place, claim.get("on", {}))) & set(other[place])
+        learners = chosen(study, experiment, "learners", claim["learner"])
+        if isinstance(against, dict):
+            others = chosen(study, other, "learners", against)
+        else:
+            others = set(learners) & set(other["learners"])
+        if there and learners and others:
+            found.append(name)
+    return found
+
+
+def alike(experiment: dict, other: dict, claim: dict) -> bool:
+    """Whether the other side may be taken from `other`: the same experiment, or one that `other` says how differs."""
+    if "other" not in claim:
+        return other is experiment
+    named = {*claim["where"], *claim["other"]}
+    same = [key for key in studies.READINGS[experiment["kind"]] if key not in named]
+    return (
+        other["kind"] == experiment["kind"]
+        and fits(other, claim["other"])
+        and all(other[key] == experiment[key] for key in same)
+    )
+
+
+def members():
+    """Each member of each list of a selector, by itself in the claim; not of lists that name a default by null."""
+    for name, claim in OF_RUNS.items():
+        for selector in ("where", "on", "learner", "against", "other"):
+            wanted = claim.get(selector)
+            for key, value in wanted.items() if isinstance(wanted, dict) else ():
+                if isinstance(value, list) and None not in value:
+                    for one in value:
+                        yield pytest.param(
+                            claim | {selector: wanted | {key: [one]}}, id=f"{name}, {selector}: {key} {one}"
+                        )
+
+
+# --- the file
+
+
+def test_claims_are_as_the_schema_has_them():
+    check(CLAIMS, SCHEMA, "claims")
+    assert len(CLAIMS) >= 45
+
+
+def test_no_key_is_given_twice():
+    class Strict(yaml.SafeLoader):
+        pass
+
+    def mapping(loader, node):
+        keys = [loader.construct_object(key) for key, _ in node.value]
+        assert len(set(keys)) == len(keys), f"given twice in line {node.start_mark.line}: {keys}"
+        assert all(isinstance(key, str) for key in keys), f"no text: {keys}"  # a bare `on` is true
+        return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
+
+    Strict.add_constructor("tag:yaml.org,2002:map", mapping)
+    loaded = yaml.load(FILE.read_text(), Loader=Strict)
+    assert loaded == CLAIMS
+
+
+def test_each_document_is_drawn_on_and_nothing_is_said_twice():
+    documents = PROPERTIES["source"]["properties"]["document"]["enum"]
+    assert {claim["source"]["document"] for claim in CLAIMS.values()} == set(documents)
+    statements = [claim["statement"] for claim in CLAIMS.values()]
+    assert len(set(statements)) == len(statements)
+    assert max(map(len, statements)) <= 130  # a row of a table
+
+
+def test_a_family_is_what_ids_begin_with():
+    for name, claim in CLAIMS.items():
+        assert name.startswith(claim["family"].partition("-")[0]), name
+
+
+def test_no_two_claims_ask_the_same():
+    asked = [{key: value for key, value in claim.items() if key not in ("source", "statement", "family", "data")}
+             for claim in TESTABLE.values()]  # fmt: skip
+    assert all(one not in asked[:at] for at, one in enumerate(asked))
+
+
+# --- in step with the code
+
+
+def test_the_schema_names_what_there_is():
+    assert set(PROPERTIES["quantity"]["enum"]) == {*QUANTITIES, "table"}
+    assert set(PROPERTIES["comparison"]["enum"]) == {*verdicts.COMPARISONS, "exact"}
+    assert tuple(PROPERTIES["over"]["enum"]) == verdicts.HOW
+    assert set(PROPERTIES["test"]["enum"]) == set(verdicts.FLIPS) - {None}
+    assert set(PROPERTIES["table"]["enum"]) == set(catalogue.THEORY)
+    assert set(PROPERTIES["measure"]["enum"]) <= set(MEASURED)
+
+
+@pytest.mark.parametrize("name", TESTABLE)
+def test_figures_are_in_the_catalogue(name):
+    claim = TESTABLE[name]
+    figure = claim.get("figure")
+    if figure is None or claim["quantity"] == "table":
+        assert figure in (None, *catalogue.FIGURES)
+        return
+    kinds = [kind for kind, figures in catalogue.CHOSEN.items() if figure in figures]
+    assert claim["where"]["kind"] in (kinds or ["perceptron"] * (figure in catalogue.PERCEPTRON))
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
+def test_settings_are_such_as_studies_have(name):
+    claim = OF_RUNS[name]
+    kind = claim["where"]["kind"]
+    assert kind in QUANTITIES[claim["quantity"]].kinds
+    place = SETTINGS[studies.PLACES[kind].removesuffix("s")]
+    for selector, known in {
+        "where": SETTINGS["experiment"],
+        "other": SETTINGS["experiment"],
+        "on": {*place, "ids"},
+        "learner": SETTINGS["learner"],
+        "against": SETTINGS["learner"],
+    }.items():
+        wanted = claim.get(selector)
+        assert set(wanted if isinstance(wanted, dict) else ()) <= known, selector
+    for key in set(claim["where"]) & set(studies.FOR_KINDS):
+        assert kind in studies.FOR_KINDS[key], key
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
+def test_a_study_can_judge_it(name):
+    assert any(readings(OF_RUNS[name], study) for study in STUDIES)
+
+
+@pytest.mark.parametrize("claim", list(members()))
+def test_every_member_of_a_list_is_in_a_study(claim):
+    assert any(readings(claim, study) for study in STUDIES)
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_a_table_has_the_cells(name, tables):
+    claim = OF_TABLES[name]
+    table = tables[claim["table"]]
+    columns = claim["column"] if isinstance(claim["column"], list) else [claim["column"]]
+    assert {*claim["cell"], *columns} <= set(table)
+    for wanted in (claim["cell"], claim["cell"] | claim.get("against", {})):
+        found = [row for row in table.to_dict("records") if fits(row, wanted)]
+        assert found
+        for key, value in wanted.items():
+            for one in value if isinstance(value, list) else [value]:
+                assert one in list(table[key]) or (key, one) == ("m", MAX_ITEMS)
+        if isinstance(claim.get("expected"), list):
+            assert (len(found), len(columns)) == (len(claim["expected"]), len(claim["expected"][0]))
+
+
+def test_the_default_study_judges_most():
+    default = next(study for study in STUDIES if study["study"] == "default")
+    judged = [name for name, claim in OF_RUNS.items() if readings(claim, default)]
+    assert len(judged) + len(OF_TABLES) >= 0.7 * len(CLAIMS)
+    assert {CLAIMS[name]["family"] for name in [*judged, *OF_TABLES]} == {one["family"] for one in CLAIMS.values()}
+
+
+def test_real_logs_judge_what_is_said_of_undersampling():
+    """The other side comes from an experiment that differs in that alone."""
+    study = next(study for study in STUDIES if study["study"] == "real-ads")
+    claim = CLAIMS["ads-logistic-undersampled"]
+    assert readings(claim, study) == ["ads-undersampled", "held-out-undersampled"]
+    without = deepcopy(study)
+    del without["experiments"]["ads"]
+    assert readings(claim, without) == ["held-out-undersampled"]
+
+
+# --- margins
+
+
+def test_margins_are_those_of_the_head_of_the_file():
+    head = FILE.read_text().partition("\n\n")[0]
+    for name, claim in OF_RUNS.items():
+        margin = claim.get("margin", 0)
+        size = abs(margin["relative"] if isinstance(margin, dict) else margin)
+        named = re.search(rf"(?<![\d.]){size:g}(?![\d.]*\d)", head)
+        assert named or name == "ads-bank-gain", name  # the paper's own number
+
+
+def test_slopes_of_one_rate_have_one_margin():
+    for claim in TESTABLE.values():
+        if claim["comparison"] == "slope":
+            assert claim["against"] in (0.5, 0.6667, 1.5) and claim["margin"] == 0.05
+
+
+# --- what is refused
+
+
+GOOD = CLAIMS["items-rate"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"margn": 1}, "unknown key 'margn': did you mean 'margin'"),
+        ({"comparison": "greatr"}, "unknown value 'greatr': did you mean 'greater'"),
+        ({"quantity": "final"}, "'game_slope' was expected"),
+        ({"along": "round"}, "unknown value 'round': did you mean 'rounds'"),
+        ({"statement": "no sentence"}, "One sentence"),
+        ({"against": "bound"}, "is not of type 'number'"),
+        ({"where": {}}, "should be non-empty"),
+        ({"margin": {"share": 1}}, "is not valid under any"),
+        ({"table": "table-3.1"}, "unknown value 'table'"),
+        ({"epsilon": 0.2}, "unknown value 'game_slope'"),
+        ({"not_testable": "It cannot be."}, "Known: data, family, not_testable, source, statement"),
+        ({"source": {"document": "thesis"}}, "'place' is a required property"),
+        ({"source": {"document": "these", "place": "1"}}, "unknown value 'these'"),
+    ],
+)
+def test_a_bad_claim_is_refused(change, message):
+    with pytest.raises(SettingError, match=message):
+        check({"bad": GOOD | change}, SCHEMA, "claims")
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    list(product(["items-rate"], ["source", "statement", "family", "data", "quantity", "comparison", "where", "along"]))
+    + [("theory-table-3.1", key) for key in ("table", "cell", "column")]
+    + [("ads-real-campaigns", "not_testable")],
+)
+def test_a_missing_key_is_named(name, key):
+    with pytest.raises(SettingError, match="is a required property"):
+        check({"bad": {one: value for one, value in CLAIMS[name].items() if one != key}}, SCHEMA, "claims")
+
+
+def test_an_id_is_small():
+    with pytest.raises(SettingError, match="does not match"):
+        check({"Bad id": GOOD}, SCHEMA, "claims")

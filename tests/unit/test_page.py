@@ -1,0 +1,257 @@
+"""The page is one file that asks for nothing, shows what it is given and no more."""
+
+import base64
+import csv
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from scant.errors import DataError, SettingError
+from scant.report import page, style
+from scant.report.inline import inline, size
+
+NASTY = '<script>alert("1")</script> & <b onclick=x>'
+FETCHING = {"src", "srcset", "poster", "action", "formaction", "data", "background", "ping"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, and its text."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements, self.text, self.scripts = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_data(self, data):
+        (self.scripts if self.elements and self.elements[-1][0] == "script" else self.text).append(data)
+
+    def of(self, name: str) -> list:
+        return [attributes[name] for _, attributes in self.elements if name in attributes]
+
+
+def claim(number=1, verdict="holds", **more) -> dict:
+    return {
+        "id": f"c-{number}", "source": "thesis", "statement": "It learns.", "verdict": verdict, "estimate": 0.123456,
+        "low": 0.1, "high": 0.2, "n": 5, "readings_holding": 2, "readings_total": 3, "data": "", "family": "top",
+        "figure": "figure-1", "needed": np.nan,
+    } | more  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Results with a figure of two curves of one colour and one of another, its data, and a table."""
+    style.apply()
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "tables").mkdir()
+    for name in ("figure-1", "figure-2"):
+        figure, axes = plt.subplots(1, 2, layout="constrained")
+        for axis in axes:
+            for dashed, colour, label in (("-", "#0173b2", "top"), ("--", "#0173b2", "full"), ("-", "#029e73", NASTY)):
+                axis.fill_between([0, 1], [0, 1], [1, 2], color=colour, alpha=0.2, lw=0)
+                axis.plot([0, 1], [1, 2], dashed, color=colour, marker="o", label=label)
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, title="means")
+        figure.savefig(tmp_path / "figures" / f"{name}.svg")
+        plt.close(figure)
+    (tmp_path / "figures" / "figure-1.csv").write_text('round,mean\n1,"0,5"\n')
+    with open(tmp_path / "tables" / "finals.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["learner", "mean", "n"], [NASTY, 0.123456789, 3], ["other", "", 12]])
+    return tmp_path
+
+
+@pytest.fixture
+def make(folder):
+    def make(claims=None, about=None, study="small"):
+        page.make({"study": study, "seed": 1, "note": NASTY}, folder, folder / "report.html", claims, about or {})
+        return (folder / "report.html").read_text(encoding="utf-8")
+
+    return make
+
+
+def test_nothing_is_asked_for_and_every_id_is_one_elements(make):
+    about = {"datasets": [{"home": "https://example.org/a?b=1"}], "captions": {"figure-1": "A caption."}}
+    text = make([claim(), claim(2, "fails")], about)
+    seen = Page(text)
+    assert not any(name in FETCHING for _, attributes in seen.elements for name in attributes)
+    assert not any(name.startswith("on") for _, attributes in seen.elements for name in attributes)
+    ids = seen.of("id")
+    assert len(ids) == len(set(ids)) > 20
+    for tag, attributes in seen.elements:
+        address = attributes.get("href") or "#main"
+        if address.startswith("#"):
+            assert unquote(address[1:]) in ids
+        elif address.startswith("http"):
+            assert tag == "a"
+        else:
+            assert address.startswith("data:")
+    assert set(re.findall(r"url\(#([^)]*)\)", text)) <= set(ids)
+    assert not re.search(r"url\((?!#)|@import", text)
+    assert "default-src 'none'" in next(a["content"] for a in (x for _, x in seen.elements) if "http-equiv" in a)
+
+
+def test_what_is_given_is_escaped(make):
+    about = {
+        "captions": {"figure-1": NASTY}, "datasets": [{"title": NASTY}], "environment": {NASTY: NASTY},
+        "citation": NASTY, "commands": {NASTY: NASTY}, "timings": [{"rule": NASTY}],
+    }  # fmt: skip
+    text = make([claim(id=NASTY, source=NASTY, statement=NASTY, family=NASTY, data=NASTY, figure=NASTY)], about, NASTY)
+    seen = Page(text)
+    assert [tag for tag, _ in seen.elements].count("script") == 1
+    assert "b" not in {tag for tag, attributes in seen.elements if "onclick" in attributes}
+    assert "alert" not in "".join(seen.scripts)
+    assert "".join(seen.text).count(NASTY) > 12
+
+
+def test_the_policy_allows_the_pages_own_script_only(make):
+    text = make()
+    script = text.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text and "unsafe-eval" not in text
+
+
+def test_data_can_be_taken_away_and_numbers_are_to_four_digits(make):
+    seen = Page(make())
+    links = {a["download"]: a["href"] for _, a in seen.elements if "download" in a}
+    assert set(links) == {"figure-1.csv", "finals.csv"}
+    assert unquote(links["figure-1.csv"].partition(",")[2]) == 'round,mean\n1,"0,5"\n'
+    cells = [attributes for tag, attributes in seen.elements if tag == "td" and "title" in attributes]
+    assert {"title": "0.123456789", "data-value": "0.123456789", "class": "number"} in cells
+    assert "0.1235" in seen.text and page.ABSENT in seen.text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("12", "12"),
+        (1234567, "1234567"),
+        ("1234567.5", "1.235e+06"),
+        (-0.000123456, "-0.0001235"),
+        (5.0, "5"),
+        (None, page.ABSENT),
+        ("", page.ABSENT),
+    ],
+)
+def test_numbers(value, text):
+    assert page.shown(value) == text
+
+
+def test_claims_lead_to_their_figures_and_back(make):
+    seen = Page(make([claim(), claim(2, figure="figure-9"), claim(3, figure="")]))
+    links = seen.of("href")
+    assert links.count("#figure-1") == 2 and "#figure-9" not in links
+    assert links.count("#claim-c-1") == 1 and "#claim-c-2" not in links
+
+
+def test_intervals_have_zero_in_view():
+    places = page._interval(0.2, 0.1, 0.4)
+    assert places["zero"] == 6 and places["high"] == 94
+    assert places["estimate"] == pytest.approx(50) and places["low"] == pytest.approx(28)
+    assert page._interval(-0.2, float("nan"), None).keys() == {"zero", "estimate"}
+    assert page._interval(None, 0, 1) is None
+
+
+def test_sentences_count():
+    claims = [claim(1), claim(2, readings_holding=3), claim(3, "fails", family="ads"), claim(4, "not testable here")]
+    claims += [claim(5, "undecided", needed=40), claim(6, "undecided", needed=float("inf"))]
+    first, second, third = page.sentences(claims)
+    assert first == "Of 6 claims, 2 hold, 1 fails, 2 are undecided, and 1 could not be tested here."
+    assert second == "Claims fail in ads (1 of 1)."
+    assert third == (
+        "Of the 2 that hold, 1 does under every reading tried; 1 of the undecided would take up to 40 seeds to decide."
+    )
+    assert page.sentences([claim()])[1] == "No claim fails."
+    assert len(page.sentences([])) == 3
+
+
+def test_a_study_without_claims_has_no_section_of_them(make):
+    ids = Page(make()).of("id")
+    assert "claims" not in ids and {"summary", "figures", "tables", "settings"} <= set(ids)
+
+
+def test_wrong_claims_are_refused(make):
+    with pytest.raises(SettingError, match="'c-1' has the verdict 'perhaps'"):
+        make([claim(verdict="perhaps")])
+    with pytest.raises(SettingError, match="lacks low"):
+        make([{name: value for name, value in claim().items() if name != "low"}])
+
+
+def test_large_data_stays_beside_the_page_and_a_larger_page_is_refused(make, folder, monkeypatch):
+    whole = len(make().encode())
+    (folder / "tables" / "large.csv").write_text("name\n" + f"{'x' * 100_000}\n")
+    monkeypatch.setattr(page, "LIMIT", whole + 150_000)
+    links = {a["download"]: a["href"] for _, a in Page(make()).elements if "download" in a}
+    assert links["large.csv"] == "tables/large.csv" and links["finals.csv"].startswith("data:")
+    monkeypatch.setattr(page, "LIMIT", 50_000)
+    with pytest.raises(SettingError, match="MB"):
+        make()
+
+
+def test_the_page_is_the_same_bytes_again(make):
+    assert make([claim()]) == make([claim()])
+
+
+def test_figures_keep_their_shapes_and_mark_their_curves(folder):
+    path = folder / "figures" / "figure-1.svg"
+    svg, names = inline(path, "p-")
+    assert names == ["top", "full", NASTY]
+    assert len(svg) < 0.8 * path.stat().st_size
+    assert size(svg) == pytest.approx(tuple(map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())))
+    # In each of two panels each curve has its line and its band, although two are of one colour.
+    for curve in range(3):
+        assert svg.count(f'data-entry="{curve}"') == 1 and svg.count(f'data-curve="{curve}"') == 4
+    assert "<style" not in svg and "metadata" not in svg
+    assert all(name.startswith("p-") for name in re.findall(r' id="([^"]*)"', svg))
+
+
+def test_figures_lose_what_does_more_than_draw(tmp_path):
+    path = tmp_path / "figure.svg"
+    path.write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 1 1">'
+        '<script>1</script><foreignObject><p/></foreignObject><g onload="x()"><path d="M 0.123456 0"/></g>'
+        '<image xlink:href="https://example.org/a.png"/><path style="fill: url(https://example.org)" d="M 1 1"/>'
+        "<text>a &lt; b</text></svg>"
+    )
+    svg, names = inline(path, "p-")
+    assert names == []
+    assert svg == (
+        '<svg viewBox="0 0 1 1"><g><path d="M 0.12 0" /></g><image /><path d="M 1 1" /><text>a &lt; b</text></svg>'
+    )
+
+
+@pytest.mark.parametrize("text", ["", "<svg", "<p/>", "<svg/>"])
+def test_what_is_not_svg_is_refused(tmp_path, text):
+    path = tmp_path / "figure.svg"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"figure\.svg.*Draw the figure again"):
+        inline(path, "p-")
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1\n"])
+def test_broken_tables_are_refused(make, folder, text):
+    (folder / "tables" / "finals.csv").write_text(text)
+    with pytest.raises(DataError, match="Make the table again"):
+        make()
+
+
+def test_timings_are_summed_by_rule(tmp_path):
+    jobs = {"run/a/1": ("run", 2.0, 100.4), "run/a/2": ("run", 3.5, None), "pack/b": ("pack", 1.0, 50)}
+    for name, (rule, seconds, memory) in jobs.items():
+        path = tmp_path / "benchmarks" / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"rule_name": rule, "s": seconds, "max_rss": memory}) + "\n")
+    assert page.timings(tmp_path) == [
+        {"rule": "run", "jobs": 2, "seconds": 5.5, "longest": 3.5, "memory": 100},
+        {"rule": "pack", "jobs": 1, "seconds": 1.0, "longest": 1.0, "memory": 50},
+    ]
+    path.write_text("{}\n")
+    with pytest.raises(DataError, match=r"b\.jsonl, line 1"):
+        page.timings(tmp_path)
