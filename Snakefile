@@ -2,9 +2,10 @@
 #
 #   snakemake --cores 8                                         the default study
 #   snakemake --cores 8 --configfile config/studies/real.yaml   another study, whole in its own file
-#   snakemake --cores 8 figures                                 only the figures (or: tables, streams, data)
+#   snakemake --cores 8 figures                                 only the figures (or: tables, claims, report, runs, streams, data)
 #
-# Stages: data (fetch -> tables -> streams), online, fixed_items and ads (runs), report (traces, figures, tables).
+# Stages: data (fetch -> tables -> streams), online, fixed_items and ads (runs), report (traces, figures, tables),
+# verdict (claims, the page).
 from snakemake.utils import min_version
 
 min_version("9.14.8")
@@ -23,6 +24,7 @@ include: "rules/online.smk"
 include: "rules/fixed_items.smk"
 include: "rules/ads.smk"
 include: "rules/report.smk"
+include: "rules/verdict.smk"
 
 
 localrules:
@@ -40,3 +42,4 @@ rule all:
         rules.data.input,
         rules.figures.input,
         rules.tables.input,
+        rules.report.output,

@@ -12,6 +12,7 @@ from scant.report import catalogue
 
 try:
     STUDY, DATASETS = studies.load(config)
+    CLAIMED = studies.claims(STUDY["claims"]) if STUDY["claims"] else {}
 except ScantError as error:
     raise WorkflowError(str(error)) from None
 
@@ -40,6 +41,10 @@ COMPARATOR = "<results>/comparators/{experiment}/{stream}/{judge}/seed-{seeds}.p
 TRACES = "<results>/traces/{experiment}.parquet"
 FIGURE = "<results>/figures/{figure}"
 STUDY_TABLE = "<results>/tables/{table}"
+CLAIMS = "<results>/claims"
+CLAIMS_FIGURE = f"<results>/figures/{catalogue.OF_CLAIMS}{{family}}"
+CLAIMS_CODE = ("ads", "atlas", "catalogue", "claims", "games", "intervals", "quantities", "tables", "top", "traces")
+CLAIMS_CODE += ("variance", "verdicts")
 GAME_CODE = ("measures", "runs", "kernels", "games", "data/table_b1", "theory/game_bounds")
 
 
@@ -53,7 +58,8 @@ wildcard_constraints:
     judge="[^/]+",
     seed="[0-9]+",
     seeds="[0-9]+(-[0-9]+)?",
-    figure="[^/]+",
+    figure=f"(?!{catalogue.OF_CLAIMS})[^/]+",
+    family="[^/]+",
     table="|".join(map(re.escape, (*catalogue.TABLES, catalogue.COVERAGE[1]))),
     logs_table="|".join(map(re.escape, catalogue.LOGS)),
     theory="|".join(map(re.escape, catalogue.THEORY)),
@@ -71,6 +77,11 @@ def code(*places):
     for place in places:
         files += root.glob(f"{place}/*.py") if (root / place).is_dir() else [root / f"{place}.py"]
     return sorted(str(file) for file in files if file.name != "__init__.py")
+
+
+def study_file():
+    """The study's file, as the command line named it."""
+    return os.path.relpath(workflow.configfiles[-1])
 
 
 def experiments_of(*kinds):

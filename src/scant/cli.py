@@ -117,6 +117,39 @@ def _table(arguments) -> None:
     tables.make(arguments.name, *traces.read(arguments.inputs), arguments.output, comparators)
 
 
+def _claims(arguments) -> None:
+    from scant import study
+    from scant.report import claims, traces
+
+    settings, _ = study.load(arguments.study)
+    played = {Path(path).stem: traces.read([path]) for path in arguments.inputs}
+    played = {name: (rows, details[name]) for name, (rows, details) in played.items()}
+    given = traces.read_comparators(arguments.comparators), claims.read_tables(arguments.tables)
+    stated = study.claims(settings["claims"])
+    claims.write(claims.examine(stated, settings, played, *given), settings, arguments.output)
+
+
+def _claims_figure(arguments) -> None:
+    from scant.report import claims, drawing_claims, figures
+
+    frame = claims.specification(claims.read_readings(arguments.readings), arguments.family)
+    figures.save(drawing_claims.specification(frame), frame, arguments.output)
+
+
+def _page(arguments) -> None:
+    from scant.report import about, page
+
+    study, folder = arguments.study, arguments.output.parent
+    facts = about.facts(study, folder, arguments.study_file)
+    page.make(study, folder, arguments.output, about.claims(arguments.claims), facts)
+
+
+def _show(arguments) -> None:
+    from scant.report import show
+
+    print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family), end="")
+
+
 def _theory(arguments) -> None:
     from scant.report import atlas, tables, variance
 
@@ -193,6 +226,7 @@ def parser() -> argparse.ArgumentParser:
 
     output = option("--output", required=True, type=Path, help="the file to write")
     inputs = option("inputs", nargs="+", type=Path, help="the files to read")
+    of_study = option("--study", type=_json, required=True, help="the study's settings as in its file, as JSON")
     study_seed = option("--study-seed", type=int, required=True, help="the seed of the study")
     settings = option("--settings", type=_json, required=True, help="the settings, as JSON")
     stream = option("stream", help="the stream's id")
@@ -245,6 +279,23 @@ def parser() -> argparse.ArgumentParser:
     command("table", _table, "Make a table: CSV, LaTeX.", name, inputs, comparators, stem)
     command("theory", _theory, "Make a table that needs no run: CSV, LaTeX.", name, study_seed, stem)
     command("logs", _logs, "Make a table of bandit logs: CSV, LaTeX.", name, inputs, stem)
+    made = option("--tables", nargs="*", default=(), help="the tables of theory, CSV")
+    traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
+    about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
+    command("claims", _claims, about, of_study, traces, comparators, made, stem)
+    family = option("family", help="the family of claims")
+    readings = option("readings", type=Path, help="the CSV of all readings")
+    command("claims-figure", _claims_figure, "Draw the claims of a family: SVG, PNG, CSV.", family, readings, stem)
+    judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
+    file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
+    command("page", _page, "Make the page of a study.", of_study, judged, file, output)
+    command(
+        "show", _show, "Print the claims of a finished study, or one of its tables.",
+        option("folder", type=Path, help="the study's results, results/{study}"),
+        option("name", nargs="?", help="a table; the claims if absent"),
+        option("--verdict", help="only claims with this verdict"),
+        option("--family", help="only claims of this family"),
+    )  # fmt: skip
     command("streams", _streams, "Make the table of streams: CSV, LaTeX.", inputs, stem)
     about = "For practitioners: which policy would have earned more clicks?"
     _ads(commands.add_parser("ads", help=about, description=about), command, option)

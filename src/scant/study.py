@@ -2,6 +2,7 @@
 
 from itertools import product
 
+from scant import sweeps
 from scant.ads import campaigns
 from scant.ads import run as ads
 from scant.data import registry
@@ -14,6 +15,7 @@ from scant.report import catalogue
 from scant.schema import check, read_yaml, with_defaults
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
+CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 READINGS = {  # of an experiment, by its kind: what can change a run's result
     "perceptron": ("source", "rounds", "empty", "order", "keep"),
     "top": ("source", "rounds", "empty", "order", "keep", "schedule", "mismatch", "radius", "judge"),
@@ -73,7 +75,7 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
 
     Returns
     -------
-    The settings, and the data sets by id.
+    The settings, with an experiment for each combination that one sweeps (`scant.sweeps`), and the data sets by id.
 
     Raises
     ------
@@ -85,6 +87,27 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
     datasets = registry.load(registry_path, study["datasets"])
     for name in study["tables_of"]:
         registry.find(datasets, name)
+    _check(study, datasets, config["experiments"])
+    study = sweeps.expand(study, datasets, schema)
+    if any("stands_for" in one for one in study["experiments"].values()):
+        _check(study, datasets, config["experiments"])
+    return study, datasets
+
+
+def claims(path, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
+    """The claims that a file states, by their ids.
+
+    Raises
+    ------
+    SettingError : names the claim and the key at fault
+    """
+    stated, schema = read_yaml(path), read_yaml(schema_path)
+    check(stated, schema, str(path))
+    return with_defaults(stated, schema)
+
+
+def _check(study: dict, datasets: dict, given: dict) -> None:
+    """Check what the schema cannot; `given` are the experiments as the file has them."""
     for name, stream in study["streams"].items():
         try:
             _check_stream(stream, datasets)
@@ -106,10 +129,10 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
                 if one not in study[key]:
                     raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], one, study[key])}")
         try:
-            _check_experiment(study, datasets, experiment, set(config["experiments"][name]))
+            keys = {*given[experiment.get("stands_for", name)], *experiment.get("sweeps", ())}
+            _check_experiment(study, datasets, experiment, keys)
         except SettingError as error:
             raise SettingError(f"experiments.{name}: {error}") from None
-    return study, datasets
 
 
 def _check_experiment(study: dict, datasets: dict, experiment: dict, given: set) -> None:
@@ -119,6 +142,8 @@ def _check_experiment(study: dict, datasets: dict, experiment: dict, given: set)
             raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
     if not experiment[PLACES[kind]]:
         raise SettingError(f"an experiment of kind {kind!r} needs {PLACES[kind]}")
+    if experiment.get("sweep") and experiment["figures"] == [catalogue.TIMED]:
+        raise SettingError("sweep does nothing in an experiment of which only the time is measured")
     if experiment["baseline"] not in (None, *experiment["learners"]):
         raise SettingError(f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}")
     for learner in experiment["learners"]:
@@ -303,9 +328,9 @@ def batches(study: dict, name: str) -> list[tuple[str, str, list[int]]]:
     return [(stream, learner, seeds) for (stream, learner, _), seeds in jobs.items()]
 
 
-def untitled(settings: dict) -> dict:
-    """Settings without their title, so that a new title changes no result."""
-    return {key: value for key, value in settings.items() if key != "title"}
+def untitled(settings: dict, *more: str) -> dict:
+    """Settings without their title (and more), so that a new title changes no result."""
+    return {key: value for key, value in settings.items() if key not in ("title", *more)}
 
 
 def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
@@ -316,7 +341,7 @@ def job(study: dict, experiment: str, stream: str, learner: str) -> dict:
         "study_seed": study["seed"],
         "kind": settings["kind"],
         f"{place[:-1]}_settings": untitled(study[place][stream]),
-        "learner_settings": untitled(study["learners"][learner]),
+        "learner_settings": untitled(study["learners"][learner], "stands_for"),
         **{key: settings[key] for key in READINGS[settings["kind"]]},
     }
 
@@ -340,7 +365,7 @@ def match(study: dict, name: str, game: str) -> dict:
         "study_seed": study["seed"],
         "kind": experiment["kind"],
         "game": untitled(study["games"][game]),
-        "learners": [[one, untitled(study["learners"][one])] for one in experiment["learners"]],
+        "learners": [[one, untitled(study["learners"][one], "stands_for")] for one in experiment["learners"]],
         "rounds": _horizons(experiment),
     }
 

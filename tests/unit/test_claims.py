@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from scant import study as studies
-from scant.errors import SettingError
-from scant.report import claims, drawing_claims, quantities, style
+from scant.errors import DataError, SettingError
+from scant.report import catalogue, claims, drawing_claims, quantities, style
 from scant.schema import read_yaml
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +41,10 @@ CLAIM = {
     "quantity": "game_regret", "where": {"kind": "fixed-items"}, "learner": {"kind": "rtopkf", "k": None},
     "comparison": "greater",
 }  # fmt: skip
+CONTRACT = [
+    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
+    "data",
+]  # fmt: skip
 AGAINST_ALL = {"against": {"kind": "ftpl"}}
 
 
@@ -69,11 +73,19 @@ def played(config: dict, regrets=REGRETS) -> dict:
     return found
 
 
+def judge_study(made: dict, study: dict, traces: dict, *more, **settings) -> pd.DataFrame:
+    return claims.table(claims.examine(made, study, traces, *more, **settings), study)
+
+
+def cells(made: dict, study: dict, traces: dict) -> pd.DataFrame:
+    return claims.cells_table(claims.examine(made, study, traces))
+
+
 def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.DataFrame:
     """The verdicts on claims, each of what differs from CLAIM, by id."""
     traces = played(config) if traces is None else traces
     made = {name: CLAIM | one for name, one in stated.items()}
-    return claims.judge_study(made, loaded(config), traces).set_index("id")
+    return judge_study(made, loaded(config), traces).set_index("id")
 
 
 # --- verdicts
@@ -195,7 +207,7 @@ def test_what_is_missing_is_said(stated, missing):
     ],
 )  # fmt: skip
 def test_selectors(value, wanted, fits):
-    assert claims._fits(value, wanted) is fits
+    assert catalogue.fits(value, wanted) is fits
 
 
 def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
@@ -276,9 +288,9 @@ def test_both_ways_of_choosing_rates_are_readings(contextual):
     row = judged(STREAMS, contextual, tuned=FINAL | LINEAR).loc["tuned"]
     assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(-0.1)  # as the experiment has it: held-out
     assert (row["readings_holding"], row["readings_total"], row["matters"]) == (1, 2, "tuning")
-    cells = claims.cells({"tuned": CLAIM | FINAL | LINEAR}, loaded(STREAMS), contextual)
-    assert cells["tuning"].tolist() == ["held-out", "paper"] and cells["first"].tolist() == [True, False]
-    assert cells["estimate"].to_list() == pytest.approx([-0.1, 0.2])
+    found = cells({"tuned": CLAIM | FINAL | LINEAR}, loaded(STREAMS), contextual)
+    assert found["tuning"].tolist() == ["held-out", "paper"] and found["first"].tolist() == [True, False]
+    assert found["estimate"].to_list() == pytest.approx([-0.1, 0.2])
 
 
 def test_the_adversary_leaves_nothing_to_chance(contextual):
@@ -328,14 +340,14 @@ def test_regret_is_against_the_best_fixed_weights():
         "smooth": kl | {"learner": {"surrogate": "smoothdcg"}, "against": 0.0},
         "share": kl | {"quantity": "bound_share", "comparison": "exact"},
     }
-    table = claims.judge_study(made, study, played_top, pd.DataFrame(best)).set_index("id")
+    table = judge_study(made, study, played_top, pd.DataFrame(best)).set_index("id")
     assert table.loc["rate", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0.6)]
     assert table.loc["rate", "n"] == 8  # of kl alone: no fixed weights are known to be best for SmoothDCG
     regrets = 10000**0.6 * (1 + 0.1 * NOISE[:8])
     assert table.loc["bound", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() - 500)]
     assert table.loc["share", "estimate"] == pytest.approx(regrets.max() / 500)
     assert table.loc["smooth", "verdict"] == claims.UNTESTABLE
-    none = claims.judge_study(made, study, played_top)
+    none = judge_study(made, study, played_top)
     assert set(none["verdict"]) == {claims.UNTESTABLE}
 
 
@@ -452,7 +464,7 @@ TABLE = pd.DataFrame(
 )  # fmt: skip
 def test_cells_of_tables(stated, verdict):
     claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
-    table = claims.judge_study({"one": claim}, loaded(GAMES), {}, tables={"observability": TABLE})
+    table = judge_study({"one": claim}, loaded(GAMES), {}, tables={"observability": TABLE})
     assert table.loc[0, "verdict"] == verdict and table.loc[0, "readings_total"] == 1
 
 
@@ -468,13 +480,13 @@ def test_cells_of_tables(stated, verdict):
 def test_defects_of_claims_about_tables(stated, said):
     claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {"k": 1}, "column": "rate", "expected": "T"}
     with pytest.raises(SettingError, match=re.escape(said)):
-        claims.judge_study({"one": claim | stated}, loaded(GAMES), {}, tables={"observability": TABLE})
+        judge_study({"one": claim | stated}, loaded(GAMES), {}, tables={"observability": TABLE})
 
 
 def test_theorys_tables_are_computed_if_they_are_not_given():
     claim = CLAIM | {"quantity": "table", "table": "table-3.1", "comparison": "exact", "margin": 0.0}
     made = claim | {"cell": {"sigma": 1}, "column": "R1 = 000", "expected": 0}
-    assert claims.judge_study({"one": made}, loaded(GAMES), {}).loc[0, "verdict"] == "holds"
+    assert judge_study({"one": made}, loaded(GAMES), {}).loc[0, "verdict"] == "holds"
 
 
 # --- the file
@@ -482,14 +494,13 @@ def test_theorys_tables_are_computed_if_they_are_not_given():
 
 def test_an_unknown_quantity_is_refused(tmp_path):
     path = tmp_path / "claims.yaml"
-    path.write_text("one: {quantity: ctrr}\n")
-    (tmp_path / "schema.yaml").write_text("type: object\n")
-    with pytest.raises(SettingError, match=r"one\.quantity: unknown quantity 'ctrr': did you mean 'ctr'"):
-        claims.load(path, tmp_path / "schema.yaml")
+    path.write_text((ROOT / "config/claims.yaml").read_text().replace("quantity: ctr\n", "quantity: ctrr\n", 1))
+    with pytest.raises(SettingError, match=r"ads-\S+\.quantity: unknown value 'ctrr': did you mean 'ctr'"):
+        studies.claims(path, ROOT / studies.CLAIMS_SCHEMA)
 
 
 def test_the_schema_and_the_engine_know_the_same_quantities():
-    schema = read_yaml(ROOT / claims.SCHEMA)["$defs"]["claim"]["properties"]
+    schema = read_yaml(ROOT / studies.CLAIMS_SCHEMA)["$defs"]["claim"]["properties"]
     assert set(schema["quantity"]["enum"]) == {*quantities.QUANTITIES, claims.TABLE}
     options = {option for one in quantities.QUANTITIES.values() for option in one.options}
     assert options <= set(schema)
@@ -517,7 +528,7 @@ def test_slopes_need_points_and_positive_regrets():
 
 def test_the_specification_of_a_family():
     stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
-    frame = claims.cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, loaded(GAMES), played(GAMES))
+    frame = cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, loaded(GAMES), played(GAMES))
     assert len(frame) == 9 and set(frame["claim"]) == {"near", "far", "other"}
     shown = claims.specification(frame, "items")
     assert shown["claim"].tolist() == ["near"] * 3 + ["far"] * 3
@@ -527,13 +538,30 @@ def test_the_specification_of_a_family():
     others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
     near = shown[(shown["claim"] == "near") & shown["first"]]
     assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 2) and np.isinf(near["to"]).all()
-    with pytest.raises(SettingError, match="'none'"):
-        claims.specification(frame, "none")
+    none = claims.specification(frame, "none")
+    assert none.empty and len(drawing_claims.specification(none).texts) == 1
+
+
+def test_readings_are_read_as_they_were_written(tmp_path):
+    stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
+    examined = claims.examine(stated, loaded(GAMES), played(GAMES))
+    claims.write(examined, loaded(GAMES), tmp_path / "claims")
+    read, made = claims.read_readings(tmp_path / "claims-readings.csv"), claims.cells_table(examined)
+    numbers = ["estimate", "low", "high", "n", "from", "to"]
+    np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
+    others = [name for name in made if name not in numbers]
+    assert read[others].equals(made[others].astype(object).fillna("").astype(read[others].dtypes))
+    table = pd.read_parquet(tmp_path / "claims.parquet")
+    assert table["id"].tolist() == ["near", "far"] and list(table.columns[:11]) == CONTRACT
+    assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == table["verdict"].tolist()
+    (tmp_path / "claims-readings.csv").write_text("claim,estimate\nnear,what\n")
+    with pytest.raises(DataError, match="not a whole file of readings"):
+        claims.read_readings(tmp_path / "claims-readings.csv")
 
 
 def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
     frame = claims.specification(
-        claims.cells({"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0}}, loaded(GAMES), played(GAMES)),
+        cells({"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0}}, loaded(GAMES), played(GAMES)),
         "items",
     )
     figure = drawing_claims.specification(frame)

@@ -175,14 +175,17 @@ def test_the_catalogue_the_schema_the_makers_and_the_captions_name_the_same():
         template = jinja2.Template(Path(f"workflow/report/{kind}.rst").read_text(), undefined=jinja2.StrictUndefined)
         return template.render(snakemake=snakemake).strip()
 
-    captions = [caption("figure", wildcards={"figure": name}) for name in figures.MAKERS]
+    captions = [
+        caption("figure", output={"svg": f"results/figures/{name}.svg"})
+        for name in (*figures.MAKERS, "figure-claims-top")
+    ]
     captions += [
         caption("table", output={"csv": f"results/tables/{name}.csv"})
         for name in (*tables.MAKERS, *catalogue.THEORY, *catalogue.LOGS, "streams")
     ]
     assert all(len(text) > 40 for text in captions)
     with pytest.raises(jinja2.UndefinedError):
-        caption("figure", wildcards={"figure": "figure-2.3"})
+        caption("figure", output={"svg": "figure-2.3.svg"})
 
 
 def test_unknown_names_get_the_nearest(frame, tmp_path):

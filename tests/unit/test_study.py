@@ -126,7 +126,7 @@ def test_every_default_keeps_its_own_schema():
 
 def test_unknown_keys_are_refused_everywhere():
     open_ones = {f"study.{key}" for key in ("datasets", "streams", "games", "logs", "learners", "experiments")}
-    open_ones |= {"learner.options"}
+    open_ones |= {"learner.options", "sweep"}
     objects = {path: part for path, part in parts(SCHEMA) if part.get("type") in ("object", ["object", "null"])}
     assert {path for path, part in objects.items() if part.get("additionalProperties") is not False} == open_ones
     assert SCHEMA["additionalProperties"] is False

@@ -1,5 +1,7 @@
 """Which figures and tables there are, and what each reads. Light to import: the workflow reads it to plan."""
 
+from collections.abc import Iterator
+
 SEPARABLE = ("separable", "released-code")  # generators of streams that a ranker separates
 PERCEPTRON = {  # figure of every perceptron experiment: the measure, and whether it shows the separable streams
     "figure-2.1": ("ndcg@10", True),
@@ -34,6 +36,7 @@ ADS = {  # of ads; likewise, and what logs each can show (`scant.study.source`)
 }
 COVERAGE = ("figure-coverage", "ads-coverage")  # a figure and a table of the study of bounds, which has no runs
 CHOSEN = {"perceptron": (), "top": TOP, "fixed-items": GAMES, "ads": tuple(ADS)}  # by kind of experiment
+OF_CLAIMS = "figure-claims-"  # and the family: one figure for each
 FIGURES = (*PERCEPTRON, *TOP, *GAMES, *ADS)
 TABLES = {  # table: the kind of experiments that it is of
     "finals": "perceptron",
@@ -58,6 +61,16 @@ THEORY = {  # tables that need no run, for studies with experiments of a kind
 REGRET = ("regret", "figure-top-regret")  # these read comparators, the best fixed weights, too
 
 
+def _own(study: dict) -> list[tuple[str, dict]]:
+    """The experiments that a study states: those that a sweep makes of them are for claims alone."""
+    return [(name, one) for name, one in study["experiments"].items() if "stands_for" not in one]
+
+
+def played(study: dict) -> list[str]:
+    """The experiments that have runs, not only times."""
+    return [name for name, one in study["experiments"].items() if one["figures"] != [TIMED]]
+
+
 def shown(study: dict, figure: str) -> list[str]:
     """The experiments that a figure shows; none for a figure that there is not."""
     if figure not in PERCEPTRON:
@@ -68,8 +81,8 @@ def shown(study: dict, figure: str) -> list[str]:
         generator = study["streams"][stream].get("generator")
         return generator != "adversary" and (generator in SEPARABLE) == wants_separable
 
-    experiments = study["experiments"].items()
-    return [name for name, one in experiments if one["kind"] == "perceptron" and any(map(shows, one["streams"]))]
+    experiments = [(name, one) for name, one in _own(study) if one["kind"] == "perceptron"]
+    return [name for name, one in experiments if any(map(shows, one["streams"]))]
 
 
 def figures(study: dict) -> list[str]:
@@ -81,8 +94,8 @@ def tabled(study: dict, table: str) -> list[str]:
     """The experiments that a table is of; none for a table that there is not."""
     return [
         name
-        for name, one in study["experiments"].items()
-        if one["kind"] == TABLES.get(table) and (table not in REGRET or one["regret"]) and one["figures"] != [TIMED]
+        for name, one in _own(study)
+        if one["kind"] == TABLES.get(table) and (table not in REGRET or one["regret"]) and name in played(study)
     ]
 
 
@@ -99,3 +112,38 @@ def theory(study: dict) -> list[str]:
 def wants_comparators(name: str) -> bool:
     """Whether a figure or table reads the best fixed weights of its experiments besides their traces."""
     return name in REGRET
+
+
+def fits(value, wanted) -> bool:
+    """Whether a setting is what is wanted: of a list, one of its members; of a mapping, the same in its keys."""
+    if isinstance(wanted, list):
+        return any(value == one if isinstance(one, list) else fits(value, one) for one in wanted)
+    if isinstance(wanted, dict):
+        return isinstance(value, dict) and all_fit(value, wanted, "")
+    return bool(value == wanted)
+
+
+def all_fit(settings: dict, wanted: dict, name: str) -> bool:
+    """Whether all settings of the experiment, stream or learner `name` are what is wanted; "ids" are names."""
+    return all(fits(name if key == "ids" else settings.get(key), value) for key, value in wanted.items())
+
+
+def families(study: dict, claims: dict) -> list[str]:
+    """The families of claims that have a figure: those with a claim of something that the study plays."""
+    found = dict.fromkeys(claim["family"] for claim in claims.values() if any(_played(study, claim)))
+    return list(found)
+
+
+def _played(study: dict, claim: dict) -> Iterator[bool]:
+    """For each experiment, whether it has what a claim is of: settings, a place and learners that fit."""
+    if "learner" not in claim:  # of a table, or not testable
+        return
+    against = claim.get("against")
+    wanted = [("learners", claim["learner"])] + ([("learners", against)] if isinstance(against, dict) else [])
+    for name in played(study):
+        experiment = study["experiments"][name]
+        places = [(place, claim.get("on", {})) for place in ("streams", "games", "logs") if experiment[place]]
+        yield all_fit(experiment, claim["where"], name) and all(
+            any(all_fit(study[key][one], settings, one) for one in experiment[key])
+            for key, settings in (*places, *wanted)
+        )

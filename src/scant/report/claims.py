@@ -10,24 +10,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from scant.errors import SettingError, unknown
-from scant.report import atlas, catalogue, variance, verdicts
+from scant.errors import DataError, SettingError, unknown
+from scant.files import atomic, write_parquet
+from scant.report import atlas, catalogue, tables, variance, verdicts
+from scant.report.catalogue import all_fit, fits
 from scant.report.quantities import QUANTITIES, SHARES, Played
-from scant.schema import check, read_yaml, with_defaults
 from scant.study import CONTEXTUAL, PLACES, READINGS
+from scant.sweeps import OF_LEARNERS, OF_STREAMS
 
-SCHEMA = "workflow/schemas/claims.schema.yaml"
 UNTESTABLE = "not testable here"
-OF_STREAMS = ("features", "documents", "drop_last")  # readings that a study says of its streams
 COLUMNS = [
-    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "needed", "readings_holding"),
-    *("readings_total", "matters", "matters_share", "data", "family", "figure", "experiment"),
+    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
+    *("data", "needed", "matters", "matters_share", "family", "figure", "experiment"),
 ]
 OF_CELLS = ["claim", "family", "experiment", "tuning", "first", "stream", "learner", "against"]
+NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
 TABLE = "table"  # the quantity of claims about tables that need no run
 TABLES = {
     "table-3.1": atlas.table_3_1,
@@ -35,22 +38,6 @@ TABLES = {
     "table-b.1": atlas.table_b_1,
     "observability": atlas.atlas_table,
 }
-
-
-def load(path, schema_path=SCHEMA) -> dict[str, dict]:
-    """The claims that a file states, by their ids.
-
-    Raises
-    ------
-    SettingError : names the claim and the key at fault
-    """
-    claims, schema = read_yaml(path), read_yaml(schema_path)
-    check(claims, schema, str(path))
-    for name, claim in claims.items():
-        if "not_testable" not in claim and claim["quantity"] not in (*QUANTITIES, TABLE):
-            error = unknown("quantity", claim["quantity"], (*QUANTITIES, TABLE))
-            raise SettingError(f"{path}: {name}.quantity: {error}")
-    return with_defaults(claims, schema)
 
 
 @dataclass(frozen=True)
@@ -104,7 +91,7 @@ def examine(
 ) -> dict[str, Examined]:
     """Each claim's readings in a study, with the verdict under each, not yet corrected for the family.
 
-    claims : of `load`
+    claims : of `scant.study.claims`
     study : complete settings, as `scant.study.load` gives them
     traces_by_experiment : for each experiment played, its traces and details, as `scant.report.traces.read` gives them
     comparators : the best fixed weights, of `scant.report.traces.read_comparators`; regret needs them
@@ -146,7 +133,7 @@ class _Examiner:
             for tuning in self._tunings(claim, name, fitting):
                 cells = list(self._cells(claim, name, tuning, *fitting))
                 if cells:
-                    reading = self._reading(claim, name, tuning, fitting[0], cells)
+                    reading = self._reading(claim, name, tuning, fitting, cells)
                     if not any(_repeats(reading, one) for one in readings):
                         readings.append(reading)
                 else:
@@ -156,9 +143,9 @@ class _Examiner:
     def _fitting(self, claim: dict, name: str, experiment: dict) -> tuple:
         """How far an experiment fits a claim, what it lacks, and what of it fits: streams, learners and the others."""
         kinds, where = QUANTITIES[claim["quantity"]].kinds, claim.get("where") or {}
-        if experiment["kind"] not in kinds or not _fits(experiment["kind"], where.get("kind", experiment["kind"])):
+        if experiment["kind"] not in kinds or not fits(experiment["kind"], where.get("kind", experiment["kind"])):
             return 1, f"no experiment with {_said({'kind': where.get('kind', list(kinds))})}", None
-        if name not in self.played or not _all_fit(experiment, where, name):
+        if name not in self.played or not all_fit(experiment, where, name):
             return 2, f"no experiment with {_said(where)}", None
         place = PLACES[experiment["kind"]]
         streams = self._those(place, experiment, claim.get("on") or {})
@@ -180,7 +167,7 @@ class _Examiner:
         return 6, "", (streams, learners, (elsewhere, others))
 
     def _those(self, key: str, experiment: dict, wanted: dict) -> tuple[str, ...]:
-        return tuple(one for one in experiment[key] if _all_fit(self.study[key][one], wanted, one))
+        return tuple(one for one in experiment[key] if all_fit(self.study[key][one], wanted, one))
 
     def _elsewhere(self, claim: dict, name: str, experiment: dict) -> str | None:
         """The experiment to compare with: this one, or the first that has the settings `other` and else this one's."""
@@ -191,7 +178,7 @@ class _Examiner:
         for one, settings in self.study["experiments"].items():
             alike = settings["kind"] == kind and all(settings[key] == value for key, value in same.items())
             shared = alike and {*settings[PLACES[kind]]} & {*experiment[PLACES[kind]]}
-            if shared and one in self.played and _all_fit(settings, claim["other"], one):
+            if shared and one in self.played and all_fit(settings, claim["other"], one):
                 return one
         return None
 
@@ -223,27 +210,37 @@ class _Examiner:
         there = values if elsewhere == name else self.values(quantity, elsewhere, tuning, streams, options)
         for stream, learner in product(dict.fromkeys(values["stream"]), learners):
             exact = self.study["streams"].get(stream, {}).get("generator") == "adversary"
+            place = self._own("streams", stream)
             for epsilon, own in _policies(values, stream, learner, shown):
-                label = learner if epsilon is None else f"{learner}, epsilon {epsilon:g}"
+                label = self._own("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 if others is None:
-                    yield Cell(stream, label, "", *_differences(own, claim), exact)
+                    yield Cell(place, label, "", *_differences(own, claim), exact)
                     continue
                 for other in (learner,) if named is None else named:
                     theirs = _alike(_policies(there, stream, other, None), epsilon)
                     if theirs is None or (elsewhere, other) == (name, learner):
                         continue
-                    called = other if elsewhere == name else f"{other} ({elsewhere})"
-                    yield Cell(stream, label, called, *_less(own["value"], theirs["value"], claim), exact)
+                    called = self._own("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
+                    yield Cell(place, label, called, *_less(own["value"], theirs["value"], claim), exact)
 
-    def _reading(self, claim: dict, name: str, tuning: str | None, streams: tuple, cells: list[Cell]) -> Reading:
+    def _own(self, place: str, name: str) -> str:
+        """A stream or learner, or, of one that a sweep made, the one whose place it takes."""
+        return self.study[place].get(name, {}).get("stands_for", name)
+
+    def _reading(self, claim: dict, name: str, tuning: str | None, fitting: tuple, cells: list[Cell]) -> Reading:
         experiment = self.study["experiments"][name]
         levels = {key: experiment[key] for key in READINGS[experiment["kind"]]} | {"tuning": tuning}
         if experiment["kind"] == "fixed-items":
             levels["comparator"] = experiment["comparator"]
+        streams, learners, others = fitting
+        learners = {*learners, *((others and others[1]) or ())}
         if experiment["kind"] in CONTEXTUAL:
-            of_streams = [self.study["streams"][stream] for stream in streams]
-            levels |= {key: ", ".join(sorted({str(one.get(key)) for one in of_streams})) for key in OF_STREAMS}
+            levels |= self._levels(OF_STREAMS, "streams", streams)
+        levels |= self._levels(OF_LEARNERS, "learners", learners)
         return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level))
+
+    def _levels(self, keys, place: str, names) -> dict[str, str]:
+        return {key: ", ".join(sorted({str(self.study[place][one].get(key)) for one in names})) for key in keys}
 
     def _table(self, claim: dict) -> Examined:
         name = claim["table"]
@@ -265,19 +262,6 @@ def _repeats(reading: Reading, before: Reading) -> bool:
         return {(cell.stream, cell.learner, cell.against) for cell in one.cells}
 
     return reading.levels == before.levels and pairs(reading) <= pairs(before)
-
-
-def _all_fit(settings: dict, wanted: dict, name: str) -> bool:
-    return all(_fits(name if key == "ids" else settings.get(key), value) for key, value in wanted.items())
-
-
-def _fits(value, wanted) -> bool:
-    """Whether a setting is what is wanted: of a list, one of its members; of a mapping, the same in its keys."""
-    if isinstance(wanted, list):
-        return any(value == one if isinstance(one, list) else _fits(value, one) for one in wanted)
-    if isinstance(wanted, dict):
-        return isinstance(value, dict) and _all_fit(value, wanted, "")
-    return bool(value == wanted)
 
 
 def _said(wanted: dict) -> str:
@@ -383,7 +367,7 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
             raise unknown(f"column of the table {claim['table']}", key, table.columns)
 
     def found(wanted: dict) -> np.ndarray:
-        rows = table[[_all_fit(row, wanted, "") for row in table.to_dict("records")]]
+        rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
         if rows.empty:
             raise SettingError(f"the table {claim['table']} has no row with {_said(wanted)}")
         return rows[columns].to_numpy(object)
@@ -425,9 +409,20 @@ def _off(value, expected) -> float:
 # --- what a study says of them
 
 
-def judge_study(claims: Mapping[str, dict], study: dict, traces_by_experiment, *more, **settings) -> pd.DataFrame:
-    """A verdict on every claim, as `table` has them; the arguments are those of `examine`."""
-    return table(examine(claims, study, traces_by_experiment, *more, **settings), study)
+def read_tables(paths) -> dict[str, pd.DataFrame]:
+    """Tables by name, of their CSV files.
+
+    Raises
+    ------
+    DataError : a file is not whole
+    """
+    found = {}
+    for path in map(Path, paths):
+        try:
+            found[path.stem] = pd.read_csv(path)
+        except (OSError, ValueError) as error:
+            raise DataError(path, f"is not a whole table ({error})", advice="Make the table again") from None
+    return found
 
 
 def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
@@ -469,6 +464,15 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def write(examined: Mapping[str, Examined], study: dict, stem) -> None:
+    """Write the claims as `stem`.csv, .tex and .parquet, and every reading of each as `stem`-readings.csv."""
+    verdicts_of, stem = table(examined, study), Path(stem)
+    tables.write(verdicts_of, stem)
+    write_parquet(pa.Table.from_pandas(verdicts_of, preserve_index=False), f"{stem}.parquet", {"study": study["study"]})
+    with atomic(stem.with_name(f"{stem.name}-readings.csv")) as temporary:
+        cells_table(examined).to_csv(temporary, index=False, lineterminator="\n")
+
+
 def _source(claim: dict) -> str:
     source = claim["source"]
     return source if isinstance(source, str) else f"{source['document']}, {source['place']}"
@@ -492,11 +496,6 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
     return {key: share for key, share in shares.items() if share > 0}
 
 
-def cells(claims: Mapping[str, dict], study: dict, traces_by_experiment, *more, **settings) -> pd.DataFrame:
-    """The cells of every claim, as `cells_table` has them; the arguments are those of `examine`."""
-    return cells_table(examine(claims, study, traces_by_experiment, *more, **settings))
-
-
 def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
     """One row for each claim, reading, stream and pair of learners.
 
@@ -516,7 +515,7 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
                     | dict(zip(("from", "to"), _claimed(one.claim, cell), strict=True))
                     | {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
                 )
-    kept = [*OF_CELLS, "estimate", "low", "high", "n", "verdict", "from", "to"]
+    kept = [*OF_CELLS, *NUMBERS, "verdict"]
     return pd.DataFrame(rows, columns=None if rows else kept)
 
 
@@ -534,18 +533,28 @@ def _claimed(claim: dict, cell: Cell) -> tuple[float, float]:
 # --- figures
 
 
-def specification(frame: pd.DataFrame, family: str) -> pd.DataFrame:
-    """What the figure of a family shows: the rows of `cells_table`, those of each claim by estimate, in `place`s.
-
-    Rows without an estimate are left out, and so are readings that are the same throughout.
+def read_readings(path) -> pd.DataFrame:
+    """The rows of `cells_table`, of the file that `write` wrote.
 
     Raises
     ------
-    SettingError : the family has no row to show
+    DataError : the file is not whole
+    """
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        frame[NUMBERS] = frame[NUMBERS].apply(pd.to_numeric)
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(path, f"is not a whole file of readings ({error})", advice="Make the claims again") from None
+    return frame.assign(first=frame["first"] == "True")
+
+
+def specification(frame: pd.DataFrame, family: str) -> pd.DataFrame:
+    """What the figure of a family shows: the rows of `cells_table`, those of each claim by estimate, in `place`s.
+
+    Rows without an estimate are left out, and so are readings that are the same throughout. No row is left where no
+    claim of the family is of a quantity measured in the study.
     """
     rows = frame[(frame["family"] == family) & frame["estimate"].notna()]
-    if rows.empty:
-        raise SettingError(f"no claim of the family {family!r} is of a quantity measured in this study")
     claims = list(dict.fromkeys(rows["claim"]))
     rows = rows.sort_values(
         ["claim", "estimate"], key=lambda one: one.map(claims.index) if one.name == "claim" else one

@@ -27,6 +27,10 @@ def specification(frame: pd.DataFrame):
     that an estimate lies; filled and coloured points are decided, each by itself.
     """
     style.apply()
+    if frame.empty:
+        figure = plt.figure(figsize=(panels.WIDTHS[1], 1.0))
+        figure.text(0.5, 0.5, "No claim of this family is of a quantity measured in this study.", ha="center")
+        return figure
     several = frame.groupby("claim")["place"].transform("size") > 1
     claims = dict(iter(frame[several if several.any() else several | True].groupby("claim", sort=False)))
     strips = {claim: _strip(rows) for claim, rows in claims.items()}

@@ -1,0 +1,93 @@
+"""The claims and tables of a finished study, for the terminal."""
+
+import math
+import shutil
+import textwrap
+from pathlib import Path
+
+import pandas as pd
+
+from scant.errors import DataError, SettingError, unknown
+from scant.report import about, page
+
+LEAST = 40  # columns for statements, however narrow the terminal
+
+
+def show(folder, name: str | None = None, verdict: str | None = None, family: str | None = None) -> str:
+    """The claims of the study whose results are in `folder`, or its table `name`, as text.
+
+    verdict, family : only claims that have them
+
+    Raises
+    ------
+    SettingError : there is no such table, verdict or family
+    DataError : the folder holds no finished claims or tables
+    """
+    folder = Path(folder)
+    tables = {path.stem: path for path in sorted(folder.glob("tables/*.csv"))}
+    if name is not None:
+        if name not in tables:
+            raise unknown("table", name, tables) if tables else DataError(folder, "holds no tables", advice=_advice())
+        return _table(tables[name])
+    if not (path := folder / "claims.parquet").is_file():
+        raise DataError(folder, "holds no finished claims", advice=_advice())
+    return _claims(about.claims(path), verdict, family) + _named(folder, tables)
+
+
+def _advice() -> str:
+    return "Run the study (snakemake --cores all), and give the folder results/{study}"
+
+
+def _claims(rows: list[dict], verdict: str | None, family: str | None) -> str:
+    for key, wanted in {"verdict": verdict, "family": family}.items():
+        known = dict.fromkeys(row[key] for row in rows) | (dict.fromkeys(page.VERDICTS) if key == "verdict" else {})
+        if wanted is not None and wanted not in known:
+            raise unknown(key, wanted, known)
+    shown = [row for row in rows if verdict in (None, row["verdict"]) and family in (None, row["family"])]
+    if not shown:
+        raise SettingError("no claim has both that verdict and that family")
+    text = "\n".join(textwrap.wrap(" ".join(page.sentences([_known(row) for row in rows])), _width())) + "\n"
+    for one in dict.fromkeys(row["family"] for row in shown):
+        text += f"\n{one}\n" + "".join(_claim(row) for row in shown if row["family"] == one)
+    return text
+
+
+def _claim(row: dict) -> str:
+    """A claim in a few lines: verdict, id, estimate; statement; what it needs if it is not decided."""
+    found = [f"{page.VERDICTS[row['verdict']]} {row['id']}"]
+    if _is(row["estimate"]):
+        interval = f" [{page.shown(row['low'])}, {page.shown(row['high'])}]" if _is(row["low"]) else ""
+        found.append(f"{page.shown(row['estimate'])}{interval}, n = {row['n']}")
+    if row["readings_total"] > 1:
+        found.append(f"holds under {row['readings_holding']} of {row['readings_total']} readings")
+    if _is(row["needed"]):
+        found.append(f"{row['needed']:g} seeds would decide it")
+    said = [row["statement"]] + ([row["data"]] if row["verdict"] == "not testable here" else [])
+    indent = "      "
+    lines = textwrap.wrap(" ".join(said), _width(), initial_indent=indent, subsequent_indent=indent)
+    return "\n".join(["  " + "; ".join(found), *lines]) + "\n"
+
+
+def _known(row: dict) -> dict:
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+
+
+def _is(value) -> bool:
+    return value is not None and not math.isnan(value)
+
+
+def _width() -> int:
+    return max(LEAST, shutil.get_terminal_size().columns - 1)
+
+
+def _table(path: Path) -> str:
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise DataError(path, f"is not a whole table ({error})", advice="Make the table again") from None
+    return frame.to_string(index=False, na_rep=page.ABSENT, float_format=page.shown) + "\n"
+
+
+def _named(folder: Path, tables: dict) -> str:
+    names = ", ".join(tables) or "none"
+    return "\n" + "\n".join(textwrap.wrap(f"Tables (scant show {folder} NAME): {names}", _width())) + "\n"
