@@ -31,6 +31,7 @@ def claims() -> list[dict]:
             "low": None if i % 4 == 3 else (i - 7) / 10, "high": None if i % 4 == 3 else (i - 5) / 10, "n": 5,
             "readings_holding": i % 3, "readings_total": 2, "data": "", "family": FAMILIES[i % 3],
             "figure": "figure-1", "needed": 20 + i if i % 4 == 2 else None,
+            "matters": "tuning" if i % 3 else "", "matters_share": 0.8 if i % 3 else None,
         }
         for i in range(12)
     ]  # fmt: skip
@@ -99,7 +100,8 @@ def visit(browser, file):
 
 
 def seen(tab, column: int) -> list[str]:
-    """The texts of a column of the claims that are shown, from the top."""
+    """The texts of a column of the claims that are shown, from the top, once what was set off is done."""
+    tab.evaluate("new Promise(done => setTimeout(done))")
     rows = tab.locator("table.claims tbody:not([hidden]) tr:first-child")
     return rows.evaluate_all(f"rows => rows.map(row => row.cells[{column}].textContent.trim())")
 

@@ -42,7 +42,7 @@ def claim(number=1, verdict="holds", **more) -> dict:
     return {
         "id": f"c-{number}", "source": "thesis", "statement": "It learns.", "verdict": verdict, "estimate": 0.123456,
         "low": 0.1, "high": 0.2, "n": 5, "readings_holding": 2, "readings_total": 3, "data": "", "family": "top",
-        "figure": "figure-1", "needed": np.nan,
+        "figure": "figure-1", "needed": np.nan, "matters": "", "matters_share": np.nan,
     } | more  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def test_sentences_count():
     assert first == "Of 6 claims, 2 hold, 1 fails, 2 are undecided, and 1 could not be tested here."
     assert second == "Claims fail in ads (1 of 1)."
     assert third == (
-        "Of the 2 that hold, 1 does under every reading tried; 1 of the undecided would take up to 40 seeds to decide."
+        "Of the 2 that hold, 1 does under every reading tried; 40 seeds or fewer would decide half of the undecided."
     )
     assert page.sentences([claim()])[1] == "No claim fails."
     assert len(page.sentences([])) == 3

@@ -14,6 +14,7 @@ from scant import files, measures, surrogates
 from scant.data import packing, stream, tables
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError
+from scant.kernels import pieces
 from scant.randomness import generator
 
 
@@ -313,3 +314,12 @@ def test_sets_published_normalised_are_left_as_they_are_by_default(tmp_path, two
     there = packed_with(tmp_path, two_tables, **settings)
     assert there.metadata["features_reading"] == (reading or "query-minmax")
     assert there.features.max() == (7 if reading == "as-is" else 1)
+
+
+@given(arrays.arrays(np.int16, st.integers(1, 60), elements=st.integers(0, stream.LARGEST_GRADE)), st.integers(1, 70))
+def test_the_ideal_dcg_is_the_compiled_one_to_the_last_bit(grades, cut):
+    compiled = pieces.ideal_dcg(
+        grades.astype(np.int64), cut, stream.gains(stream.LARGEST_GRADE), stream.discounts(60),
+        np.empty(stream.LARGEST_GRADE + 1, np.int64),
+    )  # fmt: skip
+    assert stream.ideal_dcg(grades, cut) == compiled

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.errors import DataError
-from scant.files import atomic, metadata_of, with_metadata
-from scant.kernels.pieces import ideal_dcg
+from scant.files import arrow_array, atomic, metadata_of, with_metadata
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
@@ -55,6 +54,15 @@ def gains(largest_grade: int) -> np.ndarray:
 def discounts(places: int) -> np.ndarray:
     """D(i) for i = 1..places, as the compiled loops look it up."""
     return 1.0 / np.log2(np.arange(2, places + 2))
+
+
+def ideal_dcg(grades: np.ndarray, cut: int) -> float:
+    """The largest DCG@cut: the sum of the compiled `scant.kernels.pieces.ideal_dcg`, added up in the same order.
+
+    Loading compiled code takes half a second, longer than most streams take to draw.
+    """
+    ordered = -np.sort(-grades)[:cut]
+    return float(np.cumsum(gains(LARGEST_GRADE)[ordered] * discounts(len(ordered)))[-1])
 
 
 def weight_ratio(grades: np.ndarray, cut: int | None = None) -> float:
@@ -137,7 +145,6 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
     """
     ids, sizes, relevant, ideal, ideal_at_cut, grades = [], [], [], [], [], []
     radius, ratio, ratio_at_cut, margin = 0.0, 1.0, 1.0, np.inf
-    counts, places, gain = np.zeros(LARGEST_GRADE + 1, np.int64), discounts(1), gains(LARGEST_GRADE)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.features.") as raw:
@@ -148,14 +155,12 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             width = features.shape[1] if width is None else width
             if grade.min() < 0 or grade.max() > LARGEST_GRADE:
                 raise DataError(path, f"query {query} has a grade outside 0 to {LARGEST_GRADE}")
-            if len(grade) > len(places):
-                places = discounts(2 * len(grade))
             raw.write(features.data)
             ids.append(query)
             sizes.append(len(grade))
             relevant.append(np.count_nonzero(grade))
-            ideal.append(ideal_dcg(grade, len(grade), gain, places, counts))
-            ideal_at_cut.append(ideal_dcg(grade, CUT, gain, places, counts))
+            ideal.append(ideal_dcg(grade, len(grade)))
+            ideal_at_cut.append(ideal_dcg(grade, CUT))
             grades.append(grade)
             exact = features.astype(np.float64)
             radius = max(radius, float(np.sqrt((exact**2).sum(axis=1).max())))
@@ -184,13 +189,13 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
         values = pa.Array.from_buffers(
             pa.float32(), documents * width, [None, pa.py_buffer(np.memmap(raw.name, np.float32, "r"))]
         )
-        offsets = pa.array(np.r_[0, np.cumsum(sizes)], pa.int64())
+        offsets = arrow_array(np.r_[0, np.cumsum(sizes)], pa.int64())
         columns = {
-            "query": pa.array(ids, pa.int64()),
-            "relevant": pa.array(relevant, pa.int32()),
-            "ideal_dcg": pa.array(ideal, pa.float64()),
-            "ideal_dcg@10": pa.array(ideal_at_cut, pa.float64()),
-            "grades": pa.LargeListArray.from_arrays(offsets, pa.array(np.concatenate(grades), pa.int16())),
+            "query": arrow_array(ids, pa.int64()),
+            "relevant": arrow_array(relevant, pa.int32()),
+            "ideal_dcg": arrow_array(ideal, pa.float64()),
+            "ideal_dcg@10": arrow_array(ideal_at_cut, pa.float64()),
+            "grades": pa.LargeListArray.from_arrays(offsets, arrow_array(np.concatenate(grades), pa.int16())),
             "features": pa.LargeListArray.from_arrays(offsets, pa.FixedSizeListArray.from_arrays(values, width)),
         }
         batch = pa.RecordBatch.from_pydict(columns)

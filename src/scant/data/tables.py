@@ -219,10 +219,7 @@ def _table(block: Block | Examples, schema: pa.Schema) -> pa.Table:
 
 
 def _array(values: np.ndarray, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_string(kind):
-        return pa.array(values.tolist(), kind)
-    # not pa.array: it imports pandas, which takes longer than most conversions do
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+    return pa.array(values.tolist(), kind) if pa.types.is_string(kind) else files.arrow_array(values, kind)
 
 
 def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, **counts) -> dict:

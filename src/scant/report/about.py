@@ -105,8 +105,8 @@ def _datasets(study: dict, datasets: dict) -> list[dict]:
                 continue
             rows.append(
                 {"data set": name, "title": dataset.title, "part": part.id, "file": Path(part.file).name}
-                | {"rows": part.rows, "queries": part.queries, "SHA-256": part.sha256 or ""}
-                | {"home": dataset.home, "terms": dataset.terms}
+                | {"rows": part.rows, "queries": part.queries, "home": dataset.home, "terms": dataset.terms}
+                | {"SHA-256": part.sha256 or ""}
             )
     return rows
 

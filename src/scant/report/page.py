@@ -9,17 +9,19 @@ import re
 from collections import Counter
 from importlib import resources
 from pathlib import Path
+from statistics import median_low
 from urllib.parse import quote
 
 from scant.errors import DataError, SettingError
 from scant.files import write_text
+from scant.report.catalogue import OF_CLAIMS
 from scant.report.inline import inline, size
 
 ABSENT = "\N{EN DASH}"
 VERDICTS = {"holds": "✓", "fails": "✗", "undecided": "?", "not testable here": ABSENT}  # in the order that sorts them
 COLUMNS = (
     "id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total",
-    "data", "family", "figure", "needed",
+    "data", "family", "figure", "needed", "matters", "matters_share",
 )  # fmt: skip
 LIMIT = 5_000_000  # bytes
 
@@ -32,7 +34,8 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
     study_settings : the study's settings; `study` is its name
     folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv
     claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds that
-        would decide an undecided claim, `figure` the file's name without its ending
+        would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
+        the estimate depends most, and `matters_share` its share of the variance over readings
     about : what else the page says, each optional: `captions` ({figure or table: text}, in the order they are shown
         in), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of `timings`), `citation` (a
         text) and `commands` ({what: command})
@@ -129,9 +132,10 @@ def sentences(claims: list[dict]) -> list[str]:
     third = (
         f"Of the {len(held)} that hold, {_are(firm, 'does', 'do')} under every reading tried" if held else "None holds"
     )
-    needed = [claim["needed"] for claim in claims if claim["verdict"] == "undecided" and _known(claim["needed"])]
-    if needed:
-        third += f"; {len(needed)} of the undecided would take up to {max(needed):g} seeds to decide"
+    open_ones = [claim["needed"] for claim in claims if claim["verdict"] == "undecided"]
+    half = median_low([needed if _known(needed) else math.inf for needed in open_ones] or [math.inf])
+    if half < math.inf:
+        third += f"; {half:g} seeds or fewer would decide half of the undecided"
     return [first, second, third + "."]
 
 
@@ -189,7 +193,9 @@ def slug(name: str) -> str:
 
 
 def title(name: str) -> str:
-    """A file's name as a heading: "figure-3.4" is "Figure 3.4"."""
+    """A file's name as a heading: "figure-3.4" is "Figure 3.4", "figure-claims-top" is "Claims: top"."""
+    if name.startswith(OF_CLAIMS):
+        return f"Claims: {name.removeprefix(OF_CLAIMS)}"
     return name[:1].upper() + name[1:].replace("-", " ")
 
 
@@ -205,7 +211,7 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict) -> list[dict
 
     figures, ids = [], {path.stem: slug(path.stem) for path in paths}
     for claim in claims:
-        claim["href"] = ids.get(claim["figure"] or "")
+        claim["href"], claim["all"] = ids.get(claim["figure"] or ""), ids.get(OF_CLAIMS + claim["family"])
     for number, path in enumerate(paths, 1):
         svg, curves = inline(path, f"f{number}-")
         width, height = size(svg)
@@ -214,7 +220,7 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict) -> list[dict
             {"id": ids[path.stem], "title": title(path.stem), "caption": captions.get(path.stem, "").strip()}
             | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
             | {"path": data, "csv": _link(data) if data.is_file() else "", "file": data.name}
-            | {"claims": [claim for claim in claims if claim["figure"] == path.stem]}
+            | {"claims": [claim for claim in claims if path.stem in (claim["figure"], OF_CLAIMS + claim["family"])]}
         )
     return figures
 
