@@ -19,10 +19,10 @@ import pyarrow as pa
 from scant.errors import DataError, SettingError, unknown
 from scant.files import atomic, write_parquet
 from scant.report import atlas, catalogue, tables, variance, verdicts
-from scant.report.catalogue import all_fit, fits
+from scant.report.catalogue import all_fit, chosen, fits
 from scant.report.quantities import QUANTITIES, SHARES, Played
 from scant.study import CONTEXTUAL, PLACES, READINGS
-from scant.sweeps import OF_LEARNERS, OF_STREAMS
+from scant.sweeps import OF_LEARNERS, OF_STREAMS, level_of
 
 UNTESTABLE = "not testable here"
 COLUMNS = [
@@ -167,7 +167,7 @@ class _Examiner:
         return 6, "", (streams, learners, (elsewhere, others))
 
     def _those(self, key: str, experiment: dict, wanted: dict) -> tuple[str, ...]:
-        return tuple(one for one in experiment[key] if all_fit(self.study[key][one], wanted, one))
+        return tuple(one for one in experiment[key] if chosen(self.study, key, one, wanted))
 
     def _elsewhere(self, claim: dict, name: str, experiment: dict) -> str | None:
         """The experiment to compare with: this one, or the first that has the settings `other` and else this one's."""
@@ -175,9 +175,10 @@ class _Examiner:
             return name
         kind, named = experiment["kind"], {*claim["where"], *claim["other"]}
         same = {key: experiment[key] for key in READINGS[kind] if key not in named}
+        keys = [PLACES[kind], *([] if isinstance(claim.get("against"), dict) else ["learners"])]
         for one, settings in self.study["experiments"].items():
             alike = settings["kind"] == kind and all(settings[key] == value for key, value in same.items())
-            shared = alike and {*settings[PLACES[kind]]} & {*experiment[PLACES[kind]]}
+            shared = alike and all({*settings[key]} & {*experiment[key]} for key in keys)
             if shared and one in self.played and all_fit(settings, claim["other"], one):
                 return one
         return None
@@ -240,7 +241,9 @@ class _Examiner:
         return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level))
 
     def _levels(self, keys, place: str, names) -> dict[str, str]:
-        return {key: ", ".join(sorted({str(self.study[place][one].get(key)) for one in names})) for key in keys}
+        """What streams or learners have for their readings: those that have them at all."""
+        found = {key: [level_of(self.study[place][one], key) for one in names] for key in keys}
+        return {key: ", ".join(sorted({str(one) for one in of if one is not None})) for key, of in found.items()}
 
     def _table(self, claim: dict) -> Examined:
         name = claim["table"]
