@@ -435,7 +435,8 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
     estimate, low, high, n : of the first reading, with its t interval; of exact claims about tables, the deviation
     needed : the seeds that would decide an undecided claim
     readings_holding, readings_total : a reading's verdict is what the claim's would be if it were the first
-    matters, matters_share : the reading on which the estimate depends most, and its share of the variance
+    matters, matters_share : the reading on which the estimate depends most, and its share of the variance, among those
+        of the same streams and learners
     data : the streams of the first reading; of a claim that is not testable, what it needs and what is missing
     experiment : of the first reading
     """
@@ -491,7 +492,15 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
 
 
 def _matters(readings: list[Reading]) -> dict[str, float]:
-    """The shares, above 0, that readings have of the variance of the estimate."""
+    """The shares, above 0, that readings have of the variance of the estimate.
+
+    Over those of the first reading's streams and learners: others may differ from it for that alone.
+    """
+
+    def pairs(one: Reading) -> set:
+        return {(cell.stream, cell.learner, cell.against.partition(" ")[0]) for cell in one.cells}
+
+    readings = [one for one in readings if pairs(one) == pairs(readings[0])]
     keys = dict.fromkeys(key for reading in readings for key in reading.levels)
     levels = {key: [str(reading.levels.get(key)) for reading in readings] for key in keys}
     varied = {key: column for key, column in levels.items() if len(set(column)) > 1}
