@@ -566,7 +566,8 @@ def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
     )
     figure = drawing_claims.specification(frame)
     estimates, strip = figure.axes[0], figure.axes[2]
-    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near, n = 12", "far, n = 12"]
+    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near", "far"]
+    assert estimates.get_ylabel().endswith("n = 12")
     drawn = {line.get_color(): line.get_ydata() for line in estimates.lines if line.get_marker() in ("o", "s")}
     for outcome, (colour, _, _) in drawing_claims.OUTCOMES.items():
         of = frame[(frame["claim"] == "near") & (frame["verdict"] == outcome)]["estimate"]
