@@ -162,7 +162,7 @@ def coverage(frame: pd.DataFrame):
     ).cumcount()  # a campaign's second policy lies below its first
     dodged = frame["rows"].map(dict(zip(sizes, _dodged(len(sizes), 0.8), strict=True)))
     frame["y"] = frame["tick"] + dodged + 0.12 * again - 0.06
-    narrow, wide = frame["width_mean"].min(), frame["width_mean"].max()
+    widths = frame.loc[(frame["side"] == "lower") & (frame["width_mean"] > 0), "width_mean"]
     figure, axes = plt.subplots(
         3, len(campaigns), figsize=(1.7 + 1.1 * len(campaigns), 0.51 * len(ticks) + 1.9), squeeze=False, sharey=True,
         sharex="row", layout="constrained",
@@ -185,13 +185,13 @@ def coverage(frame: pd.DataFrame):
             axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100))
             axis.set_xlabel(label, fontsize=8)
         column[0].set_title(campaign.replace(", ", ",\n"), loc="left")
-        column[-1].set(xscale="log", xlabel="width / truth", xlim=(min(0.09, 0.8 * narrow), max(1.1, 1.25 * wide)))
+        column[-1].set(xscale="log", xlabel="width / truth", xlim=(min([0.09, *0.8 * widths]), max([1.1, *1.25 * widths])))
         column[-1].xaxis.set_minor_formatter("")
     heads = [tick for tick, name in enumerate(ticks) if name in BOUNDS]
+    axes[0, 0].set_ylim(len(ticks) - 0.4, -0.6)  # all share it
+    axes[0, 0].set_yticks(range(len(ticks)), [NAMES.get(tick, tick) for tick in ticks])
     for axis in axes.flat:
-        axis.set_ylim(len(ticks) - 0.4, -0.6)
-        axis.set_yticks(range(len(ticks)), [NAMES.get(tick, tick) for tick in ticks], fontsize=7.5)
-        axis.tick_params(axis="y", length=0)
+        axis.tick_params(axis="y", length=0, labelsize=7.5)
         for head in heads:
             axis.axhspan(head - 0.5, head + 0.5, color="0.93", lw=0, zorder=0)
     for axis in axes[:, 0]:

@@ -81,6 +81,7 @@ def _estimates(axis, claim: str, rows: pd.DataFrame) -> None:
     axis.set_ylabel(f"estimate\n{panels.count(rows)}", fontsize=6.5)
     axis.set(xlim=(-0.7, len(rows) - 0.3), ylim=limits, xticks=[])
     axis.tick_params(axis="y", labelsize=6)
+    axis.yaxis.get_offset_text().set_fontsize(6)
     axis.grid(axis="x", visible=False)
 
 
@@ -93,9 +94,17 @@ def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
         levels = rows[key].fillna("none").astype(str)
         part = tuple(pd.factorize(levels)[0])
         if len(set(part)) > 1 and part not in parts:
-            found |= {f"{key}: {level}": levels == level for level in sorted(set(levels))}
+            called = {level: _short(level) for level in sorted(set(levels))}
+            alike = len(set(called.values())) < len(called)
+            found |= {f"{key}: {level if alike else name}": levels == level for level, name in called.items()}
             parts.add(part)
     return found
+
+
+def _short(level: str) -> str:
+    """A list by its ends; anything else as it is."""
+    first, *others = level.removeprefix("[").removesuffix("]").split(", ")
+    return f"{first} to {others[-1]}" if level.startswith("[") and len(others) > 1 else level
 
 
 def _readings(axis, rows: pd.DataFrame, strip: dict[str, pd.Series], depth: int) -> None:

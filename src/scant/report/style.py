@@ -61,10 +61,10 @@ LOOKS |= {  # of ads: scorers are solid, controls dashed
     ("oracle", ""): ("#000000", "+", "--"),
 }
 VARIETIES = {  # of a kind, by the ids that our studies give them: they are beside another of their kind in some figures
-    "blocks-200": (PALETTE[9], "p", "-"),
-    "blocks-10": (PALETTE[5], "X", "-"),
+    "blocks-200": (PALETTE[5], "*", "-"),
+    "blocks-10": (PALETTE[9], "X", "-"),
     "blocks-400": (PALETTE[6], "d", "-"),
-    "blocks-200-top5": (PALETTE[5], "*", "-"),
+    "blocks-200-top5": (PALETTE[9], "p", "-"),
     "blocks-200-top10": (PALETTE[6], "h", "-"),
     "released-100": (PALETTE[8], "H", "-"),
     "online-rank-pl": (PALETTE[1], "^", "-"),

@@ -462,12 +462,15 @@ def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
     losses = _losses(game)
     beaten_by = losses - losses[0]
     outcomes = losses.shape[1]
-    found = []
-    for j, ranking in enumerate(rankings(game.m).tolist()):
-        if _permuted_blocks(ranking) != 1:
+    shown = rankings(game.m)
+    one_block = [j for j, ranking in enumerate(shown.tolist()) if _permuted_blocks(ranking) == 1]
+    for j in one_block:
+        back = np.flatnonzero(np.all(shown == np.argsort(shown[j]), axis=1))[0]
+        if back < j:  # what leads from 0 to that one leads back from j to 0: a pair is as good as the other
             continue
-        others = np.delete(beaten_by, [0, j], axis=0)
-        # Variables: the distribution p, and the margin, which is to be as great as can be.
+        # Variables: the distribution p, and the margin, which is to be as great as can be. By how much a ranking of
+        # several blocks loses follows from those of one.
+        others = beaten_by[[i for i in one_block if i != j]]
         above = np.hstack([-np.vstack([others, np.eye(outcomes)]), np.ones((len(others) + outcomes, 1))])
         ties = np.vstack([np.append(beaten_by[j], 0), np.append(np.ones(outcomes), 0)])
         goal = np.append(np.zeros(outcomes), -1)
@@ -475,11 +478,10 @@ def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
         if solved.x is None:
             raise ArithmeticError(f"no distribution found between rankings 0 and {j} of {game}")
         p = solved.x[:-1]
-        margin = min(np.min(others @ p, initial=1), p.min())
+        margin = min(np.min(np.delete(beaten_by, [0, j], axis=0) @ p, initial=1), p.min())
         if not (margin > 1e-6 and abs(beaten_by[j] @ p) < 1e-10 and abs(p.sum() - 1) < 1e-10):
             raise ArithmeticError(f"whether rankings 0 and {j} of {game} are neighbours is undecided")
-        found.append(j)
-    return tuple(found)
+    return tuple(one_block)
 
 
 def _permuted_blocks(ranking: list[int]) -> int:
