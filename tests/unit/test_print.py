@@ -1,6 +1,8 @@
 """What every figure has to be to be printed: nothing is too small, cut off, or on top of something else."""
 
 import re
+import subprocess
+import sys
 from itertools import combinations
 
 import matplotlib.pyplot as plt
@@ -185,6 +187,16 @@ def test_faults_are_found():
     wrong = faults(figure)
     assert {one.partition(":")[0] for one in wrong} >= {"small", "inside", "no label", "no n"}
     assert sum(one.startswith("cut off") for one in wrong) == 1 and any(one.startswith("overlap") for one in wrong)
+
+
+@pytest.mark.parametrize(
+    ("imported", "slow"),
+    [("figures", {"seaborn", "scipy.stats", "scipy.optimize", "numba"}), ("atlas, tables, variance", {"matplotlib"})],
+)
+def test_a_figure_or_table_pays_for_its_own_imports_only(imported, slow):
+    code = f"import sys; from scant.report import {imported}; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert slow.isdisjoint(modules)
 
 
 def test_the_look_is_seaborns():
