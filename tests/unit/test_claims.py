@@ -227,10 +227,12 @@ def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
 
 
 def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
-    table = judged(true=AGAINST_ALL)  # the second's regret is against another comparator, which turns its sign
+    # The second's regret is against another comparator, which turns its sign, and of one game of the two.
+    table = judged(true=AGAINST_ALL, same=AGAINST_ALL | {"on": {"ids": "a"}})
     row = table.loc["true"]
     assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
-    assert row["matters"] == "comparator" and row["matters_share"] == pytest.approx(1)
+    assert row["matters"] == "" and np.isnan(row["matters_share"])
+    assert table.loc["same", "matters"] == "comparator" and table.loc["same", "matters_share"] == pytest.approx(1)
     assert row["data"] == "Game A, b"
     turned = GAMES | {"experiments": dict(reversed(GAMES["experiments"].items()))}
     row = judged(turned, true=AGAINST_ALL).loc["true"]
