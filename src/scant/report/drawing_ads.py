@@ -185,7 +185,9 @@ def coverage(frame: pd.DataFrame):
             axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100))
             axis.set_xlabel(label, fontsize=8)
         column[0].set_title(campaign.replace(", ", ",\n"), loc="left")
-        column[-1].set(xscale="log", xlabel="width / truth", xlim=(min([0.09, *0.8 * widths]), max([1.1, *1.25 * widths])))
+        column[-1].set(
+            xscale="log", xlabel="width / truth", xlim=(min([0.09, *0.8 * widths]), max([1.1, *1.25 * widths]))
+        )
         column[-1].xaxis.set_minor_formatter("")
     heads = [tick for tick, name in enumerate(ticks) if name in BOUNDS]
     axes[0, 0].set_ylim(len(ticks) - 0.4, -0.6)  # all share it
