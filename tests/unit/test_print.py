@@ -80,7 +80,15 @@ def covered() -> pd.DataFrame:
 
 def claimed() -> pd.DataFrame:
     return pd.DataFrame(
-        {"claim": claim, "family": "f", "experiment": "e", "tuning": tuning, "first": True, "stream": stream}
+        {
+            "claim": claim,
+            "family": "f",
+            "quantity": "difference in NDCG@10",
+            "experiment": "e",
+            "tuning": tuning,
+            "first": True,
+            "stream": stream,
+        }
         | {"learner": "auc-ranker, epsilon 0.2", "against": "x", "place": place, "estimate": 0.1 * place, "low": -0.1}
         | {"high": 0.4, "n": 5 + place, "verdict": verdict, "from": 0.0, "to": np.inf}
         for claim in ("a-ranker-over-logistic-undersampled", "b", "c")

@@ -1,5 +1,7 @@
 """Drawings of the claims of a family: every estimate of each, and what it was made under."""
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -14,7 +16,20 @@ OUTCOMES = {  # colour, marker and whether it is filled
 }
 
 
-SAME = ("claim", "family", "first", "place", "estimate", "low", "high", "n", "verdict", "from", "to")  # no readings
+SAME = (
+    "claim",
+    "family",
+    "quantity",
+    "first",
+    "place",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "verdict",
+    "from",
+    "to",
+)  # no readings
 WHICH = ("tuning", "stream", "learner", "against")  # cells; and experiments, if nothing else tells their cells apart
 MANY = 50  # so many points are drawn smaller
 PANEL, ROW = 0.85, 0.105  # inches: the height of estimates, and of a row below them
@@ -78,7 +93,7 @@ def _estimates(axis, claim: str, rows: pd.DataFrame) -> None:
             color=colour, marker=marker, ls="", markersize=size, mfc=colour if filled else "white", elinewidth=size / 4,
         )  # fmt: skip
     axis.set_title(claim, loc="left", fontsize=7, pad=3)
-    axis.set_ylabel(f"estimate\n{panels.count(rows)}", fontsize=6.5)
+    axis.set_ylabel(f"{textwrap.fill(rows['quantity'].iloc[0], 18)}\n{panels.count(rows)}", fontsize=6.5)
     axis.set(xlim=(-0.7, len(rows) - 0.3), ylim=limits, xticks=[])
     axis.tick_params(axis="y", labelsize=6)
     axis.yaxis.get_offset_text().set_fontsize(6)
