@@ -1,7 +1,7 @@
 # Everything here sets up .venv first, from the hash-locked requirements, and again only when those change.
 #
 #   make study                                    the default study; `make study STUDY=config/studies/real.yaml` another
-#   make figures, tables, runs, streams, data     a part of it
+#   make figures, tables, claims, report          a part of it; also runs, streams, data
 #   make test                                     all tests, the slow ones included
 #   make lint                                     code, rules and workflow
 #   make lock                                     write requirements.lock anew from pyproject.toml
@@ -20,16 +20,18 @@ RESULTS := results/$(shell sed -n 's/^study: *//p' $(STUDY))
 WORKERS := $(if $(filter all,$(CORES)),logical,$(CORES))
 
 .DEFAULT_GOAL := study
-.PHONY: setup study data streams runs figures tables test lint lock clean
+.PHONY: setup study data streams runs figures tables claims report test lint lock clean
 
 setup: $(READY)
 
 study: $(READY)
 	$(BIN)/snakemake $(RUN)
 	@echo
-	@echo "Figures: $(RESULTS)/figures    Tables: $(RESULTS)/tables    Runs: $(RESULTS)/runs"
+	@$(BIN)/scant show $(RESULTS) --summary
+	@echo
+	@echo "All of it on one page: $(RESULTS)/report.html    Figures: $(RESULTS)/figures    Tables: $(RESULTS)/tables"
 
-data streams runs figures tables: $(READY)
+data streams runs figures tables claims report: $(READY)
 	$(BIN)/snakemake $@ $(RUN)
 
 # A file's tests share what they run: the tiny study is run once for each file that needs its results.

@@ -1,5 +1,7 @@
-"""What tests share: one profile of Hypothesis, and streams made of queries."""
+"""What tests share: one profile of Hypothesis, streams made of queries, and a browser."""
 
+import os
+import shutil
 from itertools import count
 
 import hypothesis
@@ -7,6 +9,11 @@ import numpy as np
 import pytest
 
 from scant.data import stream
+
+OPTIONS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 
 # The same examples on every run, however long numba takes to compile before the first.
 hypothesis.settings.register_profile("scant", deadline=None, derandomize=True, max_examples=60, print_blob=False)
@@ -24,3 +31,24 @@ def packed(tmp_path_factory):
         return stream.read(path)
 
     return pack
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium, driven by Playwright: that of SCANT_CHROMIUM, or one on the path.
+
+    Tests of it are skipped, and say so, where there is none; with SCANT_CHROMIUM set they are never skipped.
+    """
+    found = os.environ.get("SCANT_CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), "")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        if os.environ.get("SCANT_CHROMIUM"):
+            raise
+        pytest.skip("no Playwright: install the extra `test`")
+    if not found:
+        pytest.skip("no Chromium: install Debian's package chromium, or name one in SCANT_CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=OPTIONS)
+        yield browser
+        browser.close()

@@ -147,7 +147,7 @@ def _page(arguments) -> None:
 def _show(arguments) -> None:
     from scant.report import show
 
-    print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family), end="")
+    print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family, arguments.summary), end="")
 
 
 def _theory(arguments) -> None:
@@ -295,6 +295,7 @@ def parser() -> argparse.ArgumentParser:
         option("name", nargs="?", help="a table; the claims if absent"),
         option("--verdict", help="only claims with this verdict"),
         option("--family", help="only claims of this family"),
+        option("--summary", action="store_true", help="only what the claims came to"),
     )  # fmt: skip
     command("streams", _streams, "Make the table of streams: CSV, LaTeX.", inputs, stem)
     about = "For practitioners: which policy would have earned more clicks?"

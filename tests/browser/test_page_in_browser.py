@@ -1,11 +1,5 @@
-"""The page in a real browser: headless Chromium, driven by Playwright.
+"""The page in a real browser."""
 
-Chromium is taken from SCANT_CHROMIUM, or found on the path. The tests are skipped, and say so, where there is none;
-with SCANT_CHROMIUM set they are never skipped.
-"""
-
-import os
-import shutil
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -14,10 +8,6 @@ import pytest
 from scant.report import page as pages
 from scant.report import style
 
-OPTIONS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")
 
@@ -58,23 +48,6 @@ def file(tmp_path_factory) -> Path:
     about = {"citation": "x" * 300, "environment": {"Python": "3"}, "commands": {"A figure": "snakemake " + "x" * 300}}
     pages.make({"study": "small"}, folder, folder / "report.html", claims(), about)
     return folder / "report.html"
-
-
-@pytest.fixture(scope="session")
-def browser():
-    found = os.environ.get("SCANT_CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), "")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        if os.environ.get("SCANT_CHROMIUM"):
-            raise
-        pytest.skip("no Playwright: install the extra `test`")
-    if not found:
-        pytest.skip("no Chromium: install Debian's package chromium, or name one in SCANT_CHROMIUM")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=OPTIONS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -568,7 +568,8 @@ def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
     )
     figure = drawing_claims.specification(frame)
     estimates, strip = figure.axes[0], figure.axes[2]
-    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near, n = 12", "far, n = 12"]
+    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near", "far"]
+    assert estimates.get_ylabel().endswith("n = 12")
     drawn = {line.get_color(): line.get_ydata() for line in estimates.lines if line.get_marker() in ("o", "s")}
     for outcome, (colour, _, _) in drawing_claims.OUTCOMES.items():
         of = frame[(frame["claim"] == "near") & (frame["verdict"] == outcome)]["estimate"]
@@ -579,3 +580,10 @@ def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
     rows = frame[frame["claim"] == "near"]
     np.testing.assert_array_equal(strip.lines[0].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
     assert style.PALETTE[0] == drawing_claims.OUTCOMES["holds"][0]
+
+
+def test_lists_of_levels_are_named_by_their_ends_where_these_differ():
+    rows = pd.DataFrame({"rounds": ["[1, 2, 3]", "[1, 2, 4]", "7"]}).assign(**dict.fromkeys(drawing_claims.WHICH, "x"))
+    assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: 1 to 3", "rounds: 1 to 4"]
+    rows["rounds"] = ["[1, 2, 3]", "[1, 3, 3]", "7"]
+    assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: [1, 2, 3]", "rounds: [1, 3, 3]"]

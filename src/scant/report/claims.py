@@ -29,7 +29,7 @@ COLUMNS = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     *("data", "needed", "matters", "matters_share", "family", "figure", "experiment"),
 ]
-OF_CELLS = ["claim", "family", "experiment", "tuning", "first", "stream", "learner", "against"]
+OF_CELLS = ["claim", "family", "quantity", "experiment", "tuning", "first", "stream", "learner", "against"]
 NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
 TABLE = "table"  # the quantity of claims about tables that need no run
 TABLES = {
@@ -511,24 +511,33 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
 def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
     """One row for each claim, reading, stream and pair of learners.
 
-    Columns: claim, family, experiment, tuning, first (whether it is of the reading that the claim's verdict is of),
-    stream, learner, against, estimate, low, high, n, verdict (of the cell by itself: no family corrects it), from and
-    to (between which the claim says that the estimate is; a relative margin at its mean), and a column for each
-    reading.
+    Columns: claim, family, quantity (in words, with its unit), experiment, tuning, first (whether it is of the reading
+    that the claim's verdict is of), stream, learner, against, estimate, low, high, n, verdict (of the cell by itself:
+    no family corrects it), from and to (between which the claim says that the estimate is; a relative margin at its
+    mean), and a column for each reading.
     """
     rows = []
     for name, one in examined.items():
         for reading in one.readings:
             for cell, verdict in zip(reading.cells, reading.single, strict=True):
-                about = (name, one.claim["family"], reading.experiment, reading.tuning, reading is one.readings[0])
+                about = (name, one.claim["family"], _said_of(one.claim), reading.experiment, reading.tuning)
+                about += (reading is one.readings[0], cell.stream, cell.learner, cell.against)
                 rows.append(
-                    dict(zip(OF_CELLS, (*about, cell.stream, cell.learner, cell.against), strict=True))
+                    dict(zip(OF_CELLS, about, strict=True))
                     | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict")}
                     | dict(zip(("from", "to"), _claimed(one.claim, cell), strict=True))
                     | {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
                 )
     kept = [*OF_CELLS, *NUMBERS, "verdict"]
     return pd.DataFrame(rows, columns=None if rows else kept)
+
+
+def _said_of(claim: dict) -> str:
+    """What a claim's estimate is of, in words, with its unit."""
+    quantity = claim["quantity"]
+    words = claim.get("measure", "ndcg@10").upper() if quantity == "final" else QUANTITIES[quantity].words
+    compared = "other" in claim or (claim.get("against") is not None and claim["comparison"] != "slope")
+    return f"difference in {words}" if compared and quantity != "ctr_gain" else words
 
 
 def _claimed(claim: dict, cell: Cell) -> tuple[float, float]:

@@ -13,10 +13,11 @@ from scant.report import about, page
 LEAST = 40  # columns for statements, however narrow the terminal
 
 
-def show(folder, name: str | None = None, verdict: str | None = None, family: str | None = None) -> str:
+def show(folder, name: str | None = None, verdict: str | None = None, family: str | None = None, brief=False) -> str:
     """The claims of the study whose results are in `folder`, or its table `name`, as text.
 
     verdict, family : only claims that have them
+    brief : only what the claims came to, in three sentences
 
     Raises
     ------
@@ -31,7 +32,9 @@ def show(folder, name: str | None = None, verdict: str | None = None, family: st
         return _table(tables[name])
     if not (path := folder / "claims.parquet").is_file():
         raise DataError(folder, "holds no finished claims", advice=_advice())
-    return _claims(about.claims(path), verdict, family) + _named(folder, tables)
+    rows = [_known(row) for row in about.claims(path)]
+    came_to = "\n".join(textwrap.wrap(" ".join(page.sentences(rows)), _width())) + "\n"
+    return came_to if brief else came_to + _claims(rows, verdict, family) + _named(folder, tables)
 
 
 def _advice() -> str:
@@ -46,7 +49,7 @@ def _claims(rows: list[dict], verdict: str | None, family: str | None) -> str:
     shown = [row for row in rows if verdict in (None, row["verdict"]) and family in (None, row["family"])]
     if not shown:
         raise SettingError("no claim has both that verdict and that family")
-    text = "\n".join(textwrap.wrap(" ".join(page.sentences([_known(row) for row in rows])), _width())) + "\n"
+    text = ""
     for one in dict.fromkeys(row["family"] for row in shown):
         text += f"\n{one}\n" + "".join(_claim(row) for row in shown if row["family"] == one)
     return text
@@ -55,12 +58,12 @@ def _claims(rows: list[dict], verdict: str | None, family: str | None) -> str:
 def _claim(row: dict) -> str:
     """A claim in a few lines: verdict, id, estimate; statement; what it needs if it is not decided."""
     found = [f"{page.VERDICTS[row['verdict']]} {row['id']}"]
-    if _is(row["estimate"]):
-        interval = f" [{page.shown(row['low'])}, {page.shown(row['high'])}]" if _is(row["low"]) else ""
+    if row["estimate"] is not None:
+        interval = "" if row["low"] is None else f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
         found.append(f"{page.shown(row['estimate'])}{interval}, n = {row['n']}")
     if row["readings_total"] > 1:
         found.append(f"holds under {row['readings_holding']} of {row['readings_total']} readings")
-    if _is(row["needed"]):
+    if row["needed"] is not None:
         found.append(f"{row['needed']:g} seeds would decide it")
     said = [row["statement"]] + ([row["data"]] if row["verdict"] == "not testable here" else [])
     indent = "      "
@@ -69,11 +72,8 @@ def _claim(row: dict) -> str:
 
 
 def _known(row: dict) -> dict:
+    """A row in which what is not known is None."""
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
-
-
-def _is(value) -> bool:
-    return value is not None and not math.isnan(value)
 
 
 def _width() -> int:
