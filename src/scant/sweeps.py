@@ -91,6 +91,15 @@ def level_of(settings: dict, key: str, datasets: Mapping | None = None):
     return settings[key]
 
 
+def unheeded(experiment: dict, key: str, learners: set[str]) -> tuple[str, ...]:
+    """The kinds of learners that a reading of an experiment is for, if none of these kinds is; else none."""
+    needed = NEEDS.get((experiment["kind"], key), ())
+    if key == "undersample" and experiment["undersampled"] == "classifiers":
+        needed = UNDERSAMPLED
+    own = any(":" in kind for kind in learners)  # who knows what a learner of one's own heeds
+    return () if own or learners & {*needed} else needed
+
+
 def _combinations(sweep: list[dict], schema: dict) -> list[dict]:
     """All that a sweep names, each with its readings in the order of the schema."""
     places = [schema["$defs"][place]["properties"] for place in ("experiment", "stream", "learner")]
@@ -113,10 +122,7 @@ def _check(study: dict, experiment: dict, levels: dict, for_kinds: Mapping[str, 
     for key in levels:
         if kind not in for_kinds.get(key, (kind,)):
             raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
-        needed = NEEDS.get((kind, key), ())
-        if key == "undersample" and under["undersampled"] == "classifiers":
-            needed = UNDERSAMPLED
-        if needed and not learners & {*needed}:
+        if needed := unheeded(under, key, learners):
             raise SettingError(f"{key} does nothing without a learner of kind {' or '.join(needed)}")
         for (other, value), without in UNDER.items():
             if key in without and under[other] == value:

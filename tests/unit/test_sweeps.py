@@ -483,3 +483,29 @@ def test_a_claim_of_two_experiments_compares_those_of_equal_readings():
         "ads+undersample-2+standardise-false": -0.1,
     }
     assert cells["against"].tolist() == ["ranker (ads)", "ranker (ads+standardise-false)"]
+
+
+def test_a_level_that_a_claim_s_learners_do_not_heed_is_no_reading():
+    sweep = [{"threshold": ["recall"]}, {"standardise": [False]}, {"undersample": [2]}]
+    config = swept("ads", *sweep, learners=["logistic", "forest", "ranker"], seeds=8)
+    table, cells = judged(
+        config, lambda one: 0.0, ranker={}, peers={"learner": {"kind": "logistic"}, "against": {"kind": "forest"}},
+        forest={"learner": {"kind": "forest"}, "against": 0.4},
+    )  # fmt: skip
+    # Tuning doubles the first two; the forest has neither lambda nor threshold, and is not scaled.
+    assert table["readings_total"].to_dict() == {"ranker": 8, "peers": 6, "forest": 2}
+    assert cells.loc[cells["claim"] == "forest", "experiment"].tolist() == ["ads", "ads+undersample-2"]
+    assert "threshold" not in cells[cells["claim"] == "forest"].dropna(axis=1)
+
+
+def test_what_matters_is_told_stream_by_stream():
+    config = swept("ads", {"threshold": ["recall"]}, {"standardise": [False]}, tuning="paper", seeds=8)
+    config["logs"]["more"] = config["logs"]["digits"]
+    config["experiments"]["ads"]["logs"] = ["digits", "more"]
+    study = load(config)
+    traces = ctrs(study, lambda one: 0.2 - 0.01 * (not one["standardise"]))
+    frame, details = traces["ads+threshold-recall"]  # what differs most does so on one log, where the claim is safest
+    there = (frame["stream"] == "more") & (frame["learner"] == "ranker")
+    traces["ads+threshold-recall"] = (frame.assign(estimate=frame["estimate"] + 0.3 * there), details)
+    row = claims.table(claims.examine({"claim": CLAIM}, study, traces), study).iloc[0]
+    assert (row["readings_holding"], row["matters"]) == (3, "threshold") and row["matters_share"] > 0.9

@@ -16,13 +16,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from scant.ads.run import WITHOUT_LAMBDA
 from scant.errors import DataError, SettingError, unknown
 from scant.files import atomic, write_parquet
 from scant.report import atlas, catalogue, tables, variance, verdicts
 from scant.report.catalogue import all_fit, chosen, fits
 from scant.report.quantities import QUANTITIES, SHARES, Played
 from scant.study import CONTEXTUAL, PLACES, READINGS
-from scant.sweeps import OF_LEARNERS, OF_STREAMS, level_of
+from scant.sweeps import OF_LEARNERS, OF_STREAMS, level_of, unheeded
 
 UNTESTABLE = "not testable here"
 COLUMNS = [
@@ -60,7 +61,7 @@ class Cell:
 class Reading:
     """A claim under one reading.
 
-    levels : what the experiment says of each reading
+    levels : what the experiment says of each reading that the learners heed
     single : the verdict on each cell by itself, which no family corrects
     """
 
@@ -189,10 +190,11 @@ class _Examiner:
         if not QUANTITIES[claim["quantity"]].tuned:
             return [None]
         own = details["tuning"]
-        if details["kind"] == "ads":
-            return [own] if own == "paper" else [own, "paper"]
         _, learners, others = fitting
         involved = {*learners, *((others and others[1]) or ())}
+        if details["kind"] == "ads":
+            kinds = {self.study["learners"][one]["kind"] for one in involved}
+            return [own] if own == "paper" or kinds <= {*WITHOUT_LAMBDA} else [own, "paper"]
         chosen = frame["tuning_seed"] & frame["learner"].isin(involved)
         return [own, "paper" if own == "held-out" else "held-out"] if chosen.any() else [own]
 
@@ -230,11 +232,13 @@ class _Examiner:
 
     def _reading(self, claim: dict, name: str, tuning: str | None, fitting: tuple, cells: list[Cell]) -> Reading:
         experiment = self.study["experiments"][name]
-        levels = {key: experiment[key] for key in READINGS[experiment["kind"]]} | {"tuning": tuning}
-        if experiment["kind"] == "fixed-items":
-            levels["comparator"] = experiment["comparator"]
         streams, learners, others = fitting
         learners = {*learners, *((others and others[1]) or ())}
+        kinds = {self.study["learners"][one]["kind"] for one in learners}
+        heeded = [key for key in READINGS[experiment["kind"]] if not unheeded(experiment, key, kinds)]
+        levels = {key: experiment[key] for key in heeded} | {"tuning": tuning}
+        if experiment["kind"] == "fixed-items":
+            levels["comparator"] = experiment["comparator"]
         if experiment["kind"] in CONTEXTUAL:
             levels |= self._levels(OF_STREAMS, "streams", streams)
         levels |= self._levels(OF_LEARNERS, "learners", learners)
@@ -260,11 +264,12 @@ class _Examiner:
 
 def _repeats(reading: Reading, before: Reading) -> bool:
     """Whether an experiment plays what another has played under the same readings, for another figure, say."""
+    return reading.levels == before.levels and {*map(_pair, reading.cells)} <= {*map(_pair, before.cells)}
 
-    def pairs(one: Reading) -> set:
-        return {(cell.stream, cell.learner, cell.against) for cell in one.cells}
 
-    return reading.levels == before.levels and pairs(reading) <= pairs(before)
+def _pair(cell: Cell) -> tuple[str, str, str]:
+    """What is compared, wherever the other is from."""
+    return cell.stream, cell.learner, cell.against.partition(" (")[0]
 
 
 def _said(wanted: dict) -> str:
@@ -492,20 +497,25 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
 
 
 def _matters(readings: list[Reading]) -> dict[str, float]:
-    """The shares, above 0, that readings have of the variance of the estimate.
+    """The shares, above 0, that readings have of the variance of the estimates.
 
-    Over those of the first reading's streams and learners: others may differ from it for that alone.
+    Over those of the first reading's streams and learners, since others may differ from it for that alone; and for each
+    stream and pair by itself, since the estimate of a reading is of now one cell, now another.
     """
 
-    def pairs(one: Reading) -> set:
-        return {(cell.stream, cell.learner, cell.against.partition(" ")[0]) for cell in one.cells}
+    def estimates(one: Reading) -> dict[tuple, float]:
+        return dict(zip(map(_pair, one.cells), (verdict.estimate for verdict in one.single), strict=True))
 
-    readings = [one for one in readings if pairs(one) == pairs(readings[0])]
-    keys = dict.fromkeys(key for reading in readings for key in reading.levels)
-    levels = {key: [str(reading.levels.get(key)) for reading in readings] for key in keys}
+    alike = [one for one in readings if estimates(one).keys() == estimates(readings[0]).keys()]
+    keys = dict.fromkeys(key for one in alike for key in one.levels)
+    levels = {key: [str(one.levels.get(key)) for one in alike] for key in keys}
     varied = {key: column for key, column in levels.items() if len(set(column)) > 1}
-    shares = verdicts.matters([reading.verdict.estimate for reading in readings], varied)
-    return {key: share for key, share in shares.items() if share > 0}
+    found, sums = pd.DataFrame(map(estimates, alike)), dict.fromkeys(varied, 0.0)
+    squares = ((found - found.mean()) ** 2).sum()
+    for cell, values in found.items():
+        for key, share in verdicts.matters(values, varied).items():
+            sums[key] += share * squares[cell] / (squares.sum() or 1.0)
+    return {key: share for key, share in sorted(sums.items(), key=lambda one: -one[1]) if share > 0}
 
 
 def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
