@@ -86,7 +86,7 @@ def status(folder, root=".") -> Status:
     else:
         state = "failed" if failed else "finished" if steps == total else "interrupted"
     seconds = log.stat().st_mtime - _began(log) if log else math.nan
-    rows = {row.pop("rule_name"): row for row in _rows(jobs, "rule_name")}
+    rows = {row.pop("rule"): row for row in by("rule", jobs)}
     rules = [
         {"rule": rule, "to do": max(0, planned.get(rule, 0) - done[rule]), **rows.get(rule, {"jobs": done[rule]})}
         for rule in {**planned, **rows}
@@ -94,12 +94,12 @@ def status(folder, root=".") -> Status:
     left = seconds * (total - steps) / steps if state == "running" and steps else math.nan
     begun = _begun(root / ".snakemake/incomplete", folder) if state in ("running", "interrupted") else []
     return Status(
-        folder.name, state, steps, total, seconds, left, rules, _rows(jobs, "learner"), begun, failed
+        folder.name, state, steps, total, seconds, left, rules, by("learner", jobs), begun, failed
     )  # fmt: skip
 
 
 def benchmarks(folder) -> list[dict]:
-    """What Snakemake wrote of each finished job of a study, with --benchmark-extended.
+    """What Snakemake wrote of each finished job of a study, with --benchmark-extended: rule, learner, seconds, memory.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def benchmarks(folder) -> list[dict]:
                 job = json.loads(line)
                 wildcards, memory = job["wildcards"], job.get("max_rss")  # not known of jobs too short to be looked at
                 jobs.append(
-                    {"rule_name": job["rule_name"], "learner": wildcards.get("learner"), "seconds": float(job["s"])}
+                    {"rule": job["rule_name"], "learner": wildcards.get("learner"), "seconds": float(job["s"])}
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
                 )
             except (ValueError, KeyError, TypeError, AttributeError):
@@ -120,8 +120,8 @@ def benchmarks(folder) -> list[dict]:
     return jobs
 
 
-def _rows(jobs: list[dict], key: str) -> list[dict]:
-    """Jobs, seconds, the longest and the largest by rule or learner, most seconds first."""
+def by(key: str, jobs: list[dict]) -> list[dict]:
+    """Jobs, their seconds in all, those of the longest, and memory (MB, the most), by rule or learner."""
     found = {}
     for job in jobs:
         if job[key] is not None:
@@ -182,7 +182,7 @@ def _begun(markers: Path, folder: Path) -> list[str]:
 def _failures(text: str, root: Path) -> list[Failure]:
     """The jobs that failed in a run, from the commands that its log quotes."""
     settings = CONFIG.search(text)
-    study = f" --configfile {os.path.relpath(settings[1], root)}" if settings else ""
+    study = f" --configfile {os.path.relpath(root / settings[1], root)}" if settings else ""
     found = {}
     for command in COMMAND.findall(text):
         if (log := LOG.search(command)) is None:
