@@ -134,11 +134,12 @@ def stream_file(stream, seed):
     return DRAW.format(stream=stream, seed=0 if settings["shared"] else seed)
 
 
-def stream_files():
-    """Every stream file of the study, each once."""
+def stream_files(experiments=None):
+    """Every stream file of some experiments, by default of all, each once."""
     wanted = [
         stream_file(stream, seed)
         for experiment in experiments_of(*studies.CONTEXTUAL)
+        if experiments is None or experiment in experiments
         for stream, learner, seed in studies.runs(STUDY, experiment)
     ]
     return list(dict.fromkeys(file for file in wanted if file))

@@ -113,7 +113,7 @@ rule table:
 
 rule streams_table:
     input:
-        streams=stream_files(),
+        streams=stream_files(catalogue.stated(STUDY)),
         code=code("report/tables", "data/stream"),
     output:
         csv=report("<results>/tables/streams.csv", caption="../workflow/report/table.rst", category="Tables"),

@@ -88,7 +88,7 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
     for name in study["tables_of"]:
         registry.find(datasets, name)
     _check(study, datasets, config["experiments"])
-    study = sweeps.expand(study, datasets, schema)
+    study = sweeps.expand(study, datasets, schema, FOR_KINDS)
     if any("stands_for" in one for one in study["experiments"].values()):
         _check(study, datasets, config["experiments"])
     return study, datasets
@@ -132,7 +132,9 @@ def _check(study: dict, datasets: dict, given: dict) -> None:
             keys = {*given[experiment.get("stands_for", name)], *experiment.get("sweeps", ())}
             _check_experiment(study, datasets, experiment, keys)
         except SettingError as error:
-            raise SettingError(f"experiments.{name}: {error}") from None
+            swept = experiment.get("sweeps")
+            where = f"{experiment['stands_for']}.sweep: {sweeps.said(swept)}" if swept else name
+            raise SettingError(f"experiments.{where}: {error}") from None
 
 
 def _check_experiment(study: dict, datasets: dict, experiment: dict, given: set) -> None:
@@ -170,7 +172,7 @@ def _check_games(study: dict, experiment: dict) -> None:
     horizons = _horizons(experiment)
     for game, learner, horizon in product(experiment["games"], experiment["learners"], horizons):
         try:
-            games.check(study["games"][game], study["learners"][learner], horizon)
+            games.check(study["games"][game], untitled(study["learners"][learner], "stands_for"), horizon)
         except SettingError as error:
             raise SettingError(f"{learner} on {game}: {error}") from None
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from scant.errors import SettingError
-from scant.report import atlas, figures, tables
+from scant.report import atlas, drawing_atlas, figures, tables
 from scant.theory import observability
 
 VECTORS = ["000", "001", "010", "011", "100", "101", "110", "111"]
@@ -145,7 +145,7 @@ def drawn(figure):
 
 
 def test_the_figure_has_a_cell_for_each_game(frame, tmp_path):
-    figure = atlas.draw_atlas(frame)
+    figure = drawing_atlas.atlas(frame)
     texts, colours = drawn(figure)
     assert len(texts) == len(colours) == len(frame)
     assert {tuple(cell) for cell in texts.values()} == {("1/2",), ("2/3",), ("1",)}
@@ -155,7 +155,7 @@ def test_the_figure_has_a_cell_for_each_game(frame, tmp_path):
     # One colour a rate.
     assert len({(*texts[at], colours[at]) for at in texts}) == len(set(colours.values())) == 3
     (legend,) = figure.legends
-    assert legend.get_title().get_text().startswith("minimax regret")
+    assert legend.get_title().get_text().startswith("how minimax regret grows")
     assert [text.get_text() for text in legend.get_texts()] == ["$T^{1/2}$", "$T^{2/3}$", "$T$"]
     assert figure.get_figwidth() <= 7.2
     figures.save(figure, frame, tmp_path / "atlas")
@@ -165,9 +165,8 @@ def test_the_figure_has_a_cell_for_each_game(frame, tmp_path):
 
 
 def test_colours_differ_in_print_without_colours():
-    greys = [
-        0.299 * r + 0.587 * g + 0.114 * b for r, g, b in (plt.cm.colors.to_rgb(c) for c, _ in atlas.LOOKS.values())
-    ]
+    colours = map(plt.cm.colors.to_rgb, drawing_atlas._colours().values())
+    greys = [0.299 * r + 0.587 * g + 0.114 * b for r, g, b in colours]
     assert greys[0] - greys[1] > 0.15
     assert greys[1] - greys[2] > 0.15
 
@@ -177,7 +176,7 @@ def test_measured_slopes_are_written_below_the_exponents():
     observed = atlas.atlas_frame(3, more)
     assert observed["slope"].notna().sum() == 2
     assert cell(observed, "dcg", 3, 1)[-3:] == (0.664, 0.64, 0.69)
-    figure = atlas.draw_atlas(observed)
+    figure = drawing_atlas.atlas(observed)
     texts, _ = drawn(figure)
     assert texts["DCG", 3, 1] == ["2/3", "0.66"]
     assert texts["NDCG, 3 grades", 3, 1] == ["1", "1.00"]
@@ -216,6 +215,6 @@ def test_what_else_is_known_of_a_measurement_is_kept():
 
 def test_an_atlas_with_no_measurement_looks_as_one_without():
     empty = atlas.atlas_frame(2, slopes().iloc[:0])
-    figure = atlas.draw_atlas(empty)
+    figure = drawing_atlas.atlas(empty)
     assert "slope" not in figure.legends[0].get_title().get_text()
     plt.close(figure)

@@ -227,10 +227,12 @@ def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
 
 
 def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
-    table = judged(true=AGAINST_ALL)  # the second's regret is against another comparator, which turns its sign
+    # The second's regret is against another comparator, which turns its sign, and of one game of the two.
+    table = judged(true=AGAINST_ALL, same=AGAINST_ALL | {"on": {"ids": "a"}})
     row = table.loc["true"]
     assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
-    assert row["matters"] == "comparator" and row["matters_share"] == pytest.approx(1)
+    assert row["matters"] == "" and np.isnan(row["matters_share"])
+    assert table.loc["same", "matters"] == "comparator" and table.loc["same", "matters_share"] == pytest.approx(1)
     assert row["data"] == "Game A, b"
     turned = GAMES | {"experiments": dict(reversed(GAMES["experiments"].items()))}
     row = judged(turned, true=AGAINST_ALL).loc["true"]
@@ -566,7 +568,8 @@ def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
     )
     figure = drawing_claims.specification(frame)
     estimates, strip = figure.axes[0], figure.axes[2]
-    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near, n = 12", "far, n = 12"]
+    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near", "far"]
+    assert estimates.get_ylabel().endswith("n = 12")
     drawn = {line.get_color(): line.get_ydata() for line in estimates.lines if line.get_marker() in ("o", "s")}
     for outcome, (colour, _, _) in drawing_claims.OUTCOMES.items():
         of = frame[(frame["claim"] == "near") & (frame["verdict"] == outcome)]["estimate"]
@@ -577,3 +580,10 @@ def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
     rows = frame[frame["claim"] == "near"]
     np.testing.assert_array_equal(strip.lines[0].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
     assert style.PALETTE[0] == drawing_claims.OUTCOMES["holds"][0]
+
+
+def test_lists_of_levels_are_named_by_their_ends_where_these_differ():
+    rows = pd.DataFrame({"rounds": ["[1, 2, 3]", "[1, 2, 4]", "7"]}).assign(**dict.fromkeys(drawing_claims.WHICH, "x"))
+    assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: 1 to 3", "rounds: 1 to 4"]
+    rows["rounds"] = ["[1, 2, 3]", "[1, 3, 3]", "7"]
+    assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: [1, 2, 3]", "rounds: [1, 3, 3]"]

@@ -280,7 +280,7 @@ def test_points_of_figure_5_1(classified):
     figure = drawing_ads.deterministic(frame)
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["reading plain", "reading under"]
     heights = {round(y, 9) for line in figure.axes[1].lines for y in np.ravel(line.get_ydata())}
-    assert heights >= set(frame.loc[frame["experiment"] == "under", "mean"].round(9))
+    assert heights >= set((100 * frame.loc[frame["experiment"] == "under", "mean"]).round(9))
     with pytest.raises(SettingError, match="epsilon of 0"):
         ads.deterministic(classified.assign(epsilon=0.2, kind="forest"), DETAILS)
 

@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples")
+PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
 LEAVE = shutil.ignore_patterns("__pycache__", "*.egg-info")
 # The same bytes on every run; logs and benchmarks are not.
 RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams", "campaigns", "bandit")
+CLAIMS = ("claims.csv", "claims.parquet", "claims.tex", "claims-readings.csv")
 
 
 class Project:
@@ -77,7 +78,8 @@ class Project:
     def digests(self, study="tiny") -> dict[str, str]:
         """SHA-256 of every result file. What a killed job was writing has a hidden name, and is no result."""
         root = self.folder / "results" / study
-        paths = (path for part in RESULTS for path in (root / part).rglob("[!.]*") if path.is_file())
+        paths = [path for part in RESULTS for path in (root / part).rglob("[!.]*") if path.is_file()]
+        paths += [root / name for name in CLAIMS if (root / name).is_file()]
         return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
 
 

@@ -11,6 +11,9 @@ ROOT = Path(__file__).parents[2]
 STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml"))]
 
 RUNS = {"fetch", "convert", "pack", "simulate", "run", "play", "campaign", "draw", "learn"}
+TABLES = {"traces", "comparator", "coverage", "table", "streams_table", "theory_table", "logs_table"}
+CLAIMS = RUNS | {"traces", "comparator", "theory_table", "claims"}
+FIGURES = CLAIMS | {"coverage", "figure", "claims_figure"}
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -29,6 +32,21 @@ def test_every_study_can_be_planned(bare, study):
     assert jobs.get("theory_table", 0) == ("top" in kinds) + 4 * fixed
     assert ("play" in jobs) == fixed
     assert ("comparator" in jobs) == regret
+    judged = whole.get("claims", True) is not None
+    assert jobs.get("claims", 0) == judged and jobs["report"] == 1
+    assert ("claims_figure" in jobs) == judged
+
+
+def test_a_sweep_adds_runs_and_traces_and_nothing_else(bare, project):
+    settings = project.settings()
+    assert any("sweep" in one for one in settings["experiments"].values())
+    for one in settings["experiments"].values():
+        one.pop("sweep", None)
+    project.write(settings)
+    more, fewer = bare.jobs(), project.jobs()
+    assert more.keys() == fewer.keys()
+    assert {rule for rule in more if more[rule] != fewer[rule]} == {"simulate", "run", "learn", "traces"}
+    assert bare.jobs("tables") == project.jobs("tables")
 
 
 def test_without_a_study_file_it_is_the_default_study(bare):
@@ -42,23 +60,23 @@ def test_the_profile_is_read(bare):
 @pytest.mark.parametrize(
     ("target", "rules"),
     [
+        ("claims", CLAIMS),
+        ("report", FIGURES | TABLES | {"report"}),
         ("data", {"fetch", "convert"}),
         ("streams", {"fetch", "convert", "pack", "simulate"}),
         ("runs", RUNS),
-        ("figures", RUNS | {"traces", "comparator", "coverage", "figure"}),
+        ("figures", FIGURES),
+        ("results/tiny/figures/figure-claims-ads.svg", CLAIMS | {"claims_figure"}),
         ("results/tiny/figures/figure-5.1.svg", {"fetch", "convert", "draw", "learn", "traces", "figure"}),
         ("results/tiny/figures/figure-coverage.svg", {"coverage", "figure"}),
         ("results/tiny/tables/table-5.1.csv", {"fetch", "convert", "draw", "logs_table"}),
         ("results/tiny/figures/figure-observability.svg", {"play", "traces", "figure"}),
-        (
-            "tables",
-            RUNS | {"traces", "comparator", "coverage", "table", "streams_table", "theory_table", "logs_table"},
-        ),
+        ("tables", RUNS | TABLES),
         ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "streams_table"}),
     ],
 )
 def test_a_target_asks_for_its_stage_alone(bare, target, rules):
-    assert bare.jobs(target).keys() - {target} == rules
+    assert bare.jobs(target).keys() - ({target} - rules) == rules
 
 
 def test_snakemake_finds_nothing_to_complain_of(bare):

@@ -11,7 +11,10 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-REPORT = {"figure": 3, "table": 3}  # what the perceptron runs of the tiny study lead to, besides traces and `all`
+VERDICT = {"claims": 1, "claims_figure": 5, "report": 1}  # what every run leads to: claims, their figures, the page
+JUDGED = ("claims", "claims_figure")
+# What the perceptron runs of the tiny study lead to, besides traces and `all`.
+REPORT = VERDICT | {"figure": 3, "table": 3}
 
 
 def without_all(jobs):
@@ -76,8 +79,9 @@ def test_new_rates_rerun_the_runs_of_their_learner_alone(finished):
     settings = finished.settings()
     settings["learners"]["listnet"]["rates"] = [0.1, 2.0]
     finished.write(settings)
-    # 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code; the lower bound has no ListNet
-    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 1, "traces": 2}
+    # 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code and of either of its sweep; the lower
+    # bound has no ListNet
+    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 3, "traces": 4}
 
 
 def test_a_new_seed_reruns_no_batch_that_was_full(finished):
@@ -85,7 +89,7 @@ def test_a_new_seed_reruns_no_batch_that_was_full(finished):
     settings["experiments"]["perceptron"]["tuning_seeds"] = 2
     finished.write(settings)
     # one more batch of one seed for each of three streams and learners that have rates to choose from
-    wanted = {"simulate": 1, "run": 3 * 3, "traces": 1, "figure": 3, "table": 3, "streams_table": 1}
+    wanted = REPORT | {"simulate": 1, "run": 3 * 3, "traces": 1, "streams_table": 1}
     assert without_all(finished.jobs()) == wanted
 
 
@@ -93,7 +97,7 @@ def test_a_new_seed_reruns_its_batch_alone(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron-released"]["seeds"] = 3
     finished.write(settings)
-    wanted = {"simulate": 1, "run": 2, "traces": 1, "figure": 1, "table": 3, "streams_table": 1}
+    wanted = VERDICT | {"simulate": 2, "run": 3 * 2, "traces": 3, "figure": 1, "table": 3, "streams_table": 1}
     assert without_all(finished.jobs()) == wanted
 
 
@@ -101,38 +105,56 @@ def test_a_new_title_reruns_no_learner(finished):
     settings = finished.settings()
     settings["learners"]["listnet"]["title"] = "List net"
     finished.write(settings)
-    assert without_all(finished.jobs()) == REPORT | {"traces": 2}
+    assert without_all(finished.jobs()) == REPORT | {"traces": 4}
+
+
+def test_a_changed_claim_reruns_the_verdict_alone(finished):
+    path = finished.folder / "config/claims.yaml"
+    text = path.read_text()
+    assert "is soon near 1." in text
+    path.write_text(text.replace("is soon near 1.", "is soon close to 1."))
+    assert without_all(finished.jobs()) == VERDICT
+
+
+def test_a_new_level_plays_its_experiment_alone(finished):
+    settings = finished.settings()
+    settings["experiments"]["ads"]["sweep"].append({"threshold": ["recall"]})
+    finished.write(settings)
+    assert without_all(finished.jobs()) == VERDICT | {"learn": 10, "traces": 1}
 
 
 @pytest.mark.parametrize(
     ("file", "rules"),
     [
-        ("report/figures.py", {"figure"}),
-        ("report/style.py", {"figure"}),
-        ("report/tables.py", {"figure", "table", "streams_table", "theory_table", "logs_table"}),
-        ("online/learners.py", {"run", "comparator", "traces", "figure", "table"}),
-        ("games/learners.py", {"play", "traces", "figure", "table"}),
-        ("theory/observability.py", {"figure", "theory_table"}),
-        ("ads/scorers.py", {"learn", "traces", "figure", "table"}),
-        ("ads/draw.py", {"draw", "learn", "traces", "figure", "table", "logs_table"}),
-        ("ads/coverage.py", {"coverage", "learn", "traces", "figure", "table"}),
+        ("report/figures.py", {"figure", "claims_figure"}),
+        ("report/style.py", {"figure", "claims_figure"}),
+        ("report/tables.py", {"figure", "table", "streams_table", "theory_table", "logs_table", *JUDGED}),
+        ("report/verdicts.py", {"figure", *JUDGED}),
+        ("report/page.py", {"figure"}),
+        ("online/learners.py", {"run", "comparator", "traces", "figure", "table", *JUDGED}),
+        ("games/learners.py", {"play", "traces", "figure", "table", *JUDGED}),
+        ("theory/observability.py", {"figure", "theory_table", *JUDGED}),
+        ("ads/scorers.py", {"learn", "traces", "figure", "table", *JUDGED}),
+        ("ads/draw.py", {"draw", "learn", "traces", "figure", "table", "logs_table", *JUDGED}),
+        ("ads/coverage.py", {"coverage", "learn", "traces", "figure", "table", *JUDGED}),
         (
             "data/uci.py",
             {"convert", "pack", "run", "comparator", "draw", "learn", "traces", "figure", "table"}
-            | {"streams_table", "logs_table"},
+            | {"streams_table", "logs_table", *JUDGED},
         ),
     ],
 )
 def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules):
     with open(finished.folder / "src/scant" / file, "a") as source:
         source.write("# edited\n")
-    assert without_all(finished.jobs()).keys() == rules
+    assert without_all(finished.jobs()).keys() == rules | {"report"}
 
 
-def test_one_figure_alone_is_drawn_again(finished):
+@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figure")])
+def test_one_figure_alone_is_drawn_again(finished, name, rule):
     for ending in ("svg", "png", "csv"):
-        (finished.folder / f"results/tiny/figures/figure-2.2.{ending}").unlink()
-    assert without_all(finished.jobs()) == {"figure": 1}
+        (finished.folder / f"results/tiny/figures/{name}.{ending}").unlink()
+    assert without_all(finished.jobs()) == {rule: 1, "report": 1}
     finished.snakemake("--cores", 1)
     assert finished.digests() == finished.reference
 
@@ -146,8 +168,20 @@ def test_the_report_holds_every_figure_and_caption(finished, name):
             files = archive.namelist()
             page = archive.read(next(file for file in files if file.endswith("report.html"))).decode()
         figures = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
-        figures += ("figure-3.1", "figure-games-horizon", "figure-observability")
-        tables = ("finals", "bounds", "rates", "top", "regret", "variance", "streams", "games", "slopes", "table-b.1")
+        figures += ("figure-3.1", "figure-games-horizon", "figure-observability", "figure-claims-perceptron")
+        tables = (
+            "finals",
+            "bounds",
+            "rates",
+            "top",
+            "regret",
+            "variance",
+            "streams",
+            "games",
+            "slopes",
+            "table-b.1",
+            "claims",
+        )
         for file in (*(f"{name}.svg" for name in figures), *(f"{name}.csv" for name in tables)):
             assert any(entry.endswith(file) for entry in files), file
     else:

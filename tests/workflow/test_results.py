@@ -1,6 +1,8 @@
 """The tiny study from end to end: which files there are, what they hold, and what they say of themselves."""
 
 import hashlib
+import re
+from html import unescape
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,7 +10,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from scant import study as studies
 from scant.files import metadata_of
+from scant.report import catalogue
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +23,12 @@ FIGURES = CONTEXTUAL + GAMES + ADS
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
-RUNS, COMPARATORS, PLAYED = 80, 8, 8  # files
+CLAIMED = tuple(f"figure-claims-{family}" for family in ("perceptron", "top", "items", "choice", "ads"))
+RUNS, COMPARATORS, PLAYED = 94, 8, 8  # files
+CONTRACT = [
+    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
+    "data",
+]
 DOCUMENTED = {
     *("study", "study_seed", "experiment", "kind", "stream", "learner", "seeds", "source", "learner_settings"),
     *("stream_settings", "resolved", "rounds", "empty", "order", "keep", "own_measure", "versions", "inputs"),
@@ -29,8 +38,20 @@ AT_THE_TOP = {"schedule", "mismatch", "radius", "judge"}  # readings of experime
 
 @pytest.fixture(scope="module")
 def settings(_finished):
-    """The settings of the tiny study."""
+    """The settings of the tiny study, as its file has them."""
     return _finished.settings()
+
+
+@pytest.fixture(scope="module")
+def study(_finished, settings):
+    """The same, complete, with the experiments that its sweeps make."""
+    return studies.load(settings, _finished.folder / studies.SCHEMA, _finished.folder / "config/datasets.yaml")[0]
+
+
+@pytest.fixture(scope="module")
+def stated(_finished):
+    """The claims of the project."""
+    return studies.claims(_finished.folder / "config/claims.yaml", _finished.folder / studies.CLAIMS_SCHEMA)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +81,7 @@ def table(tiny, name):
 
 def test_there_is_every_file_and_no_other(tiny):
     found = {path.name for part in ("figures", "tables") for path in (tiny / part).iterdir()}
-    assert found == {f"{name}.{ending}" for name in FIGURES for ending in ("svg", "png", "csv")} | {
+    assert found == {f"{name}.{ending}" for name in FIGURES + CLAIMED for ending in ("svg", "png", "csv")} | {
         f"{name}.{ending}" for name in TABLES for ending in ("csv", "tex")
     }
     assert not [path for path in tiny.rglob(".*") if path.is_file()], "something was left half-written"
@@ -91,18 +112,19 @@ def span(seeds):
     return f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
 
 
-def test_run_files_say_what_they_are(runs, settings, tiny):
+def test_run_files_say_what_they_are(runs, study, tiny):
     assert runs
     for name, (metadata, rows) in runs.items():
         at_the_top = metadata["kind"] == "top"
         assert metadata.keys() == DOCUMENTED | (AT_THE_TOP if at_the_top else set()), name
         assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(metadata["seeds"])
-        assert metadata["study"] == settings["study"] and metadata["study_seed"] == settings["seed"]
-        assert metadata["learner_settings"] == settings["learners"][metadata["learner"]]
+        assert metadata["study"] == study["study"] and metadata["study_seed"] == study["seed"]
+        assert metadata["learner_settings"] == study["learners"][metadata["learner"]]
+        assert metadata["stream_settings"] == studies.untitled(study["streams"][metadata["stream"]])
         assert metadata["resolved"]["kind"] == metadata["learner_settings"]["kind"]
         assert sorted(set(rows["seed"].to_pylist())) == metadata["seeds"]
         assert {"scant", "numpy"} <= metadata["versions"].keys()
-        files = {path.name: path for path in (tiny / "streams").rglob(f"{metadata['stream']}*")}
+        files = {path.name: path for path in (tiny / "streams").glob(f"{metadata['stream']}.arrow")}
         files |= {path.name: path for path in (tiny / "streams" / metadata["stream"]).glob("*.arrow")}
         assert bool(metadata["inputs"]) == (metadata["stream"] != "adversary")
         for file, digest in metadata["inputs"].items():
@@ -166,20 +188,20 @@ def test_theory_tables_hold_what_the_thesis_states(tiny):
     np.testing.assert_allclose(b1.loc["item 1":"item 3", "E[R], p"].astype(float), [0.45, 0.45, 0.40])
 
 
-def test_runs_of_ads_are_those_of_the_settings(ads, settings, tiny):
-    experiments = {name: one for name, one in settings["experiments"].items() if one.get("kind") == "ads"}
+def test_runs_of_ads_are_those_of_the_settings(ads, study, tiny):
+    experiments = {name: one for name, one in study["experiments"].items() if one["kind"] == "ads"}
     expected = {
         f"{name}/{log}/{learner}/seed-{span(part)}"
         for name, one in experiments.items()
         for log in one["logs"]
         for learner in one["learners"]
-        for batch in [one.get("batch", 5)]
+        for batch in [one["batch"]]
         for part in [range(at, min(at + batch, one["seeds"])) for at in range(0, one["seeds"], batch)]
     }
     assert set(ads) == expected
     for about, rows in ads.values():
         frame = rows.replace_schema_metadata(None).to_pandas()
-        epsilons = experiments[about["experiment"]].get("epsilons", [0.0])
+        epsilons = experiments[about["experiment"]]["epsilons"]
         chosen = frame[frame["chosen"]].groupby("seed")
         assert sorted(frame["seed"].unique()) == about["seeds"] == sorted(chosen.groups)
         assert all(
@@ -377,6 +399,79 @@ def test_streams_are_described(tiny):
     assert {*streams["stream"]} == {"separable", "separable-released", "linear", "digits"}
     assert (streams[streams["stream"] == "separable"]["margin"] > 0).all()
     assert (streams["queries"] > 0).all() and (streams["documents"] >= 2 * streams["queries"]).all()
+
+
+def test_what_a_sweep_makes_is_played_and_in_no_table(tiny, study):
+    made = {name: one for name, one in study["experiments"].items() if "stands_for" in one}
+    assert len(made) == 3 and not {*catalogue.stated(study)} & {*made}
+    for name in made:
+        assert (tiny / "traces" / f"{name}.parquet").is_file() and list((tiny / "runs" / name).rglob("*.parquet"))
+    for name in TABLES + FIGURES:
+        text = (tiny / ("tables" if name in TABLES else "figures") / f"{name}.csv").read_text()
+        assert not [one for one in made if one in text], name
+    readings = pd.read_csv(tiny / "claims-readings.csv")
+    assert {*made} <= {*readings["experiment"]} and not readings["stream"].str.contains("+", regex=False).any()
+
+
+def test_a_stand_in_has_the_queries_and_rounds_of_what_it_stands_for(tiny, runs):
+    own, other = (
+        pq.read_table(tiny / f"runs/{experiment}/{stream}/slam-ndcg@10/seed-0-1.parquet")
+        for experiment, stream in (
+            ("perceptron-released+source-text", "separable-released"),
+            ("perceptron-released+source-text+documents-shuffled", "separable-released+documents-shuffled"),
+        )
+    )
+    for name in ("seed", "rate", "round", "theory"):  # the rate of theory follows from the queries
+        np.testing.assert_allclose(own[name].to_numpy(), other[name].to_numpy())
+    assert own["loss"].to_pylist() != other["loss"].to_pylist()  # ties are broken otherwise
+
+
+def test_every_claim_has_its_row(tiny, stated):
+    frame = pd.read_csv(tiny / "claims.csv")
+    assert frame.columns[: len(CONTRACT)].tolist() == CONTRACT
+    assert frame["id"].tolist() == list(stated)
+    assert frame["statement"].tolist() == [claim["statement"] for claim in stated.values()]
+    assert {*frame["verdict"]} == {"holds", "fails", "undecided", "not testable here"}
+    tested = frame["verdict"] != "not testable here"
+    assert ((frame["readings_total"] > 0) == tested).all() and (frame["readings_total"] > 1).any()
+    assert (frame["readings_holding"] <= frame["readings_total"]).all()
+    assert (frame["readings_holding"] > 0)[frame["verdict"] == "holds"].all()
+    assert (frame["low"].isna() | (frame["low"] <= frame["estimate"]) & (frame["estimate"] <= frame["high"])).all()
+    assert frame["data"].notna().all()
+    written = pd.read_parquet(tiny / "claims.parquet")
+    pd.testing.assert_frame_equal(written[CONTRACT].replace("", np.nan), frame[CONTRACT], check_dtype=False)
+    assert (tiny / "claims.tex").read_text().count(r"\\") == 1 + len(frame)
+
+
+def test_every_reading_of_a_claim_is_there(tiny):
+    frame, readings = pd.read_csv(tiny / "claims.csv"), pd.read_csv(tiny / "claims-readings.csv")
+    counts = (
+        readings.fillna({"tuning": ""})
+        .groupby("claim")
+        .apply(lambda rows: len(rows[["experiment", "tuning"]].drop_duplicates()), include_groups=False)
+    )
+    totals = frame.set_index("id")["readings_total"]
+    assert (totals[counts.index] == counts).all()
+    assert {*totals[totals > 0].index} - {*counts.index} <= {*frame.loc[frame["family"] == "theory", "id"]}
+    first = readings[readings["first"]].drop_duplicates("claim").set_index("claim")["experiment"]
+    assert (frame.set_index("id").loc[first.index, "experiment"] == first).all()
+
+
+@pytest.mark.parametrize("name", CLAIMED)
+def test_a_figure_of_claims_shows_what_its_csv_holds(tiny, name):
+    frame, readings = pd.read_csv(tiny / "figures" / f"{name}.csv"), pd.read_csv(tiny / "claims-readings.csv")
+    of = readings[(readings["family"] == name.removeprefix("figure-claims-")) & readings["estimate"].notna()]
+    assert len(frame) == len(of) and {*frame["claim"]} == {*of["claim"]}
+    shows(tiny, name, {*frame["claim"]})
+
+
+def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
+    path = tiny / "report.html"
+    assert path.stat().st_size < 5_000_000
+    page = path.read_text()
+    assert not re.search(r"""(?:src|href)=["']?(?!#|data:|https?:|["'])""", page), "it reads another file"
+    text = unescape(page)
+    assert not [name for name, claim in stated.items() if name not in text or claim["statement"] not in text]
 
 
 def test_one_core_ends_in_the_same_bytes_as_two(finished):

@@ -20,7 +20,8 @@ def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> Non
     if "retrieval" in settings:
         x, labels = tables.read_classification(table_paths)
         try:
-            queries, _ = simulated.retrieval(generator(study_seed, "stream", name), x, labels, **settings["retrieval"])
+            random = generator(study_seed, "stream", stream.source(name, settings))
+            queries, _ = simulated.retrieval(random, x, labels, **settings["retrieval"])
         except ValueError as error:
             raise SettingError(f"streams.{name}: {error}") from error
         scaling = settings.get("features", "as-is")
@@ -35,10 +36,11 @@ def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> Non
 
 def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> None:
     """Draw the simulated stream `name`; streams of different seeds are independent draws."""
-    random = generator(study_seed, "stream", name, seed)
+    source = stream.source(name, settings)
+    random = generator(study_seed, "stream", source, seed)
     queries, ranker = simulated.GENERATORS[settings["generator"]](random, **settings["settings"])
     scaling = settings.get("features", "as-is")
-    shuffle = generator(study_seed, "documents", name, seed)
+    shuffle = generator(study_seed, "documents", source, seed)
     arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
     metadata = {"stream": name, "seed": seed, "settings": settings, "features_reading": scaling}
     stream.write(target, arranged, metadata, ranker if scaling == "as-is" else None)

@@ -46,6 +46,14 @@ class Stream:
         return self.features[documents], self.grades[documents]
 
 
+def source(name: str, settings: dict) -> str:
+    """The stream whose random numbers a stream draws: itself, or the one whose place it takes in a sweep of readings.
+
+    So results under two readings differ by the readings alone.
+    """
+    return settings.get("stands_for", name)
+
+
 def gains(largest_grade: int) -> np.ndarray:
     """G(r) for r = 0..largest_grade, as the compiled loops look it up."""
     return np.exp2(np.arange(largest_grade + 1)) - 1.0

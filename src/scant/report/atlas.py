@@ -3,14 +3,10 @@
 The facts are those of `scant.theory.observability`. In all frames here `grades` is the number of grades: 2 is binary.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.patches import Patch
 
 from scant.errors import SettingError
-from scant.report import style
 from scant.theory import observability
 
 CELL = ["measure", "grades", "m", "k"]  # what makes a game
@@ -27,29 +23,6 @@ STATED = (
     (("ndcg", "ap"), lambda m, k: k == 1, "T", "3.2.3, Result 3", 3),
     (NORMALISED, lambda m, k: k < m, "open", "3.5", 1),
 )
-
-EXPONENTS = {"T^(1/2)": "1/2", "T^(2/3)": "2/3", "T": "1"}
-LOOKS = {  # of a cell: its colour and its text's; the faster regret grows, the darker, in print without colours too
-    rate: (sns.blend_palette(["white", style.PALETTE[colour], "black"], 101).as_hex()[share], text)
-    for rate, colour, share, text in (
-        ("T^(1/2)", 9, 17, "black"),
-        ("T^(2/3)", 1, 36, "black"),
-        ("T", 3, 66, "white"),
-    )
-}
-NAMES = {
-    "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "dcg": "DCG", "precision": "Precision", "auc": "AUC",
-    "ndcg": "NDCG", "ap": "AP", "err": "ERR",
-}  # fmt: skip
-BRACES = str.maketrans("()", "{}")  # of TeX
-GROUPS = (  # of rows, down the figure: whole lists or cut ones, of which measures
-    (False, LINEAR),
-    (True, ("dcg",)),
-    (True, ("precision",)),
-    (False, ("auc", "ndcg", "ap", "err")),
-    (True, ("ndcg",)),
-)
-WIDTH, ROW, GAP = 0.36, (0.2, 0.27), 0.35  # inches; inches without slopes and with; rows between groups
 
 
 def table_3_1() -> pd.DataFrame:
@@ -126,7 +99,7 @@ def _stated(measure: str, m: int, k: int, rate: str) -> tuple[str | None, str | 
 
 
 def atlas_frame(max_m: int = observability.MAX_ITEMS, observed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """What `draw_atlas` shows: measure, grades, m, k, rate; with measurements also slope, low and high.
+    """What the figure of the atlas shows: measure, grades, m, k, rate; with measurements also slope, low and high.
 
     observed : slopes of log regret against log T, one row a cell: measure, m, k, slope, low, high, and grades (2 if
         there is no such column); further columns are kept. Cells without a row have missing values
@@ -148,59 +121,3 @@ def atlas_frame(max_m: int = observability.MAX_ITEMS, observed: pd.DataFrame | N
             named = "; ".join(", ".join(map("{} {}".format, CELL, cell)) for cell in sorted(strange))
             raise SettingError(f"slopes {kind} of the atlas of m = 2 to {max_m}: {named}")
     return frame.merge(observed, how="left", on=CELL)
-
-
-def draw_atlas(frame: pd.DataFrame):
-    """The frame of `atlas_frame` as a figure: a panel for each m, a row for each measure, a column for each k."""
-    style.apply()
-    places = _places(frame)
-    measured = "slope" in frame and bool(frame["slope"].notna().any())
-    many, depth = sorted(frame["m"].unique()), max(places.values()) + 1
-    figure, axes = plt.subplots(
-        1, len(many), figsize=(max(3.4, 1.3 + WIDTH * (sum(many) + 0.5 * len(many))), ROW[measured] * depth + 1.2),
-        squeeze=False, sharey=True, width_ratios=many, layout="constrained",
-    )  # fmt: skip
-    for axis, m in zip(axes.flat, many, strict=True):
-        panel = frame[frame["m"] == m]
-        y = [places[row] for row in zip(panel["measure"], panel["grades"], strict=True)]
-        axis.barh(y, 0.95, 0.92, panel["k"] - 0.475, color=[LOOKS[rate][0] for rate in panel["rate"]])
-        for at, one in zip(y, panel.itertuples(), strict=True):
-            slope = one.slope if measured else np.nan
-            look = {"ha": "center", "va": "center_baseline", "color": LOOKS[one.rate][1]}
-            axis.text(one.k, at if np.isnan(slope) else at - 0.2, EXPONENTS[one.rate], fontsize=8, **look)
-            if not np.isnan(slope):
-                axis.text(one.k, at + 0.24, f"{slope:.2f}", fontsize=6, **look)
-        axis.set(xlim=(0.5, m + 0.5), xlabel="k", xticks=range(1, m + 1))
-        axis.set_title(f"m = {m}")
-        axis.grid(visible=False)
-        axis.spines[:].set_visible(False)
-        axis.tick_params(length=0)
-    axes[0, 0].set_yticks(list(places.values()), [_label(*row) for row in places])
-    axes[0, 0].set_ylim(depth - 0.5, -0.5)
-    handles = {f"${rate.translate(BRACES)}$": Patch(color=LOOKS[rate][0]) for rate in LOOKS}
-    title = "minimax regret, m items, top k seen\nin a cell: exponent of T"
-    title += ", small: slope measured" if measured else ""
-    made = figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title, title_fontsize=8,
-    )  # fmt: skip
-    made.get_title().set_multialignment("center")
-    return figure
-
-
-def _places(frame: pd.DataFrame) -> dict[tuple[str, int], float]:
-    """The height of each row, a measure with a number of grades: 0 is the top."""
-    rows = sorted(set(zip(frame["measure"], frame["grades"], strict=True)))
-    places, at = {}, 0.0
-    for cut, bases in GROUPS:
-        for base in bases:
-            for measure, grades in rows:
-                if measure.partition("@")[0] == base and ("@" in measure) == cut:
-                    places[measure, grades] = at
-                    at += 1
-        at += GAP
-    return places
-
-
-def _label(measure: str, grades: int) -> str:
-    base, at, cut = measure.partition("@")
-    return NAMES[base] + at + cut + (f", {grades} grades" if grades > 2 else "")

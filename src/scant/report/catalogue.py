@@ -61,9 +61,9 @@ THEORY = {  # tables that need no run, for studies with experiments of a kind
 REGRET = ("regret", "figure-top-regret")  # these read comparators, the best fixed weights, too
 
 
-def _own(study: dict) -> list[tuple[str, dict]]:
+def stated(study: dict) -> list[str]:
     """The experiments that a study states: those that a sweep makes of them are for claims alone."""
-    return [(name, one) for name, one in study["experiments"].items() if "stands_for" not in one]
+    return [name for name, one in study["experiments"].items() if "stands_for" not in one]
 
 
 def played(study: dict) -> list[str]:
@@ -81,8 +81,8 @@ def shown(study: dict, figure: str) -> list[str]:
         generator = study["streams"][stream].get("generator")
         return generator != "adversary" and (generator in SEPARABLE) == wants_separable
 
-    experiments = [(name, one) for name, one in _own(study) if one["kind"] == "perceptron"]
-    return [name for name, one in experiments if any(map(shows, one["streams"]))]
+    experiments = [(name, study["experiments"][name]) for name in stated(study)]
+    return [name for name, one in experiments if one["kind"] == "perceptron" and any(map(shows, one["streams"]))]
 
 
 def figures(study: dict) -> list[str]:
@@ -92,10 +92,9 @@ def figures(study: dict) -> list[str]:
 
 def tabled(study: dict, table: str) -> list[str]:
     """The experiments that a table is of; none for a table that there is not."""
+    experiments = [(name, study["experiments"][name]) for name in stated(study) if name in played(study)]
     return [
-        name
-        for name, one in _own(study)
-        if one["kind"] == TABLES.get(table) and (table not in REGRET or one["regret"]) and name in played(study)
+        name for name, one in experiments if one["kind"] == TABLES.get(table) and (table not in REGRET or one["regret"])
     ]
 
 
@@ -128,6 +127,18 @@ def all_fit(settings: dict, wanted: dict, name: str) -> bool:
     return all(fits(name if key == "ids" else settings.get(key), value) for key, value in wanted.items())
 
 
+def chosen(study: dict, place: str, name: str, wanted: dict) -> bool:
+    """Whether a stream, game, log or learner of a study is what is wanted.
+
+    One that takes another's place in a sweep goes by its name. What is wanted to be null, left to the default, it may
+    have from the sweep, if the other has it not.
+    """
+    settings = study[place][name]
+    source = settings.get("stands_for", name)
+    swept = {key for key, value in wanted.items() if value is None and key not in study[place][source]}
+    return all_fit(settings, {key: value for key, value in wanted.items() if key not in swept}, source)
+
+
 def families(study: dict, claims: dict) -> list[str]:
     """The families of claims that have a figure: those with a claim of something that the study plays."""
     found = dict.fromkeys(claim["family"] for claim in claims.values() if any(_played(study, claim)))
@@ -144,6 +155,5 @@ def _played(study: dict, claim: dict) -> Iterator[bool]:
         experiment = study["experiments"][name]
         places = [(place, claim.get("on", {})) for place in ("streams", "games", "logs") if experiment[place]]
         yield all_fit(experiment, claim["where"], name) and all(
-            any(all_fit(study[key][one], settings, one) for one in experiment[key])
-            for key, settings in (*places, *wanted)
+            any(chosen(study, key, one, settings) for one in experiment[key]) for key, settings in (*places, *wanted)
         )

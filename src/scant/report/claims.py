@@ -19,17 +19,17 @@ import pyarrow as pa
 from scant.errors import DataError, SettingError, unknown
 from scant.files import atomic, write_parquet
 from scant.report import atlas, catalogue, tables, variance, verdicts
-from scant.report.catalogue import all_fit, fits
+from scant.report.catalogue import all_fit, chosen, fits
 from scant.report.quantities import QUANTITIES, SHARES, Played
 from scant.study import CONTEXTUAL, PLACES, READINGS
-from scant.sweeps import OF_LEARNERS, OF_STREAMS
+from scant.sweeps import OF_LEARNERS, OF_STREAMS, level_of
 
 UNTESTABLE = "not testable here"
 COLUMNS = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     *("data", "needed", "matters", "matters_share", "family", "figure", "experiment"),
 ]
-OF_CELLS = ["claim", "family", "experiment", "tuning", "first", "stream", "learner", "against"]
+OF_CELLS = ["claim", "family", "quantity", "experiment", "tuning", "first", "stream", "learner", "against"]
 NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
 TABLE = "table"  # the quantity of claims about tables that need no run
 TABLES = {
@@ -167,7 +167,7 @@ class _Examiner:
         return 6, "", (streams, learners, (elsewhere, others))
 
     def _those(self, key: str, experiment: dict, wanted: dict) -> tuple[str, ...]:
-        return tuple(one for one in experiment[key] if all_fit(self.study[key][one], wanted, one))
+        return tuple(one for one in experiment[key] if chosen(self.study, key, one, wanted))
 
     def _elsewhere(self, claim: dict, name: str, experiment: dict) -> str | None:
         """The experiment to compare with: this one, or the first that has the settings `other` and else this one's."""
@@ -175,9 +175,10 @@ class _Examiner:
             return name
         kind, named = experiment["kind"], {*claim["where"], *claim["other"]}
         same = {key: experiment[key] for key in READINGS[kind] if key not in named}
+        keys = [PLACES[kind], *([] if isinstance(claim.get("against"), dict) else ["learners"])]
         for one, settings in self.study["experiments"].items():
             alike = settings["kind"] == kind and all(settings[key] == value for key, value in same.items())
-            shared = alike and {*settings[PLACES[kind]]} & {*experiment[PLACES[kind]]}
+            shared = alike and all({*settings[key]} & {*experiment[key]} for key in keys)
             if shared and one in self.played and all_fit(settings, claim["other"], one):
                 return one
         return None
@@ -240,7 +241,9 @@ class _Examiner:
         return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level))
 
     def _levels(self, keys, place: str, names) -> dict[str, str]:
-        return {key: ", ".join(sorted({str(self.study[place][one].get(key)) for one in names})) for key in keys}
+        """What streams or learners have for their readings: those that have them at all."""
+        found = {key: [level_of(self.study[place][one], key) for one in names] for key in keys}
+        return {key: ", ".join(sorted({str(one) for one in of if one is not None})) for key, of in found.items()}
 
     def _table(self, claim: dict) -> Examined:
         name = claim["table"]
@@ -432,7 +435,8 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
     estimate, low, high, n : of the first reading, with its t interval; of exact claims about tables, the deviation
     needed : the seeds that would decide an undecided claim
     readings_holding, readings_total : a reading's verdict is what the claim's would be if it were the first
-    matters, matters_share : the reading on which the estimate depends most, and its share of the variance
+    matters, matters_share : the reading on which the estimate depends most, and its share of the variance, among those
+        of the same streams and learners
     data : the streams of the first reading; of a claim that is not testable, what it needs and what is missing
     experiment : of the first reading
     """
@@ -488,7 +492,15 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
 
 
 def _matters(readings: list[Reading]) -> dict[str, float]:
-    """The shares, above 0, that readings have of the variance of the estimate."""
+    """The shares, above 0, that readings have of the variance of the estimate.
+
+    Over those of the first reading's streams and learners: others may differ from it for that alone.
+    """
+
+    def pairs(one: Reading) -> set:
+        return {(cell.stream, cell.learner, cell.against.partition(" ")[0]) for cell in one.cells}
+
+    readings = [one for one in readings if pairs(one) == pairs(readings[0])]
     keys = dict.fromkeys(key for reading in readings for key in reading.levels)
     levels = {key: [str(reading.levels.get(key)) for reading in readings] for key in keys}
     varied = {key: column for key, column in levels.items() if len(set(column)) > 1}
@@ -499,24 +511,33 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
 def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
     """One row for each claim, reading, stream and pair of learners.
 
-    Columns: claim, family, experiment, tuning, first (whether it is of the reading that the claim's verdict is of),
-    stream, learner, against, estimate, low, high, n, verdict (of the cell by itself: no family corrects it), from and
-    to (between which the claim says that the estimate is; a relative margin at its mean), and a column for each
-    reading.
+    Columns: claim, family, quantity (in words, with its unit), experiment, tuning, first (whether it is of the reading
+    that the claim's verdict is of), stream, learner, against, estimate, low, high, n, verdict (of the cell by itself:
+    no family corrects it), from and to (between which the claim says that the estimate is; a relative margin at its
+    mean), and a column for each reading.
     """
     rows = []
     for name, one in examined.items():
         for reading in one.readings:
             for cell, verdict in zip(reading.cells, reading.single, strict=True):
-                about = (name, one.claim["family"], reading.experiment, reading.tuning, reading is one.readings[0])
+                about = (name, one.claim["family"], _said_of(one.claim), reading.experiment, reading.tuning)
+                about += (reading is one.readings[0], cell.stream, cell.learner, cell.against)
                 rows.append(
-                    dict(zip(OF_CELLS, (*about, cell.stream, cell.learner, cell.against), strict=True))
+                    dict(zip(OF_CELLS, about, strict=True))
                     | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict")}
                     | dict(zip(("from", "to"), _claimed(one.claim, cell), strict=True))
                     | {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
                 )
     kept = [*OF_CELLS, *NUMBERS, "verdict"]
     return pd.DataFrame(rows, columns=None if rows else kept)
+
+
+def _said_of(claim: dict) -> str:
+    """What a claim's estimate is of, in words, with its unit."""
+    quantity = claim["quantity"]
+    words = claim.get("measure", "ndcg@10").upper() if quantity == "final" else QUANTITIES[quantity].words
+    compared = "other" in claim or (claim.get("against") is not None and claim["comparison"] != "slope")
+    return f"difference in {words}" if compared and quantity != "ctr_gain" else words
 
 
 def _claimed(claim: dict, cell: Cell) -> tuple[float, float]:

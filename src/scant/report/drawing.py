@@ -24,7 +24,7 @@ def curves(frame: pd.DataFrame):
         for learner, curve, look in panels.learners(panel, looks):
             handles[learner] = panels.curve(axis, curve, look, panels.alpha(looks))
         panels.head(axis, panel)
-        axis.set(xscale="log", xlabel="round")
+        axis.set(xscale="log", xlabel="round t")
         # The first rounds' averages are of a few lists: what is read off is the later part.
         late = panel[panel["round"] >= min(10, panel["round"].max())]
         floor, top = late["mean"].min(), late["mean"].max()
@@ -45,7 +45,7 @@ def regrets(frame: pd.DataFrame):
     figure, axes = panels.grid(frame, most=2, beside=0.8)
     looks, handles, unsure = style.looks(frame), {}, False
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
-        axis.set(xscale="log", yscale="log", xlabel="round")
+        axis.set(xscale="log", yscale="log", xlabel="round t")
         positive = panel.loc[panel["mean"] > 0, "mean"]
         floor, top = (positive.min() / 5, positive.max() * 2) if len(positive) else (0.1, 10)
         first, last = panel["round"].min(), max(panel["round"].max(), panel["round"].min() + 1)
@@ -56,7 +56,7 @@ def regrets(frame: pd.DataFrame):
             axis.plot((first, end), (start, start * (end / first) ** power), color="0.7", lw=0.6, zorder=0.5)
             at = (end / first) ** share
             axis.annotate(
-                name, (first * at, start * at**power), (0, -1), textcoords="offset points", va="top", fontsize=7,
+                name, (first * at, start * at**power), (0, -1), textcoords="offset points", va="top", fontsize=8,
                 color="0.45",
             )  # fmt: skip
         texts = []

@@ -61,16 +61,17 @@ def deterministic(frame: pd.DataFrame):
     for axis, (_, panel) in zip(axes.flat, experiments, strict=True):
         for learner, rows in panel.groupby("learner", sort=False):
             x = rows["panel"].map(places.index) + shifts[learner]
-            handles[learner] = _bars(axis, x, rows, looks[learner])
+            handles[learner] = _bars(axis, x, rows, looks[learner], 100)
         panels.head(axis, panel.assign(panel=panel["reading"], reading=_choice(panel)))
         axis.set_xticks(range(len(places)), places)
         axis.set_xticks(np.arange(len(places) - 1) + 0.5, minor=True)
         axis.grid(axis="x", visible=False)
         axis.grid(axis="x", which="minor")
         axis.tick_params(axis="x", which="both", length=0)
-        axis.set(xlim=(-0.5, len(places) - 0.5), ylabel="CTR")
+        axis.set(xlim=(-0.5, len(places) - 0.5), ylabel="CTR (%)")
     bottom, top = axes[0, 0].get_ylim()  # of all: they share it
-    axes[0, 0].set_ylim(max(0, bottom), min(1.02, top))
+    axes[0, 0].set_ylim(max(0, bottom), min(102, top))
+    axis.set_xlabel("data set")
     panels.legend(figure, {name: handles[name] for name in looks}, f"mean over n seeds; bars: {panels.INTERVAL}")
     return figure
 
@@ -135,7 +136,7 @@ def by_rate(frame: pd.DataFrame):
         axis.set_xticks([], minor=True)
         panels.head(axis, panel.assign(panel=panel["reading"], reading=_choice(panel)))
     for axis in axes[:, 0]:
-        axis.set_ylabel("CTR / CTR of uniform")
+        axis.set_ylabel("CTR / uniform's CTR")
     panels.legend(
         figure, {name: handles[name] for name in looks}, f"mean over n seeds of the ratio; bars: {panels.INTERVAL}"
     )
@@ -161,6 +162,7 @@ def coverage(frame: pd.DataFrame):
     ).cumcount()  # a campaign's second policy lies below its first
     dodged = frame["rows"].map(dict(zip(sizes, _dodged(len(sizes), 0.8), strict=True)))
     frame["y"] = frame["tick"] + dodged + 0.12 * again - 0.06
+    widths = frame.loc[(frame["side"] == "lower") & (frame["width_mean"] > 0), "width_mean"]
     figure, axes = plt.subplots(
         3, len(campaigns), figsize=(1.7 + 1.1 * len(campaigns), 0.51 * len(ticks) + 1.9), squeeze=False, sharey=True,
         sharex="row", layout="constrained",
@@ -180,14 +182,18 @@ def coverage(frame: pd.DataFrame):
                 )
         for axis, label in zip(column, SIDES.values(), strict=False):
             axis.axvline(100 * frame["level"].iloc[0], color="0.2", lw=0.8, zorder=0.5)
-            axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100), xlabel=label)
+            axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100))
+            axis.set_xlabel(label, fontsize=8)
         column[0].set_title(campaign.replace(", ", ",\n"), loc="left")
-        column[-1].set(xscale="log", xlabel="width / truth")
+        column[-1].set(
+            xscale="log", xlabel="width / truth", xlim=(min([0.09, *0.8 * widths]), max([1.1, *1.25 * widths]))
+        )
+        column[-1].xaxis.set_minor_formatter("")
     heads = [tick for tick, name in enumerate(ticks) if name in BOUNDS]
+    axes[0, 0].set_ylim(len(ticks) - 0.4, -0.6)  # all share it
+    axes[0, 0].set_yticks(range(len(ticks)), [NAMES.get(tick, tick) for tick in ticks])
     for axis in axes.flat:
-        axis.set_ylim(len(ticks) - 0.4, -0.6)
-        axis.set_yticks(range(len(ticks)), [NAMES.get(tick, tick) for tick in ticks], fontsize=7.5)
-        axis.tick_params(axis="y", length=0)
+        axis.tick_params(axis="y", length=0, labelsize=7.5)
         for head in heads:
             axis.axhspan(head - 0.5, head + 0.5, color="0.93", lw=0, zorder=0)
     for axis in axes[:, 0]:
@@ -195,11 +201,11 @@ def coverage(frame: pd.DataFrame):
             axis.get_yticklabels()[head].set_fontstyle("italic")
     points = {"ls": "", "markersize": 4}
     handles = {policy: Line2D([], [], color=colour, marker="o", **points) for policy, colour in colours.items()}
-    handles |= {f"n = {n:,}": Line2D([], [], color="0.3", marker=marker, **points) for n, marker in markers.items()}
-    repeats = f"{frame['repeats'].max():,}"
+    handles |= {f"{n:,} rows": Line2D([], [], color="0.3", marker=marker, **points) for n, marker in markers.items()}
+    logs = panels.count(frame.assign(n=frame["repeats"]))
     panels.legend(
         figure, handles,
-        f"lower bounds and two-sided intervals in {repeats} simulated logs of n rows; line: the level meant\n"
+        f"lower bounds and two-sided intervals in simulated logs, {logs} of each setting; line: the level meant\n"
         f"bars: 95 % Clopper-Pearson interval; hollow: below {100 * LEAST:g} %, the least of them as text\n"
         "width: estimate - lower bound",
     )  # fmt: skip

@@ -1,5 +1,7 @@
 """Drawings of the claims of a family: every estimate of each, and what it was made under."""
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -14,7 +16,20 @@ OUTCOMES = {  # colour, marker and whether it is filled
 }
 
 
-SAME = ("claim", "family", "first", "place", "estimate", "low", "high", "n", "verdict", "from", "to")  # no readings
+SAME = (
+    "claim",
+    "family",
+    "quantity",
+    "first",
+    "place",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "verdict",
+    "from",
+    "to",
+)  # no readings
 WHICH = ("tuning", "stream", "learner", "against")  # cells; and experiments, if nothing else tells their cells apart
 MANY = 50  # so many points are drawn smaller
 PANEL, ROW = 0.85, 0.105  # inches: the height of estimates, and of a row below them
@@ -53,10 +68,11 @@ def specification(frame: pd.DataFrame):
         outcome: Line2D([], [], color=colour, marker=marker, ls="", markersize=4, mfc=colour if filled else "white")
         for outcome, (colour, marker, filled) in OUTCOMES.items()
     }
-    title = f"mean over n seeds; bars: {panels.INTERVAL}\nshaded: where the claim says that it lies"
+    title = (
+        f"each claim's estimates in ascending order, and below each what it was made under\n"
+        f"mean over n seeds; bars: {panels.INTERVAL}; shaded: where the claim says that it lies"
+    )
     panels.legend(figure, handles, title)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # it is found: finding it takes long, and each format would do so again
     return figure
 
 
@@ -76,10 +92,11 @@ def _estimates(axis, claim: str, rows: pd.DataFrame) -> None:
             part["place"], part["estimate"], abs(part[["low", "high"]].T.to_numpy() - part["estimate"].to_numpy()),
             color=colour, marker=marker, ls="", markersize=size, mfc=colour if filled else "white", elinewidth=size / 4,
         )  # fmt: skip
-    low, high = rows["n"].min(), rows["n"].max()
-    axis.set_title(f"{claim}, n = {low}" + (f" to {high}" if high > low else ""), loc="left", fontsize=7, pad=3)
+    axis.set_title(claim, loc="left", fontsize=7, pad=3)
+    axis.set_ylabel(f"{textwrap.fill(rows['quantity'].iloc[0], 18)}\n{panels.count(rows)}", fontsize=6.5)
     axis.set(xlim=(-0.7, len(rows) - 0.3), ylim=limits, xticks=[])
     axis.tick_params(axis="y", labelsize=6)
+    axis.yaxis.get_offset_text().set_fontsize(6)
     axis.grid(axis="x", visible=False)
 
 
@@ -92,9 +109,17 @@ def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
         levels = rows[key].fillna("none").astype(str)
         part = tuple(pd.factorize(levels)[0])
         if len(set(part)) > 1 and part not in parts:
-            found |= {f"{key}: {level}": levels == level for level in sorted(set(levels))}
+            called = {level: _short(level) for level in sorted(set(levels))}
+            alike = len(set(called.values())) < len(called)
+            found |= {f"{key}: {level if alike else name}": levels == level for level, name in called.items()}
             parts.add(part)
     return found
+
+
+def _short(level: str) -> str:
+    """A list by its ends; anything else as it is."""
+    first, *others = level.removeprefix("[").removesuffix("]").split(", ")
+    return f"{first} to {others[-1]}" if level.startswith("[") and len(others) > 1 else level
 
 
 def _readings(axis, rows: pd.DataFrame, strip: dict[str, pd.Series], depth: int) -> None:

@@ -11,7 +11,7 @@ NAMES = {
     "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "position-loss": "position loss", "auc-loss": "AUC",
     "spearman-loss": "Spearman", "ap": "AP",
 }  # fmt: skip
-AXES = {"horizon": "horizon T", "items": "items n"}
+AXES = {"horizon": "horizon T (rounds)", "items": "number of items m"}
 
 
 def averages(frame: pd.DataFrame):
@@ -30,7 +30,7 @@ def averages(frame: pd.DataFrame):
         room = 0.05 * (shown.max() - min(shown.min(), 0.0))
         axis.set_ylim(min(shown.min(), 0.0) - room, shown.max() + room)
         axis.axhline(0, color="0.6", lw=0.6, zorder=0.5)
-        axis.set_ylabel(f"regret to t, over t ({_name(panel)})")
+        axis.set_ylabel(f"regret / t ({_name(panel)})")
     panels.legend(figure, handles, f"mean over n seeds; bands: {panels.INTERVAL}")
     return figure
 
@@ -86,6 +86,11 @@ def _ticks(axis, items: pd.Series) -> None:
     axis.set_xticks([], minor=True)
 
 
+def _decades(values: pd.Series) -> tuple[float, float]:
+    """Limits that hold the values between powers of ten, each of which has a tick."""
+    return 10.0 ** np.floor(np.log10(values.min())), 10.0 ** np.ceil(np.log10(1.2 * values.max()))
+
+
 against_horizon = partial(growth, along="horizon")
 against_items = partial(growth, along="items")
 
@@ -93,7 +98,7 @@ against_items = partial(growth, along="items")
 def times(frame: pd.DataFrame):
     """Microseconds of a round against the number of items, both logarithmic."""
     style.apply()
-    frame = panels.named(frame)
+    frame = panels.named(frame.assign(microseconds=frame["microseconds"].clip(lower=1e-3)))  # below, it is noise
     figure, axes = panels.grid(frame)
     looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
@@ -103,17 +108,17 @@ def times(frame: pd.DataFrame):
             (handles[learner],) = axis.plot(
                 rows["items"], rows["microseconds"], dashed, color=colour, marker=marker, markersize=3.5
             )
-        n = np.array([panel["items"].min(), panel["items"].max()], float)
-        least = panel.loc[panel["items"] == n[0], "microseconds"].min()
-        axis.plot(n, least * (n * np.log2(n + 1)) / (n[0] * np.log2(n[0] + 1)), color="0.6", lw=0.8, zorder=0.5)
+        m = np.array([panel["items"].min(), panel["items"].max()], float)
+        least = panel.loc[panel["items"] == m[0], "microseconds"].min()
+        axis.plot(m, least * (m * np.log2(m + 1)) / (m[0] * np.log2(m[0] + 1)), color="0.6", lw=0.8, zorder=0.5)
         axis.annotate(
-            "n log n", (n[1], axis.lines[-1].get_ydata()[1]), (4, 0), textcoords="offset points", va="center",
+            "m log m", (m[1], axis.lines[-1].get_ydata()[1]), (4, 0), textcoords="offset points", va="center",
             fontsize=7, color="0.45", annotation_clip=False,
         )  # fmt: skip
-        axis.set(xscale="log", yscale="log", xlabel="items n")
+        axis.set(xscale="log", yscale="log", xlabel=AXES["items"], ylim=_decades(panel["microseconds"]))
         _ticks(axis, panel["items"])
-        axis.set_title(panel["panel"].iloc[0], loc="left")
+        panels.head(axis, panel.assign(reading="one thread"))
     for axis in axes[:, 0]:
-        axis.set_ylabel("microseconds a round")
-    panels.legend(figure, handles, "least of 3 plays; one thread")
+        axis.set_ylabel("time of a round (µs)")
+    panels.legend(figure, handles, "the least of n plays")
     return figure

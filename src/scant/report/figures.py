@@ -7,7 +7,7 @@ import pandas as pd
 
 from scant.errors import unknown
 from scant.files import atomic
-from scant.report import ads, atlas, drawing, drawing_ads, drawing_games, games, perceptron, top
+from scant.report import ads, atlas, drawing, drawing_ads, drawing_atlas, drawing_games, games, perceptron, top
 from scant.report.catalogue import PERCEPTRON, wants_comparators
 
 
@@ -43,7 +43,7 @@ MAKERS = {  # figure: its frame, of traces and details, and how it is drawn
     "figure-games-horizon": (games.against_horizon, drawing_games.against_horizon),
     "figure-games-items": (games.against_items, drawing_games.against_items),
     "figure-games-time": (games.times, drawing_games.times),
-    "figure-observability": (_atlas, atlas.draw_atlas),
+    "figure-observability": (_atlas, drawing_atlas.atlas),
     "figure-5.1": (ads.deterministic, drawing_ads.deterministic),
     "figure-5.2": (ads.weighted, drawing_ads.weighted),
     "figure-ctr-by-rate": (ads.by_rate, drawing_ads.by_rate),
@@ -71,6 +71,8 @@ def make(name: str, traces: pd.DataFrame, details: dict, stem, comparators: pd.D
 
 def save(figure, frame: pd.DataFrame, stem) -> None:
     """Write a figure as SVG and PNG, and beside them, as CSV, the frame that it shows."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine(None)  # the layout is found: finding it takes long, and each format would do so again
     stem = Path(stem)
     with atomic(stem.with_name(f"{stem.name}.csv")) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")

@@ -167,7 +167,7 @@ def _untitled(key: tuple, details: dict) -> dict:
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Slopes of regret on the horizon by measure, number of items and k: of the stream and learner that learn slowest.
 
-    Columns: measure, m, k, slope, low, high, stream, learner
+    Columns: measure, m, k, slope, low, high, stream, learner, and n, how many seeds have a slope
     """
     rows = []
     for key, group in _ends(regrets(traces, details)).groupby(GROUP, sort=False):
@@ -175,9 +175,9 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         rows.append(
             {"measure": MEASURES.get(one["loss"], one["loss"]), "m": one["items"], "k": one["k"] or one["items"]}
             | {"slope": grown["slope"], "low": grown["slope_low"], "high": grown["slope_high"]}
-            | {"stream": key[1], "learner": key[2]}
+            | {"stream": key[1], "learner": key[2], "n": grown["slopes"]}
         )
-    frame = pd.DataFrame(rows).dropna(subset="slope")
+    frame = pd.DataFrame(rows).dropna(subset="slope").astype({"n": "Int64"})  # cells without a slope will have none
     if frame.empty:
         raise SettingError(f"no slope for the figure of observability: its experiments need {POINTS} horizons or more")
     return frame.loc[frame.groupby(["measure", "m", "k"])["slope"].idxmax()]

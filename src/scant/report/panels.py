@@ -31,11 +31,16 @@ def grid(frame: pd.DataFrame, most: int = 3, beside: float = 0.0):
     return figure, axes
 
 
+def count(frame: pd.DataFrame) -> str:
+    """How many seeds (or whatever n counts) the frame's means are over, in words."""
+    low, high = frame["n"].min(), frame["n"].max()
+    return f"n = {low:,}" + (f" to {high:,}" if high > low else "")
+
+
 def head(axis, panel: pd.DataFrame, more: str = "") -> None:
     """The panel's title: its stream, and below it the experiment's reading and n."""
-    low, high = panel["n"].min(), panel["n"].max()
     axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)
-    below = f"{panel['reading'].iloc[0]}{more}, n = {low}" + (f" to {high}" if high > low else "")
+    below = f"{panel['reading'].iloc[0]}{more}, {count(panel)}"
     axis.annotate(below, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
 
 
@@ -46,22 +51,21 @@ def legend(figure, handles: dict, title: str) -> None:
     columns = max(1, min(4, len(handles), columns))
     lines = -(-len(handles) // columns) + title.count("\n")
     figure.set_figheight(figure.get_figheight() + 0.17 * (lines - 1))
-    made = figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title, title_fontsize=8
-    )
+    made = figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title)
     made.get_title().set_multialignment("center")
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with learners called by their titles, so that one title is one look and one entry of the legend.
 
-    Where a title would stand for two learners of a panel, or of two kinds, their ids are added.
+    Where a title would stand for two learners of a panel, or of two kinds, their ids are added. `id` keeps the ids.
     """
     what = [name for name in ("kind", "own_measure", "objective") if name in frame]
     by_title = frame.astype(dict.fromkeys(what, str)).groupby("label")
     unclear = by_title[what].transform("nunique").gt(1).any(axis=1)
     unclear |= frame.groupby(["experiment", "stream", "label"])["learner"].transform("nunique") > 1
-    return frame.assign(learner=frame["label"].where(~unclear, frame["label"] + " (" + frame["learner"] + ")"))
+    called = frame["label"].where(~unclear, frame["label"] + " (" + frame["learner"] + ")")
+    return frame.assign(id=frame["learner"], learner=called)
 
 
 def learners(panel: pd.DataFrame, looks: dict) -> Iterator[tuple[str, pd.DataFrame, tuple[str, str, str]]]:
@@ -77,8 +81,9 @@ def curve(axis, curve: pd.DataFrame, look: tuple[str, str, str], alpha: float):
     colour, marker, dashed = look
     axis.fill_between(curve["round"], curve["low"], curve["high"], color=colour, alpha=alpha, lw=0)
     every = max(1, len(curve) // 6)
+    start = len(axis.lines) % every  # so that one sees the markers of curves that coincide
     (line,) = axis.plot(
-        curve["round"], curve["mean"], dashed, color=colour, marker=marker, markersize=3.5, markevery=every
+        curve["round"], curve["mean"], dashed, color=colour, marker=marker, markersize=3.5, markevery=(start, every)
     )
     return line
 

@@ -34,12 +34,14 @@ class Played:
 class Quantity:
     """What a claim may be of.
 
+    words : what figures call it, with its unit
     values : from an experiment as played, and the claim's `options`, to a frame with a row for each `stream`,
         `learner` and `seed` (of ads, `epsilon` too), and their `value`; `bound` where there is one
     kinds : of the experiments that have it
     tuned : whether it depends on how rates are chosen
     """
 
+    words: str
     values: Callable[..., pd.DataFrame]
     kinds: tuple[str, ...]
     options: tuple[str, ...] = ()
@@ -163,16 +165,17 @@ def _weighted(played: Played) -> pd.DataFrame:
 
 
 QUANTITIES = {
-    "final": Quantity(_final, CONTEXTUAL, ("measure",), tuned=True),
-    "regret": Quantity(_regret, ("top",), tuned=True),
-    "regret_slope": Quantity(_regret_slope, ("top",), tuned=True),
-    "bound_share": Quantity(_bound_share, (*CONTEXTUAL, "fixed-items"), ("bound",)),
-    "lower_bound_share": Quantity(_lower_bound_share, ("perceptron",)),
-    "game_regret": Quantity(_game_regret, ("fixed-items",), ("horizon",)),
-    "game_slope": Quantity(_game_slope, ("fixed-items",), ("along",)),
-    "ctr": Quantity(_ctr, ("ads",), tuned=True),
-    "ctr_gain": Quantity(_ctr, ("ads",), tuned=True),  # in percent of the other's mean CTR, which is taken as known
-    "estimate_held": Quantity(_estimate_held, ("ads",), ("bound",)),
-    "estimate_error": Quantity(_estimate_error, ("ads",)),
+    "final": Quantity("time-averaged measure", _final, CONTEXTUAL, ("measure",), tuned=True),
+    "regret": Quantity("regret", _regret, ("top",), tuned=True),
+    "regret_slope": Quantity("slope of regret", _regret_slope, ("top",), tuned=True),
+    "bound_share": Quantity("loss / bound", _bound_share, (*CONTEXTUAL, "fixed-items"), ("bound",)),
+    "lower_bound_share": Quantity("loss / lower bound", _lower_bound_share, ("perceptron",)),
+    "game_regret": Quantity("regret", _game_regret, ("fixed-items",), ("horizon",)),
+    "game_slope": Quantity("slope of regret", _game_slope, ("fixed-items",), ("along",)),
+    "ctr": Quantity("CTR", _ctr, ("ads",), tuned=True),
+    # In percent of the other's mean CTR, which is taken as known.
+    "ctr_gain": Quantity("gain in CTR (%)", _ctr, ("ads",), tuned=True),
+    "estimate_held": Quantity("share held", _estimate_held, ("ads",), ("bound",)),
+    "estimate_error": Quantity("error (%)", _estimate_error, ("ads",)),
 }
 SHARES = {"bound_share": (-math.inf, 1.0), "lower_bound_share": (1.0, math.inf)}  # and what they are to lie between

@@ -5,10 +5,11 @@ from itertools import chain, product
 import matplotlib
 
 matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
-import seaborn as sns
 
-# Wong's colour-blind safe palette; order as in seaborn's "colorblind".
-PALETTE = sns.color_palette("colorblind", 10).as_hex()
+# Seaborn's "colorblind": as data, as is its theme below, since importing seaborn takes longer than drawing a figure.
+PALETTE = (
+    "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9",
+)  # fmt: skip
 LOOKS = {  # kind of learner (and measure or objective, where variants meet): colour, marker, line
     ("slam", "ndcg@10"): (PALETTE[0], "o", "-"),
     ("slam", "ndcg"): (PALETTE[9], "^", "-"),
@@ -59,14 +60,43 @@ LOOKS |= {  # of ads: scorers are solid, controls dashed
     ("logging", ""): (PALETTE[5], "*", "--"),
     ("oracle", ""): ("#000000", "+", "--"),
 }
+VARIETIES = {  # of a kind, by the ids that our studies give them: they are beside another of their kind in some figures
+    "blocks-200": (PALETTE[5], "*", "-"),
+    "blocks-10": (PALETTE[9], "X", "-"),
+    "blocks-400": (PALETTE[6], "d", "-"),
+    "blocks-200-top5": (PALETTE[9], "p", "-"),
+    "blocks-200-top10": (PALETTE[6], "h", "-"),
+    "released-100": (PALETTE[8], "H", "-"),
+    "online-rank-pl": (PALETTE[1], "^", "-"),
+}
 OTHERS = [(PALETTE[i], marker) for i, marker in ((5, "*"), (6, "h"), (8, "<"), (3, "P"))]
 LINES = ("-", "--", ":")
 
+THEME = {  # what seaborn.set_theme("paper", "ticks", "colorblind") changes, but for what SETTINGS does
+    "axes.axisbelow": True,
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"),
+    "axes.linewidth": 1.0,
+    "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
+    "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif"],
+    "lines.markersize": 4.8,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.facecolor": PALETTE[0],
+    "patch.force_edgecolor": True,
+    "patch.linewidth": 0.8,
+    **{
+        f"{axis}tick.{which}.{what}": value
+        for axis in "xy"
+        for which, sizes in {"major": (4.8, 1.0), "minor": (3.2, 0.8)}.items()
+        for what, value in zip(("size", "width"), sizes, strict=True)
+    },
+}
 SETTINGS = {
     "font.size": 9,
     "axes.labelsize": 9,
     "axes.titlesize": 9,
     "legend.fontsize": 8,
+    "legend.title_fontsize": 8,
     "legend.frameon": False,
     "legend.handlelength": 2.6,  # long enough to tell dashes
     "xtick.labelsize": 8,
@@ -79,13 +109,14 @@ SETTINGS = {
     "lines.linewidth": 1.5,
     "svg.hashsalt": "scant",  # the same bytes on every run
     "svg.fonttype": "none",
-    "savefig.dpi": 200,
+    "figure.dpi": 200,  # of PNG
 }
 
 
 def apply() -> None:
     """Set the look for the figures that follow."""
-    sns.set_theme(context="paper", style="ticks", palette="colorblind", rc=SETTINGS)
+    matplotlib.rcdefaults()  # whatever was set before, or by a matplotlibrc
+    matplotlib.rcParams.update(THEME | SETTINGS)
 
 
 def own_look(kind: str, variant: str) -> tuple[str, str, str] | None:
@@ -96,16 +127,19 @@ def own_look(kind: str, variant: str) -> tuple[str, str, str] | None:
 def looks(frame) -> dict[str, tuple[str, str, str]]:
     """Colour, marker and line of each learner of a figure's frame, all different.
 
-    A learner has its kind's look everywhere; the second of one kind and measure, or one of a kind without a look,
-    takes the next spare one. The second of one kind and objective keeps their colour and line.
+    A learner has its own look or its kind's everywhere; the second of one kind and measure, or one of a kind without a
+    look, takes the next spare one. The second of one kind and objective keeps their colour and line.
+
+    frame : learner, kind, the measure or objective, if any, and `id`, if learners are called by something else
     """
     variant = next((name for name in ("objective", "own_measure") if name in frame), None)
     frame = frame if variant else frame.assign(none="")
     variant = variant or "none"
     taken, spare = {}, chain(product(LINES, OTHERS), product(LINES, product(PALETTE, "XdpH>")))
     spare = ((*colour_and_marker, line) for line, colour_and_marker in spare)
-    for learner, kind, what in frame[["learner", "kind", variant]].drop_duplicates().itertuples(index=False):
-        look = own_look(kind, what) or next(spare)
+    frame = frame.assign(id=frame.get("id", frame["learner"])).drop_duplicates("learner")
+    for learner, kind, what, name in frame[["learner", "kind", variant, "id"]].itertuples(index=False):
+        look = VARIETIES.get(name) or own_look(kind, what) or next(spare)
         others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if (kind, what) in LOOKS else ()
         others = chain(others if variant == "objective" else (), spare)
         while look in taken.values():

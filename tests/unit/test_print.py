@@ -1,0 +1,228 @@
+"""What every figure has to be to be printed: nothing is too small, cut off, or on top of something else."""
+
+import re
+import subprocess
+import sys
+from itertools import combinations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import seaborn as sns
+from matplotlib.colors import to_hex
+from matplotlib.text import Text
+
+from scant.report import atlas, drawing, drawing_ads, drawing_atlas, drawing_claims, drawing_games, figures, style
+
+SMALLEST = 6  # points
+INSIDE = re.compile(r"\d+|\d/\d|\d\.\d\d|\$t(\^{.*})?\$")  # numbers of cells and bounds, and names of guides
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    yield
+    plt.close("all")
+
+
+def frame(*points, **more) -> pd.DataFrame:
+    """A frame of two streams and three learners, with rows at the points."""
+    points = points or [{}]
+    rows = [
+        {"experiment": "e", "stream": stream, "panel": f"Stream {stream}", "reading": "as in the text"}
+        | {"learner": kind, "label": kind.title(), "kind": kind, "k": 0, "measure": "ndcg@10", "tuning": "held-out"}
+        | {"mean": value, "low": 0.9 * value, "high": 1.1 * value, "n": n}
+        | point
+        for stream, n in (("a", 5), ("b", 10))
+        for kind, height in (("slam", 0.3), ("listnet", 0.5), ("random", 0.1))
+        for place, point in enumerate(points)
+        for value in [height + 0.05 * place]
+    ]
+    return pd.DataFrame(rows).assign(**more)
+
+
+def rounds() -> pd.DataFrame:
+    return frame(*({"round": 10**at} for at in range(5)), own_measure="ndcg@10")
+
+
+def regrets() -> pd.DataFrame:
+    slope = {"gap": 0.0, "slope": 0.5, "slope_low": 0.45, "slope_high": 0.55}
+    return rounds().assign(objective="squared", judge="squared", **slope)
+
+
+def ends() -> pd.DataFrame:
+    rankings = ({"ranking": ranking, "place": place} for ranking in ("shown", "own") for place in ("1", "all"))
+    return frame(*rankings, rounds=1000, objective="squared", line="Squared")
+
+
+def grown(along: str) -> pd.DataFrame:
+    slope = {"slope": 0.5, "slope_low": 0.45, "slope_high": 0.55, "bound": 100.0, "measure": "position-loss"}
+    points = {"horizon": (1000, 10_000, 100_000), "items": (5, 20, 80)}[along]
+    return frame(*({along: point} for point in points)).assign(
+        **{"horizon": 10_000} | slope | {along: lambda x: x[along]}
+    )
+
+
+def covered() -> pd.DataFrame:
+    rows = [
+        {"campaign": campaign, "policy": policy, "rows": size, "side": side, "bound": bound, "group": group}
+        for campaign in ("hotel", "bank", "hotel, rare logging", "bank, rare logging", "contrary")
+        for policy in ("epsilon-greedy", "deterministic")
+        for size in (2000, 20_000)
+        for side in ("lower", "two-sided")
+        for group, bounds in {"exact": ("betting", "hoeffding"), "in the limit": ("t", "snips, delta")}.items()
+        for bound in bounds
+    ]
+    share = np.resize([0.97, 0.6, 1.0], len(rows))
+    held = {"coverage": share, "coverage_low": share - 0.02, "coverage_high": share, "width_mean": 0.2 + share}
+    return pd.DataFrame(rows).assign(level=0.95, repeats=2000, **held)
+
+
+def claimed() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "claim": claim,
+            "family": "f",
+            "quantity": "difference in NDCG@10",
+            "experiment": "e",
+            "tuning": tuning,
+            "first": True,
+            "stream": stream,
+        }
+        | {"learner": "auc-ranker, epsilon 0.2", "against": "x", "place": place, "estimate": 0.1 * place, "low": -0.1}
+        | {"high": 0.4, "n": 5 + place, "verdict": verdict, "from": 0.0, "to": np.inf}
+        for claim in ("a-ranker-over-logistic-undersampled", "b", "c")
+        for place, (tuning, stream, verdict) in enumerate(
+            [("paper", "a", "fails"), ("held-out", "a", "holds"), ("paper", "b", "undecided")]
+        )
+    )
+
+
+def observed() -> pd.DataFrame:
+    cell = {"measure": "dcg", "m": 3, "k": 1, "slope": 0.664, "low": 0.64, "high": 0.69, "n": 5}
+    return atlas.atlas_frame(5, pd.DataFrame([cell]).astype({"n": "Int64"}))
+
+
+ADS = {"epsilon": 0.0, "of": "ips", "lower": 0.05, "exact_lower": 0.04, "true": 0.2, "level": 0.95}
+FRAMES = {
+    drawing.curves: rounds,
+    drawing.against_k: ends,
+    drawing.regrets: regrets,
+    drawing.dots: ends,
+    drawing_games.averages: lambda: rounds().assign(horizon=10_000),
+    drawing_games.against_horizon: lambda: grown("horizon"),
+    drawing_games.against_items: lambda: grown("items"),
+    drawing_games.times: lambda: frame(*({"items": m, "microseconds": float(m)} for m in (5, 20, 80)), n=3),
+    drawing_atlas.atlas: observed,
+    drawing_ads.deterministic: lambda: frame(**ADS),
+    drawing_ads.weighted: lambda: frame(**ADS),
+    drawing_ads.by_rate: lambda: frame({"rate": 0.001}, {"rate": 0.01}, **ADS),
+    drawing_ads.coverage: covered,
+    drawing_claims.specification: claimed,
+}
+
+
+def test_every_figure_is_drawn_here():
+    assert {draw for _, draw in figures.MAKERS.values()} | {drawing_claims.specification} == set(FRAMES)
+
+
+def faults(figure) -> list[str]:
+    """What is wrong with a figure in print."""
+    figure.draw_without_rendering()
+    axes = [axis for axis in figure.axes if axis.axison]
+    texts = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    beyond = set()  # ticks that are out of sight
+    ticks = set()
+    for axis in axes:
+        for one, ends in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
+            for tick in (*one.get_major_ticks(), *one.get_minor_ticks()):
+                (ticks if min(ends) <= tick.get_loc() <= max(ends) else beyond).update((tick.label1, tick.label2))
+    # Of text alone, without an annotation's line.
+    seen = {text: Text.get_window_extent(text).padded(-1) for text in texts if text not in beyond}
+    found = [f"small: {text.get_text()}" for text in seen if text.get_fontsize() < SMALLEST]
+    found += [
+        f"cut off: {text.get_text()}"
+        for text, box in seen.items()
+        if not (figure.bbox.contains(*box.min) and figure.bbox.contains(*box.max))
+    ]
+    found += [
+        f"overlap: {one.get_text()} | {other.get_text()}"
+        for (one, first), (other, second) in combinations(seen.items(), 2)
+        if first.overlaps(second) and not one.get_rotation() % 90  # boxes of slanted names overlap, they do not
+    ]
+    for axis in axes:
+        inside = axis.get_window_extent().padded(-1)
+        found += [
+            f"inside: {text.get_text()}"
+            for text, box in seen.items()
+            if text not in ticks and box.overlaps(inside) and not INSIDE.fullmatch(text.get_text())
+        ]
+        found += [f"no label: {one.axis_name} of {axis}" for one in (axis.xaxis, axis.yaxis) if not named(one, axes)]
+    if not any(re.search(r"\bn = \d", text.get_text()) for text in seen):
+        found.append("no n")
+    return found
+
+
+def named(one, axes) -> bool:
+    """Whether an axis has a label, names for numbers, nothing to tell, or shares a neighbour's."""
+    names = [text.get_text() for text in one.get_ticklabels() if text.get_visible()]
+    if one.get_label_text() or not one.get_ticklocs().size or any(re.search("[a-zA-Z]{3}", name) for name in names):
+        return True
+    return any(named(getattr(axis, f"{one.axis_name}axis"), axes) for axis in axes if _in_line(axis, one))
+
+
+def _in_line(axis, one) -> bool:
+    """Whether another panel stands left of this axis' panel, for y, or below it, for x."""
+    own, other = one.axes.get_subplotspec(), axis.get_subplotspec()
+    if one.axis_name == "y":
+        return own.rowspan == other.rowspan and other.colspan.start < own.colspan.start
+    return own.colspan == other.colspan and other.rowspan.start > own.rowspan.start
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("draw", FRAMES, ids=lambda draw: getattr(draw, "__name__", "against"))
+def test_figures_can_be_printed(draw):
+    figure = draw(FRAMES[draw]())
+    assert faults(figure) == []
+    assert figure.get_figwidth() <= 7.2  # inches of a page
+
+
+def test_faults_are_found():
+    figure, axis = plt.subplots()
+    axis.set_title("title", y=0.5)
+    axis.text(0.5, 0.52, "1", fontsize=5)
+    axis.text(1, -0.5, "far below the figure", va="top")
+    wrong = faults(figure)
+    assert {one.partition(":")[0] for one in wrong} >= {"small", "inside", "no label", "no n"}
+    assert sum(one.startswith("cut off") for one in wrong) == 1 and any(one.startswith("overlap") for one in wrong)
+
+
+@pytest.mark.parametrize(
+    ("imported", "slow"),
+    [("figures", {"seaborn", "scipy.stats", "scipy.optimize", "numba"}), ("atlas, tables, variance", {"matplotlib"})],
+)
+def test_a_figure_or_table_pays_for_its_own_imports_only(imported, slow):
+    code = f"import sys; from scant.report import {imported}; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert slow.isdisjoint(modules)
+
+
+def test_the_look_is_seaborns():
+    assert list(style.PALETTE) == sns.color_palette("colorblind", 10).as_hex()
+    with plt.rc_context({"axes.facecolor": "red", "lines.linewidth": 9}):  # whatever was set before
+        style.apply()
+        ours = dict(plt.rcParams)
+        plt.rcdefaults()
+        sns.set_theme(context="paper", style="ticks", palette="colorblind", rc=style.SETTINGS)
+        theirs = dict(plt.rcParams)
+    of_images = {"image.cmap"}  # there are none
+    for key in theirs.keys() - of_images:
+        one, other = (_plain(key, rc[key]) for rc in (ours, theirs))
+        assert one == other or one == pytest.approx(other), key
+
+
+def _plain(key: str, value):
+    """Colours in one notation."""
+    if key == "axes.prop_cycle":
+        return [to_hex(colour) for colour in value.by_key()["color"]]
+    return to_hex(value) if key == "patch.facecolor" else value

@@ -1,0 +1,485 @@
+"""Sweeps of readings: the experiments that they become, what they share, and what claims make of them."""
+
+import json
+import re
+from copy import deepcopy
+from itertools import product
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scant import study as studies
+from scant import sweeps
+from scant.data import packing, stream
+from scant.errors import SettingError
+from scant.online.run import run
+from scant.report import catalogue, claims
+from scant.schema import read_yaml
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = read_yaml(ROOT / studies.SCHEMA)
+READINGS = SCHEMA["$defs"]["sweep"]["propertyNames"]["enum"]
+ID = re.compile(SCHEMA["$defs"]["id"]["pattern"])
+CONFIG = {
+    "study": "small",
+    "streams": {
+        "sim": {"generator": "linear", "settings": {"queries": 12, "documents": 4, "features": 3}},
+        "back": {"generator": "linear", "documents": "reversed"},
+        "digits": {"dataset": "digits", "retrieval": {}},
+        "real": {"dataset": "mslr-web10k"},  # not published normalised
+        "adversary": {"generator": "adversary", "settings": {"ratio": 9}},
+    },
+    "games": {"flip": {"stream": "flip", "loss": "dcg"}},
+    "logs": {"digits": {"dataset": "digits"}},
+    "coverage": None,
+    "learners": {
+        "slam": {"kind": "slam", "rates": ["theory", 0.1]},
+        "random": {"kind": "random"},
+        "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
+        "smooth-1": {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 1.0},
+        "kl": {"kind": "rtop", "surrogate": "kl"},
+        "ftpl": {"kind": "ftpl"},
+        "logistic": {"kind": "logistic"},
+        "forest": {"kind": "forest"},
+        "ranker": {"kind": "auc-ranker"},
+        "uniform": {"kind": "uniform"},
+        "full": {"kind": "ogd", "surrogate": "kl"},
+    },
+    "experiments": {
+        "text": {"streams": ["sim", "back"], "learners": ["slam", "random"]},
+        "real": {"streams": ["real", "digits"], "learners": ["slam"]},
+        "lower": {"streams": ["adversary"], "learners": ["slam"], "tuning": "paper"},
+        "top": {"kind": "top", "streams": ["sim"], "learners": ["smooth", "smooth-1", "kl"], "rounds": 20},
+        "games": {
+            "kind": "fixed-items", "games": ["flip"], "learners": ["ftpl", "random"], "rounds": 20, "baseline": "ftpl"
+        },
+        "ads": {"kind": "ads", "logs": ["digits"], "learners": ["logistic", "ranker"], "baseline": "ranker"},
+    },
+}  # fmt: skip
+CLAIM = {
+    "source": {"document": "thesis", "place": "1"}, "statement": "So it is.", "family": "ads", "data": "logs",
+    "quantity": "ctr", "where": {"kind": "ads"}, "learner": {"kind": "auc-ranker"}, "against": {"kind": "logistic"},
+    "comparison": "greater",
+}  # fmt: skip
+
+
+def load(config):
+    return studies.load(config, ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")[0]
+
+
+def swept(name, *sweep, **changes):
+    """The study CONFIG, in which one experiment sweeps."""
+    config = deepcopy(CONFIG)
+    config["experiments"][name] |= changes | {"sweep": list(sweep)}
+    return config
+
+
+def made(study, name):
+    """What the sweep of an experiment made: levels by id."""
+    experiments = study["experiments"].items()
+    return {one: settings["sweeps"] for one, settings in experiments if settings.get("stands_for") == name}
+
+
+# --- expansion
+
+
+def test_each_combination_is_an_experiment_after_its_own():
+    study = load(swept("text", {"empty": ["skip", "one"], "keep": [0.5]}, {"order": ["as-is"]}))
+    assert made(study, "text") == {
+        "text+empty-skip+keep-0.5": {"empty": "skip", "keep": 0.5},
+        "text+empty-one+keep-0.5": {"empty": "one", "keep": 0.5},
+        "text+order-as-is": {"order": "as-is"},
+    }
+    assert list(study["experiments"])[:5] == ["text", *made(study, "text"), "real"]
+    own, variant = (study["experiments"][name] for name in ("text", "text+order-as-is"))
+    changed = {key for key in variant if variant[key] != own.get(key)}
+    assert changed == {"title", "stands_for", "sweeps", "order"}
+    assert variant["title"] == "text, order as-is" and variant["figures"] == []
+
+
+def test_streams_and_learners_stand_in_only_where_they_differ():
+    study = load(swept("text", {"documents": ["reversed"]}))
+    assert study["experiments"]["text+documents-reversed"]["streams"] == ["sim+documents-reversed", "back"]
+    stand_in = study["streams"]["sim+documents-reversed"]
+    assert stand_in == study["streams"]["sim"] | {"documents": "reversed", "stands_for": "sim", "title": "sim"}
+    study = load(swept("top", {"epsilon": [0.1, 1.0]}))
+    assert [study["experiments"][f"top+epsilon-{level}"]["learners"] for level in (0.1, 1.0)] == [
+        ["smooth+epsilon-0.1", "smooth-1+epsilon-0.1", "kl"], ["smooth+epsilon-1.0", "smooth-1", "kl"]
+    ]  # fmt: skip
+    study = load(swept("ads", {"pair_loss": ["hinge"]}))
+    variant = study["experiments"]["ads+pair_loss-hinge"]
+    assert variant["learners"] == ["logistic", "ranker+pair_loss-hinge"]
+    assert variant["baseline"] == "ranker+pair_loss-hinge"
+
+
+@pytest.mark.parametrize(
+    ("name", "sweep"),
+    [
+        ("text", {"empty": ["zero"], "keep": [1]}),
+        ("text", {"features": ["as-is"]}),
+        ("top", {"mismatch": [10.0], "radius": [1]}),
+        ("ads", {"undersample": [None], "pair_loss": ["logistic"]}),
+        ("games", {"comparator": ["prefix"], "rounds": [20]}),
+    ],
+)
+def test_an_experiment_s_own_levels_make_no_other(name, sweep):
+    assert load(swept(name, sweep))["experiments"] == load(CONFIG)["experiments"]
+
+
+def test_the_scale_of_features_is_that_of_the_data_set_unless_the_stream_says_it():
+    study = load(swept("real", {"features": ["query-minmax", "as-is"]}))
+    assert [study["experiments"][name]["streams"] for name in made(study, "real")] == [
+        ["real", "digits+features-query-minmax"], ["real+features-as-is", "digits"]
+    ]  # fmt: skip
+
+
+def test_no_combination_is_made_twice():
+    study = load(
+        swept("top", {"mismatch": [1]}, {"mismatch": [1.0]}, {"radius": [2], "mismatch": [1, 10]}, {"radius": [2.0]})
+    )
+    assert made(study, "top") == {
+        "top+mismatch-1": {"mismatch": 1},
+        "top+mismatch-1+radius-2": {"mismatch": 1, "radius": 2},
+        "top+radius-2": {"radius": 2},
+    }
+
+
+LEVELS = {
+    "source": ["text", "released-code"],
+    "rounds": [None, 5, 7],
+    "empty": ["zero", "one", "skip"],
+    "order": ["shuffled", "as-is"],
+    "keep": [0.25, 0.5, 1.0],
+    "features": ["query-minmax", "as-is"],
+    "documents": ["shuffled", "as-is", "reversed"],
+}
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_a_product_has_all_combinations_but_the_experiment_s_own(data):
+    keys = data.draw(st.lists(st.sampled_from(sorted(LEVELS)), min_size=1, max_size=4, unique=True))
+    sweep = {key: data.draw(st.lists(st.sampled_from(LEVELS[key]), min_size=1, unique=True)) for key in keys}
+    before = load(CONFIG)
+    study = load(swept("text", sweep, streams=["sim"]))
+    own = before["experiments"]["text"] | {"features": "as-is", "documents": "shuffled"}
+    found = made(study, "text")
+    assert len(found) == prod(map(len, sweep.values())) - all(own[key] in levels for key, levels in sweep.items())
+    wanted = [dict(zip(sweep, levels, strict=True)) for levels in product(*sweep.values())]
+    wanted = [{key: level for key, level in one.items() if level != own[key]} for one in wanted]
+    assert all(levels in wanted for levels in found.values()) and all(
+        not one or one in found.values() for one in wanted
+    )
+    assert all(ID.fullmatch(name) for part in ("experiments", "streams", "learners") for name in study[part])
+    for name, one in before["experiments"].items():
+        assert study["experiments"][name] == one | ({"streams": ["sim"]} if name == "text" else {})
+    for place in ("streams", "learners"):
+        assert before[place].items() <= study[place].items()
+        assert all(
+            one["stands_for"] in before[place] for name, one in study[place].items() if name not in before[place]
+        )
+
+
+FITTING = {  # for each reading that the schema lets sweep, an experiment that has it and a level that is not its own
+    "source": ("text", "released-code"), "rounds": ("text", 9), "empty": ("text", "skip"), "order": ("text", "as-is"),
+    "keep": ("text", 0.5), "schedule": ("top", "aistats16"), "mismatch": ("top", 1), "radius": ("top", 2),
+    "comparator": ("games", "horizon"), "validation": ("ads", 0.5), "threshold": ("ads", "recall"),
+    "undersample": ("ads", 2), "undersampled": ("ads", "all"), "standardise": ("ads", False), "select": ("ads", 0.5),
+    "features": ("text", "query-minmax"), "documents": ("text", "as-is"), "drop_last": ("real", True),
+    "sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5),
+    "pair_loss": ("ads", "hinge"),
+}  # fmt: skip
+
+
+def test_schema_and_code_are_in_step():
+    assert list(FITTING) == READINGS
+    known = {*sweeps.OF_STREAMS, *sweeps.OF_LEARNERS, "comparator"}.union(*studies.READINGS.values())
+    assert set(READINGS) <= known
+    for key, (name, value) in FITTING.items():
+        more = {"undersample": 2} if key == "undersampled" else {}
+        study = load(swept(name, {key: [value]}, **more))
+        assert list(made(study, name).values()) == [{key: value}], key
+
+
+# --- what is refused
+
+
+BAD = {
+    "unknown reading": ("text", {"emty": ["skip"]}, "'empty'"),
+    "unknown level": ("text", {"empty": ["skipp"]}, "'skip'"),
+    "level of a stream": ("text", {"documents": ["revers"]}, "'reversed'"),
+    "level out of range": ("text", {"keep": [1.5]}, "1.5"),
+    "level of a learner": ("top", {"epsilon": [0]}, "epsilon"),
+    "no levels": ("text", {"empty": []}, "empty"),
+    "nothing": ("text", {}, "sweep"),
+    "twice": ("text", {"empty": ["one", "one"]}, "non-unique"),
+    "other kind": ("text", {"mismatch": [10]}, "mismatch does nothing in an experiment of kind 'perceptron'"),
+    "stream reading of ads": ("ads", {"features": ["as-is"]}, "features does nothing for the streams"),
+    "learner reading of none": ("ads", {"epsilon": [0.5]}, "epsilon does nothing for the learners"),
+    "drop_last of no ranking set": ("text", {"drop_last": [True]}, "drop_last does nothing for the streams"),
+    "adversary": ("lower", {"order": ["as-is"]}, "order does nothing against the adversary"),
+    "adversary's documents": ("lower", {"documents": ["as-is"]}, "documents does nothing for the streams"),
+    "undersampled of all": ("ads", {"undersampled": ["all"]}, "undersampled does nothing where undersample is none"),
+    "schedule of the code": (
+        "top", {"source": ["released-code"], "schedule": ["aistats16"]}, "schedule does nothing where source"
+    ),
+    "epsilon of the code": ("top", {"source": ["released-code"], "epsilon": [0.1]}, "epsilon does nothing where"),
+    "several horizons": ("text", {"rounds": [[5, 9]]}, "rounds 5-9: several horizons"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_sweep_that_cannot_be_is_named(case):
+    name, sweep, says = BAD[case]
+    with pytest.raises(SettingError, match=re.escape(says)) as caught:
+        load(swept(name, sweep))
+    assert f"experiments.{name}.sweep" in str(caught.value)
+
+
+UNHEEDED = {
+    "source": ("text", "released-code", ["random"]),
+    "mismatch": ("top", 1, ["full"]),
+    "threshold": ("ads", "recall", ["logistic"]),
+    "undersample": ("ads", 2, ["ranker"]),  # rankers keep their negatives, unless `undersampled` says all
+    "standardise": ("ads", False, ["forest"]),
+    "validation": ("ads", 0.5, ["forest"]),
+    "select": ("ads", 0.5, ["uniform"]),
+}
+
+
+@pytest.mark.parametrize("key", UNHEEDED)
+def test_a_reading_that_no_learner_heeds_is_refused(key):
+    name, level, learners = UNHEEDED[key]
+    config = swept(name, {key: [level]}, learners=learners)
+    config["experiments"][name].pop("baseline", None)
+    with pytest.raises(
+        SettingError, match=rf"experiments\.{name}\.sweep: {key} does nothing without a learner of kind"
+    ):
+        load(config)
+
+
+def test_names_that_are_taken_are_refused():
+    for owner, key, level, place, name, one in (
+        ("text", "empty", "skip", "experiments", "text+empty-skip", {"streams": ["sim"], "learners": ["random"]}),
+        ("text", "documents", "as-is", "streams", "sim+documents-as-is", {"generator": "linear"}),
+        ("top", "sign", "as-printed", "learners", "smooth+sign-as-printed", {"kind": "random"}),
+    ):
+        config = swept(owner, {key: [level]})
+        config[place][name] = one
+        with pytest.raises(
+            SettingError, match=re.escape(f"experiments.{owner}.sweep: ") + f".*{re.escape(name)}.*already"
+        ):
+            load(config)
+    with pytest.raises(SettingError, match=r"experiments\.games\.sweep: .*already"):
+        load(swept("games", {"rounds": [40, [40]]}))
+
+
+def test_two_experiments_share_a_stand_in():
+    config = swept("text", {"documents": ["as-is"]})
+    config["experiments"]["more"] = config["experiments"]["text"] | {"empty": "one"}
+    study = load(config)
+    assert len({tuple(study["experiments"][f"{name}+documents-as-is"]["streams"]) for name in ("text", "more")}) == 1
+    assert sum("stands_for" in one for one in study["streams"].values()) == 2
+
+
+# --- what is played
+
+
+def test_the_code_s_rates_need_no_tuning_seeds():
+    study = load(swept("text", {"source": ["released-code"]}, seeds=2, tuning_seeds=3))
+    seeds = {
+        name: [seed for _, learner, seed in studies.runs(study, name) if learner == "slam"]
+        for name in made(study, "text")
+    }
+    assert seeds == {"text+source-released-code": [0, 1] * 2}
+    assert len(studies.runs(study, "text")) == 2 * (5 + 2)
+
+
+def test_jobs_of_stand_ins_have_their_own_settings_and_the_draws_of_what_they_stand_for(tmp_path):
+    study = load(swept("top", {"documents": ["as-is"], "epsilon": [0.5]}))
+    name, one = "top+documents-as-is+epsilon-0.5", "smooth+epsilon-0.5"
+    job = studies.job(study, name, "sim+documents-as-is", one)
+    assert job["learner_settings"] == {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 0.5}
+    assert job["stream_settings"]["stands_for"] == "sim" and "title" not in job["stream_settings"]
+    games = load(swept("games", {"epsilon": [0.5]}))
+    assert studies.match(games, "games+epsilon-0.5", "flip")["learners"][0] == [
+        "ftpl+epsilon-0.5",
+        {"kind": "ftpl", "epsilon": 0.5},
+    ]
+
+
+def simulated(study, name, folder, seed=3):
+    packing.simulate(name, studies.untitled(study["streams"][name]), folder / name, study["seed"], seed)
+    return stream.read(folder / name)
+
+
+def test_a_stand_in_of_a_simulation_holds_the_same_queries(tmp_path):
+    study = load(swept("text", {"documents": ["as-is", "reversed"]}, {"features": ["query-minmax"]}, streams=["sim"]))
+    own, as_is, back, scaled = (
+        simulated(study, f"sim{end}", tmp_path)
+        for end in ("", "+documents-as-is", "+documents-reversed", "+features-query-minmax")
+    )
+    for q in range(len(own)):
+        np.testing.assert_array_equal(as_is[q][1], back[q][1][::-1])
+        np.testing.assert_array_equal(as_is[q][0], back[q][0][::-1])
+        assert sorted(map(tuple, as_is[q][0])) == sorted(map(tuple, own[q][0]))
+        np.testing.assert_array_equal(scaled[q][1], own[q][1])  # the same shuffle
+    assert not np.array_equal(scaled.features, own.features)
+    packing.simulate("other", study["streams"]["sim"], tmp_path / "other", study["seed"], 3)
+    assert not np.array_equal(stream.read(tmp_path / "other").features, own.features)  # a name of its own
+
+
+def test_a_stand_in_of_a_data_set_holds_the_same_queries(tmp_path, monkeypatch):
+    x = np.random.default_rng(1).normal(size=(120, 5)).astype(np.float32)
+    monkeypatch.setattr(packing.tables, "read_classification", lambda paths: (x, np.repeat(np.arange(4), 30)))
+    settings = {"dataset": "digits", "retrieval": {"queries": 9, "documents": 5}, "documents": "as-is"}
+    own, stand_in, other = (
+        packed(name, settings | more, tmp_path) for name, more in (("d", {}), ("d+", {"stands_for": "d"}), ("e", {}))
+    )
+    np.testing.assert_array_equal(own.features, stand_in.features)
+    assert not np.array_equal(own.features, other.features)
+
+
+def packed(name, settings, folder):
+    packing.pack(name, settings, [], folder / name, 7)
+    return stream.read(folder / name)
+
+
+def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_path):
+    study = load(swept("top", {"documents": ["as-is"], "mismatch": [1]}, seeds=2))
+    simulated(study, "sim", tmp_path)
+
+    def rows(name, experiment):
+        job = studies.job(study, experiment, name, "kl") | {"study": "small", "experiment": experiment}
+        run(job | {"stream": name, "learner": "kl", "mismatch": 10}, tmp_path / "run", [3], [tmp_path / "sim"])
+        table = pq.read_table(tmp_path / "run")
+        about = json.loads(table.schema.metadata[b"scant"])
+        return table.replace_schema_metadata(None).to_pandas(), about
+
+    own, _ = rows("sim", "top")
+    other, about = rows("sim+documents-as-is", "top+mismatch-1+documents-as-is")
+    pd.testing.assert_frame_equal(own, other)  # of the same file: what is left is order and noise
+    assert about["stream"] == "sim+documents-as-is" and about["stream_settings"]["stands_for"] == "sim"
+
+
+# --- figures, tables and claims
+
+
+def test_no_figure_and_no_table_shows_a_swept_experiment():
+    config = swept("text", {"empty": ["skip"], "features": ["query-minmax"]})
+    for name, key, level in (("top", "radius", 2), ("games", "comparator", "horizon"), ("ads", "threshold", "recall")):
+        config["experiments"][name]["sweep"] = [{key: [level]}]
+    config["experiments"]["top"] |= {"figures": ["figure-3.4"]}
+    study, before = load(config), deepcopy(config)
+    for one in before["experiments"].values():
+        one.pop("sweep", None)
+    before = load(before)
+    assert len(study["experiments"]) == len(before["experiments"]) + 4
+    assert catalogue.stated(study) == list(before["experiments"])
+    assert catalogue.figures(study) == catalogue.figures(before)
+    assert catalogue.tables(study) == catalogue.tables(before) and catalogue.theory(study) == catalogue.theory(before)
+    for name in catalogue.figures(study):
+        assert catalogue.shown(study, name) == catalogue.shown(before, name)
+    for name in catalogue.TABLES:
+        assert catalogue.tabled(study, name) == catalogue.tabled(before, name)
+    assert catalogue.played(study) == list(study["experiments"])
+
+
+def ctrs(study, better):
+    """Traces of the ads experiments; `better` says by how much the ranker's CTR is above the others' in each."""
+    found = {}
+    for name, experiment in study["experiments"].items():
+        if experiment["kind"] != "ads":
+            continue
+        rows = [
+            {"experiment": name, "stream": log, "learner": learner, "kind": study["learners"][learner]["kind"]}
+            | {"source": "classification", "seed": seed, "lambda": 1.0, "fitted_on": "all", "chosen": True}
+            | {"epsilon": 0.0, "estimator": "full-information", "bound": "", "refused": ""}
+            | {
+                "estimate": 0.5
+                + 0.001 * seed * (1 + (learner == "logistic"))
+                + better(experiment) * ("ranker" in learner)
+            }
+            for log, learner, seed in product(experiment["logs"], experiment["learners"], range(8))
+        ]
+        found[name] = (pd.DataFrame(rows), studies.details(study, name))
+    return found
+
+
+def judged(config, better, **stated):
+    study = load(config)
+    examined = claims.examine({name: CLAIM | one for name, one in stated.items()}, study, ctrs(study, better))
+    return claims.table(examined, study).set_index("id"), claims.cells_table(examined)
+
+
+def test_a_claim_names_the_reading_that_it_depends_on():
+    config = swept("ads", {"threshold": ["recall"]}, {"standardise": [False]}, tuning="paper", seeds=8)
+    table, cells = judged(config, lambda one: 0.2 if one["threshold"] == "f1" else -0.2, claim={})
+    row = table.loc["claim"]
+    assert (row["verdict"], row["readings_holding"], row["readings_total"]) == ("holds", 2, 3)
+    assert row["matters"] == "threshold" and row["matters_share"] > 0.9 and row["experiment"] == "ads"
+    assert cells.set_index("experiment")["verdict"].to_dict() == {
+        "ads": "holds", "ads+threshold-recall": "fails", "ads+standardise-false": "holds"
+    }  # fmt: skip
+    assert set(cells["stream"]) == {"digits"} and cells.set_index("experiment")["first"].sum() == 1
+    assert cells.set_index("experiment")["threshold"].to_dict()["ads+threshold-recall"] == "recall"
+
+
+def test_one_of_two_readings_holds():
+    config = swept("ads", {"threshold": ["recall"]}, tuning="paper", seeds=8)
+    table, _ = judged(config, lambda one: 0.2 if one["threshold"] == "f1" else -0.2, claim={})
+    assert table.loc["claim", ["readings_holding", "readings_total", "matters"]].tolist() == [1, 2, "threshold"]
+
+
+def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
+    config = swept("ads", {"pair_loss": ["hinge"]}, tuning="paper", seeds=8)
+    table, cells = judged(
+        config, lambda one: 0.2 if "ranker" in one["learners"] else -0.2,
+        left={}, default={"learner": {"kind": "auc-ranker", "pair_loss": None}},
+        pinned={"learner": {"kind": "auc-ranker", "pair_loss": [None, "logistic"]}},
+        other={"learner": {"kind": "auc-ranker", "pair_loss": "hinge"}},
+        named={"learner": {"ids": "ranker"}},
+    )  # fmt: skip
+    holding = table[["verdict", "readings_holding", "readings_total"]].T.to_dict("list")
+    assert holding == {
+        "left": ["holds", 1, 2], "default": ["holds", 1, 2], "pinned": ["holds", 1, 1], "other": ["fails", 0, 1],
+        "named": ["holds", 1, 2],
+    }  # fmt: skip
+    assert table.loc["left", "matters"] == "pair_loss" and set(cells["learner"]) == {"ranker, epsilon 0"}
+    assert set(cells.loc[cells["claim"] == "left", "pair_loss"]) == {"logistic", "hinge"}
+
+
+def test_a_claim_that_pins_a_level_is_not_of_the_others():
+    config = swept("ads", {"undersample": [2], "threshold": ["f1", "recall"]}, tuning="paper", seeds=8)
+    table, cells = judged(
+        config, lambda one: 0.2, none={"where": {"kind": "ads", "undersample": None}},
+        two={"where": {"kind": "ads", "undersample": 2}}, recall={"where": {"kind": "ads", "threshold": "recall"}},
+    )  # fmt: skip
+    assert table["readings_total"].to_dict() == {"none": 1, "two": 2, "recall": 1}
+    assert cells.groupby("claim")["experiment"].unique().map(list).to_dict() == {
+        "none": ["ads"], "two": ["ads+undersample-2", "ads+threshold-recall+undersample-2"],
+        "recall": ["ads+threshold-recall+undersample-2"],
+    }  # fmt: skip
+
+
+def test_a_claim_of_two_experiments_compares_those_of_equal_readings():
+    sweep = [{"undersample": [2]}, {"standardise": [False], "undersample": [None, 2]}]
+    config = swept("ads", *sweep, tuning="paper", seeds=8)
+    level = {(None, True): 0.0, (2, True): 0.1, (None, False): 0.1, (2, False): 0.0}
+    stated = {"where": {"kind": "ads", "undersample": 2}, "other": {"undersample": None}, "against": None}
+    stated = {key: value for key, value in (CLAIM | stated).items() if value is not None}
+    study = load(config)
+    traces = ctrs(study, lambda one: level[one["undersample"], one["standardise"]])
+    examined = claims.examine({"claim": stated}, study, traces)
+    cells = claims.cells_table(examined).set_index("experiment")
+    assert cells["estimate"].round(6).to_dict() == {
+        "ads+undersample-2": 0.1,
+        "ads+undersample-2+standardise-false": -0.1,
+    }
+    assert cells["against"].tolist() == ["ranker (ads)", "ranker (ads+standardise-false)"]
