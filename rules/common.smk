@@ -17,6 +17,9 @@ except ScantError as error:
     raise WorkflowError(str(error)) from None
 
 
+FAMILIES = catalogue.families(STUDY, CLAIMED)  # of claims, those that the study draws a figure of
+
+
 pathvars:
     results=f"results/{STUDY['study']}",
 

@@ -7,11 +7,6 @@ THEORY_CODE = {"variance": ("surrogates", "online/estimators", "report/variance"
 THEORY_CODE |= dict.fromkeys(set(catalogue.THEORY) - {"variance"}, ("theory/observability", "report/atlas"))
 
 
-def families():
-    """The families of claims that the study draws a figure of."""
-    return catalogue.families(STUDY, CLAIMED)
-
-
 rule runs:
     input:
         [run_files(name) for name in catalogue.played(STUDY)],
@@ -39,7 +34,7 @@ rule figures:
     input:
         [
             f"{FIGURE}.{ending}".format(figure=figure)
-            for figure in (*catalogue.figures(STUDY), *map(catalogue.OF_CLAIMS.__add__, families()))
+            for figure in (*catalogue.figures(STUDY), *map(catalogue.OF_CLAIMS.__add__, FAMILIES))
             for ending in ("svg", "png", "csv")
         ],
 

@@ -44,7 +44,7 @@ class Project:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SCANT_", "SNAKEMAKE_"))}
         return kept | {"PYTHONPATH": str(self.folder / "src")} | variables
 
-    def snakemake(self, *arguments, study="tiny", ok=True, timeout=900, **variables) -> str:
+    def snakemake(self, *arguments, study="tiny", ok=True, timeout=1800, **variables) -> str:
         """Run Snakemake and give what it prints; `ok` says whether it has to succeed or to fail."""
         done = subprocess.run(
             self.command(*arguments, study=study),
