@@ -150,6 +150,12 @@ def _show(arguments) -> None:
     print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family, arguments.summary), end="")
 
 
+def _status(arguments) -> None:
+    from scant import status
+
+    print(status.describe(status.status(arguments.folder)), end="")
+
+
 def _theory(arguments) -> None:
     from scant.report import atlas, tables, variance
 
@@ -289,9 +295,11 @@ def parser() -> argparse.ArgumentParser:
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
     command("page", _page, "Make the page of a study.", of_study, judged, file, output)
+    folder = option("folder", type=Path, help="the study's results, results/{study}")
+    command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
         "show", _show, "Print the claims of a finished study, or one of its tables.",
-        option("folder", type=Path, help="the study's results, results/{study}"),
+        folder,
         option("name", nargs="?", help="a table; the claims if absent"),
         option("--verdict", help="only claims with this verdict"),
         option("--family", help="only claims of this family"),

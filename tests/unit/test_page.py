@@ -3,7 +3,6 @@
 import base64
 import csv
 import hashlib
-import json
 import re
 from html.parser import HTMLParser
 from urllib.parse import unquote
@@ -240,18 +239,3 @@ def test_broken_tables_are_refused(make, folder, text):
     (folder / "tables" / "finals.csv").write_text(text)
     with pytest.raises(DataError, match="Make the table again"):
         make()
-
-
-def test_timings_are_summed_by_rule(tmp_path):
-    jobs = {"run/a/1": ("run", 2.0, 100.4), "run/a/2": ("run", 3.5, None), "pack/b": ("pack", 1.0, 50)}
-    for name, (rule, seconds, memory) in jobs.items():
-        path = tmp_path / "benchmarks" / f"{name}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"rule_name": rule, "s": seconds, "max_rss": memory}) + "\n")
-    assert page.timings(tmp_path) == [
-        {"rule": "run", "jobs": 2, "seconds": 5.5, "longest": 3.5, "memory": 100},
-        {"rule": "pack", "jobs": 1, "seconds": 1.0, "longest": 1.0, "memory": 50},
-    ]
-    path.write_text("{}\n")
-    with pytest.raises(DataError, match=r"b\.jsonl, line 1"):
-        page.timings(tmp_path)

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pandas as pd
 
+from scant import status
 from scant import study as studies
 from scant.errors import DataError
-from scant.report import catalogue, page
+from scant.report import catalogue
 from scant.schema import read_yaml
 
 CAPTIONS = Path("workflow/report")  # templates that Snakemake's own report fills in, too
@@ -37,7 +38,7 @@ def facts(config: dict, folder, study_file: str = "") -> dict:
         "captions": captions(folder),
         "datasets": _datasets(study, datasets),
         "environment": _environment(),
-        "timings": page.timings(folder),
+        "timings": status.by("rule", status.benchmarks(folder)),
         "citation": citation(),
         "commands": _commands(study, Path(folder), study_file),
     }

@@ -3,7 +3,6 @@
 import base64
 import csv
 import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -37,8 +36,8 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
         the estimate depends most, and `matters_share` its share of the variance over readings
     about : what else the page says, each optional: `captions` ({figure or table: text}, in the order they are shown
-        in), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of `timings`), `citation` (a
-        text) and `commands` ({what: command})
+        in), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of `scant.status.by`),
+        `citation` (a text) and `commands` ({what: command})
 
     Raises
     ------
@@ -77,38 +76,6 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
             "show fewer experiments in its figures, or make two studies of it"
         )
     write_text(target, page)
-
-
-def timings(folder) -> list[dict]:
-    """What the jobs of a study took, by rule, the longest first.
-
-    folder : the study's results, with the files that Snakemake's `--benchmark-extended` wrote, benchmarks/**/*.jsonl
-
-    Returns
-    -------
-    rows of rule, jobs, seconds (their sum), longest (seconds of one) and memory (MB, the most that one held)
-
-    Raises
-    ------
-    DataError : a line is not what Snakemake writes
-    """
-    rules = {}
-    for path in sorted(Path(folder, "benchmarks").rglob("*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            try:
-                job = json.loads(line)
-                row = rules.setdefault(job["rule_name"], {"seconds": [], "memory": [0.0]})
-                row["seconds"].append(float(job["s"]))
-                memory = job.get("max_rss")  # not known of jobs too short to be looked at
-            except (ValueError, KeyError, TypeError):
-                raise DataError(path, "is no benchmark of Snakemake", number, "Remove the file") from None
-            row["memory"] += [float(memory)] if isinstance(memory, (int, float)) else []
-    rows = [
-        {"rule": rule, "jobs": len(row["seconds"]), "seconds": round(sum(row["seconds"]), 2)}
-        | {"longest": round(max(row["seconds"]), 2), "memory": round(max(row["memory"]))}
-        for rule, row in rules.items()
-    ]
-    return sorted(rows, key=lambda row: (-row["seconds"], row["rule"]))
 
 
 def sentences(claims: list[dict]) -> list[str]:

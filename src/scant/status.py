@@ -1,0 +1,235 @@
+"""How far a study is: what is done, running and failed, from the files that Snakemake and the jobs leave."""
+
+import base64
+import binascii
+import json
+import math
+import os
+import re
+import shlex
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from scant.errors import DataError, SettingError
+from scant.schema import read_yaml
+
+STEPS = re.compile(r"^(\d+) of (\d+) steps", re.M)
+DONE = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)", re.M)
+PLANNED = re.compile(r"^(\w+) +(\d+)$", re.M)
+COMMAND = re.compile(r"^Command '(.*?)' returned non-zero exit status", re.M | re.S)
+CONFIG = re.compile(r"^  Config file\(s\): \[(?:PosixPath\()?'(.*?)'", re.M)
+LOG = re.compile(r"\| tee (\S+)")
+ENDED = "Complete log(s):"
+TAIL = 5  # lines of a failed job's log
+WHOLE = (".parquet", ".arrow", ".json", ".html", ".txt")  # endings of targets; others are stems of .csv and more
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that failed: its log, the last lines of that, and the command that repeats it."""
+
+    log: str
+    lines: list[str]
+    repeat: str
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a study's latest run is.
+
+    state : running, interrupted (killed before its end), failed, finished; or unknown, if it left no log
+    done, planned : its jobs
+    seconds : from its first to its last job; left : what the rest would take at that pace, NaN if nothing tells
+    rules : rows of rule, jobs that the run has yet to do, and, of all runs, jobs done, their seconds in all, those of
+        the longest, and memory (MB, the most)
+    learners : the same by learner
+    running : what is being made
+    """
+
+    study: str
+    state: str
+    done: int
+    planned: int
+    seconds: float
+    left: float
+    rules: list[dict]
+    learners: list[dict]
+    running: list[str]
+    failed: list[Failure]
+
+
+def status(folder, root=".") -> Status:
+    """The status of the study whose results are in `folder`, run from `root`.
+
+    Raises
+    ------
+    DataError : there is no such folder, no job has begun, or a benchmark is not what Snakemake writes
+    """
+    folder, root = Path(folder), Path(root)
+    jobs = benchmarks(folder) if folder.is_dir() else []
+    log = _latest(root / ".snakemake/log", folder)
+    if not jobs and log is None:
+        raise DataError(folder, "no job of this study has ended", advice="Run it: snakemake --cores all")
+    text = log.read_text(encoding="utf-8", errors="replace") if log else ""
+    table = text.partition("Job stats:")[2].partition("\n\n")[0]
+    planned = {rule: int(count) for rule, count in PLANNED.findall(table)}
+    total, done = planned.pop("total", 0), Counter(DONE.findall(text))
+    steps = int(STEPS.findall(text)[-1][0]) if STEPS.search(text) else 0
+    failed = _failures(text, root)
+    if not text:
+        state = "unknown"
+    elif ENDED not in text:
+        state = "running" if _alive(root) else "interrupted"
+    else:
+        state = "failed" if failed else "finished" if steps == total else "interrupted"
+    seconds = log.stat().st_mtime - _began(log) if log else math.nan
+    rows = {row.pop("rule"): row for row in by("rule", jobs)}
+    rules = [
+        {"rule": rule, "to do": max(0, planned.get(rule, 0) - done[rule]), **rows.get(rule, {"jobs": done[rule]})}
+        for rule in {**planned, **rows}
+    ]
+    left = seconds * (total - steps) / steps if state == "running" and steps else math.nan
+    begun = _begun(root / ".snakemake/incomplete", folder) if state in ("running", "interrupted") else []
+    return Status(
+        folder.name, state, steps, total, seconds, left, rules, by("learner", jobs), begun, failed
+    )  # fmt: skip
+
+
+def benchmarks(folder) -> list[dict]:
+    """What Snakemake wrote of each finished job of a study, with --benchmark-extended: rule, learner, seconds, memory.
+
+    Raises
+    ------
+    DataError : a line is not what Snakemake writes
+    """
+    jobs = []
+    for path in sorted(Path(folder, "benchmarks").rglob("*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                job = json.loads(line)
+                wildcards, memory = job["wildcards"], job.get("max_rss")  # not known of jobs too short to be looked at
+                jobs.append(
+                    {"rule": job["rule_name"], "learner": wildcards.get("learner"), "seconds": float(job["s"])}
+                    | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
+                )
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise DataError(path, "is no benchmark of Snakemake", number, "Remove the file") from None
+    return jobs
+
+
+def by(key: str, jobs: list[dict]) -> list[dict]:
+    """Jobs, their seconds in all, those of the longest, and memory (MB, the most), by rule or learner."""
+    found = {}
+    for job in jobs:
+        if job[key] is not None:
+            found.setdefault(job[key], []).append(job)
+    rows = [
+        {key: name, "jobs": len(of), "seconds": round(sum(job["seconds"] for job in of), 2)}
+        | {"longest": round(max(job["seconds"] for job in of), 2), "memory": round(max(job["memory"] for job in of))}
+        for name, of in found.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["seconds"], row[key]))
+
+
+def _began(log: Path) -> float:
+    """When the run of a log began, in seconds of the epoch: the log's name says so."""
+    return datetime.strptime(log.name.partition(".")[0], "%Y-%m-%dT%H%M%S").timestamp()
+
+
+def _latest(logs: Path, folder: Path) -> Path | None:
+    """Snakemake's log of the latest run, no dry run, of the study of these results."""
+    for log in sorted(logs.glob("*.snakemake.log"), reverse=True):
+        text = log.read_text(encoding="utf-8", errors="replace")
+        if "Job stats:" in text and "This was a dry-run" not in text and _study(text, logs.parents[1]) == folder.name:
+            return log
+    return None
+
+
+def _study(text: str, root: Path) -> str | None:
+    """The study that a log is of: the id in its settings file."""
+    found = CONFIG.search(text)
+    try:
+        return read_yaml(root / found[1]).get("study") if found else None
+    except SettingError:
+        return None
+
+
+def _alive(root: Path) -> bool:
+    """Whether a Snakemake of this machine works in `root`."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"snakemake" in (process / "cmdline").read_bytes() and (process / "cwd").samefile(root):
+                return True
+        except OSError:  # it has ended, or is another's
+            continue
+    return False
+
+
+def _begun(markers: Path, folder: Path) -> list[str]:
+    """The files whose making has begun and not ended, as Snakemake's markers name them."""
+    names = []
+    for marker in markers.rglob("*"):
+        try:
+            names.append(base64.b64decode("".join(marker.relative_to(markers).parts), b"-_").decode())
+        except (binascii.Error, UnicodeDecodeError):
+            continue
+    return sorted(name for name in names if name.startswith(f"results/{folder.name}/"))
+
+
+def _failures(text: str, root: Path) -> list[Failure]:
+    """The jobs that failed in a run, from the commands that its log quotes."""
+    settings = CONFIG.search(text)
+    study = f" --configfile {os.path.relpath(root / settings[1], root)}" if settings else ""
+    found = {}
+    for command in COMMAND.findall(text):
+        if (log := LOG.search(command)) is None:
+            continue
+        words = shlex.split(command.partition("2>&1")[0].partition("; scant")[2] or command.partition("2>&1")[0])
+        target = next((words[i + 1] for i, word in enumerate(words) if word in ("--output", "--outputs")), "")
+        target += "" if target.endswith(WHOLE) else ".csv"
+        path = root / log[1]
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:] if path.is_file() else []
+        found[log[1]] = Failure(log[1], lines, f"snakemake {shlex.quote(target)} --cores 1{study}")
+    return list(found.values())
+
+
+def describe(found: Status) -> str:
+    """A status as text."""
+    share = f", {100 * found.done // found.planned} %" if found.planned else ""
+    head = f"Study {found.study}: {found.state}; {found.done} of {found.planned} jobs of its latest run done{share}"
+    head += f", in {_duration(found.seconds)}" if math.isfinite(found.seconds) else ""
+    head += f"; about {_duration(found.left)} to go" if math.isfinite(found.left) else ""
+    text = f"{head}\n\n{_table(found.rules)}"
+    if found.learners:
+        text += f"\n{_table(found.learners)}"
+    if found.running:
+        text += "\n" + ("Under way:" if found.state == "running" else "Not ended:") + "\n"
+        text += "".join(f"  {name}\n" for name in found.running)
+    for failure in found.failed:
+        text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(failure.lines), '  ')}\n"
+        text += f"Again: {failure.repeat}\n"
+    return text
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
+def _table(rows: list[dict]) -> str:
+    """Rows as aligned text: numbers to the right, nothing where a value is absent."""
+    head = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [head, *([str(row.get(key, "")) for key in head] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(
+            text.rjust(width) if at else text.ljust(width)
+            for at, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in cells
+    ]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
