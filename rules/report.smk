@@ -3,6 +3,7 @@
 
 
 TABLE_CODE = ("ads", "catalogue", "games", "intervals", "perceptron", "tables", "top", "traces")  # all but drawings
+FIGURE_CODE = ("atlas", "drawing", "drawing_ads", "drawing_atlas", "drawing_games", "figures", "panels", "style")
 THEORY_CODE = {"variance": ("surrogates", "online/estimators", "report/variance")}  # the others are of observability
 THEORY_CODE |= dict.fromkeys(set(catalogue.THEORY) - {"variance"}, ("theory/observability", "report/atlas"))
 
@@ -62,7 +63,9 @@ rule figure:
             for file in comparator_files(experiment)
             if catalogue.wants_comparators(wildcards.figure)
         ],
-        code=code("report", "measures", "theory/observability", "data/logs"),
+        code=code(
+            *(f"report/{name}" for name in (*TABLE_CODE, *FIGURE_CODE)), "measures", "theory/observability", "data/logs"
+        ),
     output:
         svg=report(f"{FIGURE}.svg", caption="../workflow/report/figure.rst", category="Figures"),
         png=f"{FIGURE}.png",
