@@ -58,7 +58,7 @@ rule report:
         claims=rules.claims.output.parquet if JUDGED else [],
         captions=["workflow/report/figure.rst", "workflow/report/table.rst", "CITATION.cff"],
         page=sorted(str(file) for file in Path("src/scant/report/page").glob("*.*")),
-        code=code("report/about", "report/inline", "report/page", "study"),
+        code=code("report/about", "report/catalogue", "report/inline", "report/page", "status", "study", "sweeps"),
     output:
         "<results>/report.html",
     log:
