@@ -70,6 +70,11 @@ def compact(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+def growing(amount):
+    """A job's memory (MB) or time (minutes): once more at each retry, since too little of it may be why it failed."""
+    return lambda wildcards, attempt: amount * attempt
+
+
 def code(*places):
     """The package's source files that a job depends on, so that an edit to one reruns the job."""
     root = Path("src/scant")
