@@ -7,11 +7,6 @@ THEORY_CODE = {"variance": ("surrogates", "online/estimators", "report/variance"
 THEORY_CODE |= dict.fromkeys(set(catalogue.THEORY) - {"variance"}, ("theory/observability", "report/atlas"))
 
 
-def families():
-    """The families of claims that the study draws a figure of."""
-    return catalogue.families(STUDY, CLAIMED)
-
-
 rule runs:
     input:
         [run_files(name) for name in catalogue.played(STUDY)],

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -30,7 +31,8 @@ class Slurm:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.variables = {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+        path = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+        self.variables = {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": ":".join(path)}
 
     def script(self, *arguments):
         subprocess.run(["bash", HERE / "slurm.sh", *arguments], check=True, timeout=120)
@@ -94,6 +96,12 @@ class Study(Project):
     def printed(self) -> str:
         return (self.folder / "printed").read_text()
 
+    def check(self, *files) -> None:
+        """That these files are there, with what else is there, and that all of it is as in the reference."""
+        digests = self.digests("cluster")
+        assert {str(Path(file).relative_to("results/cluster")) for file in files} <= digests.keys()
+        assert digests.items() <= self.reference.items()
+
     def trouble(self, name, megabytes=1) -> Path:
         """Get the jobs of the learner `name` into trouble; remove the file to end it."""
         file = self.folder / "trouble" / name
@@ -107,7 +115,7 @@ class Study(Project):
         job, node = file.read_text().split()
         return job, node
 
-    def wait(self, ready, seconds=240) -> None:
+    def wait(self, ready, seconds=600) -> None:
         """Wait until `ready` says so."""
         deadline = time.monotonic() + seconds
         while not ready():
