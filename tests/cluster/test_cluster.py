@@ -39,11 +39,13 @@ def test_faults_end_in_the_same_bytes(study):
     study.slurm("scancel", jobs["cancelled"])
     study.slurm.script("crash", study.slurm.folder, at["crashed"][1])
 
-    ends = {"cancelled": "CANCELLED", "crashed": "NODE_FAIL", "greedy": "FAILED", "late": "TIMEOUT"}
+    ends = {"cancelled": "CANCELLED", "greedy": "FAILED", "crashed": "NODE_FAIL", "late": "TIMEOUT"}  # in their order
     for name, state in ends.items():
         study.wait(lambda name=name, state=state: jobs[name] in study.slurm.jobs(state))
         held[name].unlink()
     assert process.wait(600) == 0, study.printed()
+    for job in jobs.values():
+        assert f"{job}.log (check log file(s) for error details)" in study.printed()
     study.check(*RUNS.values())
 
 
