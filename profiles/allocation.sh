@@ -8,4 +8,4 @@
 #SBATCH --nodes=1 --ntasks=1 --cpus-per-task=8 --mem=16000 --time=04:00:00
 # Two minutes before the end Snakemake itself is told, which leaves no lock; the next job goes on from there.
 #SBATCH --signal=B:TERM@120
-exec snakemake --cores "$SLURM_CPUS_PER_TASK" --resources mem_mb="$SLURM_MEM_PER_NODE" "$@"
+exec snakemake "$@" --cores "$SLURM_CPUS_PER_TASK" --resources mem_mb="$SLURM_MEM_PER_NODE"
