@@ -23,7 +23,9 @@ wait_for() { # SECONDS COMMAND...: until it succeeds
 }
 
 install() {
-    dpkg --status "${PACKAGES[@]}" > /dev/null 2>&1 && return
+    local there # "ii" is a package that is there; one that was removed leaves its name
+    there=$(dpkg-query --show --showformat='${db:Status-Abbrev}\n' "${PACKAGES[@]}" 2> /dev/null | grep -c '^ii' || true)
+    [ "$there" = ${#PACKAGES[@]} ] && return
     export DEBIAN_FRONTEND=noninteractive
     local policy=/usr/sbin/policy-rc.d # what it answers, 101, keeps the packages from starting their servers
     if [ ! -e $policy ]; then
