@@ -36,7 +36,7 @@ data streams runs figures tables claims report: $(READY)
 
 # A file's tests share what they run: the tiny study is run once for each file that needs its results.
 test: $(READY)
-	$(BIN)/pytest -m "" --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/pytest -m "" -rs --numprocesses $(WORKERS) --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -27,9 +27,10 @@ include: "rules/report.smk"
 include: "rules/verdict.smk"
 
 
-localrules:
+localrules:  # `fetch`, since the nodes of a cluster often reach no other machine
     all,
     data,
+    fetch,
     streams,
     runs,
     figures,

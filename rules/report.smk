@@ -24,7 +24,8 @@ rule traces:
     benchmark:
         "<results>/benchmarks/traces/{experiment}.jsonl"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
+        runtime=growing(5),
     params:
         details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
     shell:
@@ -75,7 +76,8 @@ rule figure:
     benchmark:
         "<results>/benchmarks/figure/{figure}.jsonl"
     resources:
-        mem_mb=1500,
+        mem_mb=growing(1500),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -101,7 +103,8 @@ rule table:
     benchmark:
         "<results>/benchmarks/table/{table}.jsonl"
     resources:
-        mem_mb=1500,
+        mem_mb=growing(1500),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -121,7 +124,8 @@ rule streams_table:
     benchmark:
         "<results>/benchmarks/table/streams.jsonl"
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -140,7 +144,8 @@ rule logs_table:
     benchmark:
         "<results>/benchmarks/table/{logs_table}.jsonl"
     resources:
-        mem_mb=1500,
+        mem_mb=growing(1500),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -158,7 +163,8 @@ rule theory_table:
     benchmark:
         "<results>/benchmarks/table/{theory}.jsonl"
     resources:
-        mem_mb=500,
+        mem_mb=growing(1000),
+        runtime=growing(5),
     params:
         seed=STUDY["seed"],
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
