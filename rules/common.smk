@@ -93,7 +93,8 @@ def code(*places):
     root = Path("src/scant")
     files = [root / f"{name}.py" for name in ("errors", "files", "randomness")]
     for place in places:
-        files += root.glob(f"{place}/*.py") if (root / place).is_dir() else [root / f"{place}.py"]
+        file = root / f"{place}.py"
+        files += [file] if file.is_file() else root.glob(f"{place}/*.py")
     return sorted(str(file) for file in files if file.name != "__init__.py")
 
 

@@ -65,7 +65,10 @@ rule figure:
             if catalogue.wants_comparators(wildcards.figure)
         ],
         code=code(
-            *(f"report/{name}" for name in (*TABLE_CODE, *FIGURE_CODE)), "measures", "theory/observability", "data/logs"
+            *(f"report/{name}" for name in (*TABLE_CODE, *FIGURE_CODE)),
+            "measures",
+            "theory/observability",
+            "data/logs",
         ),
     output:
         svg=report(f"{FIGURE}.svg", caption="../workflow/report/figure.rst", category="Figures"),
