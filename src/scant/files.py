@@ -58,8 +58,12 @@ def _encoded(metadata: dict) -> dict:
 
 
 def metadata_of(schema) -> dict:
-    """The `scant` metadata of an Arrow schema; empty if it has none."""
-    return json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    """The `scant` metadata of an Arrow schema; empty if it has none that are a JSON object."""
+    try:
+        metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def write_parquet(table, path, metadata: dict) -> None:

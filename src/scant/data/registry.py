@@ -108,7 +108,8 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
         if part not in parts:
             raise SettingError(f"{name}.cover: {unknown('part', part, parts)}")
     if not own:
-        for path in (entry.get("folder", name), *(part.file for part in parts.values())):
+        files = [path for part in parts.values() for path in (part.file, part.package) if path]
+        for path in (entry.get("folder", name), *files):
             if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
                 raise SettingError(f"{name}: {path!r} leads out of the data folder")
     settled = {

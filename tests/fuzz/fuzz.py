@@ -1,0 +1,77 @@
+"""Fuzz the parsers of outside data, guided by coverage (needs `pip install atheris`).
+
+    python tests/fuzz/fuzz.py letor --seconds 600     findings go to fuzz-findings/letor, one file for each kind
+    python tests/fuzz/fuzz.py letor --keep            the same, and the corpus is minimised and kept in tests/fuzz/corpus
+
+What is compiled runs with checks of bounds.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+import tempfile
+import traceback
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+COMPILED = (
+    "scant.data.letor",
+    "scant.kernels.full",
+    "scant.kernels.games",
+)  # Numba cannot compile what is instrumented
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("target")
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"))
+    parser.add_argument("--memory", type=int, default=3000, help="MB, beyond which it is a finding")
+    parser.add_argument("--keep", action="store_true", help="minimise the corpus and keep it")
+    arguments = parser.parse_args()
+    os.environ.setdefault("NUMBA_BOUNDSCHECK", "1")
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir(), "scant-fuzz-numba")))
+
+    import atheris
+
+    sys.path.insert(0, str(HERE))
+    for module in COMPILED:
+        importlib.import_module(module)
+    with atheris.instrument_imports(include=["scant", "fuzz_targets", "tarfile", "zipfile"]):
+        import fuzz_targets
+    letor = sys.modules["scant.data.letor"]
+    letor._defect = atheris.instrument_func(letor._defect)
+    target, found = fuzz_targets.TARGETS[arguments.target], set()
+    findings = arguments.findings / arguments.target
+    findings.mkdir(parents=True, exist_ok=True)
+    corpus = Path(tempfile.mkdtemp(prefix=f"scant-corpus-{arguments.target}-"))
+    for number, seed in enumerate(fuzz_targets.seeds(arguments.target)):
+        (corpus / f"seed-{number}").write_bytes(seed)
+        target(seed)
+    kept = HERE / "corpus" / f"{arguments.target}.zip"
+    if kept.exists():
+        zipfile.ZipFile(kept).extractall(corpus)
+
+    def one(data: bytes) -> None:
+        """Run the target; of each kind of finding the first is written down, and the fuzzer goes on."""
+        try:
+            target(data)
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)
+            ours = next((frame for frame in reversed(last) if "/scant/" in frame.filename), last[-1])
+            kind = f"{type(error).__name__}-{Path(ours.filename).stem}-{ours.lineno}"
+            if kind not in found:
+                found.add(kind)
+                (findings / kind).write_bytes(data)
+                print(f"FINDING {kind}: {str(error)[:200]!r}", flush=True)
+
+    options = [f"-max_total_time={arguments.seconds}", "-max_len=16384", "-timeout=20", "-len_control=20"]
+    options += [f"-rss_limit_mb={arguments.memory}", f"-artifact_prefix={findings}/crash-", "-print_final_stats=1"]
+    atheris.Setup([sys.argv[0], *options, str(corpus)], one)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
