@@ -1,7 +1,6 @@
 """Settings files: read as YAML, checked by a JSON schema, completed by its defaults, with errors that help."""
 
 from copy import deepcopy
-from pathlib import Path
 
 from scant.errors import SettingError, unknown
 
