@@ -1,7 +1,7 @@
 """Fuzz the parsers of outside data, guided by coverage (needs `pip install atheris`).
 
-    python tests/fuzz/fuzz.py letor --seconds 600     findings go to fuzz-findings/letor, one file for each kind
-    python tests/fuzz/fuzz.py letor --keep            the same, and the corpus is minimised and kept in tests/fuzz/corpus
+    python tests/fuzz/fuzz.py letor --seconds 600    findings go to fuzz-findings/letor, one file for each kind
+    python tests/fuzz/fuzz.py letor --keep           the same; the corpus is minimised and kept in tests/fuzz/corpus
 
 What is compiled runs with checks of bounds.
 """
@@ -16,11 +16,8 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-COMPILED = (
-    "scant.data.letor",
-    "scant.kernels.full",
-    "scant.kernels.games",
-)  # Numba cannot compile what is instrumented
+# Numba cannot compile what is instrumented.
+COMPILED = ("scant.data.letor", "scant.kernels.full", "scant.kernels.games")
 
 
 def main() -> None:

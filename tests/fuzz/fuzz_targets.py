@@ -28,7 +28,6 @@ from scant.ads import advice, campaigns
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
-from scant.kernels import full
 from scant.online import learners, play
 from scant.report import traces
 
@@ -311,7 +310,7 @@ def _logs() -> list[bytes]:
 def _openbandit() -> list[bytes]:
     return [
         b",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,user-item_affinity_1\n"
-        b"0,2019-11-24 00:00:17.004101+00:00,1,3,0,0.5,81ce,0.0,1.5\n1,2019-11-24 00:00:18+00:00,0,1,1,0.5,81cf,0.0,0\n",
+        b"0,2019-11-24 00:00:17.0041+00:00,1,3,0,0.5,81ce,0.0,1.5\n1,2019-11-24 00:00:18+00:00,0,1,1,0.5,81cf,0.0,0\n",
         b"timestamp,item_id,position,click,action_prob,user_feature_0,user-item_affinity_0\n2019-11-24,0,3,0,1,a,0.0\n",
     ]
 
@@ -373,8 +372,8 @@ def _settings() -> list[bytes]:
 def _campaigns() -> list[bytes]:
     pieces = campaigns.Pieces("linear", np.array([0, 1]), np.array([0, 1]), np.zeros((2, 2)))
     made = campaigns.Campaign(
-        "hotel", campaigns.Settings(dimensions=3, informative=2), 100, np.array([0.5, 0.5]), np.array([0.1, 0.2]),
-        np.array([np.nan, np.nan, 0.5]), pieces, np.ones((2, 2)), np.zeros(2), np.ones((3, 2)), np.zeros(2),
+        "hotel", campaigns.Settings(dimensions=3, informative=2), 100, np.full(5, 0.2), np.full(5, 0.1),
+        np.array([np.nan, np.nan, 0.5]), pieces, np.ones((2, 5)), np.zeros(5), np.ones((3, 5)), np.zeros(5),
     )  # fmt: skip
     campaigns.save(made, path := FOLDER / "campaign.json")
     return [json.dumps(json.loads(path.read_text())).encode()]

@@ -15,10 +15,10 @@ import numba
 import numpy as np
 
 from scant.errors import DataError, short
+from scant.files import LONGEST
 
 MAX_GRADE = 30  # 2^grade - 1 stays exact well beyond; a greater grade is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
-LONGEST = 64 << 20  # bytes of a line: 100,000 features take 3 MB
 
 _GIVE_UP = -1
 _LARGEST = 3.4028235e38  # what is not above rounds to a finite float32

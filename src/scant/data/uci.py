@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scant.errors import DataError, short
+from scant.files import LONGEST
 
 ROWS = 8192  # rows of a block
 LARGEST = float(np.finfo(np.float32).max)
-LONGEST = 64 << 20  # bytes of a line: 100,000 features take 3 MB
 
 
 class Examples(NamedTuple):
