@@ -1,7 +1,7 @@
 """Fuzz the parsers of outside data, guided by coverage (needs `pip install atheris`).
 
     python tests/fuzz/fuzz.py letor --seconds 600    findings go to fuzz-findings/letor, one file for each kind
-    python tests/fuzz/fuzz.py letor --keep           the same; the corpus is minimised and kept in tests/fuzz/corpus
+    python tests/fuzz/fuzz.py letor --keep           the same; what reached new code is kept in tests/fuzz/corpus
 
 What is compiled runs with checks of bounds.
 """
@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
+MOST = 16_000  # bytes of a corpus that is kept, so that all are small
 # Numba cannot compile what is instrumented.
 COMPILED = ("scant.data.letor", "scant.kernels.full", "scant.kernels.games")
 
@@ -26,7 +27,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"))
     parser.add_argument("--memory", type=int, default=3000, help="MB, beyond which it is a finding")
-    parser.add_argument("--keep", action="store_true", help="minimise the corpus and keep it")
+    parser.add_argument("--corpus", type=Path, help="a folder to go on with, made by an earlier run")
+    parser.add_argument("--keep", action="store_true", help="keep the corpus")
     arguments = parser.parse_args()
     os.environ.setdefault("NUMBA_BOUNDSCHECK", "1")
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir(), "scant-fuzz-numba")))
@@ -43,13 +45,13 @@ def main() -> None:
     target, found = fuzz_targets.TARGETS[arguments.target], set()
     findings = arguments.findings / arguments.target
     findings.mkdir(parents=True, exist_ok=True)
-    corpus = Path(tempfile.mkdtemp(prefix=f"scant-corpus-{arguments.target}-"))
-    for number, seed in enumerate(fuzz_targets.seeds(arguments.target)):
-        (corpus / f"seed-{number}").write_bytes(seed)
-        target(seed)
+    corpus = arguments.corpus or Path(tempfile.mkdtemp(prefix=f"scant-corpus-{arguments.target}-"))
     kept = HERE / "corpus" / f"{arguments.target}.zip"
     if kept.exists():
         zipfile.ZipFile(kept).extractall(corpus)
+    for number, seed in enumerate(fuzz_targets.seeds(arguments.target)):
+        (corpus / f"seed-{number}").write_bytes(seed)
+        target(seed)
 
     def one(data: bytes) -> None:
         """Run the target; of each kind of finding the first is written down, and the fuzzer goes on."""
@@ -64,10 +66,24 @@ def main() -> None:
                 (findings / kind).write_bytes(data)
                 print(f"FINDING {kind}: {str(error)[:200]!r}", flush=True)
 
-    options = [f"-max_total_time={arguments.seconds}", "-max_len=16384", "-timeout=20", "-len_control=20"]
-    options += [f"-rss_limit_mb={arguments.memory}", f"-artifact_prefix={findings}/crash-", "-print_final_stats=1"]
-    atheris.Setup([sys.argv[0], *options, str(corpus)], one)
-    atheris.Fuzz()
+    options = ["-max_len=16384", "-timeout=20", f"-max_total_time={arguments.seconds}", "-print_final_stats=1"]
+    options += [f"-rss_limit_mb={arguments.memory}", f"-artifact_prefix={findings}/crash-", str(corpus)]
+    if not (child := os.fork()):  # libFuzzer ends the process that it runs in
+        atheris.Setup([sys.argv[0], *options], one)
+        atheris.Fuzz()
+    os.waitpid(child, 0)
+    if arguments.keep:
+        keep(corpus, kept)
+    raise SystemExit(any(findings.iterdir()))
+
+
+def keep(folder: Path, kept: Path) -> None:
+    """The files of a folder in one archive, the small ones first, up to MOST bytes of it."""
+    kept.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir(), key=lambda path: (path.stat().st_size, path.name)):
+            if not path.name.startswith("seed-") and archive.fp.tell() < MOST:
+                archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 if __name__ == "__main__":

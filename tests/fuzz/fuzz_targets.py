@@ -5,19 +5,21 @@ a crash or a wrong result is a finding. `fuzz.py` runs the targets under coverag
 Hypothesis and on the corpus.
 """
 
+import atexit
 import gzip
 import io
 import itertools
 import json
 import re
+import shutil
 import struct
 import tarfile
 import tempfile
 import zipfile
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +35,7 @@ from scant.report import traces
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 D, TOP = 3, 4  # features and highest grade of what is fuzzed
 ranking = Dataset("toy", "ranking", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy", grades=TOP)
 examples = Dataset("toy", "classification", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy")
@@ -173,8 +176,7 @@ def fuzz_stream(data: bytes) -> None:
             there = stream.read(path)
         except ScantError:
             return
-        played = SimpleNamespace(kind="slam", measure="ndcg", rates=[1.0])
-        settings, _ = learners.resolve(vars(played), "paper", True)
+        settings, _ = learners.resolve({"kind": "slam", "measure": "ndcg", "rates": [1.0]}, "paper", True)
         if len(there) <= 100 and there.features.shape[1] <= 1000:
             play.play_compiled(there, np.arange(len(there)), settings, 1.0, np.random.default_rng(0))
             json.dumps(there.metadata)
@@ -197,46 +199,43 @@ def fuzz_run(data: bytes) -> None:
 
 def fuzz_yaml(data: bytes) -> None:
     """A study, a registry, claims."""
-    with written(data) as path:
+    with written(data) as path, _files_of_the_project():
         with suppress(ScantError):
-            _study()(schema.read_yaml(path), _known(study.SCHEMA), ROOT / "config/datasets.yaml")
+            study.load(schema.read_yaml(path), **_PROJECT)
         with suppress(ScantError):
-            registry.load(path, schema=_known("workflow/schemas/datasets.schema.yaml"))
+            registry.load(path, schema=DATASETS_SCHEMA)
         with suppress(ScantError):
-            study.claims(path, _known(study.CLAIMS_SCHEMA))
+            study.claims(path, ROOT / study.CLAIMS_SCHEMA)
 
 
-class _Known(str):
-    """Path of a schema, which is read once."""
+REGISTRY, DATASETS_SCHEMA = ROOT / "config/datasets.yaml", ROOT / "workflow/schemas/datasets.schema.yaml"
+_PROJECT = {"schema_path": ROOT / study.SCHEMA, "registry_path": REGISTRY}
+_load, _read = registry.load, schema.read_yaml
+_once = cache(_read)
 
 
-def _known(path) -> _Known:
-    return _Known(ROOT / path)
+def _files_of_the_project():
+    """A context in which files of the project are read once, and its registry is checked once."""
+
+    def read(path):
+        return _once(path) if ROOT in Path(path).parents else _read(path)
+
+    def load(path, extra=None, schema=DATASETS_SCHEMA):
+        if path != REGISTRY:
+            return _load(path, extra, schema)
+        (empty := FOLDER / "empty.yaml").write_text("{}")
+        return _registered() | _load(empty, extra, schema)
+
+    stack = ExitStack()
+    for module in (registry, study):
+        stack.enter_context(patch.object(module, "read_yaml", read))
+    stack.enter_context(patch.object(registry, "load", load))
+    return stack
 
 
 @cache
-def _study():
-    """`study.load`, for which files of the project are read once."""
-    read, load = schema.read_yaml, registry.load
-    once = cache(read)
-
-    def read_yaml(path):
-        return once(path) if isinstance(path, _Known) else read(path)
-
-    registered = load(ROOT / "config/datasets.yaml", schema=ROOT / "workflow/schemas/datasets.schema.yaml")
-
-    def registry_load(path, extra=None, schema=None):
-        if isinstance(path, Path) and path == ROOT / "config/datasets.yaml":
-            own = load(EMPTY, extra, _known("workflow/schemas/datasets.schema.yaml"))
-            return registered | own
-        return load(path, extra, schema)
-
-    EMPTY = FOLDER / "empty.yaml"
-    EMPTY.write_text("{}")
-    for module in (schema, registry, study):
-        module.read_yaml = read_yaml
-    study.registry.load = registry_load
-    return study.load
+def _registered() -> dict:
+    return _load(REGISTRY, schema=DATASETS_SCHEMA)
 
 
 def fuzz_campaign(data: bytes) -> None:

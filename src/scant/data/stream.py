@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.errors import DataError
-from scant.files import arrow_array, atomic, metadata_of, with_metadata
+from scant.files import arrow_array, atomic, foreign, metadata_of, with_metadata
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
@@ -232,37 +232,34 @@ def read(path) -> Stream:
     ------
     DataError : the file is missing, truncated, or no stream
     """
-    try:
-        with pa.memory_map(str(path), "r") as file, pa.ipc.open_file(file) as reader:
-            metadata = metadata_of(reader.schema)
-            if not reader.schema.equals(_schema(metadata["features"])):
-                raise ValueError(f"columns {', '.join(reader.schema.names)} of other types than a stream's")
-            batch = reader.get_batch(0)
-            if batch.get_total_buffer_size() > file.size():
-                raise ValueError("compressed, or its columns overlap")
-            batch.validate(full=False)
-            columns = {name: batch.column(name) for name in batch.schema.names}
-            features, grades = columns["features"], columns["grades"]
-            ends = (np.frombuffer(column.buffers()[1], np.int64)[: len(batch) + 1] for column in (features, grades))
-            offsets = next(ends)
-            if not np.array_equal(offsets, next(ends)):
-                raise ValueError("grades and features of other sizes")
-            stream = Stream(
-                features=_values(features.values.values).reshape(-1, metadata["features"]),
-                offsets=offsets,
-                grades=_values(grades.values),
-                relevant=_values(columns["relevant"]),
-                ideal_dcg=_values(columns["ideal_dcg"]),
-                ideal_dcg_at_cut=_values(columns["ideal_dcg@10"]),
-                query=_values(columns["query"]),
-                metadata=metadata,
-            )
-            _check(stream)
-    except FileNotFoundError:
-        raise DataError(path, "there is no such stream") from None
-    except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
-        reason = f"not a whole stream ({error})"
-        raise DataError(path, reason, advice="Delete it; the next run makes it anew") from error
+    if not Path(path).is_file():
+        raise DataError(path, "there is no such stream")
+    advice = "Delete it; the next run makes it anew"
+    with foreign(path, "whole stream", advice), pa.memory_map(str(path), "r") as file, pa.ipc.open_file(file) as reader:
+        metadata = metadata_of(reader.schema)
+        if not reader.schema.equals(_schema(metadata["features"])):
+            raise ValueError(f"columns {', '.join(reader.schema.names)} of other types than a stream's")
+        batch = reader.get_batch(0)
+        if batch.get_total_buffer_size() > file.size():
+            raise ValueError("compressed, or its columns overlap")
+        batch.validate(full=False)
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        features, grades = columns["features"], columns["grades"]
+        ends = (np.frombuffer(column.buffers()[1], np.int64)[: len(batch) + 1] for column in (features, grades))
+        offsets = next(ends)
+        if not np.array_equal(offsets, next(ends)):
+            raise ValueError("grades and features of other sizes")
+        stream = Stream(
+            features=_values(features.values.values).reshape(-1, metadata["features"]),
+            offsets=offsets,
+            grades=_values(grades.values),
+            relevant=_values(columns["relevant"]),
+            ideal_dcg=_values(columns["ideal_dcg"]),
+            ideal_dcg_at_cut=_values(columns["ideal_dcg@10"]),
+            query=_values(columns["query"]),
+            metadata=metadata,
+        )
+        _check(stream)
     return stream
 
 

@@ -270,7 +270,7 @@ def _row_groups(path, task: str) -> Iterator[pa.Table]:
     with files.foreign(path), pq.ParquetFile(path) as file:
         found = files.metadata_of(file.schema_arrow).get("task")
         features = len(file.schema_arrow) - len(KEYS[task])
-        if found != task or not file.schema_arrow.equals(_schema(task, features)):
+        if found != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):
             reason = f"not a {task} table of this project" + (f": its task is {found}" if found != task else "")
             raise DataError(path, reason, advice="Make it with `scant convert`")
         for group in range(file.num_row_groups):
