@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="keep the corpus")
     arguments = parser.parse_args()
     os.environ.setdefault("NUMBA_BOUNDSCHECK", "1")
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir(), "scant-fuzz-numba")))
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(arguments.findings / "numba"))
 
     import atheris
 
