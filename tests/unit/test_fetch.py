@@ -196,6 +196,14 @@ def test_scikit_learn_brings_the_digits():
     assert fetch(dataset(**part), "test", "out.csv")["bytes"] == 264712
 
 
+@pytest.mark.parametrize(
+    ("package", "reason"), [("os/a", "not installed"), ("no/a", "not installed"), ("json/a", "no file")]
+)
+def test_a_package_that_does_not_bring_the_file(package, reason):
+    with pytest.raises(SettingError, match=reason):
+        fetch(dataset(package=package), "test", "out.csv")
+
+
 def test_a_file_is_downloaded(server):
     folder, url, _ = server
     put(folder / "test.txt.gz", gzip.compress(CONTENT))

@@ -99,9 +99,12 @@ def _package(request: _Request) -> str | None:
 
     name, _, file = request.part.package.partition("/")
     spec = find_spec(name)
-    if spec is None:
+    if spec is None or not spec.submodule_search_locations:
         raise SettingError(f"{request.dataset.id} comes with the Python package {name}, which is not installed")
-    return _copy_file(request, Path(spec.submodule_search_locations[0], file))
+    path = Path(spec.submodule_search_locations[0], file)
+    if not path.is_file():
+        raise SettingError(f"{request.dataset.id}: the Python package {name} has no file {file}")
+    return _copy_file(request, path)
 
 
 def _mirror(request: _Request) -> str | None:
