@@ -447,8 +447,10 @@ def text(path, column, lines) -> list[str]:
     """The actions' ids; a whole number is written without a point."""
     if column.isna().any():
         refuse_row(path, int(np.argmax(column.isna())), f"{column.name} is missing", lines)
-    if column.dtype.kind == "f" and ((column == column.round()) & (column.abs() < 2**63)).all():
-        column = column.astype(np.int64)
+    if column.dtype.kind == "f":
+        values = column.to_numpy(np.float64)
+        if ((values == np.round(values)) & (np.abs(values) < 2.0**63)).all():
+            column = column.astype(np.int64)
     return column.astype(str).tolist()
 
 
