@@ -36,7 +36,7 @@ data streams runs figures tables claims report: $(READY)
 
 # A file's tests share what they run: the tiny study is run once for each file that needs its results.
 test: $(READY)
-	$(BIN)/pytest -m "" --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/pytest -m "" -rs --numprocesses $(WORKERS) --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -52,12 +52,15 @@ clean:
 	rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis .benchmarks build
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
+# What has no wheel is built by the locked setuptools, where pip would take another.
 # The last line compiles the package's own bytecode, also where PYTHONDONTWRITEBYTECODE keeps imports from doing so.
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
 	  "scant needs Python 3.11 or newer, and $(PYTHON) is not. Name one that is: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	sed -n '/^setuptools==/,/[^\\]$$/p' requirements.lock > .venv/build.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r .venv/build.lock
+	$(BIN)/python -m pip install --quiet --no-build-isolation --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q src
 	touch $@

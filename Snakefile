@@ -15,7 +15,7 @@ if "study" not in config:  # a study file is whole: it replaces the default one,
     configfile: "config/config.yaml"
 
 
-container: "scant.sif"  # an image of environment.yml; only looked at with --software-deployment-method apptainer
+container: "scant.sif"  # made by scant.def; only looked at with --software-deployment-method apptainer
 
 
 include: "rules/common.smk"
@@ -27,9 +27,10 @@ include: "rules/report.smk"
 include: "rules/verdict.smk"
 
 
-localrules:
+localrules:  # `fetch`, since the nodes of a cluster often reach no other machine
     all,
     data,
+    fetch,
     streams,
     runs,
     figures,

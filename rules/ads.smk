@@ -11,7 +11,8 @@ rule campaign:
     benchmark:
         "<results>/benchmarks/campaign/{stream}.jsonl"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
+        runtime=growing(5),
     params:
         campaign=lambda wildcards: STUDY["logs"][wildcards.stream]["campaign"],
         settings=lambda wildcards: compact(STUDY["logs"][wildcards.stream]["settings"]),
@@ -31,7 +32,8 @@ rule draw:
     benchmark:
         "<results>/benchmarks/draw/{stream}/seed-{seed}.jsonl"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
+        runtime=growing(5),
     params:
         settings=lambda wildcards: compact(studies.untitled(STUDY["logs"][wildcards.stream])),
         seed=STUDY["seed"],
@@ -55,7 +57,8 @@ rule learn:
     wildcard_constraints:
         experiment=one_of(experiments_of("ads")),
     resources:
-        mem_mb=3000,
+        mem_mb=growing(3000),
+        runtime=growing(30),
     params:
         study=STUDY["study"],
         settings=lambda wildcards: compact(
@@ -79,7 +82,8 @@ rule coverage:
     benchmark:
         "<results>/benchmarks/coverage.jsonl"
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
+        runtime=growing(5),
     params:
         settings=compact(STUDY["coverage"]),
         seed=STUDY["seed"],

@@ -1,4 +1,5 @@
 # The study's settings, checked, and the names of its files. No other rule file composes a path.
+import argparse
 import json
 import os
 import re
@@ -9,6 +10,15 @@ from pathlib import Path
 from scant import study as studies
 from scant.errors import ScantError
 from scant.report import catalogue
+
+# A workflow profile that is not there would be passed over without a word, and all jobs run on this machine.
+flag = argparse.ArgumentParser(add_help=False)
+flag.add_argument("--workflow-profile", default="none")
+profile = flag.parse_known_args()[0].workflow_profile
+places = [Path(), Path("profiles"), Path(workflow.basedir, "profiles")]
+if profile != "none" and not any(Path(place, profile).exists() for place in places):
+    there = ", ".join(sorted(file.parent.name for file in places[-1].glob("*/profile.yaml")))
+    raise WorkflowError(f"there is no workflow profile {profile!r}; profiles/ has {there}")
 
 try:
     STUDY, DATASETS = studies.load(config)
@@ -71,6 +81,11 @@ wildcard_constraints:
 def compact(value):
     """Settings as one canonical line of JSON, so that equal settings are equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def growing(amount):
+    """A job's memory (MB) or time (minutes): once more at each retry, since too little of it may be why it failed."""
+    return lambda wildcards, attempt: amount * attempt
 
 
 def code(*places):
@@ -213,6 +228,11 @@ def run_files(experiment):
         RUN.format(experiment=experiment, stream=stream, learner=learner, seeds=span(seeds))
         for stream, learner, seeds in studies.batches(STUDY, experiment)
     ]
+
+
+def families():
+    """The families of claims that the study draws a figure of."""
+    return catalogue.families(STUDY, CLAIMED)
 
 
 def traces_of(name, experiments):

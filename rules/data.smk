@@ -23,7 +23,8 @@ rule fetch:
         "results/data/benchmarks/fetch/{dataset}/{part}.jsonl"
     retries: 1
     resources:
-        mem_mb=500,
+        mem_mb=growing(500),
+        runtime=growing(30),
     params:
         own=lambda wildcards: own(wildcards.dataset),
     shell:
@@ -42,7 +43,8 @@ rule convert:
     benchmark:
         "results/data/benchmarks/convert/{dataset}/{part}.jsonl"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
+        runtime=growing(5),
     params:
         own=lambda wildcards: own(wildcards.dataset),
     shell:
@@ -63,7 +65,8 @@ rule pack:
     benchmark:
         "<results>/benchmarks/pack/{stream}.jsonl"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
+        runtime=growing(5),
     params:
         settings=lambda wildcards: compact(
             studies.untitled(STUDY["streams"][wildcards.stream])
@@ -85,7 +88,8 @@ rule simulate:
     benchmark:
         "<results>/benchmarks/simulate/{stream}/seed-{seed}.jsonl"
     resources:
-        mem_mb=1000,
+        mem_mb=growing(2500),
+        runtime=growing(5),
     params:
         settings=lambda wildcards: compact(studies.untitled(STUDY["streams"][wildcards.stream])),
         seed=STUDY["seed"],

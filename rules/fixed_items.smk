@@ -13,7 +13,8 @@ rule play:
     benchmark:
         "<results>/benchmarks/run/{experiment}/{game}/seed-{seeds}.jsonl"
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
+        runtime=growing(5),
     params:
         study=STUDY["study"],
         settings=lambda wildcards: compact(studies.match(STUDY, wildcards.experiment, wildcards.game)),
@@ -34,7 +35,8 @@ rule times:
     benchmark:
         "<results>/benchmarks/times/{experiment}.jsonl"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
+        runtime=growing(5),
     params:
         jobs=lambda wildcards: compact(
             [

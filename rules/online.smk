@@ -16,7 +16,8 @@ rule run:
     wildcard_constraints:
         experiment=one_of(experiments_of(*studies.CONTEXTUAL)),
     resources:
-        mem_mb=1000,
+        mem_mb=growing(2500),
+        runtime=growing(15),
     params:
         study=STUDY["study"],
         settings=lambda wildcards: compact(
@@ -40,7 +41,8 @@ rule comparator:
     benchmark:
         "<results>/benchmarks/comparator/{experiment}/{stream}/{judge}/seed-{seeds}.jsonl"
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
+        runtime=growing(5),
     params:
         study=STUDY["study"],
         settings=lambda wildcards: compact(studies.comparison(STUDY, wildcards.experiment, wildcards.stream)),

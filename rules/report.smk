@@ -24,7 +24,8 @@ rule traces:
     benchmark:
         "<results>/benchmarks/traces/{experiment}.jsonl"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
+        runtime=growing(5),
     params:
         details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
     shell:
@@ -78,7 +79,8 @@ rule figure:
     benchmark:
         "<results>/benchmarks/figure/{figure}.jsonl"
     resources:
-        mem_mb=1500,
+        mem_mb=growing(1500),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -104,7 +106,8 @@ rule table:
     benchmark:
         "<results>/benchmarks/table/{table}.jsonl"
     resources:
-        mem_mb=1500,
+        mem_mb=growing(1500),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -124,7 +127,8 @@ rule streams_table:
     benchmark:
         "<results>/benchmarks/table/streams.jsonl"
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -143,7 +147,8 @@ rule logs_table:
     benchmark:
         "<results>/benchmarks/table/{logs_table}.jsonl"
     resources:
-        mem_mb=1500,
+        mem_mb=growing(1500),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -161,7 +166,8 @@ rule theory_table:
     benchmark:
         "<results>/benchmarks/table/{theory}.jsonl"
     resources:
-        mem_mb=500,
+        mem_mb=growing(1000),
+        runtime=growing(5),
     params:
         seed=STUDY["seed"],
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),

@@ -22,7 +22,8 @@ rule claims:
     benchmark:
         "<results>/benchmarks/claims.jsonl"
     resources:
-        mem_mb=1500,
+        mem_mb=growing(1500),
+        runtime=growing(5),
     params:
         study=compact(config),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
@@ -44,7 +45,8 @@ rule claims_figure:
     benchmark:
         "<results>/benchmarks/claims_figure/{family}.jsonl"
     resources:
-        mem_mb=1500,
+        mem_mb=growing(1500),
+        runtime=growing(5),
     params:
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -66,7 +68,8 @@ rule report:
     benchmark:
         "<results>/benchmarks/report.jsonl"
     resources:
-        mem_mb=1000,
+        mem_mb=growing(1000),
+        runtime=growing(5),
     params:
         study=compact(config),
         file=study_file(),

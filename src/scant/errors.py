@@ -32,6 +32,11 @@ class DataError(ScantError):
         return type(self), (self.file, self.reason, self.line, self.advice)
 
 
+def short(text: str) -> str:
+    """Text of somebody's file as an error quotes it."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> SettingError:
     """The error for a name that is not among `known`; it suggests the nearest one."""
     known = sorted(map(str, known))

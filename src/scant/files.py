@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scant.errors import DataError
+
 METADATA_KEY = b"scant"
+LONGEST = 64 << 20  # bytes of a line of text: 100,000 features take 3 MB
 
 
 @contextmanager
@@ -57,9 +60,24 @@ def _encoded(metadata: dict) -> dict:
     return {METADATA_KEY: json.dumps(metadata, sort_keys=True).encode()}
 
 
+@contextmanager
+def foreign(path, what: str = "readable parquet file", advice: str = "Make it again") -> Iterator[None]:
+    """Turn what Arrow, NumPy and pandas raise on a damaged or foreign file into a DataError."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+        raise DataError(path, f"not a {what} ({error})", advice=advice) from error
+
+
 def metadata_of(schema) -> dict:
-    """The `scant` metadata of an Arrow schema; empty if it has none."""
-    return json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    """The `scant` metadata of an Arrow schema; empty if it has none that are a JSON object."""
+    try:
+        metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def write_parquet(table, path, metadata: dict) -> None:

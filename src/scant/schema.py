@@ -1,9 +1,12 @@
 """Settings files: read as YAML, checked by a JSON schema, completed by its defaults, with errors that help."""
 
 from copy import deepcopy
-from pathlib import Path
 
 from scant.errors import SettingError, unknown
+
+# What a settings file may hold: those of the project have 6,000 nodes in 12 levels, and 60 KB.
+LARGEST = 4 << 20  # bytes
+NODES, LEVELS = 200_000, 100  # with every alias written out; recursion would end below 1,000 levels
 
 
 def read_yaml(path) -> dict:
@@ -11,19 +14,51 @@ def read_yaml(path) -> dict:
 
     Raises
     ------
-    SettingError : there is no such file, or it is not a mapping
+    SettingError : there is no such file, it is not a mapping, or it is too large
     """
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        content = yaml.load(Path(path).read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        with open(path, "rb") as file:
+            text = file.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise SettingError(f"{path}: more than {LARGEST:,} bytes are no settings")
+        _check_size(path, yaml.parse(text, Loader=loader))
+        content = yaml.load(text, Loader=loader)
     except FileNotFoundError:
         raise SettingError(f"{path}: there is no such file. Run from the folder of the study") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:  # a date that is none, ...
         raise SettingError(f"{path}: not YAML: {error}") from None
     if not isinstance(content, dict):
         raise SettingError(f"{path}: a mapping is expected")
     return content
+
+
+def _check_size(path, events) -> None:
+    """Raise a SettingError for a document that is too deep, or too large once its aliases are written out.
+
+    It looks at one event after another, since what builds a document recurs: too deep a one crashes it.
+    """
+    nodes, anchors, opened = 0, {}, []  # nodes so far; of each anchor; anchor and nodes before each open collection
+    for event in events:
+        kind = type(event).__name__
+        if kind in ("MappingStartEvent", "SequenceStartEvent"):
+            opened.append((event.anchor, nodes))
+            nodes += 1
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            anchor, before = opened.pop()
+            anchors[anchor] = nodes - before
+        elif kind == "ScalarEvent":
+            anchors[event.anchor] = 1
+            nodes += 1
+        elif kind == "AliasEvent":
+            if any(anchor == event.anchor for anchor, _ in opened):
+                raise SettingError(f"{path}: line {event.start_mark.line + 1}: *{event.anchor} holds itself")
+            nodes += anchors.get(event.anchor, 1)  # one that is nowhere is what the loader complains of
+        if nodes > NODES or len(opened) > LEVELS:
+            what = f"more than {NODES:,} nodes, its aliases written out," if nodes > NODES else f"{LEVELS} levels"
+            raise SettingError(f"{path}: line {event.start_mark.line + 1}: {what} are no settings")
 
 
 def check(content: dict, schema: dict, where: str) -> None:

@@ -107,7 +107,7 @@ def benchmarks(folder) -> list[dict]:
     """
     jobs = []
     for path in sorted(Path(folder, "benchmarks").rglob("*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
             try:
                 job = json.loads(line)
                 wildcards, memory = job["wildcards"], job.get("max_rss")  # not known of jobs too short to be looked at
@@ -115,7 +115,7 @@ def benchmarks(folder) -> list[dict]:
                     {"rule": job["rule_name"], "learner": wildcards.get("learner"), "seconds": float(job["s"])}
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
                 )
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 raise DataError(path, "is no benchmark of Snakemake", number, "Remove the file") from None
     return jobs
 

@@ -196,6 +196,14 @@ def test_scikit_learn_brings_the_digits():
     assert fetch(dataset(**part), "test", "out.csv")["bytes"] == 264712
 
 
+@pytest.mark.parametrize(
+    ("package", "reason"), [("os/a", "not installed"), ("no/a", "not installed"), ("json/a", "no file")]
+)
+def test_a_package_that_does_not_bring_the_file(package, reason):
+    with pytest.raises(SettingError, match=reason):
+        fetch(dataset(package=package), "test", "out.csv")
+
+
 def test_a_file_is_downloaded(server):
     folder, url, _ = server
     put(folder / "test.txt.gz", gzip.compress(CONTENT))
@@ -311,3 +319,105 @@ def test_content_has_a_limit(tmp_path, monkeypatch):
 def test_an_unknown_part_is_named():
     with pytest.raises(SettingError, match="did you mean 'test'"):
         fetch(dataset(), "tset", "out.txt")
+
+
+# --- archives and compressed files that ask for too much
+
+
+def member(name="toy/Fold1/test.txt", **fields):
+    info = tarfile.TarInfo(name)
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info
+
+
+def header(name="toy/Fold1/test.txt", **fields) -> bytes:
+    """The header of a tar's member alone, whatever it says of a size."""
+    return gzip.compress(member(name, **fields).tobuf(tarfile.GNU_FORMAT))
+
+
+def zipped_by(method) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("toy/Fold1/test.txt", CONTENT)
+    return file.getvalue()
+
+
+PAX = tarfile.TarInfo("pax")
+PAX.type, PAX.size = tarfile.XHDTYPE, 20 << 20
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (zipped([("toy/Fold1/test.txt", bytes(1 << 20))]), "decompresses to more than 100,000 bytes"),
+        (tarred([("other", bytes(1 << 20)), ("toy/Fold1/test.txt", b"")]), "holds more than 100,000 bytes"),
+        (header(size=1 << 40), "holds more than 100,000 bytes"),
+        (header(size=-1024), "holds more than 100,000 bytes|corrupt"),
+        (zipped([(f"{i}", b"") for i in range(60)]), "more than 50 members"),
+        (tarred([(f"{i}", b"") for i in range(60)]), "more than 50 members"),
+        (gzip.compress(PAX.tobuf() + bytes(20 << 20)), "a header of more than 16,777,216 bytes"),
+        (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
+        (zipped_by(zipfile.ZIP_LZMA), "compression method 14; deflate is read"),
+        (tarred([(member(type=tarfile.LNKTYPE, linkname="toy/a"), b"")]), "not a regular file"),
+        (tarred([(member(type=tarfile.CHRTYPE, devmajor=1, devminor=5), b"")]), "not a regular file"),
+        (tarred([(member(type=tarfile.FIFOTYPE), b"")]), "not a regular file"),
+        (tarred([(member(type=tarfile.DIRTYPE), b"")]), "not a regular file"),
+    ],
+    ids=[
+        "zip bomb",
+        "tar bomb",
+        "huge size",
+        "negative size",
+        "zip members",
+        "tar members",
+        "huge header",
+        "bzip2 in zip",
+        "lzma in zip",
+        "hard link",
+        "device",
+        "pipe",
+        "folder",
+    ],
+)
+def test_archives_that_ask_for_too_much(server, tmp_path, monkeypatch, content, reason):
+    monkeypatch.setattr(module, "FREE", 100_000)
+    monkeypatch.setattr(module, "RATIO", 10)
+    monkeypatch.setattr(module, "MEMBERS", 50)
+    with pytest.raises(DataError, match=reason):
+        fetch(serve(server, content), "test", "out/test.txt")
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {"toy.archive", ".toy.lock"}
+
+
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", ""])
+def test_a_tar_may_be_packed_in_several_ways(server, kind):
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode=f"w:{kind}") as archive:
+        for name in ("../evil", "/evil", "./toy/Fold1/test.txt"):
+            archive.addfile(member(name, size=len(CONTENT)), io.BytesIO(CONTENT))
+    assert fetch(serve(server, file.getvalue()), "test", "out/toy/test.txt")["sha256"] == SHA256
+    assert not list(server[0].parent.rglob("*evil*"))
+
+
+@pytest.mark.parametrize(("suffix", "limit"), [(".gz", "20,000"), (".Z", "10,000")])
+def test_compressed_files_that_ask_for_too_much(tmp_path, monkeypatch, suffix, limit):
+    monkeypatch.setattr(module, "FREE", 20_000)
+    monkeypatch.setattr(module, "LZW", 10_000)
+    put(tmp_path / f"data/toy/Fold1/test.txt{suffix}", PACK[suffix](bytes(30_000)))
+    with pytest.raises(DataError, match=f"more than {limit} bytes"):
+        fetch(dataset(sha256=None), "test", "out/test.txt")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_what_compresses_well_is_read_if_it_is_small(tmp_path):
+    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(bytes(1 << 22)))
+    assert fetch(dataset(sha256=None), "test", "out.txt")["bytes"] == 1 << 22
+
+
+def test_a_download_has_a_limit(server, tmp_path, monkeypatch):
+    folder, url, _ = server
+    put(folder / "test.txt")
+    monkeypatch.setattr(module, "LIMIT", len(CONTENT) - 1)
+    with pytest.raises(DataError, match="the download has more than"):
+        fetch(dataset(url=f"{url}/test.txt"), "test", "out/test.txt")
+    assert not list((tmp_path / "out").iterdir())

@@ -345,7 +345,7 @@ def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
     ("column", "names", "reason"),
     [
         ([1.0, 2.0], ["reward", "propensity", "x", "x"], "two columns are called 'x'"),
-        ([[1.0], [2.0]], ["reward", "propensity", "y", "x"], r"row 1: x '\[1\.\]' is not a number"),
+        ([[1.0], [2.0]], ["reward", "propensity", "y", "x"], "column 'x' has type list<element: double>; a log has"),
         ([True, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
     ],
 )

@@ -44,6 +44,14 @@ def test_a_wrong_setting_is_named_beside_the_nearest_right_one(project, name):
     assert not (project.folder / "results").exists()
 
 
+@pytest.mark.parametrize("flag", ["--workflow-profile", "--profile"])
+def test_a_profile_that_is_not_there_is_refused(project, flag):
+    printed = project.snakemake("--cores", 1, flag, "slrum", ok=False)
+    assert "slrum" in printed and "profile" in printed
+    assert ("profiles/ has default, slurm" in printed) == (flag == "--workflow-profile")
+    assert not (project.folder / "results").exists()
+
+
 def letor(project, dataset="mq2008", part="fold1-test", own=None):
     """Make the tiny study one of a ranking set."""
     settings = project.settings()

@@ -71,7 +71,8 @@ def own_policy(path, name: str) -> np.ndarray:
     if _is_parquet(path):
         import pyarrow.parquet as pq
 
-        frame, lines = pq.read_table(path, columns=[column]).to_pandas(), None
+        with files.foreign(path):
+            frame, lines = pq.read_table(path, columns=[column]).to_pandas(), None
     else:
         frame = logs.read_csv(path)
         lines = np.arange(len(frame)) + 2  # the first row stands on line 2
@@ -88,11 +89,9 @@ def _columns(path) -> list[str]:
     if _is_parquet(path):
         import pyarrow.parquet as pq
 
-        return pq.read_schema(path).names
-    import csv
-
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        return [name.strip() for name in next(csv.reader(file))]
+        with files.foreign(path):
+            return pq.read_schema(path).names
+    return logs.header(path)
 
 
 def _is_parquet(path) -> bool:

@@ -181,12 +181,39 @@ def load(path) -> Campaign:
     try:
         with open(path, encoding="utf-8") as file:
             held = json.load(file)
+        check(held["name"], held["settings"])
         arrays = {name: np.array(value) for name, value in held.items() if isinstance(value, list)}
         pieces = Pieces(**{key: np.array(value) if key != "shape" else value for key, value in held["pieces"].items()})
         settled = {"settings": Settings(**held["settings"]), "pieces": pieces}
-        return Campaign(**(held | arrays | settled))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        campaign = Campaign(**(held | arrays | settled))
+        _check_arrays(campaign)
+        return campaign
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SettingError) as error:
         raise DataError(path, f"not a campaign of this project ({error})", advice="Make it again") from None
+
+
+def _check_arrays(campaign: Campaign) -> None:
+    """Raise a ValueError for arrays that do not fit the campaign's table and settings."""
+    settings, pieces, offers = campaign.settings, campaign.pieces, len(_table(campaign.name)[0])
+    for key, default in asdict(Settings()).items():
+        if not isinstance(getattr(settings, key), type(default) if not isinstance(default, float) else int | float):
+            raise ValueError(f"{key} is {getattr(settings, key)!r}")
+    count = len(pieces.first)
+    for name, array, shape in (
+        *((name, getattr(campaign, name), (offers,)) for name in ("shares", "click_rates", "intercepts", "offsets")),
+        ("thresholds", np.nan_to_num(campaign.thresholds), (settings.dimensions,)),
+        ("view", campaign.view, (settings.dimensions, offers)),
+        ("weights", campaign.weights, (count, offers)),
+        ("centre", pieces.centre, (count, 2)),
+        *((name, getattr(pieces, name), (count,)) for name in ("first", "second")),
+    ):
+        if array.shape != shape or array.dtype.kind not in "if" or not np.isfinite(array).all():
+            raise ValueError(f"{name} of shape {array.shape}")
+    places = np.append(pieces.first, pieces.second)
+    if not count or places.dtype.kind != "i" or places.min() < 0 or places.max() >= settings.dimensions:
+        raise ValueError("pieces of no feature")
+    if pieces.shape != settings.shape or type(campaign.rows) is not int or campaign.rows < 1:
+        raise ValueError("another shape, or no rows")
 
 
 def true_ctr(campaign: Campaign, choose: Callable, draws: int, random: np.random.Generator) -> tuple[float, float]:

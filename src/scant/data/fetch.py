@@ -1,10 +1,13 @@
 """Bring one original file of a data set to its place: found or downloaded, decompressed, checked."""
 
+import lzma
 import os
+import struct
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +17,19 @@ from scant.errors import DataError, SettingError
 
 FOLDER = "data"  # the project's own data folder, below the working directory
 SUFFIXES = ("", ".gz", ".Z")  # a file may be stored plain or compressed
-LIMIT = 32 << 30  # bytes that one file may decompress to
+
+# What a file may ask of the machine. The registry's largest archive (3.8 GB of MSLR-WEB30K) stays well within.
+LIMIT = 32 << 30  # bytes of one file or archive, downloaded or decompressed
+FREE, RATIO = 1 << 30, 200  # beyond FREE bytes, times the compressed size; text of features takes 5 to 20
+LZW = 1 << 28  # bytes that a .Z file may hold, which are all in memory; the largest of UCI's hold 40 MB
+MEMBERS = 10_000  # of an archive; none of the registry has 100
+READ = 16 << 20  # bytes that the header of an archive may have read at once
+
+# What decompressors and archives raise on damaged input; OSError is also what gzip and bz2 say.
+DAMAGE = (
+    OSError, EOFError, ValueError, IndexError, KeyError, RuntimeError, OverflowError, zlib.error, lzma.LZMAError,
+    struct.error, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,9 +99,12 @@ def _package(request: _Request) -> str | None:
 
     name, _, file = request.part.package.partition("/")
     spec = find_spec(name)
-    if spec is None:
+    if spec is None or not spec.submodule_search_locations:
         raise SettingError(f"{request.dataset.id} comes with the Python package {name}, which is not installed")
-    return _copy_file(request, Path(spec.submodule_search_locations[0], file))
+    path = Path(spec.submodule_search_locations[0], file)
+    if not path.is_file():
+        raise SettingError(f"{request.dataset.id}: the Python package {name} has no file {file}")
+    return _copy_file(request, path)
 
 
 def _mirror(request: _Request) -> str | None:
@@ -121,8 +139,8 @@ def _archive(request: _Request) -> str | None:
         return None
     path = _cached_archive(request)
     names = [archive.members + request.part.file + suffix for suffix in SUFFIXES]
-    with _member(path, names, request.dataset.home) as (name, stream):
-        _copy(stream, name, request.output, f"{name} in {path}")
+    with _member(path, names, request.dataset.home) as (name, stream, packed):
+        _copy(stream, name, request.output, f"{name} in {path}", packed)
     return f"{archive.url} ({name})"
 
 
@@ -142,58 +160,56 @@ def _first_file(request: _Request, root: Path) -> str | None:
 def _copy_file(request: _Request, path: Path, origin: str | None = None) -> str:
     origin = origin or str(path)
     with open(path, "rb") as stream:
-        _copy(stream, path.name, request.output, origin)
+        _copy(stream, path.name, request.output, origin, path.stat().st_size)
     return origin
 
 
-@contextmanager
-def _decompressed(stream, name: str) -> Iterator:
+def _blocks(stream, name: str, origin: str) -> Iterator[bytes]:
     """The content of a binary stream, decompressed as the suffix of `name` asks."""
-    if name.endswith(".gz"):
-        import gzip
+    import gzip
+    import io
 
-        with gzip.open(stream) as content:
-            yield content
-    elif name.endswith(".Z"):
-        import io
+    from scant.data import lzw
 
-        from unlzw3 import unlzw
+    with _corruption(origin):
+        if name.endswith(".gz"):
+            stream = gzip.GzipFile(fileobj=stream)
+        elif name.endswith(".Z"):
+            stream = io.BytesIO(lzw.decompress(stream.read(LZW + 1), LZW))
+    while True:
+        with _corruption(origin):
+            block = stream.read(1 << 20)
+        if not block:
+            return
+        yield block
 
-        yield io.BytesIO(unlzw(stream.read()))
-    else:
-        yield stream
 
-
-def _copy(stream, name: str, output: Path, origin: str) -> None:
-    """Write the decompressed content of a binary stream to `output`."""
-    size = 0
-    with open(output, "wb") as file, _corruption(origin), _decompressed(stream, name) as content:
-        while block := content.read(1 << 20):
+def _copy(stream, name: str, output: Path, origin: str, packed: int) -> None:
+    """Write the decompressed content of a binary stream, which comes from `packed` bytes, to `output`."""
+    size, limit = 0, _limit(packed)
+    with open(output, "wb") as file:
+        for block in _blocks(stream, name, origin):
             size += len(block)
-            if size > LIMIT:
-                raise DataError(origin, f"decompresses to more than {LIMIT:,} bytes")
+            if size > limit:
+                raise DataError(origin, f"decompresses to more than {limit:,} bytes", advice=TOO_MUCH)
             file.write(block)
 
 
-@contextmanager
-def _corruption(origin: str) -> Iterator[None]:
-    """Turn what decompressors raise on damaged input into a DataError."""
-    from gzip import BadGzipFile
-    from zipfile import BadZipFile
+TOO_MUCH = "Get the file again; if it is right, decompress it yourself"
 
+
+def _limit(packed: int) -> int:
+    """To how many bytes a file of `packed` bytes may decompress."""
+    return min(LIMIT, max(FREE, RATIO * packed))
+
+
+@contextmanager
+def _corruption(origin, advice: str = "Get the file again") -> Iterator[None]:
+    """Turn what decompressors raise on damaged input into a DataError."""
     try:
         yield
-    except (
-        EOFError,
-        BadGzipFile,
-        BadZipFile,
-        zlib.error,
-        ValueError,
-        IndexError,
-        NotImplementedError,
-    ) as error:
-        reason = f"the compressed file is corrupt or cut short ({error})"
-        raise DataError(origin, reason, advice="Get the file again") from None
+    except DAMAGE as error:
+        raise DataError(origin, f"it is corrupt or cut short ({error})", advice=advice) from None
 
 
 # Downloads
@@ -230,14 +246,35 @@ def _copy_url(request: _Request, url: str) -> str:
 def _download(url: str, path: Path, request: _Request) -> None:
     import pooch
 
+    get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60)
+
+    def download(url: str, name: str, store) -> None:
+        with open(name, "wb") as file:
+            get(url, _Limited(file, url), store)
+
     request.log(f"{request.dataset.id}: downloading {url}")
     pooch.get_logger().setLevel("WARNING")
     # Checksums are checked here rather than by pooch, which would delete the file that does not match.
     store = pooch.create(path.parent, base_url="", registry={path.name: None}, urls={path.name: url}, retry_if_failed=2)
     try:
-        store.fetch(path.name, downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60))
+        store.fetch(path.name, downloader=download)
     except (OSError, ValueError) as error:
         raise DataError(url, f"the download failed: {error}", advice=_how_to_place(request)) from None
+
+
+class _Limited:
+    """A file to write to, up to LIMIT bytes."""
+
+    def __init__(self, file, origin: str):
+        self.file, self.origin = file, origin
+
+    def write(self, block: bytes) -> None:
+        if self.file.tell() + len(block) > LIMIT:
+            raise DataError(self.origin, f"the download has more than {LIMIT:,} bytes")
+        self.file.write(block)
+
+    def flush(self) -> None:
+        self.file.flush()
 
 
 def _cached_archive(request: _Request) -> Path:
@@ -257,42 +294,90 @@ def _cached_archive(request: _Request) -> Path:
     return path
 
 
+class _Bounded:
+    """A file to read from, never more than READ bytes at once, whatever the header of an archive says."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __getattr__(self, name: str):
+        return getattr(self.file, name)
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.file.read(size if 0 <= size <= READ else READ + 1)
+        if len(data) > READ:
+            raise ValueError(f"a header of more than {READ:,} bytes")
+        return data
+
+
 @contextmanager
 def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
-    """The first of `names` that an archive holds, as (name, binary stream). Nothing else is unpacked."""
-    import tarfile
-    import zipfile
+    """The first of `names` that an archive holds: its name, a binary stream, and the bytes it is packed in.
 
+    Nothing else is unpacked, and no name in the archive becomes a path.
+    """
     advice = f"Delete it to download it again; see {home} if the publisher changed it"
-    try:
-        if zipfile.is_zipfile(path):
-            archive = zipfile.ZipFile(path)
-            members = {info.filename: info for info in archive.infolist()}
-        elif tarfile.is_tarfile(path):
-            archive = tarfile.open(path)  # noqa: SIM115 (closed below)
-            members = {info.name.removeprefix("./"): info for info in archive}
-        else:
-            raise DataError(path, "neither a zip nor a tar archive", advice=advice)
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
-        raise DataError(path, f"the archive is corrupt or cut short ({error})", advice=advice) from None
-    with archive:
+    with ExitStack() as stack:
+        file = stack.enter_context(open(path, "rb"))
+        with _corruption(path, advice):
+            if zipfile.is_zipfile(file):
+                members, opened = _zip_members(path, stack.enter_context(zipfile.ZipFile(_Bounded(file))))
+            else:
+                members, opened = _tar_members(path, file, stack, advice)
         name = next((name for name in names if name in members), None)
         if name is None:
             raise DataError(path, f"the archive has no {names[0]}", advice=advice)
-        info = members[name]
-        if isinstance(info, tarfile.TarInfo):
-            regular, opener = info.isreg(), archive.extractfile
-        else:
-            kind = info.external_attr >> 16 & 0o170000  # the Unix file type; 0 where none is recorded
-            regular, opener = not info.is_dir() and kind in (0, 0o100000), archive.open
-        if not regular:
+        if members[name] is None:
             raise DataError(path, f"{name} is not a regular file in the archive", advice=advice)
-        try:
-            stream = opener(info)
-        except (RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:  # encrypted, unknown method
-            raise DataError(path, f"{name} cannot be unpacked: {error}", advice=advice) from None
-        with stream:
-            yield name, stream
+        with _corruption(f"{name} in {path}", advice):
+            stream = stack.enter_context(opened(members[name]))
+        yield name, stream, path.stat().st_size
+
+
+def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
+    """The members of a zip by name, None for all but regular files; and what opens one."""
+    if len(archive.filelist) > MEMBERS:
+        raise DataError(path, f"the archive has more than {MEMBERS:,} members")
+
+    def fits(info: zipfile.ZipInfo) -> bool:
+        kind = info.external_attr >> 16 & 0o170000  # the Unix file type; 0 where none is recorded
+        return not info.is_dir() and kind in (0, 0o100000)
+
+    def opened(info: zipfile.ZipInfo):
+        # Others are decompressed without a bound on what comes out at once.
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise NotImplementedError(f"compression method {info.compress_type}; deflate is read")
+        return archive.open(info)
+
+    return {info.filename: info if fits(info) else None for info in archive.filelist}, opened
+
+
+def _tar_members(path: Path, file, stack: ExitStack, advice: str) -> tuple[dict, Callable]:
+    """The same of a tar, which may be compressed with gzip, bzip2 or xz."""
+    import bz2
+    import gzip
+    import tarfile
+
+    packers = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
+    file.seek(0)
+    start, limit, members = file.read(2), _limit(path.stat().st_size), {}
+    file.seek(0)
+    content = stack.enter_context(packers[start](file)) if start in packers else file
+    try:
+        archive = stack.enter_context(tarfile.TarFile(fileobj=_Bounded(content)))
+        for number, info in enumerate(archive):
+            if number == MEMBERS:
+                raise DataError(path, f"the archive has more than {MEMBERS:,} members")
+            if info.size < 0 or info.offset_data + info.size > limit:
+                raise DataError(path, f"the archive holds more than {limit:,} bytes", advice=TOO_MUCH)
+            members[info.name.removeprefix("./")] = info if info.isreg() and not info.issparse() else None
+    except tarfile.ReadError as error:
+        if members or start in packers:
+            raise ValueError(error) from None
+        raise DataError(path, "neither a zip nor a tar archive", advice=advice) from None
+    except tarfile.TarError as error:
+        raise ValueError(error) from None
+    return members, archive.extractfile
 
 
 # Checks

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from scant.errors import DataError
+from scant.errors import DataError, short
+from scant.files import LONGEST
 
 MAX_GRADE = 30  # 2^grade - 1 stays exact well beyond; a greater grade is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
@@ -85,6 +86,8 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Itera
     text, held, line = bytearray(max(size, 64) + 1), 0, 1
     with open(path, "rb", buffering=0) as file:
         while True:
+            if held > LONGEST:
+                raise DataError(path, f"the line is longer than {LONGEST:,} bytes", line, "It is no text of LETOR")
             if held > len(text) // 2:  # a line as long as half the buffer
                 text = text + bytearray(len(text))
             count = file.readinto(memoryview(text)[held:-1])
@@ -197,10 +200,13 @@ def _value(buffer, i, tens):
         if below or _at(buffer, i) == 43:
             i += 1
         first = i
+        while _at(buffer, i) == 48:
+            i += 1
+        significant = i
         written, i = _whole(buffer, i)
         if i == first:
             return 0.0, _GIVE_UP
-        if i - first > 6:
+        if i - significant > 6:
             written = 1_000_000
         power += -written if below else written
 
@@ -289,7 +295,7 @@ def _parse(buffer, start, end, in_comment, top, query, grade, x, lines, line, te
     return n, i, line, False
 
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # linear also in what it refuses
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NAME = re.compile(r"\d{1,18}", re.ASCII)
 
@@ -301,7 +307,7 @@ def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
     grade, *rest = fields
     if not _NUMBER.fullmatch(grade):
         finite = " (not finite)" if _NOT_FINITE.fullmatch(grade) else ""
-        return f"the line does not start with a grade: {_short(grade)}{finite}"
+        return f"the line does not start with a grade: {short(grade)}{finite}"
     if grade.startswith("-"):
         return f"grade {grade} is negative"
     if float(grade) % 1 != 0:
@@ -309,39 +315,36 @@ def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
     if float(grade) > top:
         return f"grade {grade} is above the highest grade, {top}"
     if not re.fullmatch(r"\+?\d{1,18}(\.0*)?", grade, re.ASCII):
-        return f"grade {_short(grade)} is not written as a whole number"
+        return f"grade {short(grade)} is not written as a whole number"
     if in_comment:
         name = re.split(r"[ \t\r#]", comment.lstrip(" \t\r"))[0]
         if not _NAME.fullmatch(name):
-            return f"the comment does not start with a query id: {_short(name)}"
+            return f"the comment does not start with a query id: {short(name)}"
     else:
         if not rest or not rest[0].startswith("qid:"):
             return "there is no qid:<id> after the grade"
         if not _NAME.fullmatch(rest[0][4:]):
-            return f"the query id is not a whole number of at most 18 digits: {_short(rest[0])}"
+            return f"the query id is not a whole number of at most 18 digits: {short(rest[0])}"
         rest = rest[1:]
     last = 0
     for field in rest:
         name, colon, value = field.partition(":")
         if not colon:
-            return f"{_short(field)} has no colon; <index>:<value> is expected"
+            return f"{short(field)} has no colon; <index>:<value> is expected"
         if not re.fullmatch(r"\d+", name, re.ASCII):
-            return f"feature index {_short(name)} is not a positive whole number"
-        if not 1 <= int(name[:20]) <= features:
-            return f"feature index {_short(name)} is not in 1..{features}"
-        if int(name) <= last:
-            return f"feature index {int(name)} comes after {last}; indices have to increase along the line"
+            return f"feature index {short(name)} is not a positive whole number"
+        index = name.lstrip("0")[:10]
+        if not 1 <= int(index or 0) <= features:
+            return f"feature index {short(name)} is not in 1..{features}"
+        if int(index) <= last:
+            return f"feature index {index} comes after {last}; indices have to increase along the line"
         if len(name) > 9:
-            return f"feature index {_short(name)} has too many digits"
-        last = int(name)
+            return f"feature index {short(name)} has too many digits"
+        last = int(index)
         if _NOT_FINITE.fullmatch(value):
             return f"the value of feature {name} is not finite: {value}"
         if not _NUMBER.fullmatch(value):
-            return f"the value of feature {name} is not a number: {_short(value)}"
+            return f"the value of feature {name} is not a number: {short(value)}"
         if abs(float(value)) > _LARGEST:
-            return f"the value of feature {name} is not finite in single precision: {_short(value)}"
+            return f"the value of feature {name} is not finite in single precision: {short(value)}"
     return "the line is malformed"
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 40 else text[:37] + "...")

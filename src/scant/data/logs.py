@@ -15,6 +15,9 @@ SLACK = 1e-4  # given propensities may be rounded to so much
 FULL = "propensity:"  # begins the columns of full propensities in a user's own log
 POLICY = "policy:"  # begins those of probabilities of the user's own policies, which are no features
 MAGIC = b"PAR1"  # a parquet file begins so
+FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of the parquet file
+VALUES = 1 << 24  # of a parquet file, read at once
+COLUMNS = 100_000  # of a CSV file, as many features as any set may have
 CHUNK = 1 << 14  # rows at a time, which stay in the cache
 NEEDED = ("action", "reward", "propensity")
 OPTIONAL = ("timestamp", "position")
@@ -225,14 +228,29 @@ def read(path) -> tuple[Log, dict]:
     metadata = files.metadata_of(table.schema)
     if metadata.get("kind") != KIND:
         raise DataError(path, "not an ads log of this project", advice="Read another's log with `read_own`")
-    columns = {name: np.from_dlpack(_whole(table[name])) for name in table.column_names if name not in _INDIRECT}
-    columns["features"] = np.from_dlpack(_whole(table["features"]).flatten()).reshape(table.num_rows, -1)
-    if "timestamp" in table.column_names:
-        import pyarrow as pa
+    with files.foreign(path, "log of this project"):
+        return check(_log(table, metadata), path), metadata
 
+
+def _log(table, metadata: dict) -> Log:
+    """The log that a table of ours holds; a ValueError if it is not as `write` makes them."""
+    import pyarrow as pa
+
+    names, types = tuple(metadata["names"]), {"action": pa.int32(), "reward": pa.float64(), "propensity": pa.float64()}
+    types |= {"features": pa.list_(pa.float32(), len(names)), "position": pa.int32(), "timestamp": pa.timestamp("us")}
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if field.type != types.pop(field.name, None) or column.null_count:
+            raise ValueError(f"column {field.name!r}")
+    if types.keys() - OPTIONAL:
+        raise ValueError(f"no columns {', '.join(types)}")
+    columns = {name: np.from_dlpack(_whole(table[name])) for name in table.column_names if name not in _INDIRECT}
+    columns["features"] = np.from_dlpack(_whole(table["features"]).flatten()).reshape(table.num_rows, len(names))
+    if "timestamp" in table.column_names:
         columns["timestamp"] = np.from_dlpack(_whole(table["timestamp"]).view(pa.int64())).view("datetime64[us]")
-    log = Log(**columns, actions=tuple(metadata["actions"]), names=tuple(metadata["names"]))
-    return check(log, path), metadata
+    actions = tuple(metadata["actions"])
+    if not all(isinstance(name, str) for name in (*actions, *names)):
+        raise ValueError("ids that are no text")
+    return Log(**columns, actions=actions, names=names)
 
 
 _INDIRECT = ("features", "timestamp")  # not plain numbers
@@ -243,16 +261,29 @@ def _whole(column):
 
 
 def _parquet(path):
-    """An Arrow table; a DataError if there is none."""
+    """An Arrow table, every value of which is whole; a DataError if there is none, or it would fill the memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     _exists(path)
-    try:
-        with pq.ParquetFile(path) as file:
-            return file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(path, f"not a readable parquet file ({error})", advice="Make it again") from None
+    with files.foreign(path), pq.ParquetFile(path) as file:
+        # What its metadata say of sizes need not be so, and to ask for those of a forged column ends the process.
+        limit, parts = max(FREE, RATIO * Path(path).stat().st_size), []
+        for batch in file.iter_batches(max(VALUES // max(len(file.schema_arrow), 1), 1)):
+            batch.validate(full=True)
+            parts.append(batch)
+            limit -= batch.nbytes
+            if limit < 0:
+                raise DataError(path, "a small file that holds too much", advice="If it is right, write it as CSV")
+        return pa.Table.from_batches(parts, file.schema_arrow)
+
+
+def _is_flat(kind) -> bool:
+    from pyarrow import types
+
+    fits = (types.is_integer, types.is_floating, types.is_boolean, types.is_string, types.is_large_string)
+    fits += (types.is_string_view, types.is_timestamp, types.is_date, types.is_decimal, types.is_null)
+    return any(fit(kind.value_type if types.is_dictionary(kind) else kind) for fit in fits)
 
 
 def _exists(path) -> None:
@@ -297,7 +328,11 @@ def read_own(path) -> Log:
             return read(path)[0]
         if twice := [name for name in table.column_names if table.column_names.count(name) > 1]:
             raise DataError(path, f"two columns are called {twice[0]!r}")
-        frame, lines = table.to_pandas(), None
+        if nested := [field for field in table.schema if not _is_flat(field.type)]:
+            reason = f"column {nested[0].name!r} has type {nested[0].type}; a log has numbers, text and times"
+            raise DataError(path, reason)
+        with files.foreign(path):
+            frame, lines = table.to_pandas(), None
     else:
         frame = read_csv(path)
         lines = np.arange(len(frame)) + 2  # the first row stands on line 2
@@ -345,11 +380,11 @@ def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
     import pandas as pd
 
     _exists(path)
+    with open(path, "rb") as file:
+        if file.readline(files.LONGEST).count(b",") > COLUMNS:
+            raise DataError(path, f"more than {COLUMNS:,} columns", 1)
     try:
-        header = pd.read_csv(
-            path, header=None, nrows=1, dtype=str, keep_default_na=False, skip_blank_lines=False, compression=None
-        )
-        names = [str(name).strip() for name in header.iloc[0]]
+        names = header(path)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # else fields beyond the header are dropped
             frame = pd.read_csv(
@@ -383,6 +418,17 @@ def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
     return frame.iloc[: filled[-1] + 1 if len(filled) else 0, 0 if names[0] else 1 :]
 
 
+def header(path) -> list[str]:
+    """The names on the first line of a CSV file."""
+    import pandas as pd
+
+    first = pd.read_csv(
+        path, header=None, nrows=1, dtype=str, keep_default_na=False, skip_blank_lines=False, compression=None,
+        encoding="utf-8-sig",
+    )  # fmt: skip
+    return [str(name).strip() for name in first.iloc[0]]
+
+
 def numbers(path, frame, name: str, lines) -> np.ndarray:
     """A column as float64; a DataError for a value that is missing or no number."""
     import pandas as pd
@@ -404,15 +450,17 @@ def text(path, column, lines) -> list[str]:
     """The actions' ids; a whole number is written without a point."""
     if column.isna().any():
         refuse_row(path, int(np.argmax(column.isna())), f"{column.name} is missing", lines)
-    if column.dtype.kind == "f" and (column == column.round()).all():
-        column = column.astype(np.int64)
+    if column.dtype.kind == "f":
+        values = column.to_numpy(np.float64)
+        if ((values == np.round(values)) & (np.abs(values) < 2.0**63)).all():
+            column = column.astype(np.int64)
     return column.astype(str).tolist()
 
 
 def ordered(actions: set[str]) -> tuple[str, ...]:
     """Ids in the order of their numbers, if all are numbers, else of their text."""
     if all(re.fullmatch(r"\d+", action, re.ASCII) for action in actions):
-        return tuple(sorted(actions, key=lambda action: (int(action), action)))
+        return tuple(sorted(actions, key=lambda action: (len(digits := action.lstrip("0")), digits, action)))
     return tuple(sorted(actions))
 
 

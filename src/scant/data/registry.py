@@ -107,10 +107,12 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
     for part in cover:
         if part not in parts:
             raise SettingError(f"{name}.cover: {unknown('part', part, parts)}")
+    inside = [part.package for part in parts.values() if part.package]
     if not own:
-        for path in (entry.get("folder", name), *(part.file for part in parts.values())):
-            if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-                raise SettingError(f"{name}: {path!r} leads out of the data folder")
+        inside += [entry.get("folder", name), *(part.file for part in parts.values())]
+    for path in inside:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise SettingError(f"{name}: {path!r} leads out of the data folder")
     settled = {
         "features": entry.get("features"),
         "parts": parts,

@@ -6,6 +6,7 @@ vectors). Its schema carries what bounds and tables need: the largest norm of a 
 weights, and, for simulated separable streams, the ranker and the margin it achieves.
 """
 
+import math
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.errors import DataError
-from scant.files import arrow_array, atomic, metadata_of, with_metadata
+from scant.files import arrow_array, atomic, foreign, metadata_of, with_metadata
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
@@ -163,6 +164,8 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             width = features.shape[1] if width is None else width
             if grade.min() < 0 or grade.max() > LARGEST_GRADE:
                 raise DataError(path, f"query {query} has a grade outside 0 to {LARGEST_GRADE}")
+            if features.shape[1:] != (width,):
+                raise DataError(path, f"query {query} has {features.shape[1]} features, others {width}")
             raw.write(features.data)
             ids.append(query)
             sizes.append(len(grade))
@@ -171,7 +174,10 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             ideal_at_cut.append(ideal_dcg(grade, CUT))
             grades.append(grade)
             exact = features.astype(np.float64)
-            radius = max(radius, float(np.sqrt((exact**2).sum(axis=1).max())))
+            norm = float(np.sqrt((exact**2).sum(axis=1).max()))
+            if not math.isfinite(norm):
+                raise DataError(path, f"query {query} has a feature that is not finite")
+            radius = max(radius, norm)
             ratio, ratio_at_cut = (
                 max(ratio, weight_ratio(grade)),
                 max(ratio_at_cut, weight_ratio(grade, CUT)),
@@ -218,35 +224,79 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
 
 
 def read(path) -> Stream:
-    """Memory-map a stream file.
+    """Memory-map a stream file, after a look at all that the compiled loops rely on.
+
+    They do not look where they read and write: offsets, sizes and grades have to be right. Features are not looked at.
 
     Raises
     ------
     DataError : the file is missing, truncated, or no stream
     """
-    try:
-        with pa.ipc.open_file(pa.memory_map(str(path), "r")) as reader:
-            metadata = metadata_of(reader.schema)
-            batch = reader.get_batch(0)
-            batch.validate(full=False)
-            columns = {name: batch.column(name) for name in batch.schema.names}
-            features, grades = columns["features"], columns["grades"]
-            stream = Stream(
-                features=_values(features.values.values).reshape(-1, metadata["features"]),
-                offsets=np.frombuffer(features.buffers()[1], np.int64)[: len(batch) + 1],
-                grades=_values(grades.values),
-                relevant=_values(columns["relevant"]),
-                ideal_dcg=_values(columns["ideal_dcg"]),
-                ideal_dcg_at_cut=_values(columns["ideal_dcg@10"]),
-                query=_values(columns["query"]),
-                metadata=metadata,
-            )
-    except FileNotFoundError:
-        raise DataError(path, "there is no such stream") from None
-    except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
-        reason = f"not a whole stream ({error})"
-        raise DataError(path, reason, advice="Delete it; the next run makes it anew") from error
+    if not Path(path).is_file():
+        raise DataError(path, "there is no such stream")
+    advice = "Delete it; the next run makes it anew"
+    with foreign(path, "whole stream", advice), pa.memory_map(str(path), "r") as file, pa.ipc.open_file(file) as reader:
+        metadata = metadata_of(reader.schema)
+        if not reader.schema.equals(_schema(metadata["features"])):
+            raise ValueError(f"columns {', '.join(reader.schema.names)} of other types than a stream's")
+        batch = reader.get_batch(0)
+        if batch.get_total_buffer_size() > file.size():
+            raise ValueError("compressed, or its columns overlap")
+        batch.validate(full=False)
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        features, grades = columns["features"], columns["grades"]
+        ends = (np.frombuffer(column.buffers()[1], np.int64)[: len(batch) + 1] for column in (features, grades))
+        offsets = next(ends)
+        if not np.array_equal(offsets, next(ends)):
+            raise ValueError("grades and features of other sizes")
+        stream = Stream(
+            features=_values(features.values.values).reshape(-1, metadata["features"]),
+            offsets=offsets,
+            grades=_values(grades.values),
+            relevant=_values(columns["relevant"]),
+            ideal_dcg=_values(columns["ideal_dcg"]),
+            ideal_dcg_at_cut=_values(columns["ideal_dcg@10"]),
+            query=_values(columns["query"]),
+            metadata=metadata,
+        )
+        _check(stream)
     return stream
+
+
+def _schema(features: int) -> pa.Schema:
+    vectors = pa.list_(pa.float32(), features)
+    of_queries = {"query": pa.int64(), "relevant": pa.int32(), "ideal_dcg": pa.float64(), "ideal_dcg@10": pa.float64()}
+    return pa.schema(of_queries | {"grades": pa.large_list(pa.int16()), "features": pa.large_list(vectors)})
+
+
+def _check(stream: Stream) -> None:
+    """Raise a ValueError for a stream whose arrays do not fit each other and its metadata."""
+    offsets, documents = stream.offsets, len(stream.features)
+    if not len(stream) or offsets[0] != 0 or offsets[-1] != documents or not (offsets[1:] > offsets[:-1]).all():
+        raise ValueError("offsets that do not part its documents into queries")
+    of_queries = stream.query, stream.relevant, stream.ideal_dcg, stream.ideal_dcg_at_cut
+    if len(stream.grades) != documents or any(len(column) != len(stream) for column in of_queries):
+        raise ValueError("columns cut short")
+    relevant = np.add.reduceat(stream.grades > 0, offsets[:-1], dtype=np.int64)
+    if stream.grades.min() < 0 or stream.grades.max() > LARGEST_GRADE or not np.array_equal(relevant, stream.relevant):
+        raise ValueError(f"grades outside 0 to {LARGEST_GRADE}, or other than counted")
+    if not all(np.isfinite(ideal).all() and (ideal[relevant > 0] > 0).all() for ideal in of_queries[2:]):
+        raise ValueError("an ideal DCG that is none")
+    found = {
+        "queries": len(stream),
+        "documents": documents,
+        "largest_query": int(np.diff(offsets).max()),
+        "largest_grade": int(stream.grades.max()),
+        "without_relevant": int((relevant == 0).sum()),
+    }
+    if odd := [name for name, value in found.items() if stream.metadata.get(name) != value]:
+        raise ValueError(f"{odd[0]} is {stream.metadata.get(odd[0])} in its metadata, and {found[odd[0]]}")
+    ranker, ratio = stream.metadata["ranker"], stream.metadata["weight_ratio"]
+    numbers = [stream.metadata["radius"], *(ratio[name] for name in ("ap", "ndcg", "ndcg@10")), *(ranker or [])]
+    if not all(isinstance(value, float) and math.isfinite(value) for value in numbers):
+        raise ValueError("metadata that are no numbers")
+    if ranker is not None and (len(ranker) != stream.features.shape[1] or type(stream.metadata["margin"]) is not float):
+        raise ValueError("a ranker of other features")
 
 
 def _values(column: pa.Array) -> np.ndarray:

@@ -9,7 +9,6 @@ what the table is (`scant.files.metadata_of`).
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +107,8 @@ def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
     DataError : a file is cut short, or is not a classification table of this project
     """
     tables = [table for path in _paths(paths) for table in _row_groups(path, "classification")]
+    if len({table.num_columns for table in tables}) != 1:
+        raise DataError(paths, "no rows, or tables of different features", advice="Make them with `scant convert`")
     labels = np.array([label for table in tables for label in table["label"].to_pylist()])
     return np.concatenate([_features(table) for table in tables]), labels
 
@@ -143,8 +144,10 @@ def _read_parquet(path, dataset: Dataset) -> Iterator[Block | Examples]:
 
 def _parquet_blocks(path, dataset: Dataset, schema: pa.Schema) -> Iterator[Block | Examples]:
     first = 1
-    with _damage(path), pq.ParquetFile(path) as file:
+    with files.foreign(path), pq.ParquetFile(path) as file:
         found = file.schema_arrow.names
+        if twice := [name for name in schema.names if found.count(name) > 1]:
+            raise DataError(path, f"two columns are called {twice[0]!r}")
         if missing := [name for name in schema.names if name not in found]:
             raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(found)}")
         if f"f{dataset.features + 1}" in found:
@@ -170,6 +173,8 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
             raise DataError(path, f"row {first + row}: {name} {reason.format(value)}")
 
     refuse(column.is_null().to_numpy(zero_copy_only=False), "is missing")
+    if pa.types.is_nested(column.type):
+        raise DataError(path, f"column {name!r} has type {column.type}; numbers or text are expected")
     if name == "label":
         labels = np.array([label_text(str(label)) for label in column.to_pylist()], dtype=object)
         if dataset.classes is not None:
@@ -186,7 +191,11 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
     refuse(values != np.floor(values), "{} is not a whole number")
     refuse(values < 0, "{} is negative")
     top = np.iinfo(np.int64).max if name == "query" else _top(dataset)
-    refuse(values > top, "{} is above " + str(top))
+    if values.dtype.kind == "f":
+        values = values.astype(np.float64)
+        refuse(values >= float(top + 1), "{} is above " + str(top))
+    else:
+        refuse(values > top, "{} is above " + str(top))
     return values.astype(np.int64 if name == "query" else np.int16)
 
 
@@ -258,13 +267,18 @@ def _paths(paths) -> list:
 
 
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
-    with _damage(path), pq.ParquetFile(path) as file:
+    with files.foreign(path), pq.ParquetFile(path) as file:
         found = files.metadata_of(file.schema_arrow).get("task")
-        if found != task:
-            reason = f"not a {task} table of this project" + (f": its task is {found}" if found else "")
+        features = len(file.schema_arrow) - len(KEYS[task])
+        if found != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):
+            reason = f"not a {task} table of this project" + (f": its task is {found}" if found != task else "")
             raise DataError(path, reason, advice="Make it with `scant convert`")
         for group in range(file.num_row_groups):
-            yield file.read_row_group(group)
+            table = file.read_row_group(group)
+            table.validate(full=True)
+            if any(column.null_count for column in table.columns):
+                raise DataError(path, "a value is missing", advice="Make it with `scant convert`")
+            yield table
 
 
 def _features(table: pa.Table) -> np.ndarray:
@@ -277,15 +291,6 @@ def _features(table: pa.Table) -> np.ndarray:
 
 def _numpy(column: pa.ChunkedArray) -> np.ndarray:
     return np.from_dlpack(column.combine_chunks())  # not to_numpy: it imports pandas
-
-
-@contextmanager
-def _damage(path) -> Iterator[None]:
-    """Turn what pyarrow raises on a damaged or foreign file into a DataError."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(path, f"not a readable parquet file ({error})", advice="Make it again") from None
 
 
 def _listing(names: list[str], most: int = 8) -> str:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from scant.errors import DataError
+from scant.errors import DataError, short
+from scant.files import LONGEST
 
 ROWS = 8192  # rows of a block
 LARGEST = float(np.finfo(np.float32).max)
@@ -41,16 +43,19 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
     at = {"first": 0, "last": features}[label]
     labels, rows, lines, any_rows = [], [], [], False
     with open(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(iter(partial(file.readline, LONGEST + 1), b""), start=1):
+            if len(line) > LONGEST:
+                raise DataError(path, f"the line is longer than {LONGEST:,} bytes", number, "It is no such table")
             if not line.strip():
                 continue
-            fields = line.split(b",")
-            if len(fields) != features + 1:
-                reason = f"{len(fields)} fields; {features} features and a label are expected"
+            count = line.count(b",") + 1
+            fields = line.split(b",", features + 1)
+            if count != features + 1:
+                reason = f"{count} fields; {features} features and a label are expected"
                 raise DataError(path, reason, number, "Correct the line, or fetch the file again")
             name = label_text(fields.pop(at).decode("latin-1"))
             if not name or (classes is not None and name not in classes):
-                raise DataError(path, f"label {name!r} is not among the classes", number)
+                raise DataError(path, f"label {short(name)} is not among the classes", number)
             labels.append(name)
             rows.append(_numbers(path, fields, number))
             lines.append(number)
@@ -70,7 +75,7 @@ def _examples(labels: list[str], rows: list, lines: list[int]) -> Examples:
 def label_text(text: str) -> str:
     """A class label as it stands in tables: a whole number loses blanks, leading zeros and a bare point."""
     whole = re.fullmatch(r"\s*(\d+)(\.0*)?\s*", text, re.ASCII)
-    return str(int(whole[1])) if whole else text.strip()
+    return (whole[1].lstrip("0") or "0") if whole else text.strip()
 
 
 def _numbers(path, fields: list[bytes], number: int) -> np.ndarray:
@@ -86,9 +91,9 @@ def _numbers(path, fields: list[bytes], number: int) -> np.ndarray:
         try:
             if abs(_number(field)) <= LARGEST:
                 continue
-            reason = f"the value of feature {index} is not finite in single precision: {text!r}"
+            reason = f"the value of feature {index} is not finite in single precision: {short(text)}"
         except ValueError:
-            reason = f"the value of feature {index} is not a number: {text!r}"
+            reason = f"the value of feature {index} is not a number: {short(text)}"
         raise DataError(path, reason, number, "Correct the line, or fetch the file again")
     raise AssertionError("a line was refused without a reason")
 

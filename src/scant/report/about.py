@@ -10,7 +10,7 @@ import pandas as pd
 
 from scant import status
 from scant import study as studies
-from scant.errors import DataError
+from scant.files import foreign
 from scant.report import catalogue
 from scant.schema import read_yaml
 
@@ -53,10 +53,8 @@ def claims(path) -> list[dict] | None:
     """
     if path is None:
         return None
-    try:
+    with foreign(path, "whole file of claims", "Make the claims again"):
         return pd.read_parquet(path).to_dict("records")
-    except (OSError, ValueError) as error:
-        raise DataError(path, f"is not a whole file of claims ({error})", advice="Make the claims again") from None
 
 
 def captions(folder) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scant.errors import DataError, SettingError
-from scant.files import metadata_of, write_parquet
+from scant.files import foreign, metadata_of, write_parquet
 from scant.report.intervals import t_interval
 
 GROUP = ["experiment", "stream", "learner"]
@@ -41,19 +41,26 @@ def gather(run_paths, target, details: dict) -> None:
     """
     tables = []
     for path in run_paths:
-        table = _whole(path, "run")
-        run = metadata_of(table.schema)
-        kind = run["kind"]
-        for name, value in IDENTITIES.get(kind, _contextual)(run).items():
-            column = pa.array([value] * len(table))
-            table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
-        if kind not in IDENTITIES:
-            setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
-            setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
-            table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
-            table = table.append_column("tuning_seed", pc.greater_equal(table["seed"], details["seeds"]))
-        tables.append(table.replace_schema_metadata(None))
-    write_parquet(pa.concat_tables(tables).unify_dictionaries(), target, details)
+        with _of(path, "run"):
+            tables.append(_identified(pq.read_table(path), details["seeds"]))
+    with _of(path, "run"):  # of the same columns as the others
+        table = pa.concat_tables(tables).unify_dictionaries()
+    write_parquet(table, target, details)
+
+
+def _identified(table: pa.Table, seeds: int) -> pa.Table:
+    """The table of a run file with a column for each identity of the run."""
+    run = metadata_of(table.schema)
+    kind = run["kind"]
+    for name, value in IDENTITIES.get(kind, _contextual)(run).items():
+        column = pa.array([value] * len(table))
+        table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
+    if kind not in IDENTITIES:
+        setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
+        setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
+        table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
+        table = table.append_column("tuning_seed", pc.greater_equal(table["seed"], seeds))
+    return table.replace_schema_metadata(None)
 
 
 def _contextual(run: dict) -> dict:
@@ -79,25 +86,23 @@ def _ads(run: dict) -> dict:
 IDENTITIES = {"fixed-items": _game, "ads": _ads}  # of runs that are not of contextual learners
 
 
-def _whole(path, kind: str) -> pa.Table:
-    try:
-        return pq.read_table(path)
-    except FileNotFoundError:
-        raise DataError(path, f"there is no such {kind} file") from None
-    except (pa.ArrowException, OSError) as error:
-        reason = f"not a whole {kind} file ({error})"
-        raise DataError(path, reason, advice="Delete it; the next run makes it anew") from error
+def _of(path, kind: str):
+    """A context in which whatever is wrong with a file of ours is a DataError."""
+    if not Path(path).is_file():
+        raise DataError(path, f"there is no such {kind} file")
+    return foreign(path, f"whole {kind} file", "Delete it; the next run makes it anew")
 
 
 def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
     """The traces of some experiments as one frame, and each experiment's details."""
     frames, details = [], {}
     for path in paths:
-        table = _whole(path, "traces")
-        details[Path(path).stem] = metadata_of(table.schema)
-        frame = table.replace_schema_metadata(None).to_pandas()
-        text = frame.select_dtypes("category").columns
-        frames.append(frame.astype(dict.fromkeys(text, "str")))
+        with _of(path, "traces"):
+            table = pq.read_table(path)
+            details[Path(path).stem] = metadata_of(table.schema)
+            frame = table.replace_schema_metadata(None).to_pandas()
+            text = frame.select_dtypes("category").columns
+            frames.append(frame.astype(dict.fromkeys(text, "str")))
     return pd.concat(frames, ignore_index=True), details
 
 
@@ -110,10 +115,12 @@ def read_comparators(paths) -> pd.DataFrame:
     kinds = dict.fromkeys(COMPARED, "str") | {"seed": int, "round": int, "best": float, "gap": float, "norm": float}
     frames = [pd.DataFrame(columns=list(kinds)).astype(kinds)]
     for path in paths:
-        table = _whole(path, "comparator")
-        about = metadata_of(table.schema)
-        rows = table.replace_schema_metadata(None).to_pandas()
-        frames.append(rows.assign(**{key: about[key] for key in ("experiment", "stream", "judge")}))
+        with _of(path, "comparator"):
+            table = pq.read_table(path)
+            about = metadata_of(table.schema)
+            rows = table.replace_schema_metadata(None).to_pandas()
+            rows = rows.assign(**{key: about[key] for key in ("experiment", "stream", "judge")})
+            frames.append(rows[list(kinds)].astype(kinds))
     return pd.concat(frames[1:] or frames, ignore_index=True)[list(kinds)]
 
 

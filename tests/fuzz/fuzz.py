@@ -1,0 +1,90 @@
+"""Fuzz the parsers of outside data, guided by coverage (needs `pip install atheris`).
+
+    python tests/fuzz/fuzz.py letor --seconds 600    findings go to fuzz-findings/letor, one file for each kind
+    python tests/fuzz/fuzz.py letor --keep           the same; what reached new code is kept in tests/fuzz/corpus
+
+What is compiled runs with checks of bounds.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+import tempfile
+import traceback
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MOST = 16_000  # bytes of a corpus that is kept, so that all are small
+# Numba cannot compile what is instrumented.
+COMPILED = ("scant.data.letor", "scant.kernels.full", "scant.kernels.games")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("target")
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"))
+    parser.add_argument("--memory", type=int, default=3000, help="MB, beyond which it is a finding")
+    parser.add_argument("--corpus", type=Path, help="a folder to go on with, made by an earlier run")
+    parser.add_argument("--keep", action="store_true", help="keep the corpus")
+    arguments = parser.parse_args()
+    os.environ.setdefault("NUMBA_BOUNDSCHECK", "1")
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(arguments.findings / "numba"))
+
+    import atheris
+
+    sys.path.insert(0, str(HERE))
+    for module in COMPILED:
+        importlib.import_module(module)
+    with atheris.instrument_imports(include=["scant", "fuzz_targets", "tarfile", "zipfile"]):
+        import fuzz_targets
+    letor = sys.modules["scant.data.letor"]
+    letor._defect = atheris.instrument_func(letor._defect)
+    target, found = fuzz_targets.TARGETS[arguments.target], set()
+    findings = arguments.findings / arguments.target
+    findings.mkdir(parents=True, exist_ok=True)
+    corpus = arguments.corpus or Path(tempfile.mkdtemp(prefix=f"scant-corpus-{arguments.target}-"))
+    kept = HERE / "corpus" / f"{arguments.target}.zip"
+    if kept.exists():
+        zipfile.ZipFile(kept).extractall(corpus)
+    for number, seed in enumerate(fuzz_targets.seeds(arguments.target)):
+        (corpus / f"seed-{number}").write_bytes(seed)
+        target(seed)
+
+    def one(data: bytes) -> None:
+        """Run the target; of each kind of finding the first is written down, and the fuzzer goes on."""
+        try:
+            target(data)
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)
+            ours = next((frame for frame in reversed(last) if "/scant/" in frame.filename), last[-1])
+            kind = f"{type(error).__name__}-{Path(ours.filename).stem}-{ours.lineno}"
+            if kind not in found:
+                found.add(kind)
+                (findings / kind).write_bytes(data)
+                print(f"FINDING {kind}: {str(error)[:200]!r}", flush=True)
+
+    options = ["-max_len=16384", "-timeout=20", f"-max_total_time={arguments.seconds}", "-print_final_stats=1"]
+    options += [f"-rss_limit_mb={arguments.memory}", f"-artifact_prefix={findings}/crash-", str(corpus)]
+    if not (child := os.fork()):  # libFuzzer ends the process that it runs in
+        atheris.Setup([sys.argv[0], *options], one)
+        atheris.Fuzz()
+    os.waitpid(child, 0)
+    if arguments.keep:
+        keep(corpus, kept)
+    raise SystemExit(any(findings.iterdir()))
+
+
+def keep(folder: Path, kept: Path) -> None:
+    """The files of a folder in one archive, the small ones first, up to MOST bytes of it."""
+    kept.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir(), key=lambda path: (path.stat().st_size, path.name)):
+            if not path.name.startswith("seed-") and archive.fp.tell() < MOST:
+                archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,427 @@
+"""What is fuzzed: one function for each parser of outside data, and files to start from.
+
+A target is given any bytes. It returns if they were read rightly or refused with a `ScantError`; every other exception,
+a crash or a wrong result is a finding. `fuzz.py` runs the targets under coverage, `tests/unit/test_fuzzing.py` with
+Hypothesis and on the corpus.
+"""
+
+import atexit
+import gzip
+import io
+import itertools
+import json
+import re
+import shutil
+import struct
+import tarfile
+import tempfile
+import zipfile
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scant import files, schema, study
+from scant.ads import advice, campaigns
+from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci
+from scant.data.registry import Archive, Dataset, Part
+from scant.errors import ScantError
+from scant.online import learners, play
+from scant.report import traces
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+D, TOP = 3, 4  # features and highest grade of what is fuzzed
+ranking = Dataset("toy", "ranking", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy", grades=TOP)
+examples = Dataset("toy", "classification", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy")
+_numbers = itertools.count()
+
+
+@contextmanager
+def written(data: bytes):
+    """A new file of these bytes; a name is never used twice, since an earlier file may still be mapped."""
+    path = FOLDER / f"{next(_numbers)}"
+    path.write_bytes(data)
+    try:
+        yield path
+    finally:
+        path.unlink()
+
+
+# --- text
+
+
+def fuzz_letor(data: bytes) -> None:
+    """The compiled parser agrees with the grammar in regular expressions, however the file is cut into blocks."""
+    with written(data) as path:
+        for qid in ("field", "comment"):
+            stated = letor_rows(data, qid == "comment")
+            for size in (64, 1 << 16):
+                try:
+                    found = list(letor.read_letor(path, D, TOP, size, qid))
+                except ScantError:
+                    assert stated is None or not stated or split_queries(stated)
+                    continue
+                assert stated is not None
+                query, grade, features, line = map(np.concatenate, zip(*found, strict=True))
+                assert line.tolist() == [row[0] for row in stated]
+                assert query.tolist() == [row[1] for row in stated]
+                assert grade.tolist() == [row[2] for row in stated]
+                np.testing.assert_allclose(features, [row[3] for row in stated], rtol=2e-7, atol=2e-45)
+
+
+NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+def letor_rows(data: bytes, in_comment: bool) -> list | None:
+    """(line, query, grade, features) of each row; None if a line is malformed."""
+    rows = []
+    for number, line in enumerate(data.decode("latin-1").split("\n"), 1):
+        text, hash_mark, comment = line.partition("#")
+        fields = re.split("[ \t\r]+", text.strip(" \t\r"))
+        if fields == [""]:
+            if hash_mark or not text.strip(" \t\r"):
+                continue
+            return None
+        grade = re.fullmatch(r"\+?(\d{1,18})(\.0*)?", fields.pop(0), re.ASCII)
+        if in_comment:
+            query = re.match(r"[ \t\r]*(\d{1,18})(?![^ \t\r#])", comment, re.ASCII)
+        else:
+            query = re.fullmatch(r"qid:(\d{1,18})", fields.pop(0) if fields else "", re.ASCII)
+        if not grade or int(grade[1]) > TOP or not query:
+            return None
+        x, last = [0.0] * D, 0
+        for field in fields:
+            index, colon, value = field.partition(":")
+            if not colon or not re.fullmatch(r"\d{1,9}", index, re.ASCII) or not last < int(index) <= D:
+                return None
+            if not NUMBER.fullmatch(value) or abs(float(value)) > 3.4028235e38:
+                return None
+            last = int(index)
+            x[last - 1] = float(value)
+        rows.append((number, int(query[1]), int(grade[1]), np.float32(x)))
+    return rows
+
+
+def split_queries(rows: list) -> bool:
+    """Whether a query's rows are not all together."""
+    runs = [key for key, _ in itertools.groupby(row[1] for row in rows)]
+    return len(runs) != len(set(runs))
+
+
+def fuzz_uci(data: bytes) -> None:
+    with written(data) as path:
+        for label, classes in itertools.product(("first", "last"), (None, ("1", "a"))):
+            with suppress(ScantError):
+                for label_, features, line in uci.read_uci(path, D, label, classes):
+                    assert features.shape == (len(label_), D) == (len(line), D) and np.isfinite(features).all()
+                    assert all(isinstance(one, str) for one in label_)
+
+
+def fuzz_log(data: bytes) -> None:
+    """A log of one's own, CSV or parquet; what is accepted can be written, read and advised on."""
+    with written(data) as path:
+        with suppress(ScantError):
+            _log(logs.read_own(path))
+            for name in advice.own_policies(path):
+                with suppress(ScantError):
+                    values = advice.own_policy(path, name)
+                    assert ((values >= 0) & (values <= 1)).all()
+        with suppress(ScantError):
+            _log(logs.read(path)[0])
+
+
+def fuzz_openbandit(data: bytes) -> None:
+    with written(data) as path, suppress(ScantError):
+        _log(openbandit.read(path))
+
+
+def _log(log) -> None:
+    logs.check(log, "log")
+    copy = FOLDER / "copy.parquet"
+    logs.write(log, copy)
+    again, _ = logs.read(copy)
+    assert again.actions == log.actions and again.names == log.names
+    for name, column in log.columns().items():
+        np.testing.assert_array_equal(column, getattr(again, name))
+
+
+# --- parquet and Arrow
+
+
+def fuzz_parquet(data: bytes) -> None:
+    """Parquet of one's own, and the project's tables."""
+    with written(data) as path:
+        for dataset in (ranking, examples):
+            with suppress(ScantError):
+                for block in tables.READERS["parquet"](path, dataset):
+                    assert np.isfinite(block.features).all() and block.features.shape == (len(block.line), D)
+        with suppress(ScantError):
+            for query, grade, features in tables.read_ranking(path):
+                assert len(query) == len(grade) == len(features)
+        with suppress(ScantError):
+            features, label = tables.read_classification(path)
+            assert len(features) == len(label)
+
+
+def fuzz_stream(data: bytes) -> None:
+    """What is accepted is played by the compiled loops, which do not look where they read."""
+    with written(data) as path:
+        try:
+            there = stream.read(path)
+        except ScantError:
+            return
+        settings, _ = learners.resolve({"kind": "slam", "measure": "ndcg", "rates": [1.0]}, "paper", True)
+        if len(there) <= 100 and there.features.shape[1] <= 1000:
+            play.play_compiled(there, np.arange(len(there)), settings, 1.0, np.random.default_rng(0))
+            json.dumps(there.metadata)
+
+
+def fuzz_run(data: bytes) -> None:
+    """Run files, traces and comparators."""
+    with written(data) as path:
+        for read in (
+            lambda: traces.gather([path], FOLDER / "traces.parquet", {"seeds": 1}),
+            lambda: traces.read([path]),
+            lambda: traces.read_comparators([path]),
+        ):
+            with suppress(ScantError):
+                read()
+
+
+# --- settings
+
+
+def fuzz_yaml(data: bytes) -> None:
+    """A study, a registry, claims."""
+    with written(data) as path, _files_of_the_project():
+        with suppress(ScantError):
+            study.load(schema.read_yaml(path), **_PROJECT)
+        with suppress(ScantError):
+            registry.load(path, schema=DATASETS_SCHEMA)
+        with suppress(ScantError):
+            study.claims(path, ROOT / study.CLAIMS_SCHEMA)
+
+
+REGISTRY, DATASETS_SCHEMA = ROOT / "config/datasets.yaml", ROOT / "workflow/schemas/datasets.schema.yaml"
+_PROJECT = {"schema_path": ROOT / study.SCHEMA, "registry_path": REGISTRY}
+_load, _read = registry.load, schema.read_yaml
+_once = cache(_read)
+
+
+def _files_of_the_project():
+    """A context in which files of the project are read once, and its registry is checked once."""
+
+    def read(path):
+        return _once(path) if ROOT in Path(path).parents else _read(path)
+
+    def load(path, extra=None, schema=DATASETS_SCHEMA):
+        if path != REGISTRY:
+            return _load(path, extra, schema)
+        (empty := FOLDER / "empty.yaml").write_text("{}")
+        return _registered() | _load(empty, extra, schema)
+
+    stack = ExitStack()
+    for module in (registry, study):
+        stack.enter_context(patch.object(module, "read_yaml", read))
+    stack.enter_context(patch.object(registry, "load", load))
+    return stack
+
+
+@cache
+def _registered() -> dict:
+    return _load(REGISTRY, schema=DATASETS_SCHEMA)
+
+
+def fuzz_campaign(data: bytes) -> None:
+    with written(data) as path, suppress(ScantError):
+        campaign = campaigns.load(path)
+        log = campaign.log(8, np.random.default_rng(0))
+        logs.check(log, "log")
+
+
+# --- archives
+
+
+def fuzz_archive(data: bytes) -> None:
+    """One byte says what the rest is: a file that is plain, .gz or .Z, or an archive."""
+    if not data:
+        return
+    suffix = ("", ".gz", ".Z", None)[data[0] % 4]
+    part, url = Part("all", "a.txt"), "http://toy"
+    archive = Archive(url) if suffix is None else None
+    wanted = Dataset("toy", "ranking", "letor", D, {"all": part}, ("all",), "toy", archive=archive, own=True)
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        folder = Path(folder)
+        mirror, target = folder / "mirror", folder / "out/target"
+        (mirror / "toy").mkdir(parents=True)
+        target.parent.mkdir()
+        (target.parent / "toy.archive" if suffix is None else mirror / f"toy/a.txt{suffix}").write_bytes(data[1:])
+        with suppress(ScantError):
+            fetch.fetch(wanted, "all", target, str(mirror), log=lambda text: None)
+        there = {path.name for path in target.parent.iterdir()}
+        assert there <= {"target", "toy.archive", ".toy.lock"}, there
+        assert {path.name for path in folder.iterdir()} == {"mirror", "out"}
+
+
+TARGETS = {name.removeprefix("fuzz_"): target for name, target in list(globals().items()) if name.startswith("fuzz_")}
+
+
+# --- files to start from
+
+
+def seeds(name: str) -> list[bytes]:
+    """Small files that the target accepts, and some that it refuses."""
+    return _SEEDS[name]()
+
+
+def _letor() -> list[bytes]:
+    return [
+        b"2 qid:10 1:0.5 2:-1e-3 3:7 # doc\n0 qid:10 2:.25\r\n\n# note\n+1.0 qid:11 1:1 3:1e2\n",
+        b"0 1:2 # 7\n1 3:0.1#7 x\n4 # 8",
+        b"1 qid:1 1:nan\n",
+        b"1 qid:1 1:1e39\n2 qid:1 1:1e-0001\n0 qid:2 1:123456789012345678901234567890e-30 2:0.000000000000000001\n",
+    ]
+
+
+def _uci() -> list[bytes]:
+    return [b"a,1,2.5,-3e2\nb, 4,5,6\r\n\n01.,7,8,9\n", b"1,2,3,a\n4,5,6,1.0\n", b"1,nan,3,4\n", b"1,2\n"]
+
+
+def _logs() -> list[bytes]:
+    text = (
+        b"action,reward,propensity,timestamp,position,propensity:a,propensity:b,policy:p,x,y=1\n"
+        b"a,0,0.25,2019-11-24 00:03:13+00:00,1,0.25,0.75,0.5,31,1\nb,1,0.75,2019-11-24T00:03:13Z,2,0.25,0.75,1,-4e2,0\n"
+    )
+    log = logs.read_own(_put(text))
+    logs.write(log, own := FOLDER / "own.parquet")
+    frame = pa.table(
+        {"action": [1, 2], "reward": [0.0, 1.0], "propensity": [0.5, 0.5], "policy:p": [0.1, 1], "x": [1, 2]}
+    )
+    return [text, b"action,reward,propensity,x\n1,0,.5,1\n1,1,.5,2\n", own.read_bytes(), _parquet(frame)]
+
+
+def _openbandit() -> list[bytes]:
+    return [
+        b",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,user-item_affinity_1\n"
+        b"0,2019-11-24 00:00:17.0041+00:00,1,3,0,0.5,81ce,0.0,1.5\n1,2019-11-24 00:00:18+00:00,0,1,1,0.5,81cf,0.0,0\n",
+        b"timestamp,item_id,position,click,action_prob,user_feature_0,user-item_affinity_0\n2019-11-24,0,3,0,1,a,0.0\n",
+    ]
+
+
+def _features() -> dict:
+    return {f"f{i + 1}": pa.array([0.5, i, -1], pa.float32()) for i in range(D)}
+
+
+def _tables() -> list[bytes]:
+    own = {"query": [1, 1, 2], "grade": [0, 4, 1]} | _features()
+    made = []
+    for dataset, table in ((ranking, pa.table(own)), (examples, pa.table({"label": ["a", "1", "01"]} | _features()))):
+        made.append(_parquet(table))
+        tables.convert(dataset, "all", _put(made[-1]), target := FOLDER / "made.parquet")
+        made.append(target.read_bytes())
+    return made
+
+
+def _streams() -> list[bytes]:
+    path = FOLDER / "seed.arrow"
+    queries = [(q, np.arange(q + 2) % 3, np.arange(2.0 * (q + 2)).reshape(-1, 2)) for q in range(3)]
+    stream.write(path, queries, {"stream": "toy"}, np.array([1.0, 0.0]))
+    return [path.read_bytes()]
+
+
+def _runs() -> list[bytes]:
+    identity = {"kind": "perceptron", "experiment": "e", "stream": "s", "learner": "l", "source": "paper"}
+    about = identity | {
+        "own_measure": "ndcg",
+        "learner_settings": {"kind": "slam"},
+        "resolved": {},
+        "stream_settings": {},
+    }
+    rows = pa.table({"seed": [0, 1], "rate": [1.0, np.nan], "theory": [0, 1], "round": [1, 1], "ndcg": [0.5, 1.0]})
+    game = {"kind": "fixed-items", "experiment": "e", "stream": "s", "items": 3, "loss": "sum", "gain": False}
+    best = pa.table({"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0]})
+    made = []
+    for table, metadata in (
+        (rows, about),
+        (rows, game | {"game": {"stream": "g"}}),
+        (rows, about | {"kind": "ads"}),
+        (best, {"experiment": "e", "stream": "s", "judge": "kl"}),
+    ):
+        files.write_parquet(table, path := FOLDER / "run.parquet", metadata)
+        made.append(path.read_bytes())
+    return made
+
+
+def _settings() -> list[bytes]:
+    names = ("config/studies/tiny.yaml", "config/studies/ads.yaml", "config/studies/games.yaml")
+    small = [
+        b"a: &a [1, 2]\nb: *a\nc: {<<: {d: 1}}\n",
+        b"toy:\n  title: T\n  home: https://h\n  terms: None.\n  task: ranking\n  parser: letor\n  features: 3\n"
+        b"  grades: 2\n  normalised: false\n  parts: {all: {file: a.txt, sha256: null}}\n",
+    ]
+    return [*small, *(re.sub(rb"(?m)^ *#.*\n", b"", (ROOT / name).read_bytes()) for name in names)]
+
+
+def _campaigns() -> list[bytes]:
+    pieces = campaigns.Pieces("linear", np.array([0, 1]), np.array([0, 1]), np.zeros((2, 2)))
+    made = campaigns.Campaign(
+        "hotel", campaigns.Settings(dimensions=3, informative=2), 100, np.full(5, 0.2), np.full(5, 0.1),
+        np.array([np.nan, np.nan, 0.5]), pieces, np.ones((2, 5)), np.zeros(5), np.ones((3, 5)), np.zeros(5),
+    )  # fmt: skip
+    campaigns.save(made, path := FOLDER / "campaign.json")
+    return [json.dumps(json.loads(path.read_text())).encode()]
+
+
+def _archives() -> list[bytes]:
+    content = b"0 qid:1 1:0.5\n" * 3
+    made = [
+        b"\0" + content,
+        b"\1" + gzip.compress(content, mtime=0),
+        b"\2\x1f\x9d\x90" + struct.pack("<5H", 97, 2, 3, 4, 5),
+    ]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("a.txt"), content, zipfile.ZIP_DEFLATED)
+    made.append(b"\3" + packed.getvalue())
+    for kind in (tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT):
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w", format=kind) as archive:
+            for name in ("b" * 101, "a.txt") if kind == tarfile.PAX_FORMAT else ("./a.txt",):
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+        made.append(b"\3" + gzip.compress(packed.getvalue(), mtime=0))
+        made.append(b"\3" + packed.getvalue()[:2048] + bytes(1024))
+    return made
+
+
+def _put(data: bytes) -> Path:
+    path = FOLDER / "seed"
+    path.write_bytes(data)
+    return path
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none", write_statistics=False)
+    return sink.getvalue().to_pybytes()
+
+
+_SEEDS = {
+    "letor": _letor,
+    "uci": _uci,
+    "log": _logs,
+    "openbandit": _openbandit,
+    "parquet": _tables,
+    "stream": _streams,
+    "run": _runs,
+    "yaml": _settings,
+    "campaign": _campaigns,
+    "archive": _archives,
+}

@@ -1,0 +1,81 @@
+"""A copy of the project to run studies in, so that no test touches the results, or the files, of the project itself."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
+LEAVE = shutil.ignore_patterns("__pycache__", "*.egg-info")
+# The same bytes on every run; logs and benchmarks are not.
+RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams", "campaigns", "bandit")
+
+
+class Project:
+    """A copy of the project in `folder`."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for part in PARTS:
+            source, target = ROOT / part, folder / part
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=LEAVE)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target)
+
+    def command(self, *arguments, study="tiny") -> list[str]:
+        """Snakemake's command line; targets come first. `study` is an id in config/studies, a path, or None."""
+        command = [sys.executable, "-m", "snakemake", *map(str, arguments)]
+        if study is None:
+            return command
+        return [*command, "--configfile", study if "/" in study else f"config/studies/{study}.yaml"]
+
+    def environment(self, **variables) -> dict:
+        """The environment with the copied package ahead of any other, and without a mirror."""
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("SCANT_", "SNAKEMAKE_"))}
+        return kept | {"PYTHONPATH": str(self.folder / "src")} | variables
+
+    def snakemake(self, *arguments, study="tiny", ok=True, timeout=1800, **variables) -> str:
+        """Run Snakemake and give what it prints; `ok` says whether it has to succeed or to fail."""
+        done = subprocess.run(
+            self.command(*arguments, study=study),
+            cwd=self.folder,
+            env=self.environment(**variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        assert (done.returncode == 0) == ok, done.stdout
+        return done.stdout
+
+    def jobs(self, *arguments, study="tiny") -> dict[str, int]:
+        """How many jobs of each rule a dry run plans."""
+        text = self.snakemake(*arguments, "--dry-run", study=study)
+        if "Nothing to be done" in text:
+            return {}
+        rows = text.partition("Job stats:")[2].partition("total")[0]
+        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", rows, re.MULTILINE)}
+
+    def settings(self, study="tiny") -> dict:
+        """The settings of a study file, to be changed and given to `write`."""
+        return yaml.safe_load((self.folder / f"config/studies/{study}.yaml").read_text())
+
+    def write(self, settings: dict, study="tiny") -> None:
+        """Write a study file."""
+        (self.folder / f"config/studies/{study}.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+
+    def digests(self, study="tiny") -> dict[str, str]:
+        """SHA-256 of every result file. What a killed job was writing has a hidden name, and is no result."""
+        root = self.folder / "results" / study
+        paths = [path for part in RESULTS for path in (root / part).rglob("[!.]*") if path.is_file()]
+        paths += root.glob("claims*.*")
+        return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}

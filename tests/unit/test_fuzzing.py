@@ -1,0 +1,102 @@
+"""Any bytes are read rightly or refused with a ScantError: arbitrary ones, files with defects, odd columns, the corpus.
+
+The targets and the files to start from are those of the fuzzer, `tests/fuzz`.
+"""
+
+import zipfile
+from datetime import date, datetime
+from decimal import Decimal
+
+import fuzz_targets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+SEEDS = {name: fuzz_targets.seeds(name) for name in fuzz_targets.TARGETS}
+every_target = pytest.mark.parametrize("name", fuzz_targets.TARGETS)
+
+
+@every_target
+def test_files_to_start_from(name):
+    for seed in SEEDS[name]:
+        fuzz_targets.TARGETS[name](seed)
+
+
+@every_target
+@given(data=st.binary(max_size=200))
+def test_arbitrary_bytes(name, data):
+    fuzz_targets.TARGETS[name](data)
+
+
+@every_target
+@given(data=st.data())
+def test_files_with_defects(name, data):
+    """A byte changed, a slice left out, doubled or replaced, a file cut short; one to three times."""
+    content = data.draw(st.sampled_from(SEEDS[name]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(content))] * 2)))
+        middle = data.draw(st.sampled_from((b"", content[start:stop] * 2)) | st.binary(min_size=1, max_size=9))
+        stop = data.draw(st.sampled_from((start + 1, stop, len(content))))
+        content = content[:start] + middle + content[stop:]
+    fuzz_targets.TARGETS[name](content)
+
+
+@every_target
+def test_what_the_fuzzer_kept(name):
+    with zipfile.ZipFile(fuzz_targets.ROOT / f"tests/fuzz/corpus/{name}.zip") as archive:
+        for member in archive.namelist():
+            fuzz_targets.TARGETS[name](archive.read(member))
+
+
+# --- parquet of types that nobody expects
+
+
+NUMBER = st.floats() | st.sampled_from((0.0, 1.0, -1.0, 1e39, 2.0**63, -(2.0**63)))
+KINDS = {
+    pa.int64(): st.integers(-(2**63), 2**63 - 1),
+    pa.uint64(): st.integers(0, 2**64 - 1),
+    pa.float64(): NUMBER,
+    pa.float16(): st.floats(width=16),
+    pa.bool_(): st.booleans(),
+    pa.string(): st.text(max_size=3) | st.sampled_from(("1", "01", "nan", "9" * 5000, "2019-11-24")),
+    pa.binary(): st.binary(max_size=3),
+    pa.timestamp("ns"): st.just(datetime(2019, 11, 24)),
+    pa.timestamp("s", "UTC"): st.just(datetime(9999, 11, 24)),
+    pa.date32(): st.just(date(1, 1, 1)),
+    pa.duration("s"): st.integers(-9, 9),
+    pa.decimal128(5, 2): st.just(Decimal("1.25")),
+    pa.list_(pa.float64()): st.lists(NUMBER, max_size=2),
+    pa.struct({"a": pa.int8()}): st.just({"a": 1}),
+    pa.dictionary(pa.int8(), pa.string()): st.sampled_from("ab"),
+    pa.null(): st.none(),
+}
+
+
+@st.composite
+def odd_parquet(draw, names):
+    """A parquet file of these columns: some of odd types, some doubled or left out."""
+    rows, columns = draw(st.integers(0, 3)), {}
+    for name in draw(st.permutations(names)):
+        kind = draw(st.sampled_from(list(KINDS)))
+        values = KINDS[kind] | st.none() if draw(st.booleans()) else KINDS[kind]
+        if draw(st.integers(0, 3)):  # mostly what it should be
+            kind, values = pa.float64(), st.sampled_from((0.0, 1.0, 0.5))
+        columns[name] = pa.array(draw(st.lists(values, min_size=rows, max_size=rows)), kind)
+    keep = draw(st.sampled_from((0, 0, 0, 1)))
+    names = list(columns)[keep:]
+    doubled = names + names[:1] if draw(st.integers(0, 9)) == 0 else names
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_arrays([columns[name] for name in doubled], doubled), sink)
+    return sink.getvalue().to_pybytes()
+
+
+@given(odd_parquet(["action", "reward", "propensity", "timestamp", "position", "propensity:a", "policy:p", "x", "y"]))
+def test_logs_of_odd_columns(data):
+    fuzz_targets.fuzz_log(data)
+
+
+@given(odd_parquet(["query", "grade", "label", "f1", "f2", "f3"]))
+def test_tables_of_odd_columns(data):
+    fuzz_targets.fuzz_parquet(data)

@@ -1,0 +1,354 @@
+"""Data from outside are data: nothing of them is run, and none of them may ask for more than a limit allows."""
+
+import ast
+import json
+import time
+from pathlib import Path
+
+import fuzz_targets
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scant import files, schema
+from scant.ads import campaigns
+from scant.data import letor, logs, registry, stream, tables, uci
+from scant.data.registry import Dataset, Part
+from scant.errors import DataError, SettingError
+from scant.report import traces
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("src", "rules", "workflow", "benchmarks", "examples")
+SOURCES = [path for folder in FOLDERS for path in ROOT.glob(f"{folder}/**/*.py")]
+
+# --- nothing is run
+
+# What can run what a file holds, or write where an archive says: functions by their last name, and modules.
+UNSAFE = {
+    "eval", "exec", "compile", "__import__", "system", "popen", "read_pickle", "read_hdf", "unsafe_load", "full_load",
+    "load_all", "extractall", "extract", "unpack_archive",
+}  # fmt: skip
+MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "runpy"}
+OF_ONES_OWN = {"online/learners.py", "games/learners.py"}  # import the learners that a study names
+
+
+def calls(tree):
+    """Names of functions called, `a.b.c` in full, and the calls."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_source_can_run_what_a_file_holds(path):
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert not {name.partition(".")[0] for name in names} & MODULES
+    for name, call in calls(tree):
+        options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+        assert name.rpartition(".")[2] not in UNSAFE or name in ("re.compile", "platform.system"), name
+        assert options.get("allow_pickle", "False") == "False" and options.get("shell", "False") == "False"
+        if name in ("np.load", "numpy.load"):
+            assert options["allow_pickle"] == "False"
+        if name in ("yaml.load", "yaml.parse"):
+            assert options["Loader"] == "loader"  # the safe one: below
+        if name.endswith("import_module"):
+            assert any(str(path).endswith(one) for one in OF_ONES_OWN)
+
+
+def test_yaml_is_loaded_by_the_safe_loader(tmp_path):
+    assert (ROOT / "src/scant/schema.py").read_text().count('getattr(yaml, "CSafeLoader", yaml.SafeLoader)') == 1
+    (tmp_path / "a.yaml").write_text("a: !!python/object/apply:os.system [exit]")
+    with pytest.raises(SettingError, match="could not determine a constructor"):
+        schema.read_yaml(tmp_path / "a.yaml")
+
+
+def test_pyarrow_unpickles_no_extension_types():
+    assert tuple(map(int, pa.__version__.split(".")[:2])) >= (14, 1)  # CVE-2023-47248
+
+
+# --- what is downloaded
+
+
+def test_whatever_is_downloaded_comes_by_https_and_is_checked():
+    known = registry.load(ROOT / "config/datasets.yaml", schema=ROOT / "workflow/schemas/datasets.schema.yaml")
+    for dataset in known.values():
+        archive = dataset.archive
+        for part in dataset.parts.values():
+            for url in filter(None, (part.url, archive and archive.url)):
+                assert url.startswith("https://") or part.sha256 or archive.sha256, url
+                assert part.sha256 or part.git_blob or archive.sha256, f"{dataset.id}/{part.id}"
+
+
+@pytest.mark.parametrize("package", ["../a/b", "sklearn/../../b", "sklearn", "a.b/c", "/a"])
+def test_a_packages_file_is_inside_the_package(package):
+    part = {"file": "a.csv", "package": package}
+    own = {"toy": {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": part}}}
+    with pytest.raises(SettingError, match=r"package|leads out"):
+        registry.load(ROOT / "config/datasets.yaml", own, ROOT / "workflow/schemas/datasets.schema.yaml")
+
+
+# --- settings
+
+
+def bomb(item: bytes) -> bytes:
+    """Ten levels of ten aliases each: ten to the tenth items once they are written out."""
+    return b"a: &a [1]\n" + b"".join(item % (b + 1, b + 1, b",".join([b"*%c" % b] * 10)) for b in b"abcdefghij")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (bomb(b"%c: &%c [%s]\n"), "more than 200,000 nodes"),
+        (bomb(b"%c: &%c {<<: [%s]}\n").replace(b"[1]", b"{k: 1}"), "more than 200,000 nodes"),
+        (b"a: &a [*a]", r"line 1: \*a holds itself"),
+        (b"a: " + b"[" * 100_000, "100 levels"),
+        (b"- " * 100_000, "100 levels"),
+        (b"a: 2001-99-99", "month must be in 1..12"),
+        (b"a: " + b"9" * 5000, "not YAML"),
+        (b"#" * (5 << 20), "bytes are no settings"),
+        (b"a: *b", "undefined alias"),
+    ],
+    ids=["aliases", "merge keys", "cycle", "brackets", "dashes", "date", "number", "bytes", "alias of nothing"],
+)
+def test_settings_that_ask_for_too_much(tmp_path, text, reason):
+    (tmp_path / "study.yaml").write_bytes(text)
+    began = time.perf_counter()
+    with pytest.raises(SettingError, match=reason):
+        schema.read_yaml(tmp_path / "study.yaml")
+    assert time.perf_counter() - began < 5
+
+
+def test_aliases_in_measure_are_read(tmp_path):
+    (tmp_path / "study.yaml").write_text("a: &a {b: [1, 2]}\nc: *a\nd: {<<: *a}\n")
+    assert schema.read_yaml(tmp_path / "study.yaml") == {"a": {"b": [1, 2]}, "c": {"b": [1, 2]}, "d": {"b": [1, 2]}}
+
+
+# --- text
+
+
+def letor_error(folder, line: bytes) -> str:
+    (folder / "a.txt").write_bytes(line)
+    with pytest.raises(DataError) as caught:
+        list(letor.read_letor(folder / "a.txt", 2, 4))
+    return str(caught.value)
+
+
+def test_exponents_may_begin_with_zeros(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:25e-00000001 2:1e+0000000000000000000000002\n")
+    [block] = letor.read_letor(tmp_path / "a.txt", 2)
+    assert block.features.tolist() == [[2.5, 100]]
+
+
+def test_defects_of_long_fields_are_found_in_no_time(tmp_path):
+    began = time.perf_counter()
+    assert "is not a number" in letor_error(tmp_path, b"1 qid:1 1:" + b"1" * 1_000_000 + b"x\n")
+    assert "too many digits" in letor_error(tmp_path, b"1 qid:1 " + b"0" * 5000 + b"1:1\n")
+    assert "is not in 1..2" in letor_error(tmp_path, b"1 qid:1 " + b"0" * 19 + b"1" + b"9" * 5000 + b":1\n")
+    assert time.perf_counter() - began < 5
+
+
+def test_a_line_has_a_limit(tmp_path, monkeypatch):
+    for module in (letor, uci):
+        monkeypatch.setattr(module, "LONGEST", 1000)
+    (tmp_path / "a.txt").write_bytes(b"1 qid:1\n1 qid:1 #" + b"1" * 2000)
+    with pytest.raises(DataError, match="line 2: the line is longer than 1,000 bytes"):
+        list(letor.read_letor(tmp_path / "a.txt", 1, block=64))
+    (tmp_path / "a.txt").write_bytes(b"1,2\n" + b"1" * 2000)
+    with pytest.raises(DataError, match="line 2: the line is longer than 1,000 bytes"):
+        list(uci.read_uci(tmp_path / "a.txt", 1))
+
+
+def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):
+    assert uci.label_text("0" * 5000 + "7." + "0" * 5000) == "7" and uci.label_text("00") == "0"
+    long = "1" + "0" * 5000
+    assert logs.ordered({"10", "9", long, "010"}) == ("9", "010", "10", long)
+
+
+# --- parquet
+
+
+def log_of(path, **columns):
+    common = {"action": ["a", "b"], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1, 2]}
+    pq.write_table(pa.table(common | columns), path)
+    return path
+
+
+def test_actions_beyond_whole_numbers_are_text(tmp_path):
+    assert logs.read_own(log_of(tmp_path / "a", action=[np.inf, 1e300])).actions == ("1e+300", "inf")
+
+
+def test_a_parquet_file_may_not_claim_to_be_huge(tmp_path, monkeypatch):
+    rows = pa.array(np.zeros(1 << 20))
+    pq.write_table(pa.table({"action": rows, "reward": rows, "propensity": rows, "x": rows}), tmp_path / "a")
+    assert (tmp_path / "a").stat().st_size < 20_000
+    monkeypatch.setattr(logs, "FREE", 1 << 20)
+    with pytest.raises(DataError, match="a small file that holds too much"):
+        logs.read_own(tmp_path / "a")
+
+
+ONE = pa.array([1.0], pa.float32())
+OURS = {  # columns and metadata
+    "log": (
+        {"features": pa.array([[1.0]], pa.list_(pa.float32(), 1)), "action": pa.array([0], pa.int32())}
+        | {"reward": [1.0], "propensity": [1.0]},
+        {"kind": logs.KIND, "actions": ["a"], "names": ["x"]},
+    ),
+    "ranking": ({"query": [1], "grade": pa.array([1], pa.int16()), "f1": ONE}, {"task": "ranking"}),
+    "classification": ({"label": ["a"], "f1": ONE}, {"task": "classification"}),
+    "comparator": (
+        {"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0]},
+        {"experiment": "e", "stream": "s", "judge": "kl"},
+    ),
+}
+READ = {
+    "log": logs.read,
+    "ranking": lambda path: list(tables.read_ranking(path)),
+    "classification": tables.read_classification,
+    "comparator": lambda path: traces.read_comparators([path]),
+}
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_forged_files_of_our_own_are_refused(tmp_path, kind):
+    columns, metadata = OURS[kind]
+    path = tmp_path / "a.parquet"
+    files.write_parquet(pa.table(columns), path, metadata)
+    READ[kind](path)
+    for name in columns:
+        absent = {key: value for key, value in columns.items() if key != name}
+        other = columns | {name: ["?"] if name != "label" else [1]}
+        empty = columns | {name: pa.nulls(1, pa.array(columns[name]).type)}
+        for forged in (absent, other) if kind == "comparator" else (absent, other, empty):
+            files.write_parquet(pa.table(forged), path, metadata)
+            with pytest.raises(DataError):
+                READ[kind](path)
+    for text in (b"[" * 100_000, b"\xff", b"[]", b"{}"):
+        table = pa.table(columns).replace_schema_metadata({files.METADATA_KEY: text})
+        pq.write_table(table, path)
+        with pytest.raises(DataError):
+            READ[kind](path)
+
+
+@pytest.mark.parametrize("column", ["f1", "query"])
+def test_a_column_that_is_there_twice(tmp_path, column):
+    toy = Dataset("toy", "ranking", "parquet", 1, {"a": Part("a", "a")}, ("a",), "toy")
+    names = ["query", "grade", "f1", column]
+    pq.write_table(pa.Table.from_arrays([pa.array([1])] * 4, names), tmp_path / "a")
+    with pytest.raises(DataError, match=f"two columns are called '{column}'"):
+        list(tables.READERS["parquet"](tmp_path / "a", toy))
+
+
+# --- streams, on which the compiled loops rely
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A stream of queries of 2, 3 and 4 documents, as (path, columns, metadata)."""
+    path = tmp_path / "a.arrow"
+    queries = [(q, np.arange(q + 2) % 3, np.arange(2.0 * (q + 2)).reshape(-1, 2)) for q in range(3)]
+    metadata = stream.write(path, queries, {"stream": "toy"}, np.array([1.0, 0.0]))
+    with pa.ipc.open_file(path) as reader:
+        batch = reader.get_batch(0)
+        return path, {name: batch.column(name) for name in batch.schema.names}, metadata
+
+
+def forge(path, columns, metadata):
+    batch = pa.RecordBatch.from_pydict(columns)
+    schema = files.with_metadata(batch.schema, metadata)
+    with pa.ipc.new_file(path, schema) as writer:
+        writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+    return path
+
+
+def lists(offsets, values, of):
+    return pa.Array.from_buffers(of, len(offsets) - 1, [None, pa.py_buffer(np.int64(offsets))], children=[values])
+
+
+@pytest.mark.parametrize(
+    ("offsets", "reason"),
+    [
+        ([0, 1 << 40, 5, 9], "offsets"),
+        ([0, -7, 5, 9], "offsets"),
+        ([0, 5, 5, 9], "offsets"),
+        ([1, 2, 5, 9], "offsets"),
+        ([0, 2, 5, 8], "offsets"),
+    ],
+)
+def test_forged_offsets(made, offsets, reason):
+    path, columns, metadata = made
+    forged = {name: lists(offsets, columns[name].values, columns[name].type) for name in ("grades", "features")}
+    with pytest.raises(DataError, match=reason):
+        stream.read(forge(path, columns | forged, metadata))
+    with pytest.raises(DataError, match="of other sizes"):
+        stream.read(forge(path, columns | {"features": forged["features"]}, metadata))
+
+
+@pytest.mark.parametrize(
+    "key", ("queries", "documents", "features", "largest_query", "largest_grade", "without_relevant")
+)
+@pytest.mark.parametrize("value", [0, -1, 1 << 40, 2.5, "2", None, [2]])
+def test_forged_sizes(made, key, value):
+    path, columns, metadata = made
+    if metadata[key] != value:
+        with pytest.raises(DataError):
+            stream.read(forge(path, columns, metadata | {key: value}))
+
+
+def test_other_forged_streams(made):
+    path, columns, metadata = made
+    assert len(stream.read(forge(path, columns, metadata))) == 3
+    grades, offsets = np.array(columns["grades"].values), [0, 2, 5, 9]
+    for bad in (-1, 31, 30_000):
+        column = pa.array(np.where(np.arange(9) == 4, bad, grades).astype(np.int16))
+        with pytest.raises(DataError, match="grades outside"):
+            stream.read(forge(path, columns | {"grades": lists(offsets, column, columns["grades"].type)}, metadata))
+    for name in columns:
+        with pytest.raises(DataError):
+            stream.read(forge(path, {key: value for key, value in columns.items() if key != name}, metadata))
+        with pytest.raises(DataError, match="of other types"):
+            stream.read(forge(path, columns | {name: pa.array([1.5, 2.5, 3.5], pa.float16())}, metadata))
+    for changes in ({"ranker": [1.0]}, {"ranker": [1, 2]}, {"radius": None}, {"weight_ratio": {}}, {"margin": "1"}):
+        with pytest.raises(DataError):
+            stream.read(forge(path, columns, metadata | changes))
+    with pytest.raises(DataError, match="ideal DCG"):
+        stream.read(forge(path, columns | {"ideal_dcg": pa.array([1.0, np.nan, 1.0])}, metadata))
+
+
+def test_a_stream_has_features_that_are_finite_and_of_one_number(tmp_path):
+    for odd in (np.array([[1.0, np.nan]]), np.array([[1.0, np.inf]]), np.ones((1, 3))):
+        queries = [(0, np.array([1]), np.ones((1, 2))), (1, np.array([1]), odd)]
+        with pytest.raises(DataError, match="query 1 has"):
+            stream.write(tmp_path / "a.arrow", queries, {})
+    assert not list(tmp_path.iterdir())
+
+
+# --- campaigns
+
+
+def test_forged_campaigns(tmp_path):
+    path = tmp_path / "campaign.json"
+    [made] = fuzz_targets.seeds("campaign")
+    path.write_bytes(made)
+    campaigns.load(path)
+    held = json.loads(made)
+    for changes in {
+        "first": {"pieces": held["pieces"] | {"first": [0, 3]}},
+        "second": {"pieces": held["pieces"] | {"second": [0.5, 1]}},
+        "shares": {"shares": [0.5, 0.5]},
+        "weights": {"weights": [[np.nan] * 5] * 2},
+        "view": {"view": [["a"] * 5] * 3},
+        "rows": {"rows": 0},
+        "strength": {"settings": held["settings"] | {"strength": 0}},
+        "shape": {"settings": held["settings"] | {"shape": "tree"}},
+        "name": {"name": "motel"},
+    }.values():
+        path.write_text(json.dumps(held | changes))
+        with pytest.raises(DataError, match="not a campaign of this project"):
+            campaigns.load(path)
+    path.write_text("[" * 100_000)
+    with pytest.raises(DataError, match="not a campaign of this project"):
+        campaigns.load(path)
