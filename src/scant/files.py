@@ -4,13 +4,15 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from scant.errors import DataError
 
 METADATA_KEY = b"scant"
+FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of a parquet file
+VALUES = 1 << 24  # of a parquet file, read at once
 LONGEST = 64 << 20  # bytes of a line of text: 100,000 features take 3 MB
 
 
@@ -86,6 +88,31 @@ def write_parquet(table, path, metadata: dict) -> None:
 
     with atomic(path) as temporary:
         pq.write_table(table.replace_schema_metadata(_encoded(metadata)), temporary, compression="zstd")
+
+
+def read_parquet(path, groups: Iterable[int] | None = None):
+    """The Arrow table of a parquet file, or of some of its row groups.
+
+    It is read in parts, since what its metadata say of sizes need not be so: to read a whole row group is to reserve
+    what it claims, and to ask for the sizes of a forged column ends the process.
+
+    Raises
+    ------
+    ValueError : it holds more than FREE bytes, and more than RATIO times those of the file
+    pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    limit, parts = max(FREE, RATIO * Path(path).stat().st_size), []
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(max(VALUES // max(len(file.schema_arrow), 1), 1), groups):
+            batch.validate(full=True)
+            parts.append(batch)
+            limit -= batch.nbytes
+            if limit < 0:
+                raise ValueError("a small file that holds too much")
+        return pa.Table.from_batches(parts, file.schema_arrow)
 
 
 def arrow_array(values, kind):

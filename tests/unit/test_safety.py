@@ -185,7 +185,7 @@ def test_a_parquet_file_may_not_claim_to_be_huge(tmp_path, monkeypatch):
     rows = pa.array(np.zeros(1 << 20))
     pq.write_table(pa.table({"action": rows, "reward": rows, "propensity": rows, "x": rows}), tmp_path / "a")
     assert (tmp_path / "a").stat().st_size < 20_000
-    monkeypatch.setattr(logs, "FREE", 1 << 20)
+    monkeypatch.setattr(files, "FREE", 1 << 20)
     with pytest.raises(DataError, match="a small file that holds too much"):
         logs.read_own(tmp_path / "a")
 

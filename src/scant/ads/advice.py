@@ -69,10 +69,8 @@ def own_policy(path, name: str) -> np.ndarray:
     if column not in _columns(path):
         raise DataError(path, f"there is no column {column!r}", advice="It holds the policy's probability of `action`")
     if _is_parquet(path):
-        import pyarrow.parquet as pq
-
         with files.foreign(path):
-            frame, lines = pq.read_table(path, columns=[column]).to_pandas(), None
+            frame, lines = files.read_parquet(path).select([column]).to_pandas(), None
     else:
         frame = logs.read_csv(path)
         lines = np.arange(len(frame)) + 2  # the first row stands on line 2

@@ -15,8 +15,6 @@ SLACK = 1e-4  # given propensities may be rounded to so much
 FULL = "propensity:"  # begins the columns of full propensities in a user's own log
 POLICY = "policy:"  # begins those of probabilities of the user's own policies, which are no features
 MAGIC = b"PAR1"  # a parquet file begins so
-FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of the parquet file
-VALUES = 1 << 24  # of a parquet file, read at once
 COLUMNS = 100_000  # of a CSV file, as many features as any set may have
 CHUNK = 1 << 14  # rows at a time, which stay in the cache
 NEEDED = ("action", "reward", "propensity")
@@ -261,21 +259,10 @@ def _whole(column):
 
 
 def _parquet(path):
-    """An Arrow table, every value of which is whole; a DataError if there is none, or it would fill the memory."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    """An Arrow table, every value of which is whole; a DataError if there is none."""
     _exists(path)
-    with files.foreign(path), pq.ParquetFile(path) as file:
-        # What its metadata say of sizes need not be so, and to ask for those of a forged column ends the process.
-        limit, parts = max(FREE, RATIO * Path(path).stat().st_size), []
-        for batch in file.iter_batches(max(VALUES // max(len(file.schema_arrow), 1), 1)):
-            batch.validate(full=True)
-            parts.append(batch)
-            limit -= batch.nbytes
-            if limit < 0:
-                raise DataError(path, "a small file that holds too much", advice="If it is right, write it as CSV")
-        return pa.Table.from_batches(parts, file.schema_arrow)
+    with files.foreign(path):
+        return files.read_parquet(path)
 
 
 def _is_flat(kind) -> bool:

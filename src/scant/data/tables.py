@@ -274,8 +274,7 @@ def _row_groups(path, task: str) -> Iterator[pa.Table]:
             reason = f"not a {task} table of this project" + (f": its task is {found}" if found != task else "")
             raise DataError(path, reason, advice="Make it with `scant convert`")
         for group in range(file.num_row_groups):
-            table = file.read_row_group(group)
-            table.validate(full=True)
+            table = files.read_parquet(path, [group])
             if any(column.null_count for column in table.columns):
                 raise DataError(path, "a value is missing", advice="Make it with `scant convert`")
             yield table

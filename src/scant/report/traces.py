@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from scant.errors import DataError, SettingError
-from scant.files import foreign, metadata_of, write_parquet
+from scant.files import foreign, metadata_of, read_parquet, write_parquet
 from scant.report.intervals import t_interval
 
 GROUP = ["experiment", "stream", "learner"]
@@ -42,7 +41,7 @@ def gather(run_paths, target, details: dict) -> None:
     tables = []
     for path in run_paths:
         with _of(path, "run"):
-            tables.append(_identified(pq.read_table(path), details["seeds"]))
+            tables.append(_identified(read_parquet(path), details["seeds"]))
     with _of(path, "run"):  # of the same columns as the others
         table = pa.concat_tables(tables).unify_dictionaries()
     write_parquet(table, target, details)
@@ -98,7 +97,7 @@ def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
     frames, details = [], {}
     for path in paths:
         with _of(path, "traces"):
-            table = pq.read_table(path)
+            table = read_parquet(path)
             details[Path(path).stem] = metadata_of(table.schema)
             frame = table.replace_schema_metadata(None).to_pandas()
             text = frame.select_dtypes("category").columns
@@ -116,7 +115,7 @@ def read_comparators(paths) -> pd.DataFrame:
     frames = [pd.DataFrame(columns=list(kinds)).astype(kinds)]
     for path in paths:
         with _of(path, "comparator"):
-            table = pq.read_table(path)
+            table = read_parquet(path)
             about = metadata_of(table.schema)
             rows = table.replace_schema_metadata(None).to_pandas()
             rows = rows.assign(**{key: about[key] for key in ("experiment", "stream", "judge")})
