@@ -9,6 +9,7 @@ from pathlib import Path
 
 from scant import study as studies
 from scant.errors import ScantError
+from scant.files import braces
 from scant.report import catalogue
 
 # A workflow profile that is not there would be passed over without a word, and all jobs run on this machine.

@@ -27,9 +27,10 @@ rule traces:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
+        runs=lambda wildcards, input: braces(input.runs),
         details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
     shell:
-        "scant gather {input.runs:q} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant gather {params.runs} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule figures:
@@ -82,9 +83,10 @@ rule figure:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
+        comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant figure {wildcards.figure:q} {input.traces:q} --comparators {input.comparators:q}"
+        "scant figure {wildcards.figure:q} {input.traces:q} --comparators {params.comparators}"
         " --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
@@ -109,9 +111,10 @@ rule table:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
+        comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant table {wildcards.table:q} {input.traces:q} --comparators {input.comparators:q}"
+        "scant table {wildcards.table:q} {input.traces:q} --comparators {params.comparators}"
         " --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
@@ -130,9 +133,10 @@ rule streams_table:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
+        streams=lambda wildcards, input: braces(input.streams),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant streams {input.streams:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+        "scant streams {params.streams} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule logs_table:

@@ -26,9 +26,10 @@ rule claims:
         runtime=growing(5),
     params:
         study=compact(config),
+        comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant claims {input.traces:q} --study {params.study:q} --comparators {input.comparators:q}"
+        "scant claims {input.traces:q} --study {params.study:q} --comparators {params.comparators}"
         " --tables {input.tables:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 

@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 
 import yaml
+from numba.core.caching import UserProvidedCacheLocator
+
+from scant import kernels
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
-LEAVE = shutil.ignore_patterns("__pycache__", "*.egg-info")
+LEAVE = shutil.ignore_patterns("numba-*", "*.egg-info")
 # The same bytes on every run; logs and benchmarks are not.
 RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams", "campaigns", "bandit")
 
@@ -29,6 +32,15 @@ class Project:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
+        self.take_compiled(ROOT)
+
+    def take_compiled(self, root: Path) -> None:
+        """Copy the compiled code of the project in `root`, which Numba looks up by the path of its source."""
+        source = "src/scant/kernels/full.py"
+        name = UserProvidedCacheLocator.get_suitable_cache_subpath
+        for cache in (root / source).parent.glob(f"__pycache__/{Path(kernels.FOLDER).name}/{name(str(root / source))}"):
+            target = self.folder / cache.parent.relative_to(root) / name(str(self.folder / source))
+            shutil.copytree(cache, target, dirs_exist_ok=True)
 
     def command(self, *arguments, study="tiny") -> list[str]:
         """Snakemake's command line; targets come first. `study` is an id in config/studies, a path, or None."""
@@ -74,8 +86,12 @@ class Project:
         (self.folder / f"config/studies/{study}.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
 
     def digests(self, study="tiny") -> dict[str, str]:
-        """SHA-256 of every result file. What a killed job was writing has a hidden name, and is no result."""
-        root = self.folder / "results" / study
-        paths = [path for part in RESULTS for path in (root / part).rglob("[!.]*") if path.is_file()]
-        paths += root.glob("claims*.*")
-        return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+        """Those of the results of a study."""
+        return digests(self.folder / "results" / study)
+
+
+def digests(results: Path) -> dict[str, str]:
+    """SHA-256 of every result file. What a killed job was writing has a hidden name, and is no result."""
+    paths = [path for part in RESULTS for path in (results / part).rglob("[!.]*") if path.is_file()]
+    paths += results.glob("claims*.*")
+    return {str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}

@@ -3,9 +3,12 @@
 import hashlib
 import json
 import os
+import shlex
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from scant.errors import DataError
@@ -42,6 +45,33 @@ def write_text(path, text: str) -> None:
     """Write `text` to `path` atomically, as UTF-8 with LF line ends."""
     with atomic(path) as temporary:
         temporary.write_bytes(text.encode())
+
+
+def braces(paths) -> str:
+    """Paths, in their order, as words of bash with brace expansion.
+
+    A command holds at most 128 KB, but what bash makes of it up to 2 MB: some 20,000 paths.
+    """
+    split = [(path[: path.rfind("/") + 1], path[path.rfind("/") + 1 :]) for path in map(str, paths)]
+    folders = [(folder, [name for _, name in of]) for folder, of in groupby(split, key=itemgetter(0))]
+    alike = groupby(folders, key=itemgetter(1))
+    return " ".join(_braced([folder for folder, _ in of]) + _braced(names) for names, of in alike)
+
+
+def _braced(texts: list[str]) -> str:
+    """Texts as one word of bash, in which what all begin and end with is written once."""
+    start = os.path.commonprefix(texts)  # noqa: RUF071 (letter by letter is what is meant)
+    rest = [text.removeprefix(start)[::-1] for text in texts]
+    end = os.path.commonprefix(rest)  # noqa: RUF071
+    inner = ",".join(_quoted(text.removeprefix(end)[::-1]) for text in rest)
+    start, end = (_quoted(text) if text else "" for text in (start, end[::-1]))
+    return f"{start}{{{inner}}}{end}" if len(texts) > 1 else start
+
+
+def _quoted(text: str) -> str:
+    """A text that bash takes for itself also between braces, where a comma has a meaning."""
+    quoted = shlex.quote(text)
+    return text.replace(",", r"\,") if quoted == text else quoted
 
 
 def sha256(path, chunk: int = 1 << 20) -> str:
@@ -83,11 +113,12 @@ def metadata_of(schema) -> dict:
 
 
 def write_parquet(table, path, metadata: dict) -> None:
-    """Write an Arrow table atomically as zstd parquet with `metadata` in its schema."""
+    """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and a checksum of each page."""
     import pyarrow.parquet as pq
 
     with atomic(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(_encoded(metadata)), temporary, compression="zstd")
+        table = table.replace_schema_metadata(_encoded(metadata))
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
 def read_parquet(path, groups: Iterable[int] | None = None):
@@ -105,7 +136,7 @@ def read_parquet(path, groups: Iterable[int] | None = None):
     import pyarrow.parquet as pq
 
     limit, parts = max(FREE, RATIO * Path(path).stat().st_size), []
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
         for batch in file.iter_batches(max(VALUES // max(len(file.schema_arrow), 1), 1), groups):
             batch.validate(full=True)
             parts.append(batch)

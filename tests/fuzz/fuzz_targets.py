@@ -19,7 +19,7 @@ import zipfile
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from unittest.mock import patch
+from unittest.mock import ANY, patch
 
 import numpy as np
 import pyarrow as pa
@@ -173,7 +173,8 @@ def fuzz_stream(data: bytes) -> None:
     """What is accepted is played by the compiled loops, which do not look where they read."""
     with written(data) as path:
         try:
-            there = stream.read(path)
+            with patch.object(stream, "_crc", lambda *of: ANY):  # or hardly a change would get past it
+                there = stream.read(path)
         except ScantError:
             return
         settings, _ = learners.resolve({"kind": "slam", "measure": "ndcg", "rates": [1.0]}, "paper", True)

@@ -3,12 +3,15 @@
 import hashlib
 import os
 import stat
+import subprocess
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from scant.files import atomic, metadata_of, sha256, with_metadata, write_parquet, write_text
+from scant.files import atomic, braces, metadata_of, sha256, with_metadata, write_parquet, write_text
 
 
 def names(folder):
@@ -81,3 +84,21 @@ def test_metadata_of_a_schema():
     schema = pa.schema({"x": pa.int8()})
     assert metadata_of(schema) == {}
     assert metadata_of(with_metadata(schema, {"rows": 3})) == {"rows": 3}
+
+
+part = st.text(st.characters(codec="ascii", exclude_characters="/\0"), min_size=1) | st.sampled_from(
+    [*"ab{},-~*$'", "seed-1.parquet", "seed-2.parquet"]
+)
+
+
+@given(st.lists(st.lists(part, min_size=1, max_size=3).map("/".join)))
+def test_bash_makes_the_paths_of_their_braces(paths):
+    made = subprocess.run(["bash", "-c", f"printf '%s\\0' {braces(paths)}"], capture_output=True, check=True).stdout
+    assert made.decode() == "".join(f"{path}\0" for path in paths or [""])  # printf prints something always
+
+
+def test_what_paths_share_is_written_once():
+    paths = [f"runs/{name}/seed-{seed}.parquet" for name in ("listnet", "slam@10") for seed in (0, 1, 2)]
+    assert braces(paths) == "runs/{listnet,slam@10}/seed-{0,1,2}.parquet"
+    assert braces(paths[:1]) == "runs/listnet/seed-0.parquet"
+    assert braces([*paths[:2], *paths[3:4]]) == "runs/listnet/seed-{0,1}.parquet runs/slam@10/seed-0.parquet"

@@ -1,5 +1,6 @@
 """Streams: what goes in comes out, mapped and read-only; document order tells nothing; broken files are refused."""
 
+import dataclasses
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scant import files, measures, surrogates
+from scant import measures, surrogates
 from scant.data import packing, stream, tables
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError
@@ -78,7 +79,7 @@ def test_the_margin_is_that_of_the_float32_features(tmp_path):
     x = np.array([[1.0, 5.0], [0.25, 0.0], [0.1, -5.0]])
     facts = stream.write(tmp_path / "one.arrow", [(0, np.array([2, 1, 1]), x)], {}, np.array([1.0, 0.0]))
     assert (facts["margin"], facts["ranker"]) == (0.75, [1.0, 0.0])
-    assert files.metadata_of(pa.ipc.open_file(str(tmp_path / "one.arrow")).schema) == facts
+    assert stream.read(tmp_path / "one.arrow").metadata == facts
 
 
 def test_arrays_are_mapped_and_read_only(tmp_path):
@@ -162,12 +163,17 @@ def test_a_file_of_another_kind_is_refused(tmp_path, make):
     refused(tmp_path / "one.arrow")
 
 
-def test_a_damaged_stream_is_refused_or_read_but_never_anything_else(written):
-    content, refusals = written.read_bytes(), 0
+def test_a_damaged_stream_is_refused_or_read_rightly(written):
+    content, refusals, whole = written.read_bytes(), 0, stream.read(written)
+    fields = [field.name for field in dataclasses.fields(whole) if field.name != "metadata"]
+    right = {name: getattr(whole, name).copy() for name in fields}
     for place in [*range(0, len(content) - 300, 40), *range(len(content) - 300, len(content))]:  # the footer, whole
         written.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
         try:
-            stream.read(written)
+            there = stream.read(written)
+            assert there.metadata == whole.metadata
+            for name in fields:
+                np.testing.assert_array_equal(getattr(there, name), right[name])
         except DataError as error:
             refusals += 1
             assert error.file == str(written)

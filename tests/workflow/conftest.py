@@ -1,24 +1,23 @@
 """Studies of a copy of the project, and one that is restored before each test."""
 
+import fcntl
 import shutil
 from pathlib import Path
 
 import pytest
-from projects import LEAVE, Project
+from projects import LEAVE, Project, digests
 
 
 class Finished(Project):
-    """A project whose tiny study has run, on two cores; `restore` brings that state back.
+    """A project whose tiny study has run; `restore` brings that state back.
 
-    Compiled code is cached by the path of its source, so tests that run learners share this one folder.
+    saved : the folder of the project as it was when the study had run, never changed; `reference` are its digests
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, saved: Path):
         super().__init__(folder / "project")
-        self.printed = self.snakemake("--cores", 2)
-        self.reference = self.digests()
-        self.saved = folder / "saved"
-        shutil.copytree(self.folder, self.saved, ignore=LEAVE)
+        self.take_compiled(saved)
+        self.saved, self.reference = saved, digests(saved / "results" / "tiny")
 
     def forget(self) -> None:
         """Remove all results, and all that Snakemake knows of them."""
@@ -28,7 +27,7 @@ class Finished(Project):
     def restore(self) -> None:
         """Bring back every file as it was when the study had run, its time included."""
         self.forget()
-        shutil.copytree(self.saved, self.folder, dirs_exist_ok=True)
+        shutil.copytree(self.saved, self.folder, ignore=LEAVE, dirs_exist_ok=True)
 
 
 @pytest.fixture
@@ -44,8 +43,23 @@ def bare(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def _finished(tmp_path_factory):
-    return Finished(tmp_path_factory.mktemp("finished"))
+def saved(tmp_path_factory, worker_id):
+    """The folder of a project after its tiny study, which the first worker that asks for it runs, on two cores."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base if worker_id == "master" else base.parent) / "finished"
+    whole = place.with_suffix(".whole")
+    with open(place.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not whole.exists():
+            shutil.rmtree(place, ignore_errors=True)
+            Project(place).snakemake("--cores", 2)
+            whole.touch()
+    return place
+
+
+@pytest.fixture(scope="session")
+def _finished(saved, tmp_path_factory):
+    return Finished(tmp_path_factory.mktemp("own"), saved)
 
 
 @pytest.fixture
@@ -56,6 +70,6 @@ def finished(_finished):
 
 
 @pytest.fixture(scope="session")
-def tiny(_finished):
+def tiny(saved):
     """The folder of the tiny study's results, to be read only."""
-    return _finished.saved / "results" / "tiny"
+    return saved / "results" / "tiny"

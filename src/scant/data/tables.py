@@ -59,7 +59,7 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     # Without the Arrow schema in the file, metadata that are known only at the end become the schema's own.
     with (
         files.atomic(target) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd", store_schema=False) as writer,
+        pq.ParquetWriter(temporary, schema, compression="zstd", store_schema=False, write_page_checksum=True) as writer,
     ):
         for block in _with_progress(blocks, f"{dataset.id}/{wanted.id}", wanted.rows):
             writer.write_table(_table(block, schema), row_group_size=len(block.features))
@@ -267,7 +267,7 @@ def _paths(paths) -> list:
 
 
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
-    with files.foreign(path), pq.ParquetFile(path) as file:
+    with files.foreign(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         found = files.metadata_of(file.schema_arrow).get("task")
         features = len(file.schema_arrow) - len(KEYS[task])
         if found != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):

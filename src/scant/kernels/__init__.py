@@ -26,14 +26,14 @@ def _cache_folder() -> str:
     return str(root / f"numba-{digest.hexdigest()[:12]}")
 
 
-_FOLDER = _cache_folder()
+FOLDER = _cache_folder()
 
 
 def compiled(**options):
     """`numba.njit` that caches in this package's own folder."""
 
     def decorate(function):
-        saved, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _FOLDER
+        saved, numba.config.CACHE_DIR = numba.config.CACHE_DIR, FOLDER
         try:
             return numba.njit(cache=True, **options)(function)
         finally:

@@ -6,11 +6,9 @@ from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
-
 from scant import status
 from scant import study as studies
-from scant.files import foreign
+from scant.files import foreign, read_parquet
 from scant.report import catalogue
 from scant.schema import read_yaml
 
@@ -54,7 +52,7 @@ def claims(path) -> list[dict] | None:
     if path is None:
         return None
     with foreign(path, "whole file of claims", "Make the claims again"):
-        return pd.read_parquet(path).to_dict("records")
+        return read_parquet(path).to_pandas().to_dict("records")
 
 
 def captions(folder) -> dict[str, str]:
