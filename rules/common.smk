@@ -36,8 +36,11 @@ pathvars:
 
 
 # Jobs call the `scant` of the environment that Snakemake runs in, activated or not. The prefix takes the place of
-# Snakemake's own, without which `| tee` would hide that a job failed.
-shell.prefix(f"set -euo pipefail; PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+# Snakemake's own, without which `| tee` would hide that a job failed. What is killed cannot say so itself.
+shell.prefix(
+    """set -euo pipefail; trap '[ $? != 137 ] || echo "A job was killed, as where memory runs out." >&2' EXIT; """
+    f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
+)
 if STUDY["data"]["mirror"]:
     os.environ.update(SCANT_DATA=STUDY["data"]["mirror"])
 

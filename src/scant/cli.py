@@ -371,12 +371,21 @@ def main(arguments: list[str] | None = None) -> int:
     parsed = parser().parse_args(arguments)
     try:
         parsed.function(parsed)
-    except ScantError as error:
+    except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
-        print(f"scant: {error}", file=sys.stderr)
+        print(f"scant: {_said(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _said(error: Exception) -> str:
+    """What went wrong, and what to do."""
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
+    if isinstance(error, OSError):
+        return f"{error}. Put that right and run the same command again: nothing half-written is left"
+    return str(error)
 
 
 if __name__ == "__main__":

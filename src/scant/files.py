@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import mmap
 import os
 import shlex
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
@@ -14,6 +16,8 @@ from pathlib import Path
 from scant.errors import DataError
 
 METADATA_KEY = b"scant"
+SEAL, BLANK = "crc32", "00000000"
+MARK = f'"{SEAL}": "'.encode()  # what precedes the seal in a file, as JSON writes it
 FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of a parquet file
 VALUES = 1 << 24  # of a parquet file, read at once
 LONGEST = 64 << 20  # bytes of a line of text: 100,000 features take 3 MB
@@ -85,11 +89,36 @@ def sha256(path, chunk: int = 1 << 20) -> str:
 
 def with_metadata(schema, metadata: dict):
     """An Arrow schema that carries `metadata` (JSON) under the key `scant`."""
-    return schema.with_metadata(_encoded(metadata))
+    return schema.with_metadata(encoded(metadata))
 
 
-def _encoded(metadata: dict) -> dict:
-    return {METADATA_KEY: json.dumps(metadata, sort_keys=True).encode()}
+def encoded(metadata: dict) -> dict:
+    """Metadata as Arrow and parquet files carry them, with a place for the file's seal."""
+    return {METADATA_KEY: json.dumps(metadata | {SEAL: BLANK}, sort_keys=True).encode()}
+
+
+def seal(path) -> None:
+    """Write the CRC-32 of a file of ours into the place that its metadata keep for it."""
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as content:
+        crc = zlib.crc32(content)
+        at = content.rfind(MARK) + len(MARK)
+        content[at : at + len(BLANK)] = b"%08x" % crc
+
+
+def check_seal(path) -> None:
+    """Look through a file for damage, at 4 GB/s; one that has no seal is not of ours.
+
+    Raises
+    ------
+    ValueError : a byte has changed since it was sealed
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as content:
+        if (at := content.rfind(MARK)) < 0:
+            return
+        at += len(MARK)
+        found, content[at : at + len(BLANK)] = content[at : at + len(BLANK)], BLANK.encode()
+        if found != b"%08x" % zlib.crc32(content):
+            raise ValueError("its CRC-32 is another, so some of its bytes have changed")
 
 
 @contextmanager
@@ -109,16 +138,16 @@ def metadata_of(schema) -> dict:
         metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
     except (ValueError, RecursionError):
         return {}
-    return metadata if isinstance(metadata, dict) else {}
+    return {key: metadata[key] for key in metadata if key != SEAL} if isinstance(metadata, dict) else {}
 
 
 def write_parquet(table, path, metadata: dict) -> None:
-    """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and a checksum of each page."""
+    """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and seal it."""
     import pyarrow.parquet as pq
 
     with atomic(path) as temporary:
-        table = table.replace_schema_metadata(_encoded(metadata))
-        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+        pq.write_table(table.replace_schema_metadata(encoded(metadata)), temporary, compression="zstd")
+        seal(temporary)
 
 
 def read_parquet(path, groups: Iterable[int] | None = None):
@@ -135,8 +164,10 @@ def read_parquet(path, groups: Iterable[int] | None = None):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if groups is None:
+        check_seal(path)
     limit, parts = max(FREE, RATIO * Path(path).stat().st_size), []
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(max(VALUES // max(len(file.schema_arrow), 1), 1), groups):
             batch.validate(full=True)
             parts.append(batch)

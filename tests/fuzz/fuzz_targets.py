@@ -19,7 +19,7 @@ import zipfile
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from unittest.mock import ANY, patch
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -44,11 +44,15 @@ _numbers = itertools.count()
 
 @contextmanager
 def written(data: bytes):
-    """A new file of these bytes; a name is never used twice, since an earlier file may still be mapped."""
+    """A new file of these bytes; a name is never used twice, since an earlier file may still be mapped.
+
+    Seals are not looked at, or hardly a change of the fuzzer's would get past them.
+    """
     path = FOLDER / f"{next(_numbers)}"
     path.write_bytes(data)
     try:
-        yield path
+        with patch.object(files, "check_seal"), patch.object(stream, "check_seal"):
+            yield path
     finally:
         path.unlink()
 
@@ -173,8 +177,7 @@ def fuzz_stream(data: bytes) -> None:
     """What is accepted is played by the compiled loops, which do not look where they read."""
     with written(data) as path:
         try:
-            with patch.object(stream, "_crc", lambda *of: ANY):  # or hardly a change would get past it
-                there = stream.read(path)
+            there = stream.read(path)
         except ScantError:
             return
         settings, _ = learners.resolve({"kind": "slam", "measure": "ndcg", "rates": [1.0]}, "paper", True)

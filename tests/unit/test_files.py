@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scant.files import atomic, braces, metadata_of, sha256, with_metadata, write_parquet, write_text
+from scant.files import (
+    MARK,
+    atomic,
+    braces,
+    metadata_of,
+    read_parquet,
+    sha256,
+    with_metadata,
+    write_parquet,
+    write_text,
+)  # fmt: skip
 
 
 def names(folder):
@@ -84,6 +94,22 @@ def test_metadata_of_a_schema():
     schema = pa.schema({"x": pa.int8()})
     assert metadata_of(schema) == {}
     assert metadata_of(with_metadata(schema, {"rows": 3})) == {"rows": 3}
+
+
+def test_a_bit_that_turns_anywhere_is_noticed(tmp_path):
+    path = tmp_path / "one.parquet"
+    table = pa.table({"seed": range(20), "learner": pa.array(["a", "b"] * 10).dictionary_encode()})
+    write_parquet(table, path, {"kind": "perceptron"})
+    content, right = path.read_bytes(), read_parquet(path)
+    assert right.cast(table.schema).equals(table) and metadata_of(right.schema) == {"kind": "perceptron"}
+    mark = range(content.rfind(MARK), content.rfind(MARK) + len(MARK))  # a file without it is none of ours
+    for place in range(len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
+        if place in mark:
+            assert read_parquet(path).equals(right)
+        else:
+            with pytest.raises(ValueError, match="CRC-32"):
+                read_parquet(path)
 
 
 part = st.text(st.characters(codec="ascii", exclude_characters="/\0"), min_size=1) | st.sampled_from(

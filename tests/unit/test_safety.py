@@ -246,16 +246,15 @@ def test_a_column_that_is_there_twice(tmp_path, column):
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch):
-    """A stream of queries of 2, 3 and 4 documents, as (path, columns, metadata); what is forged has its checksum."""
-    monkeypatch.setattr(stream, "_crc", lambda *of: 1)
+def made(tmp_path):
+    """A stream of queries of 2, 3 and 4 documents, as (path, columns, metadata)."""
     path = tmp_path / "a.arrow"
     queries = [(q, np.arange(q + 2) % 3, np.arange(2.0 * (q + 2)).reshape(-1, 2)) for q in range(3)]
     metadata = stream.write(path, queries, {"stream": "toy"}, np.array([1.0, 0.0]))
     with pa.ipc.open_file(path) as reader:
         batch = reader.get_batch(0)
         columns = {name: batch.column(name) for name in batch.schema.names}
-    return path, columns, metadata | {"crc32": 1}
+    return path, columns, metadata
 
 
 def forge(path, columns, metadata):
@@ -263,6 +262,7 @@ def forge(path, columns, metadata):
     schema = files.with_metadata(batch.schema, metadata)
     with pa.ipc.new_file(path, schema) as writer:
         writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+    files.seal(path)
     return path
 
 

@@ -3,7 +3,10 @@
 docs/faults.md has the table of what was tried; tests/cluster has the faults of a cluster.
 """
 
+import os
+import re
 import subprocess
+import sys
 
 import pytest
 
@@ -76,20 +79,103 @@ def disk(fresh, tmp_path):
         subprocess.run(["umount", "--lazy", place], check=True)
 
 
-@pytest.mark.parametrize("left", [0, 4, 64, 256, 512])
+@pytest.mark.parametrize("left", [0, 16, 64, 200, 300])
 def test_a_full_disk(fresh, disk, left):
-    with open(disk / "ballast", "wb") as ballast:
-        ballast.write(bytes(8_000_000 - 1024 * left))
-        with pytest.raises(OSError):
-            while True:
-                ballast.write(bytes(4096))
-                ballast.flush()
-        ballast.truncate(ballast.tell() // 4096 * 4096 - 1024 * left)
+    """With so many KB free, each of which ends elsewhere: in Snakemake, a stream, a run, a log."""
+    fill(disk / "ballast", left)
     printed = fresh.snakemake(TRACES, "--cores", 2, ok=False)
+    print(printed)
     assert "No space left on device" in printed
-    assert "Traceback" not in printed
     assert fresh.digests().items() <= fresh.reference.items()
-    assert not hidden(fresh)
     (disk / "ballast").unlink()
-    fresh.snakemake("--unlock")
     ends_right(fresh)
+    assert not hidden(fresh)
+
+
+def fill(path, left):
+    """Fill a disk but for so many KB."""
+    with open(path, "wb", buffering=0) as file:
+        while os.statvfs(path).f_bavail:
+            file.write(bytes(4096))
+        file.truncate(file.tell() - 1024 * left)
+
+
+def test_results_that_cannot_be_written(fresh, disk):
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    printed = fresh.snakemake(TRACES, "--cores", 2, ok=False)
+    print(printed)
+    assert "Read-only file system" in printed
+    subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    ends_right(fresh)
+
+
+@pytest.mark.parametrize("how", ["cut short", "a bit turned", "empty"])
+@pytest.mark.parametrize("file", [RUN, STREAM])
+def test_a_damaged_file(finished, file, how):
+    """Its time is as before, so Snakemake takes it for whole."""
+    path = finished.folder / "results/tiny" / file
+    content, times = path.read_bytes(), path.stat()
+    middle = len(content) // 2
+    turned = content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
+    path.write_bytes({"cut short": content[:middle], "a bit turned": turned, "empty": b""}[how])
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    (finished.folder / TRACES).unlink()
+    if file == STREAM:
+        (finished.folder / "results/tiny" / RUN).unlink()
+
+    printed = finished.snakemake(TRACES, "--cores", 2, ok=False)
+    print(printed)
+    assert f"{file}: not a whole " in printed and "Delete it; the next run makes it anew" in printed
+    path.unlink()
+    ends_right(finished)
+
+
+def test_two_runs_at_once(fresh):
+    first = subprocess.Popen(
+        fresh.command(TRACES, "--cores", 1), cwd=fresh.folder, env=fresh.environment(), stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    locks = fresh.folder / ".snakemake/locks"
+    while first.poll() is None and not (locks.exists() and any(locks.iterdir())):
+        pass
+    printed = fresh.snakemake(TRACES, "--cores", 1, ok=False)
+    assert "Directory cannot be locked" in printed
+    assert first.wait(600) == 0
+    ends_right(fresh)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "says"),
+    [("too much", "not enough memory (Unable to allocate"), ("killed", "A job was killed, as where memory runs out.")],
+)
+def test_a_job_over_its_memory(finished, trouble, says):
+    (finished.folder / "troubled.py").write_text(TROUBLED)
+    settings = finished.settings()
+    settings["learners"]["troubled"] = {"kind": "troubled:Troubled"}
+    settings["experiments"]["perceptron-released"]["learners"].append("troubled")
+    settings["experiments"]["perceptron-released"]["rounds"] = 30
+    finished.write(settings)
+    (finished.folder / "trouble").write_text(trouble)
+
+    printed = finished.snakemake(TRACES, "--cores", 1, ok=False)
+    print(printed)
+    assert says in printed
+    runs = finished.folder / "results/tiny" / FOLDER
+    assert {path.parent.name for path in runs.glob("*/seed-0-1.parquet")} == {"slam-ndcg@10", "listnet"}
+    told = scant(finished, "status", "results/tiny")
+    print(told)
+    again = re.search(r"^Again: snakemake (.*)$", told, re.MULTILINE)[1].split()
+    assert again[0] == f"results/tiny/{FOLDER}/troubled/seed-0-1.parquet"
+
+    (finished.folder / "trouble").unlink()
+    finished.snakemake(*again, study=None)
+    finished.snakemake(TRACES, "--cores", 1)
+    assert (finished.folder / TRACES).is_file()
+
+
+def scant(project, *arguments):
+    """What a command of the project prints."""
+    command = [sys.executable, "-m", "scant", *arguments]
+    return subprocess.run(
+        command, cwd=project.folder, env=project.environment(), capture_output=True, text=True, check=True
+    ).stdout

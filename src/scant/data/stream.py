@@ -3,13 +3,11 @@
 A stream is an Arrow file of one record batch with a row per query: `query` (int64), `relevant` (int32, documents of
 grade above 0), `ideal_dcg` and `ideal_dcg@10` (float64), `grades` (list of int16) and `features` (list of float32
 vectors). Its schema carries what bounds and tables need: the largest norm of a document, the largest ratio of SLAM
-weights, and, for simulated separable streams, the ranker and the margin it achieves; and a CRC-32 of all this.
+weights, and, for simulated separable streams, the ranker and the margin it achieves.
 """
 
-import json
 import math
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.errors import DataError
-from scant.files import arrow_array, atomic, foreign, metadata_of, with_metadata
+from scant.files import arrow_array, atomic, check_seal, foreign, metadata_of, seal, with_metadata
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
@@ -155,7 +153,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
     ranker : unit-norm weights that rank every query rightly; its margin on the float32 features is recorded
     """
     ids, sizes, relevant, ideal, ideal_at_cut, grades = [], [], [], [], [], []
-    radius, ratio, ratio_at_cut, margin, crc = 0.0, 1.0, 1.0, np.inf, 0
+    radius, ratio, ratio_at_cut, margin = 0.0, 1.0, 1.0, np.inf
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.features.") as raw:
@@ -169,7 +167,6 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             if features.shape[1:] != (width,):
                 raise DataError(path, f"query {query} has {features.shape[1]} features, others {width}")
             raw.write(features.data)
-            crc = zlib.crc32(features, crc)
             ids.append(query)
             sizes.append(len(grade))
             relevant.append(np.count_nonzero(grade))
@@ -216,13 +213,11 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             "features": pa.LargeListArray.from_arrays(offsets, pa.FixedSizeListArray.from_arrays(values, width)),
         }
         batch = pa.RecordBatch.from_pydict(columns)
-        schema = with_metadata(batch.schema, metadata | {"crc32": _crc(metadata, columns, crc)})
-        with (
-            atomic(path) as temporary,
-            pa.OSFile(str(temporary), "wb") as sink,
-            pa.ipc.new_file(sink, schema) as writer,
-        ):
-            writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+        schema = with_metadata(batch.schema, metadata)
+        with atomic(path) as temporary:
+            with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+                writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+            seal(temporary)
     return metadata
 
 
@@ -239,6 +234,7 @@ def read(path) -> Stream:
         raise DataError(path, "there is no such stream")
     advice = "Delete it; the next run makes it anew"
     with foreign(path, "whole stream", advice), pa.memory_map(str(path), "r") as file, pa.ipc.open_file(file) as reader:
+        check_seal(path)
         metadata = metadata_of(reader.schema)
         if not reader.schema.equals(_schema(metadata["features"])):
             raise ValueError(f"columns {', '.join(reader.schema.names)} of other types than a stream's")
@@ -263,19 +259,7 @@ def read(path) -> Stream:
             metadata=metadata,
         )
         _check(stream)
-        if metadata.pop("crc32") != _crc(metadata, columns, zlib.crc32(stream.features)):
-            raise ValueError("its CRC-32 is another, so something in it has changed")
     return stream
-
-
-def _crc(metadata: dict, columns: dict[str, pa.Array], features: int) -> int:
-    """CRC-32 of a stream, from that of its features: 4 GB/s, so every job can look for damage before it begins."""
-    crc = zlib.crc32(json.dumps(metadata, sort_keys=True).encode(), features)
-    crc = zlib.crc32(_values(columns["grades"].values), crc)
-    crc = zlib.crc32(np.frombuffer(columns["grades"].buffers()[1], np.int64)[: len(columns["grades"]) + 1], crc)
-    for name in ("query", "relevant", "ideal_dcg", "ideal_dcg@10"):
-        crc = zlib.crc32(_values(columns[name]), crc)
-    return crc
 
 
 def _schema(features: int) -> pa.Schema:

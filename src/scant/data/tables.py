@@ -6,7 +6,6 @@ ads is as `scant.data.logs` writes it. Rows stand in the order of the original f
 what the table is (`scant.files.metadata_of`).
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -57,18 +56,17 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
         blocks = whole_queries(blocks)
     kinds, queries = Counter(), 0
     # Without the Arrow schema in the file, metadata that are known only at the end become the schema's own.
-    with (
-        files.atomic(target) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd", store_schema=False, write_page_checksum=True) as writer,
-    ):
-        for block in _with_progress(blocks, f"{dataset.id}/{wanted.id}", wanted.rows):
-            writer.write_table(_table(block, schema), row_group_size=len(block.features))
-            kinds.update(block.grade.tolist() if isinstance(block, Block) else block.label)
-            queries += len(np.unique(block.query)) if isinstance(block, Block) else 0
-        of_task = {"ranking": {"queries": queries, "grades": kinds}, "classification": {"classes": kinds}}
-        counts = of_task[dataset.task]
-        metadata = _metadata(dataset, wanted, original, kinds.total(), dataset.features, **counts)
-        writer.add_key_value_metadata({files.METADATA_KEY: json.dumps(metadata, sort_keys=True)})
+    with files.atomic(target) as temporary:
+        with pq.ParquetWriter(temporary, schema, compression="zstd", store_schema=False) as writer:
+            for block in _with_progress(blocks, f"{dataset.id}/{wanted.id}", wanted.rows):
+                writer.write_table(_table(block, schema), row_group_size=len(block.features))
+                kinds.update(block.grade.tolist() if isinstance(block, Block) else block.label)
+                queries += len(np.unique(block.query)) if isinstance(block, Block) else 0
+            of_task = {"ranking": {"queries": queries, "grades": kinds}, "classification": {"classes": kinds}}
+            counts = of_task[dataset.task]
+            metadata = _metadata(dataset, wanted, original, kinds.total(), dataset.features, **counts)
+            writer.add_key_value_metadata(files.encoded(metadata))
+        files.seal(temporary)
 
 
 def read_ranking(paths) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -267,7 +265,8 @@ def _paths(paths) -> list:
 
 
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
-    with files.foreign(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with files.foreign(path), pq.ParquetFile(path) as file:
+        files.check_seal(path)
         found = files.metadata_of(file.schema_arrow).get("task")
         features = len(file.schema_arrow) - len(KEYS[task])
         if found != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):
