@@ -17,12 +17,15 @@ from scant.errors import DataError, SettingError
 from scant.schema import read_yaml
 
 STEPS = re.compile(r"^(\d+) of (\d+) steps", re.M)
-DONE = re.compile(r"^Finished jobid: \d+ \(Rule: (\w+)\)", re.M)
+DONE = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)", re.M)
 PLANNED = re.compile(r"^(\w+) +(\d+)$", re.M)
 COMMAND = re.compile(r"^Command '(.*?)' returned non-zero exit status", re.M | re.S)
+# What Snakemake says of a failed job where it prints jobs in full, as on a cluster.
+ERROR = re.compile(r"^( *)Error in rule \w+:\n((?:\1 +.*\n)*)", re.M)
+FIELD = re.compile(r"^ +(jobid|output|log): ([^\s,]+)", re.M)
 CONFIG = re.compile(r"^  Config file\(s\): \[(?:PosixPath\()?'(.*?)'", re.M)
 LOG = re.compile(r"\| tee (\S+)")
-ENDED = "Complete log(s):"
+ENDED, FAILED = "Complete log(s):", "Exiting because a job execution failed"
 TAIL = 5  # lines of a failed job's log
 WHOLE = (".parquet", ".arrow", ".json", ".html", ".txt")  # endings of targets; others are stems of .csv and more
 
@@ -76,7 +79,7 @@ def status(folder, root=".") -> Status:
     text = log.read_text(encoding="utf-8", errors="replace") if log else ""
     table = text.partition("Job stats:")[2].partition("\n\n")[0]
     planned = {rule: int(count) for rule, count in PLANNED.findall(table)}
-    total, done = planned.pop("total", 0), Counter(DONE.findall(text))
+    total, done = planned.pop("total", 0), Counter(rule for _, rule in DONE.findall(text))
     steps = int(STEPS.findall(text)[-1][0]) if STEPS.search(text) else 0
     failed = _failures(text, root)
     if not text:
@@ -84,7 +87,7 @@ def status(folder, root=".") -> Status:
     elif ENDED not in text:
         state = "running" if _alive(root) else "interrupted"
     else:
-        state = "failed" if failed else "finished" if steps == total else "interrupted"
+        state = "failed" if failed or FAILED in text else "finished" if steps == total else "interrupted"
     seconds = log.stat().st_mtime - _began(log) if log else math.nan
     rows = {row.pop("rule"): row for row in by("rule", jobs)}
     rules = [
@@ -180,20 +183,27 @@ def _begun(markers: Path, folder: Path) -> list[str]:
 
 
 def _failures(text: str, root: Path) -> list[Failure]:
-    """The jobs that failed in a run, from the commands that its log quotes."""
+    """The jobs that failed in a run and were not done later: those whose commands its log quotes, or whose files."""
     settings = CONFIG.search(text)
     study = f" --configfile {os.path.relpath(root / settings[1], root)}" if settings else ""
-    found = {}
+    done, targets = {job for job, _ in DONE.findall(text)}, {}
     for command in COMMAND.findall(text):
         if (log := LOG.search(command)) is None:
             continue
         words = shlex.split(command.partition("2>&1")[0].partition("; scant")[2] or command.partition("2>&1")[0])
         target = next((words[i + 1] for i, word in enumerate(words) if word in ("--output", "--outputs")), "")
         target += "" if target.endswith(WHOLE) else ".csv"
-        path = root / log[1]
+        targets[log[1]] = target
+    for _, block in ERROR.findall(text):
+        fields = dict(FIELD.findall(block))
+        if fields.get("jobid") not in done and {"log", "output"} <= fields.keys():
+            targets.setdefault(fields["log"], fields["output"])
+    found = []
+    for log, target in targets.items():
+        path = root / log
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:] if path.is_file() else []
-        found[log[1]] = Failure(log[1], lines, f"snakemake {shlex.quote(target)} --cores 1{study}")
-    return list(found.values())
+        found.append(Failure(log, lines, f"snakemake {shlex.quote(target)} --cores 1{study}"))
+    return found
 
 
 def describe(found: Status) -> str:
@@ -209,8 +219,14 @@ def describe(found: Status) -> str:
         text += "\n" + ("Under way:" if found.state == "running" else "Not ended:") + "\n"
         text += "".join(f"  {name}\n" for name in found.running)
     for failure in found.failed:
-        text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(failure.lines), '  ')}\n"
-        text += f"Again: {failure.repeat}\n"
+        if failure.lines:
+            text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(failure.lines), '  ')}\n"
+            text += f"Again: {failure.repeat}\n"
+    if silent := [failure for failure in found.failed if not failure.lines]:
+        text += (
+            "\nFailed without a word in their logs (killed, not begun, or thrown away with others of their group):\n"
+        )
+        text += "".join(f"Again: {failure.repeat}\n" for failure in silent)
     return text
 
 

@@ -99,6 +99,33 @@ def test_failed_jobs_are_told_with_their_logs_and_how_to_repeat_them(root):
     assert "Failed, results/s/logs/run/e/x/l/seed-0.log:\n  line 4\n" in text and f"Again: {run.repeat}" in text
 
 
+IN_FULL = """    message: Error in group run
+[Sat Nov 21 22:45:58 2026]
+    Error in rule run:
+        message: None
+        jobid: {id}
+        input: a.arrow, src/scant/files.py
+        output: results/s/runs/e/x/{learner}/seed-0.parquet, results/s/other
+        log: results/s/logs/run/e/x/{learner}/seed-0.log (check log file(s) for error details)
+        shell:
+            scant run --settings '{{}}'
+            (command exited with non-zero exit code)
+Trying to restart job 7.
+"""
+
+
+def test_failed_jobs_of_a_cluster_are_told_unless_a_retry_was_right(root):
+    tried = IN_FULL.format(id=8, learner="l") + IN_FULL.format(id=1, learner="m") + IN_FULL.format(id=9, learner="n")
+    wrote(root, tried + TWO + IN_FULL.format(id=8, learner="l") + statuses.FAILED + "\n" + ENDED)
+    found = status(root / "results/s", root)
+    assert found.state == "failed"
+    assert [failure.log for failure in found.failed] == [f"results/s/logs/run/e/x/{name}/seed-0.log" for name in "ln"]
+    assert found.failed[0].lines[-1] == "line 8" and found.failed[1].lines == []
+    assert found.failed[1].repeat == "snakemake results/s/runs/e/x/n/seed-0.parquet --cores 1 --configfile s.yaml"
+    text = describe(found)
+    assert text.index("line 8") < text.index("without a word in their logs") < text.index(found.failed[1].repeat)
+
+
 def test_the_latest_run_of_the_study_counts(root):
     wrote(root, TWO + FAILED + ENDED)
     rest = "".join(DONE.format(id=n, rule="run", n=n) for n in range(1, 6))
