@@ -34,9 +34,9 @@ study: $(READY)
 data streams runs figures tables claims report: $(READY)
 	$(BIN)/snakemake $@ $(RUN)
 
-# A file's tests share what they run: the tiny study is run once for each file that needs its results.
+# A file's tests share what they run. In the files' order, since those of the cluster, which mostly wait, come early.
 test: $(READY)
-	$(BIN)/pytest -m "" -rs --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/pytest -m "" -rs --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(BIN)/ruff check .

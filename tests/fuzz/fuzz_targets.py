@@ -379,7 +379,9 @@ def _campaigns() -> list[bytes]:
         np.array([np.nan, np.nan, 0.5]), pieces, np.ones((2, 5)), np.zeros(5), np.ones((3, 5)), np.zeros(5),
     )  # fmt: skip
     campaigns.save(made, path := FOLDER / "campaign.json")
-    return [json.dumps(json.loads(path.read_text())).encode()]
+    held = json.loads(path.read_text())
+    del held[files.SEAL]
+    return [json.dumps(held).encode()]
 
 
 def _archives() -> list[bytes]:

@@ -160,7 +160,7 @@ def check(name: str, settings: dict) -> None:
 
 
 def save(campaign: Campaign, path) -> None:
-    """Write a campaign as JSON; numbers as they are."""
+    """Write a campaign as JSON, numbers as they are, and seal it."""
 
     def plain(value):
         return value.tolist() if isinstance(value, np.ndarray) else value
@@ -168,7 +168,9 @@ def save(campaign: Campaign, path) -> None:
     held = {field.name: plain(getattr(campaign, field.name)) for field in fields(campaign)}
     held |= {"settings": asdict(campaign.settings)}
     held |= {"pieces": {field.name: plain(getattr(campaign.pieces, field.name)) for field in fields(Pieces)}}
-    files.write_text(path, json.dumps(held, indent=1) + "\n")
+    with files.atomic(path) as temporary:
+        temporary.write_text(json.dumps(held | {files.SEAL: files.BLANK}, indent=1) + "\n")
+        files.seal(temporary)
 
 
 def load(path) -> Campaign:
@@ -179,8 +181,10 @@ def load(path) -> Campaign:
     DataError : there is no such file, or it is another one
     """
     try:
+        files.check_seal(path)
         with open(path, encoding="utf-8") as file:
             held = json.load(file)
+        held.pop(files.SEAL, None)
         check(held["name"], held["settings"])
         arrays = {name: np.array(value) for name, value in held.items() if isinstance(value, list)}
         pieces = Pieces(**{key: np.array(value) if key != "shape" else value for key, value in held["pieces"].items()})
