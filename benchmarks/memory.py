@@ -1,6 +1,6 @@
 """Measure the memory of every kind of job on a ranking set of the shape of MSLR-WEB30K.
 
-    python benchmarks/memory.py [--share 1.0] [--cores 2] [--folder DIR]
+    python benchmarks/memory.py [--share 1.0] [--rounds 100000] [--cores 2] [--folder DIR]
 
 The set is made up: 31,531 queries with 3,771,125 documents of 136 features in five files of LETOR text, 4 GB in all;
 `--share` takes so much of it. The study has a stream of all of it, and plays the perceptrons and the learners of the
@@ -46,7 +46,7 @@ def write_letor(path: Path, queries: range, documents: int, random: np.random.Ge
             file.write("".join(f"{g} qid:{query} {lines[at]}\n" for g, at in zip(grades, chosen, strict=True)))
 
 
-def settings() -> dict:
+def settings(rounds: int) -> dict:
     """A study of that set."""
     parts = [f"s{number}" for number in range(1, PARTS + 1)]
     perceptrons = {
@@ -58,7 +58,7 @@ def settings() -> dict:
     }
     surrogates = ("squared", "kl", "smoothdcg", "ranksvm")
     top = {f"top-{name}": {"kind": "rtop", "surrogate": name} for name in surrogates}
-    both = {"streams": ["mslr"], "seeds": 2, "tuning_seeds": 1, "rounds": 100_000}
+    both = {"streams": ["mslr"], "seeds": 2, "tuning_seeds": 1, "rounds": rounds}
     return {
         "study": "memory",
         "seed": 1,
@@ -80,19 +80,20 @@ def settings() -> dict:
 
 
 class Watch(threading.Thread):
-    """The peaks of all jobs by subcommand, in MB, as long as it is not `stopped`."""
+    """The peaks of all jobs in a folder by subcommand, in MB, as long as it is not `stopped`."""
 
-    def __init__(self):
+    def __init__(self, folder: Path):
         super().__init__(daemon=True)
+        self.folder = folder
         self.stopped = threading.Event()
         self.peaks = defaultdict(lambda: [0.0, 0.0])
 
     def run(self):
         while not self.stopped.wait(0.02):
             for process in Path("/proc").glob("[0-9]*"):
-                with contextlib.suppress(OSError):  # it has ended
+                with contextlib.suppress(OSError, KeyError):  # it has ended
                     words = (process / "cmdline").read_bytes().decode().split("\0")
-                    if len(words) > 2 and words[1].endswith("bin/scant"):
+                    if len(words) > 2 and words[1].endswith("bin/scant") and (process / "cwd").samefile(self.folder):
                         sizes = {name: int(kb) / 1024 for name, kb in SIZES.findall((process / "status").read_text())}
                         peak = self.peaks[words[2]]
                         peak[:] = max(peak[0], sizes["RssAnon"] + sizes["RssShmem"]), max(peak[1], sizes["VmHWM"])
@@ -101,14 +102,14 @@ class Watch(threading.Thread):
 def measure(folder: Path, arguments) -> None:
     """Make the data, run the study, and print what its jobs took."""
     project, random = Project(folder), np.random.default_rng(0)
-    project.write(settings(), study="memory")
+    project.write(settings(arguments.rounds), study="memory")
     start, ends = time.perf_counter(), np.linspace(0, arguments.share * QUERIES, PARTS + 1).astype(int)
     for part in range(PARTS):
         queries = range(ends[part] + 1, ends[part + 1] + 1)
         write_letor(folder / f"s{part + 1}.txt", queries, int(arguments.share * DOCUMENTS / PARTS), random)
     print(f"made up in {time.perf_counter() - start:.0f} s", flush=True)
 
-    watch, start = Watch(), time.perf_counter()
+    watch, start = Watch(folder), time.perf_counter()
     watch.start()
     project.snakemake("--cores", arguments.cores, study="memory", timeout=None)
     watch.stopped.set()
@@ -121,6 +122,7 @@ def measure(folder: Path, arguments) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--rounds", type=int, default=100_000)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--folder", type=Path, help="where to run, kept afterwards")
     arguments = parser.parse_args()
