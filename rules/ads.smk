@@ -2,8 +2,6 @@
 
 
 rule campaign:
-    input:
-        code=code("ads/campaigns", "data/logs"),
     output:
         CAMPAIGN,
     log:
@@ -14,6 +12,7 @@ rule campaign:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
+        code=code("ads/campaigns", "data/logs"),
         campaign=lambda wildcards: STUDY["logs"][wildcards.stream]["campaign"],
         settings=lambda wildcards: compact(STUDY["logs"][wildcards.stream]["settings"]),
     shell:
@@ -23,7 +22,6 @@ rule campaign:
 rule draw:
     input:
         source=lambda wildcards: campaign_of(wildcards.stream) or data_of(wildcards.stream),
-        code=code("ads/campaigns", "ads/convert", "ads/draw", "data/logs", "data/tables"),
     output:
         BANDIT.replace("{part}", "train"),
         BANDIT.replace("{part}", "test"),
@@ -35,6 +33,7 @@ rule draw:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
+        code=code("ads/campaigns", "ads/convert", "ads/draw", "data/logs", "data/tables"),
         settings=lambda wildcards: compact(studies.untitled(STUDY["logs"][wildcards.stream])),
         seed=STUDY["seed"],
     shell:
@@ -47,7 +46,6 @@ rule learn:
         train=lambda wildcards: log_files(wildcards.stream, "train", spanned(wildcards.seeds)),
         test=lambda wildcards: log_files(wildcards.stream, "test", spanned(wildcards.seeds)),
         campaign=lambda wildcards: campaign_of(wildcards.stream),
-        code=code("ads", "data/logs", "kernels/pairs", "runs"),
     output:
         RUN,
     log:
@@ -60,6 +58,7 @@ rule learn:
         mem_mb=growing(3000),
         runtime=growing(30),
     params:
+        code=code("ads", "data/logs", "kernels/pairs", "runs"),
         study=STUDY["study"],
         settings=lambda wildcards: compact(
             studies.job(STUDY, wildcards.experiment, wildcards.stream, wildcards.learner)
@@ -73,8 +72,6 @@ rule learn:
 
 
 rule coverage:
-    input:
-        code=code("ads/coverage", "ads/evaluation", "ads/intervals"),
     output:
         COVERAGE,
     log:
@@ -85,6 +82,7 @@ rule coverage:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
+        code=code("ads/coverage", "ads/evaluation", "ads/intervals"),
         settings=compact(STUDY["coverage"]),
         seed=STUDY["seed"],
     shell:

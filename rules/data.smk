@@ -14,7 +14,6 @@ rule streams:
 rule fetch:
     input:
         own=lambda wildcards: own_file(wildcards.dataset, wildcards.part),
-        code=code("schema", "data/registry", "data/fetch"),
     output:
         ORIGINAL,
     log:
@@ -26,6 +25,7 @@ rule fetch:
         mem_mb=growing(500),
         runtime=growing(30),
     params:
+        code=code("schema", "data/registry", "data/fetch"),
         own=lambda wildcards: own(wildcards.dataset),
     shell:
         "scant fetch {wildcards.dataset:q} {wildcards.part:q}"
@@ -35,7 +35,6 @@ rule fetch:
 rule convert:
     input:
         original=ORIGINAL,
-        code=code("schema", "data/registry", "data/letor", "data/uci", "data/logs", "data/openbandit", "data/tables"),
     output:
         TABLE,
     log:
@@ -46,6 +45,7 @@ rule convert:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
+        code=code("schema", "data/registry", "data/letor", "data/uci", "data/logs", "data/openbandit", "data/tables"),
         own=lambda wildcards: own(wildcards.dataset),
     shell:
         "scant convert {wildcards.dataset:q} {wildcards.part:q}"
@@ -57,7 +57,6 @@ rule pack:
         tables=lambda wildcards: tables_of(
             STUDY["streams"][wildcards.stream]["dataset"], STUDY["streams"][wildcards.stream].get("parts")
         ),
-        code=code("data/packing", "data/stream", "data/simulated", "data/table_b1", "data/tables", "kernels/pieces"),
     output:
         STREAM,
     log:
@@ -68,6 +67,7 @@ rule pack:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
+        code=code("data/packing", "data/stream", "data/simulated", "data/table_b1", "data/tables", "kernels/pieces"),
         settings=lambda wildcards: compact(
             studies.untitled(STUDY["streams"][wildcards.stream])
             | {"normalised": DATASETS[STUDY["streams"][wildcards.stream]["dataset"]].normalised}
@@ -79,8 +79,6 @@ rule pack:
 
 
 rule simulate:
-    input:
-        code=code("data/packing", "data/stream", "data/simulated", "data/table_b1", "kernels/pieces"),
     output:
         DRAW,
     log:
@@ -91,6 +89,7 @@ rule simulate:
         mem_mb=growing(2500),
         runtime=growing(5),
     params:
+        code=code("data/packing", "data/stream", "data/simulated", "data/table_b1", "kernels/pieces"),
         settings=lambda wildcards: compact(studies.untitled(STUDY["streams"][wildcards.stream])),
         seed=STUDY["seed"],
     shell:

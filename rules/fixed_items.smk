@@ -5,7 +5,6 @@
 rule play:
     input:
         own=lambda wildcards: own_modules(wildcards.experiment),
-        code=code(*GAME_CODE),
     output:
         GAME_RUN,
     log:
@@ -16,6 +15,7 @@ rule play:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
+        code=code(*GAME_CODE),
         study=STUDY["study"],
         settings=lambda wildcards: compact(studies.match(STUDY, wildcards.experiment, wildcards.game)),
         seeds=lambda wildcards: spanned(wildcards.seeds),
@@ -27,7 +27,6 @@ rule play:
 rule times:
     input:
         own=lambda wildcards: own_modules(wildcards.experiment),
-        code=code(*GAME_CODE),
     output:
         TIMES,
     log:
@@ -38,6 +37,7 @@ rule times:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
+        code=code(*GAME_CODE),
         jobs=lambda wildcards: compact(
             [
                 studies.match(STUDY, wildcards.experiment, game) | {"experiment": wildcards.experiment, "stream": game}

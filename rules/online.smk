@@ -6,7 +6,6 @@ rule run:
     input:
         streams=lambda wildcards: streams_of(wildcards.stream, spanned(wildcards.seeds)),
         own=lambda wildcards: own_module(wildcards.learner),
-        code=code("measures", "surrogates", "runs", "data/stream", "kernels", "online", "theory/bounds"),
     output:
         RUN,
     log:
@@ -19,6 +18,7 @@ rule run:
         mem_mb=growing(2500),
         runtime=growing(15),
     params:
+        code=code("measures", "surrogates", "runs", "data/stream", "kernels", "online", "theory/bounds"),
         study=STUDY["study"],
         settings=lambda wildcards: compact(
             studies.job(STUDY, wildcards.experiment, wildcards.stream, wildcards.learner)
@@ -33,7 +33,6 @@ rule run:
 rule comparator:
     input:
         streams=lambda wildcards: streams_of(wildcards.stream, spanned(wildcards.seeds)),
-        code=code("measures", "surrogates", "runs", "data/stream", "kernels", "online"),
     output:
         COMPARATOR,
     log:
@@ -44,6 +43,7 @@ rule comparator:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
+        code=code("measures", "surrogates", "runs", "data/stream", "kernels", "online"),
         study=STUDY["study"],
         settings=lambda wildcards: compact(studies.comparison(STUDY, wildcards.experiment, wildcards.stream)),
         seeds=lambda wildcards: spanned(wildcards.seeds),

@@ -16,7 +16,6 @@ rule runs:
 rule traces:
     input:
         runs=lambda wildcards: run_files(wildcards.experiment),
-        code=code("report/traces"),
     output:
         TRACES,
     log:
@@ -27,6 +26,7 @@ rule traces:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
+        code=code("report/traces"),
         runs=lambda wildcards, input: braces(input.runs),
         details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
     shell:
@@ -65,12 +65,6 @@ rule figure:
             for file in comparator_files(experiment)
             if catalogue.wants_comparators(wildcards.figure)
         ],
-        code=code(
-            *(f"report/{name}" for name in (*TABLE_CODE, *FIGURE_CODE)),
-            "measures",
-            "theory/observability",
-            "data/logs",
-        ),
     output:
         svg=report(f"{FIGURE}.svg", caption="../workflow/report/figure.rst", category="Figures"),
         png=f"{FIGURE}.png",
@@ -83,6 +77,12 @@ rule figure:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
+        code=code(
+            *(f"report/{name}" for name in (*TABLE_CODE, *FIGURE_CODE)),
+            "measures",
+            "theory/observability",
+            "data/logs",
+        ),
         comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -99,7 +99,6 @@ rule table:
             for file in comparator_files(experiment)
             if catalogue.wants_comparators(wildcards.table)
         ],
-        code=code(*(f"report/{name}" for name in TABLE_CODE), "theory/bounds"),
     output:
         csv=report(f"{STUDY_TABLE}.csv", caption="../workflow/report/table.rst", category="Tables"),
         tex=f"{STUDY_TABLE}.tex",
@@ -111,6 +110,7 @@ rule table:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
+        code=code(*(f"report/{name}" for name in TABLE_CODE), "theory/bounds"),
         comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -121,7 +121,6 @@ rule table:
 rule streams_table:
     input:
         streams=stream_files(catalogue.stated(STUDY)),
-        code=code("report/tables", "data/stream"),
     output:
         csv=report("<results>/tables/streams.csv", caption="../workflow/report/table.rst", category="Tables"),
         tex="<results>/tables/streams.tex",
@@ -133,6 +132,7 @@ rule streams_table:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
+        code=code("report/tables", "data/stream"),
         streams=lambda wildcards, input: braces(input.streams),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -142,7 +142,6 @@ rule streams_table:
 rule logs_table:
     input:
         logs=lambda wildcards: logs_of(wildcards.logs_table),
-        code=code("report/ads", "report/tables", "data/logs"),
     output:
         csv=report("<results>/tables/{logs_table}.csv", caption="../workflow/report/table.rst", category="Tables"),
         tex="<results>/tables/{logs_table}.tex",
@@ -154,14 +153,13 @@ rule logs_table:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
+        code=code("report/ads", "report/tables", "data/logs"),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
         "scant logs {wildcards.logs_table:q} {input.logs:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule theory_table:
-    input:
-        code=lambda wildcards: code("measures", *THEORY_CODE[wildcards.theory], "data/table_b1", "report/tables"),
     output:
         csv=report("<results>/tables/{theory}.csv", caption="../workflow/report/table.rst", category="Tables"),
         tex="<results>/tables/{theory}.tex",
@@ -173,6 +171,7 @@ rule theory_table:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
+        code=lambda wildcards: code("measures", *THEORY_CODE[wildcards.theory], "data/table_b1", "report/tables"),
         seed=STUDY["seed"],
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:

@@ -11,7 +11,6 @@ rule claims:
         tables=[f"{STUDY_TABLE}.csv".format(table=table) for table in catalogue.theory(STUDY)] if JUDGED else [],
         claims=STUDY["claims"] or [],
         schema=studies.CLAIMS_SCHEMA,
-        code=code(*(f"report/{name}" for name in CLAIMS_CODE), "study", "sweeps", "theory/bounds"),
     output:
         csv=report(f"{CLAIMS}.csv", caption="../workflow/report/claims.rst", category="Claims"),
         parquet=f"{CLAIMS}.parquet",
@@ -25,6 +24,7 @@ rule claims:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
+        code=code(*(f"report/{name}" for name in CLAIMS_CODE), "study", "sweeps", "theory/bounds"),
         study=compact(config),
         comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
@@ -36,7 +36,6 @@ rule claims:
 rule claims_figure:
     input:
         readings=rules.claims.output.readings,
-        code=code("report/claims", "report/drawing_claims", "report/figures", "report/panels", "report/style"),
     output:
         svg=report(f"{CLAIMS_FIGURE}.svg", caption="../workflow/report/figure.rst", category="Claims"),
         png=f"{CLAIMS_FIGURE}.png",
@@ -49,6 +48,7 @@ rule claims_figure:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
+        code=code("report/claims", "report/drawing_claims", "report/figures", "report/panels", "report/style"),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
         "scant claims-figure {wildcards.family:q} {input.readings:q} --output {params.stem:q} 2>&1 | tee {log:q}"
@@ -61,7 +61,6 @@ rule report:
         claims=rules.claims.output.parquet if JUDGED else [],
         captions=["workflow/report/figure.rst", "workflow/report/table.rst", "CITATION.cff"],
         page=sorted(str(file) for file in Path("src/scant/report/page").glob("*.*")),
-        code=code("report/about", "report/catalogue", "report/inline", "report/page", "status", "study", "sweeps"),
     output:
         "<results>/report.html",
     log:
@@ -72,6 +71,7 @@ rule report:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
+        code=code("report/about", "report/catalogue", "report/inline", "report/page", "status", "study", "sweeps"),
         study=compact(config),
         file=study_file(),
         claims=lambda wildcards, input: ["--claims", input.claims] if JUDGED else [],
