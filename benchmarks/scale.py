@@ -6,8 +6,8 @@ A study of simulated queries, `seeds` runs over so many learners; with `--batch`
 job, with `--idle` a run's job does nothing but touch its file, so that what Snakemake adds is all there is. The study
 runs in a copy of the project, in a new folder that is removed afterwards, or in `--folder`, which is kept.
 
-`plan` is a dry run before there is a result, `run` the study to its traces, `again` a second run, which finds nothing
-to do. `overhead` is what a job takes beyond its own seconds, (wall time x cores - seconds of all jobs) / jobs, where a
+`plan` is the time until a dry run knows all jobs, `told` until it has said them, `run` the study to its traces, `again` a
+second run, which finds nothing to do. `overhead` is what a job takes beyond its own seconds, (wall time x cores - seconds of all jobs) / jobs, where a
 job's own seconds are those of its benchmark file, the start of its Python included.
 """
 
@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import json
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -56,6 +57,25 @@ def timed(project: Project, *flags) -> tuple[float, str]:
     return time.perf_counter() - start, printed
 
 
+def planned(project: Project, *flags) -> tuple[float, float]:
+    """Seconds until a dry run knows all jobs, and until it has told them."""
+    start, known = time.perf_counter(), None
+    command = project.command(*flags, "--dry-run", study="scale")
+    with subprocess.Popen(
+        command,
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        for line in process.stdout:
+            if known is None and line.startswith("Job stats:"):
+                known = time.perf_counter() - start
+    assert process.returncode == 0 and known is not None
+    return known, time.perf_counter() - start
+
+
 def measure(folder: Path, arguments) -> None:
     """Run the study in a copy of the project, and print what it took."""
     project = Project(folder)
@@ -64,7 +84,7 @@ def measure(folder: Path, arguments) -> None:
     if arguments.idle:
         rules = folder / "rules/online.smk"
         rules.write_text(rules.read_text().replace('"scant run ', '"touch {output:q}; : ', 1))
-    plan, _ = timed(project, target, "--cores", arguments.cores, "--dry-run", "--quiet", "all")
+    plan, told = planned(project, target, "--cores", arguments.cores)
     wall, _ = timed(project, target, "--cores", arguments.cores)
     again, printed = timed(project, target, "--cores", arguments.cores)
     assert "Nothing to be done" in printed, printed
@@ -73,8 +93,13 @@ def measure(folder: Path, arguments) -> None:
     seconds = sum(json.loads(file.read_text())["s"] for file in files)
     own, overhead = 1000 * seconds / len(files), 1000 * (wall * arguments.cores - seconds) / len(files)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"{len(files)} jobs on {arguments.cores} cores: plan {plan:.1f} s, run {wall:.1f} s, again {again:.1f} s")
-    print(f"a job: own {own:.0f} ms, overhead {overhead:.0f} ms; the largest process: {memory:.0f} MB")
+    print(
+        f"{len(files)} jobs on {arguments.cores} cores: plan {plan:.1f} s, told {told:.1f} s, run {wall:.1f} s,",
+        end=" ",
+    )
+    print(
+        f"again {again:.1f} s; a job: own {own:.0f} ms, overhead {overhead:.0f} ms; the largest process: {memory:.0f} MB"
+    )
 
 
 if __name__ == "__main__":
