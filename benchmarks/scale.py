@@ -6,9 +6,9 @@ A study of simulated queries, `seeds` runs over so many learners; with `--batch`
 job, with `--idle` a run's job does nothing but touch its file, so that what Snakemake adds is all there is. The study
 runs in a copy of the project, in a new folder that is removed afterwards, or in `--folder`, which is kept.
 
-`plan` is the time until a dry run knows all jobs, `told` until it has said them, `run` the study to its traces, `again` a
-second run, which finds nothing to do. `overhead` is what a job takes beyond its own seconds, (wall time x cores - seconds of all jobs) / jobs, where a
-job's own seconds are those of its benchmark file, the start of its Python included.
+`plan` is the time until a dry run knows all jobs, `told` until it has said them, `run` the study to its traces, `again`
+a second run, which finds nothing to do. `overhead` is what a job takes beyond its own seconds, (wall time x cores -
+seconds of all jobs) / jobs, where a job's own seconds are those of its benchmark file, the start of its Python included.
 """
 
 import argparse
@@ -93,13 +93,9 @@ def measure(folder: Path, arguments) -> None:
     seconds = sum(json.loads(file.read_text())["s"] for file in files)
     own, overhead = 1000 * seconds / len(files), 1000 * (wall * arguments.cores - seconds) / len(files)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(
-        f"{len(files)} jobs on {arguments.cores} cores: plan {plan:.1f} s, told {told:.1f} s, run {wall:.1f} s,",
-        end=" ",
-    )
-    print(
-        f"again {again:.1f} s; a job: own {own:.0f} ms, overhead {overhead:.0f} ms; the largest process: {memory:.0f} MB"
-    )
+    print(f"{len(files)} jobs on {arguments.cores} cores, seconds:", end=" ")
+    print(f"plan {plan:.1f}, told {told:.1f}, run {wall:.1f}, again {again:.1f}")
+    print(f"a job: own {own:.0f} ms, overhead {overhead:.0f} ms; the largest process: {memory:.0f} MB")
 
 
 if __name__ == "__main__":
