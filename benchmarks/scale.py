@@ -8,7 +8,7 @@ runs in a copy of the project, in a new folder that is removed afterwards, or in
 
 `plan` is the time until a dry run knows all jobs, `told` until it has said them, `run` the study to its traces, `again`
 a second run, which finds nothing to do. `overhead` is what a job takes beyond its own seconds, (wall time x cores -
-seconds of all jobs) / jobs, where a job's own seconds are those of its benchmark file, the start of its Python included.
+seconds of all jobs) / jobs, where a job's own seconds are those of its benchmark file, with the start of its Python.
 """
 
 import argparse
