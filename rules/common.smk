@@ -243,11 +243,6 @@ def run_files(experiment):
     ]
 
 
-def families():
-    """The families of claims that the study draws a figure of."""
-    return catalogue.families(STUDY, CLAIMED)
-
-
 def traces_of(name, experiments):
     """What a figure or table reads: the traces of experiments, their times, or the study of bounds."""
     if name in catalogue.COVERAGE:

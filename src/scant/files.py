@@ -158,7 +158,7 @@ def read_parquet(path, groups: Iterable[int] | None = None):
 
     Raises
     ------
-    ValueError : it holds more than FREE bytes, and more than RATIO times those of the file
+    ValueError : its seal is broken; or it holds more than FREE bytes, and more than RATIO times those of the file
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     import pyarrow as pa
