@@ -19,7 +19,7 @@ import argparse
 import numpy as np
 
 from scant.randomness import generator
-from scant.report.verdicts import holm, judge
+from scant.verdict.statistics import holm, judge
 
 LEVEL = 0.95
 SEEDS = (3, 5, 10, 30)

@@ -9,10 +9,11 @@ import shlex
 import sys
 from pathlib import Path
 
-from scant import study as studies
 from scant.errors import ScantError
 from scant.files import braces
-from scant.report import catalogue
+from scant.present import catalogue
+from scant.study import code as codes
+from scant.study import settings as studies
 
 # Plans are millions of objects that stay: to search them for garbage after every 700 new ones takes a third of the time.
 gc.set_threshold(200_000, 50, 100)
@@ -98,17 +99,8 @@ def growing(amount):
 
 
 def code(*places):
-    """A digest of the package's source files that a job depends on, so that an edit to one reruns the job.
-
-    A parameter, since twenty input files more a job would double the time to plan ten thousand.
-    """
-    root = Path("src/scant")
-    files = [root / f"{name}.py" for name in ("errors", "files", "randomness")]
-    for place in places:
-        file = root / f"{place}.py"
-        files += [file] if file.is_file() else root.glob(f"{place}/*.py")
-    content = b"".join(file.read_bytes() for file in sorted(files) if file.name != "__init__.py")
-    return hashlib.sha256(content).hexdigest()[:12]
+    """A digest of the package's source that a job depends on: of these modules and of all that they import."""
+    return codes.digest(*(f"scant.{place.replace('/', '.')}" for place in places))
 
 
 def study_file():

@@ -26,7 +26,7 @@ rule traces:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
-        code=code("report/traces"),
+        code=code("present/traces"),
         runs=lambda wildcards, input: braces(input.runs),
         details=lambda wildcards: compact(studies.details(STUDY, wildcards.experiment)),
     shell:
@@ -110,7 +110,7 @@ rule table:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
-        code=code(*(f"report/{name}" for name in TABLE_CODE), "theory/bounds"),
+        code=code(*(f"present/{name}" for name in TABLE_CODE), "theory/bounds"),
         comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -132,7 +132,7 @@ rule streams_table:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        code=code("report/tables", "data/stream"),
+        code=code("present/tables", "data/stream"),
         streams=lambda wildcards, input: braces(input.streams),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
@@ -153,7 +153,7 @@ rule logs_table:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
-        code=code("report/ads", "report/tables", "data/logs"),
+        code=code("ads/frames", "present/tables", "data/logs"),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
         "scant logs {wildcards.logs_table:q} {input.logs:q} --output {params.stem:q} 2>&1 | tee {log:q}"
@@ -171,7 +171,7 @@ rule theory_table:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        code=lambda wildcards: code("measures", *THEORY_CODE[wildcards.theory], "data/table_b1", "report/tables"),
+        code=lambda wildcards: code("measures", *THEORY_CODE[wildcards.theory], "data/table_b1", "present/tables"),
         seed=STUDY["seed"],
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:

@@ -98,28 +98,29 @@ def _compare(arguments) -> None:
 
 
 def _gather(arguments) -> None:
-    from scant.report import traces
+    from scant.present import traces
 
     traces.gather(arguments.inputs, arguments.output, arguments.details)
 
 
 def _figure(arguments) -> None:
-    from scant.report import figures, traces
+    from scant.present import figures, traces
 
     comparators = traces.read_comparators(arguments.comparators)
     figures.make(arguments.name, *traces.read(arguments.inputs), arguments.output, comparators)
 
 
 def _table(arguments) -> None:
-    from scant.report import tables, traces
+    from scant.present import tables, traces
 
     comparators = traces.read_comparators(arguments.comparators)
     tables.make(arguments.name, *traces.read(arguments.inputs), arguments.output, comparators)
 
 
 def _claims(arguments) -> None:
-    from scant import study
-    from scant.report import claims, traces
+    from scant.present import traces
+    from scant.study import settings as study
+    from scant.verdict import claims
 
     settings, _ = study.load(arguments.study)
     played = {Path(path).stem: traces.read([path]) for path in arguments.inputs}
@@ -130,14 +131,16 @@ def _claims(arguments) -> None:
 
 
 def _claims_figure(arguments) -> None:
-    from scant.report import claims, drawing_claims, figures
+    from scant.present import figures
+    from scant.verdict import claims
+    from scant.verdict import drawings as drawing_claims
 
     frame = claims.specification(claims.read_readings(arguments.readings), arguments.family)
     figures.save(drawing_claims.specification(frame), frame, arguments.output)
 
 
 def _page(arguments) -> None:
-    from scant.report import about, page
+    from scant.page import about, page
 
     study, folder = arguments.study, arguments.output.parent
     facts = about.facts(study, folder, arguments.study_file)
@@ -145,19 +148,21 @@ def _page(arguments) -> None:
 
 
 def _show(arguments) -> None:
-    from scant.report import show
+    from scant.page import show
 
     print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family, arguments.summary), end="")
 
 
 def _status(arguments) -> None:
-    from scant import status
+    from scant.page import status
 
     print(status.describe(status.status(arguments.folder)), end="")
 
 
 def _theory(arguments) -> None:
-    from scant.report import atlas, tables, variance
+    from scant.games import atlas
+    from scant.online import variance
+    from scant.present import tables
 
     makers = {
         "variance": partial(variance.variance_table, arguments.study_seed),
@@ -172,7 +177,8 @@ def _theory(arguments) -> None:
 
 
 def _logs(arguments) -> None:
-    from scant.report import ads, tables
+    from scant.ads import frames as ads
+    from scant.present import tables
 
     makers = {"table-5.1": ads.table_5_1, "table-5.2": ads.table_5_2}
     if arguments.name not in makers:
@@ -181,27 +187,28 @@ def _logs(arguments) -> None:
 
 
 def _streams(arguments) -> None:
-    from scant.report import tables
+    from scant.present import tables
 
     tables.write(tables.streams_table(arguments.inputs), arguments.output)
 
 
 def _ads_simulate(arguments) -> None:
-    from scant.ads import advice
+    from scant.advice import advise as advice
 
     given = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
     advice.simulate(*given, arguments.output)
 
 
 def _ads_check(arguments) -> None:
-    from scant.ads import advice
+    from scant.advice import advise as advice
 
     facts = advice.check(arguments.log)
     print(json.dumps(facts, indent=1) if arguments.json else advice.describe(facts), end="\n" * arguments.json)
 
 
 def _ads_evaluate(arguments) -> None:
-    from scant.ads import advice, scorers
+    from scant.ads import scorers
+    from scant.advice import advise as advice
 
     names = ("lambdas", "epsilon", "validation", "threshold", "select", "seed")
     learning = {name: getattr(arguments, name) for name in names}

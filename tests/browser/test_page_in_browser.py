@@ -5,8 +5,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
-from scant.report import page as pages
-from scant.report import style
+from scant.page import page as pages
+from scant.present import style
 
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")

@@ -25,13 +25,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scant import files, schema, study
-from scant.ads import advice, campaigns
+from scant import files, schema
+from scant.ads import campaigns
+from scant.advice import advise as advice
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
 from scant.online import learners, play
-from scant.report import traces
+from scant.present import traces
+from scant.study import settings as study
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))

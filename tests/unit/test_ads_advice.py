@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from scant.ads import advice, evaluation, scorers
+from scant.ads import evaluation, scorers
+from scant.advice import advise as advice
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError

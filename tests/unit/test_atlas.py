@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from scant.errors import SettingError
-from scant.report import atlas, drawing_atlas, figures, tables
+from scant.games import atlas, drawing_atlas
+from scant.present import figures, tables
 from scant.theory import observability
 
 VECTORS = ["000", "001", "010", "011", "100", "101", "110", "111"]

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scant import study as studies
 from scant.errors import DataError, SettingError
-from scant.report import catalogue, claims, drawing_claims, quantities, style
+from scant.present import catalogue, style
 from scant.schema import read_yaml
+from scant.study import settings as studies
+from scant.verdict import claims, quantities
+from scant.verdict import drawings as drawing_claims
 
 ROOT = Path(__file__).parents[2]
 NOISE = np.random.default_rng(3).normal(0, 1, 12)

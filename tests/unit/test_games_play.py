@@ -155,7 +155,7 @@ def test_a_regret_that_is_not_positive_has_no_slope():
 
 def test_learners_without_a_horizon_beat_the_papers_blocks_on_the_papers_stream():
     """Flip, m = 20, 5 relevant, T = 10,000, top-1, DCG: against K = 200, paired, over 20 seeds, with t intervals."""
-    from scant.report.intervals import t_interval
+    from scant.present.intervals import t_interval
 
     fixed, leader = (
         regrets("flip", "dcg", {"kind": "rtopkf", "blocks": 200, "rest": rest}, 10_000, 20)[:, -1]

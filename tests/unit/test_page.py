@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from scant.errors import DataError, SettingError
-from scant.report import page, style
-from scant.report.inline import inline, size
+from scant.page import page
+from scant.page.inline import inline, size
+from scant.present import style
 
 NASTY = '<script>alert("1")</script> & <b onclick=x>'
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "data", "background", "ping"}

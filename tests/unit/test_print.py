@@ -13,7 +13,12 @@ import seaborn as sns
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
-from scant.report import atlas, drawing, drawing_ads, drawing_atlas, drawing_claims, drawing_games, figures, style
+from scant.ads import drawings as drawing_ads
+from scant.games import atlas, drawing_atlas
+from scant.games import drawings as drawing_games
+from scant.online import drawings as drawing
+from scant.present import figures, style
+from scant.verdict import drawings as drawing_claims
 
 SMALLEST = 6  # points
 INSIDE = re.compile(r"\d+|\d/\d|\d\.\d\d|\$t(\^{.*})?\$")  # numbers of cells and bounds, and names of guides

@@ -11,9 +11,11 @@ from scipy import stats
 
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
+from scant.online import drawings as drawing
+from scant.online import frames as perceptron
 from scant.online.run import run
-from scant.report import drawing, figures, perceptron, style, tables, traces
-from scant.report.intervals import t_interval
+from scant.present import figures, style, tables, traces
+from scant.present.intervals import t_interval
 from scant.theory.bounds import adversary_loss
 
 TABLES = ("finals", "bounds", "rates")  # of the perceptron study

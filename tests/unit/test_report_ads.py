@@ -6,10 +6,12 @@ import pytest
 from scipy import stats
 
 from scant.ads import coverage
+from scant.ads import drawings as drawing_ads
+from scant.ads import frames as ads
 from scant.data import logs
 from scant.errors import SettingError
-from scant.report import ads, drawing_ads, style, tables
-from scant.report.panels import split
+from scant.present import style, tables
+from scant.present.panels import split
 
 KINDS = {  # learner: kind, CTR on digits, true CTR on the bank
     "logistic": ("logistic", 0.60, 0.0040),

@@ -6,8 +6,10 @@ import pytest
 from scipy import stats
 
 from scant.errors import SettingError
+from scant.games import drawings as drawing_games
+from scant.games import frames as games
 from scant.games import run as runs
-from scant.report import drawing_games, figures, games, panels, style, tables, traces
+from scant.present import figures, panels, style, tables, traces
 
 DETAILS = {
     "e": {

@@ -14,9 +14,11 @@ from scipy import stats
 from scant.data import stream as streams
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
+from scant.online import drawings as drawing
+from scant.online import frames_top as top
 from scant.online.run import run
 from scant.online.top import EVENTS, OBJECTIVES
-from scant.report import catalogue, drawing, figures, panels, style, tables, top, traces
+from scant.present import catalogue, figures, panels, style, tables, traces
 from scant.schema import read_yaml
 
 ROUNDS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])

@@ -16,7 +16,7 @@ from scant.ads import campaigns
 from scant.data import letor, logs, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError, SettingError
-from scant.report import traces
+from scant.present import traces
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "rules", "workflow", "benchmarks", "examples")

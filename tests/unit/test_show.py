@@ -10,8 +10,8 @@ import yaml
 
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant.report import about, page
-from scant.report.show import show
+from scant.page import about, page
+from scant.page.show import show
 
 ROWS = [
     {"id": "top-a", "verdict": "holds", "family": "top", "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 8,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scant import status as statuses
 from scant.cli import main
 from scant.errors import DataError
-from scant.status import describe, status
+from scant.page import status as statuses
+from scant.page.status import describe, status
 
 HEAD = """Assuming unrestricted shared filesystem usage.
   Command: snakemake --cores 2

@@ -8,7 +8,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from scant import study as studies
 from scant.ads import campaigns, draw, scorers
 from scant.ads import run as ads
 from scant.data import simulated
@@ -17,11 +16,12 @@ from scant.games.learners import LEARNERS as PLAYERS
 from scant.games.streams import STREAMS
 from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
+from scant.online.drawings import NAMES
 from scant.online.learners import LEARNERS, MEASURES, Settings
-from scant.report import catalogue
-from scant.report.drawing import NAMES
-from scant.report.tables import MAKERS
+from scant.present import catalogue
+from scant.present.tables import MAKERS
 from scant.schema import check, read_yaml, with_defaults
+from scant.study import settings as studies
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = read_yaml(ROOT / studies.SCHEMA)

@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scant import study as studies
-from scant import sweeps
 from scant.data import packing, stream
 from scant.errors import SettingError
 from scant.online.run import run
-from scant.report import catalogue, claims
+from scant.present import catalogue
 from scant.schema import read_yaml
+from scant.study import settings as studies
+from scant.study import sweeps
+from scant.verdict import claims
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = read_yaml(ROOT / studies.SCHEMA)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scant.online.estimators import estimate, moments, value_and_gradient
-from scant.report.variance import variance_table
+from scant.online.variance import variance_table
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scant.errors import SettingError
-from scant.report.verdicts import Verdict, exact, holm, judge, matters, over, shares, sign_flips, together
+from scant.verdict.statistics import Verdict, exact, holm, judge, matters, over, shares, sign_flips, together
 
 # Eighths are added and compared without rounding.
 EIGHTHS = st.integers(-800, 800).map(lambda one: one / 8)

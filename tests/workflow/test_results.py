@@ -10,9 +10,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from scant import study as studies
 from scant.files import metadata_of
-from scant.report import catalogue
+from scant.present import catalogue
+from scant.study import settings as studies
 
 pytestmark = pytest.mark.slow
 

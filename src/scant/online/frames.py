@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.report.catalogue import SEPARABLE
-from scant.report.intervals import cells, t_interval
-from scant.report.traces import GROUP, at_chosen_rates, averages, chosen_rates, difference, finals
+from scant.present.catalogue import SEPARABLE
+from scant.present.intervals import cells, t_interval
+from scant.present.traces import GROUP, at_chosen_rates, averages, chosen_rates, difference, finals
 from scant.theory.bounds import adversary_loss
 
 MEASURES = ("ndcg@10", "ap")

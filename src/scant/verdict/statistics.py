@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scant.errors import SettingError, unknown
-from scant.report.intervals import t_interval
+from scant.present.intervals import t_interval
 
 POWER = 0.8
 MOST_SEEDS = 10**6  # a claim that would need more counts as one that no number of seeds decides

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.report.intervals import cells, t_interval
-from scant.report.traces import GROUP, names
+from scant.present.intervals import cells, t_interval
+from scant.present.traces import GROUP, names
 
 POINTS = 3  # a slope is of no fewer points than these
 FROM = 1 / 100  # and, over rounds, of those from this share of the horizon on

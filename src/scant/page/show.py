@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from scant.errors import DataError, SettingError, unknown
-from scant.report import about, page
+from scant.page import about, page
 
 LEAST = 40  # columns for statements, however narrow the terminal
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from scant.report import panels, style
+from scant.present import panels, style
 
 OUTCOMES = {  # colour, marker and whether it is filled
     "holds": (style.PALETTE[0], "o", True),
@@ -36,7 +36,7 @@ PANEL, ROW = 0.85, 0.105  # inches: the height of estimates, and of a row below 
 
 
 def specification(frame: pd.DataFrame):
-    """The frame of `scant.report.claims.specification`: a panel for each claim of two estimates or more.
+    """The frame of `scant.verdict.claims.specification`: a panel for each claim of two estimates or more.
 
     Below it stands what each estimate was made under. What varies together has one row. Shaded is where the claim says
     that an estimate lies; filled and coloured points are decided, each by itself.

@@ -9,8 +9,8 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.online.top import EVENTS
-from scant.report.intervals import cells, t_interval
-from scant.report.traces import (
+from scant.present.intervals import cells, t_interval
+from scant.present.traces import (
     COMPARED,
     GROUP,
     at_chosen_rates,

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from scant.report import panels, style
-from scant.report.ads import BOUNDS
+from scant.ads.frames import BOUNDS
+from scant.present import panels, style
 
 TRUE = {"marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": ""}  # CTR
 T = {"marker": "_", "markersize": 5, "markeredgewidth": 1.1, "ls": ""}  # lower bounds

@@ -5,10 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from scant.ads import frames as ads
 from scant.errors import unknown
 from scant.files import atomic
-from scant.report import ads, games, perceptron, top
-from scant.report.catalogue import wants_comparators
+from scant.games import frames as games
+from scant.online import frames as perceptron
+from scant.online import frames_top as top
+from scant.present.catalogue import wants_comparators
 
 
 def _coverage(rows: pd.DataFrame, details: dict) -> pd.DataFrame:

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pandas as pd
 
+from scant.ads import drawings as drawing_ads
+from scant.ads import frames as ads
 from scant.errors import unknown
 from scant.files import atomic
-from scant.report import ads, atlas, drawing, drawing_ads, drawing_atlas, drawing_games, games, perceptron, top
-from scant.report.catalogue import PERCEPTRON, wants_comparators
+from scant.games import atlas, drawing_atlas
+from scant.games import drawings as drawing_games
+from scant.games import frames as games
+from scant.online import drawings as drawing
+from scant.online import frames as perceptron
+from scant.online import frames_top as top
+from scant.present.catalogue import PERCEPTRON, wants_comparators
 
 
 def _atlas(traces: pd.DataFrame, details: dict) -> pd.DataFrame:

@@ -28,7 +28,7 @@ GAMES = (  # of games on fixed items; likewise
     "figure-observability",
 )
 TIMED = "figure-games-time"  # reads how long rounds take, not traces
-ADS = {  # of ads; likewise, and what logs each can show (`scant.study.source`)
+ADS = {  # of ads; likewise, and what logs each can show (`scant.study.settings.source`)
     "figure-5.1": ("classification",),
     "figure-5.2": ("campaign",),
     "figure-ctr-by-rate": ("campaign",),

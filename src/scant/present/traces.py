@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from scant.errors import DataError, SettingError
 from scant.files import foreign, metadata_of, read_parquet, write_parquet
-from scant.report.intervals import t_interval
+from scant.present.intervals import t_interval
 
 GROUP = ["experiment", "stream", "learner"]
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"

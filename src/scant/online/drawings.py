@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from scant.report import panels, style
-from scant.report.top import OBJECTIVES
+from scant.online.frames_top import OBJECTIVES
+from scant.present import panels, style
 
 NAMES = {"ndcg@10": "NDCG@10", "ap": "AP", "ndcg": "NDCG"}
 POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # regret of full feedback, feedback on top, no learning

@@ -19,11 +19,14 @@ import pyarrow as pa
 from scant.ads.run import WITHOUT_LAMBDA
 from scant.errors import DataError, SettingError, unknown
 from scant.files import atomic, write_parquet
-from scant.report import atlas, catalogue, tables, variance, verdicts
-from scant.report.catalogue import all_fit, chosen, fits
-from scant.report.quantities import QUANTITIES, SHARES, Played
-from scant.study import CONTEXTUAL, PLACES, READINGS
-from scant.sweeps import OF_LEARNERS, OF_STREAMS, level_of, unheeded
+from scant.games import atlas
+from scant.online import variance
+from scant.present import catalogue, tables
+from scant.present.catalogue import all_fit, chosen, fits
+from scant.study.settings import CONTEXTUAL, PLACES, READINGS
+from scant.study.sweeps import OF_LEARNERS, OF_STREAMS, level_of, unheeded
+from scant.verdict import statistics as verdicts
+from scant.verdict.quantities import QUANTITIES, SHARES, Played
 
 UNTESTABLE = "not testable here"
 COLUMNS = [
@@ -92,10 +95,10 @@ def examine(
 ) -> dict[str, Examined]:
     """Each claim's readings in a study, with the verdict under each, not yet corrected for the family.
 
-    claims : of `scant.study.claims`
-    study : complete settings, as `scant.study.load` gives them
-    traces_by_experiment : for each experiment played, its traces and details, as `scant.report.traces.read` gives them
-    comparators : the best fixed weights, of `scant.report.traces.read_comparators`; regret needs them
+    claims : of `scant.study.settings.claims`
+    study : complete settings, as `scant.study.settings.load` gives them
+    traces_by_experiment : for each experiment played, its traces and details, as `scant.present.traces.read` gives them
+    comparators : the best fixed weights, of `scant.present.traces.read_comparators`; regret needs them
     tables : tables that need no run, by their names; those that are not given are computed
 
     Raises

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from scant.report import panels, style
+from scant.present import panels, style
 
 NAMES = {
     "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "position-loss": "position loss", "auc-loss": "AUC",

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scant.report import ads, games, top, traces
-from scant.study import CONTEXTUAL
+from scant.ads import frames as ads
+from scant.games import frames as games
+from scant.online import frames_top as top
+from scant.present import traces
+from scant.study.settings import CONTEXTUAL
 from scant.theory.bounds import adversary_loss
 
 ANY_RATE = ("max-hinge", "binary-perceptron")  # kinds whose bound on a separable stream is one at every rate

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from scant.errors import DataError, SettingError
 from scant.files import write_text
-from scant.report.catalogue import OF_CLAIMS
-from scant.report.inline import inline, size
+from scant.page.inline import inline, size
+from scant.present.catalogue import OF_CLAIMS
 
 ABSENT = "\N{EN DASH}"
 VERDICTS = {"holds": "✓", "fails": "✗", "undecided": "?", "not testable here": ABSENT}  # in the order that sorts them
@@ -261,7 +261,7 @@ def _render(parts: dict) -> str:
     import jinja2
     from markupsafe import Markup
 
-    files = resources.files("scant.report").joinpath("page")
+    files = resources.files("scant.page").joinpath("assets")
     style, script = (files.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = jinja2.Environment(

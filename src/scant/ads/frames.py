@@ -13,8 +13,8 @@ import pandas as pd
 from scant.ads import campaigns
 from scant.data import logs
 from scant.errors import SettingError
-from scant.report.intervals import cells, t_interval
-from scant.report.traces import GROUP, names
+from scant.present.intervals import cells, t_interval
+from scant.present.traces import GROUP, names
 
 CLICKED = ("true", "full-information", "ips")  # estimators whose estimate is a policy's CTR, the best first
 POLICY = [*GROUP, "epsilon"]

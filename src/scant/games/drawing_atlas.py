@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from scant.report import panels, style
-from scant.report.atlas import LINEAR
+from scant.games.atlas import LINEAR
+from scant.present import panels, style
 
 EXPONENTS = {"T^(1/2)": "1/2", "T^(2/3)": "2/3", "T": "1"}
 SHADES = {  # of a cell: colour, how dark in percent, its text's; the faster regret grows, the darker, in grey too
@@ -30,7 +30,7 @@ WIDTH, ROW, GAP = 0.36, (0.2, 0.27), 0.35  # inches; inches without slopes and w
 
 
 def atlas(frame: pd.DataFrame):
-    """The frame of `scant.report.atlas.atlas_frame`: a panel for each m, a row a measure, a column for each k."""
+    """The frame of `scant.games.atlas.atlas_frame`: a panel for each m, a row a measure, a column for each k."""
     style.apply()
     colours = _colours()
     places = _places(frame)

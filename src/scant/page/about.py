@@ -6,11 +6,11 @@ from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
-from scant import status
-from scant import study as studies
 from scant.files import foreign, read_parquet
-from scant.report import catalogue
+from scant.page import status
+from scant.present import catalogue
 from scant.schema import read_yaml
+from scant.study import settings as studies
 
 CAPTIONS = Path("workflow/report")  # templates that Snakemake's own report fills in, too
 CITATION = Path("CITATION.cff")
@@ -21,7 +21,7 @@ PACKAGES = (
 
 
 def facts(config: dict, folder, study_file: str = "") -> dict:
-    """What `scant.report.page.make` takes as `about`.
+    """What `scant.page.page.make` takes as `about`.
 
     config : the study's settings, as its file has them
     folder : its results
@@ -43,7 +43,7 @@ def facts(config: dict, folder, study_file: str = "") -> dict:
 
 
 def claims(path) -> list[dict] | None:
-    """The claims of a study, of the parquet file that `scant.report.claims.write` wrote; None without one.
+    """The claims of a study, of the parquet file that `scant.verdict.claims.write` wrote; None without one.
 
     Raises
     ------

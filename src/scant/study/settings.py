@@ -2,7 +2,6 @@
 
 from itertools import product
 
-from scant import sweeps
 from scant.ads import campaigns
 from scant.ads import run as ads
 from scant.data import registry
@@ -11,8 +10,9 @@ from scant.games import run as games
 from scant.games.learners import LEARNERS as PLAYERS
 from scant.online import top
 from scant.online.learners import LEARNERS, RELEASED_RATES
-from scant.report import catalogue
+from scant.present import catalogue
 from scant.schema import check, read_yaml, with_defaults
+from scant.study import sweeps
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
@@ -75,7 +75,7 @@ def load(config: dict, schema_path=SCHEMA, registry_path="config/datasets.yaml")
 
     Returns
     -------
-    The settings, with an experiment for each combination that one sweeps (`scant.sweeps`), and the data sets by id.
+    The settings, with an experiment for each combination that one sweeps (`scant.study.sweeps`), and the data sets by id.
 
     Raises
     ------

@@ -1,0 +1,1 @@
+"""The page of a study, and what is said of it in a terminal."""

@@ -1,0 +1,1 @@
+"""What all studies share in presenting results: traces, intervals, styles, panels, files."""

@@ -1,1 +1,0 @@
-"""From runs to what a paper shows: chosen rates, tables with intervals, figures."""

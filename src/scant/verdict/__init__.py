@@ -1,0 +1,1 @@
+"""The papers' claims, and the verdict on each."""
