@@ -59,13 +59,13 @@ class Shown:
     """A figure, if it is drawn, else a table.
 
     name : of its files
-    heading : what the page calls it
     caption : what it shows, in sentences
     frame : the function that makes its frame, as "module:function"
     draw : the function that draws that, likewise; none for a table
     reads : what the frame is made of: "traces" (the function is given them and the experiments' details), "regret"
         (comparators besides), "times", "coverage", "streams" or "logs" (the paths of their files), or "nothing" (but
         the study's seed, if it takes one)
+    heading : what the page calls it; made of the name if absent
     options : further arguments of the frame's function
     shows : whether an experiment is in it: given (study, experiment, name)
     sources : of what reads logs or shows ads, the kinds of logs that it is of
@@ -76,6 +76,7 @@ class Shown:
     frame: str
     draw: str = ""
     reads: str = "traces"
+    heading: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     shows: Callable[[dict, str, str], bool] = always
     sources: tuple[str, ...] = ()
