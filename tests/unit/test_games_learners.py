@@ -419,6 +419,26 @@ def test_a_learner_of_ones_own(tmp_path, monkeypatch):
         build(game, {"kind": "own_game_learner:Last", "begin": 1}, generator(0))
 
 
+def test_a_learner_of_ones_own_that_declares_its_settings_gets_no_others(tmp_path, monkeypatch):
+    (tmp_path / "declaring_learner.py").write_text(
+        """
+from scant.declared import Learner, Setting
+
+
+class Declaring(Learner):
+    settings = (Setting("start", {"type": "integer"}),)
+
+    def __init__(self, items, rounds, random, **settings):
+        self.made = items, rounds, settings
+"""
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    kind = "declaring_learner:Declaring"
+    assert make(kind, facts(3, 2), generator(0), start=1).made == (3, 2, {"start": 1})
+    with pytest.raises(SettingError, match=f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'"):
+        make(kind, facts(3, 2), generator(0), strat=1)
+
+
 def test_every_ranking_of_a_table_is_there_once():
     rankings = make("hedge", facts(4, 10), generator(0)).rankings
     assert sorted(map(tuple, rankings)) == sorted(permutations(range(4)))
