@@ -1,14 +1,13 @@
 """What the tables and figures of games on fixed items hold, as frames."""
 
-import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
 from scant.present.intervals import cells, t_interval
+from scant.present.slopes import late_rounds, slope, slope_columns
 from scant.present.traces import GROUP, names
 
-POINTS = 3  # a slope is of no fewer points than these
-FROM = 1 / 100  # and, over rounds, of those from this share of the horizon on
+POINTS = 3  # how many rounds, horizons or numbers of items a slope needs
 MEASURES = {"auc-loss": "auc"}  # what `scant.theory.observability` calls a loss, where it is not the same
 
 
@@ -29,29 +28,21 @@ def _longest(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(frame: pd.DataFrame, along: str) -> dict:
-    """How a quantity grows with another: the slope of its logarithm on the other's, over seeds.
+    """How regret grows with `along`, and how its bound does: the slopes of its seeds, as `slope_columns` shows them.
 
-    Each seed's slope is by least squares over its points, all of which count alike. A seed one of whose regrets is not
-    above 0 has none: without that point, the slope would be another.
+    A seed that lacks a point, or has one whose regret is not above 0, has no slope: without that point, the slope
+    would be another.
 
     frame : seed, regret, bound and the column `along`, one row for each seed and point
 
     Returns
     -------
-    slope, slope_low, slope_high, slopes (how many seeds have one), from, to, bound_slope (of the bound's mean)
+    slope, slope_low, slope_high, slopes, from, to, and bound_slope: the slope of the bound's mean over seeds
     """
     regret = frame.pivot_table(index=along, columns="seed", values="regret")
     bound = frame.groupby(along)["bound"].mean()
-    slopes = [_slope(regret.index, regret[seed]) for seed in regret]
-    about = cells("slope", slopes) | {"slopes": int(np.isfinite(slopes).sum())}
-    return about | {"from": regret.index.min(), "to": regret.index.max(), "bound_slope": _slope(bound.index, bound)}
-
-
-def _slope(x, y) -> float:
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    if len(x) < POINTS or not np.all(y > 0):
-        return np.nan
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    slopes = [slope(regret.index, regret[seed], POINTS) for seed in regret]
+    return slope_columns(slopes, regret.index) | {"bound_slope": slope(bound.index, bound, POINTS)}
 
 
 def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -99,8 +90,7 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             )  # fmt: skip
 
     for key, group in frame.groupby(GROUP, sort=False):
-        late = _longest(group)
-        add(key, group, "round", late[late["round"] >= FROM * late["horizon"]])
+        add(key, group, "round", late_rounds(_longest(group), "horizon"))
         add(key, group, "horizon", _ends(group))
     for (experiment, _, _, learner), group in _ends(_longest(frame)).groupby(
         ["experiment", "game", "loss", "learner"], sort=False

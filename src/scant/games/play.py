@@ -124,13 +124,6 @@ class Trace:
     bound: np.ndarray
     gain: bool
 
-    def regret(self, comparator: str = "prefix") -> np.ndarray:
-        """The cumulative regret: against the best fixed ranking for rounds 1..t ("prefix") or for all ("horizon")."""
-        against = {"prefix": self.best, "horizon": self.best_at_horizon}
-        if comparator not in against:
-            raise SettingError(f"comparator is {comparator!r}; it must be 'prefix' or 'horizon'")
-        return against[comparator] - self.value if self.gain else self.value - against[comparator]
-
 
 def build(game: Game, learner: dict | str, random: np.random.Generator):
     """The learner, made for this game: a kind, or a mapping of `kind` and its settings.
@@ -222,33 +215,6 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
             random, kept, total, explored,
         )  # fmt: skip
     return total + game.constant_at(kept), explored
-
-
-def slope(rounds: np.ndarray, regret: np.ndarray, start: int = 1) -> np.ndarray | float:
-    """The exponent a of regret ~ t^a: the slope of log regret on log t from round `start` on, by least squares.
-
-    Rounds count by the share of the axis log t that they stand for, so that it does not matter where they are dense.
-    A slope is NaN if a regret in its range is not above 0: there is no logarithm, and to leave such rounds out would
-    raise the others' weight and hide that the regret came down.
-
-    Parameters
-    ----------
-    rounds : (kept), ascending
-    regret : (kept), or (seeds x kept)
-
-    Returns
-    -------
-    a float, or float64 (seeds)
-    """
-    rounds, regret = np.asarray(rounds, float), np.asarray(regret, float)
-    x, y = np.log(rounds[rounds >= start]), regret[..., rounds >= start]
-    if len(x) < 2:
-        raise SettingError(f"a slope needs two rounds or more; from round {start} on there are {len(x)}")
-    share = np.gradient(x)
-    x = x - np.average(x, weights=share)
-    fit = (share * x) @ np.log(np.where(y > 0, y, 1.0)).T / ((share * x) @ x)
-    fit = np.where(np.all(y > 0, axis=-1), fit, np.nan)
-    return fit if fit.ndim else float(fit)
 
 
 def _least_and_largest(game: Game) -> tuple[float, float]:
