@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from scant.games import frames
+from scant.present.slopes import late_rounds, slopes_of_seeds
 
 if TYPE_CHECKING:
-    from scant.verdict.quantities import Played
+    from scant.present.traces import Played
 
 KEYS = ["stream", "learner", "seed"]
-LATE = 1 / 100  # slopes over rounds are of those from this share of the horizon on
 
 
 def game_regret(played: Played, horizon: int | None = None) -> pd.DataFrame:
@@ -30,10 +28,10 @@ def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
     """
     if along == "rounds":
         rounds = _longest(frames.regrets(played.traces, played.about))
-        return _slopes(rounds[rounds["round"] >= LATE * rounds["horizon"]], "round")
+        return slopes_of_seeds(late_rounds(rounds, "horizon"), "round", frames.POINTS)
     if along == "items":
-        return _slopes(_longest(_ends(played)), "items", ("game", "loss"))
-    return _slopes(_ends(played), "horizon")
+        return slopes_of_seeds(_longest(_ends(played)), "items", frames.POINTS, ("game", "loss"))
+    return slopes_of_seeds(_ends(played), "horizon", frames.POINTS)
 
 
 def bound_share(played: Played) -> pd.DataFrame:
@@ -53,19 +51,3 @@ def _ends(played: Played, horizon: int | None = None) -> pd.DataFrame:
 def _longest(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of each game's longest horizon."""
     return rows[rows["horizon"] == rows.groupby("stream")["horizon"].transform("max")]
-
-
-def _slopes(rows: pd.DataFrame, along: str, places: Sequence[str] = ("stream",)) -> pd.DataFrame:
-    """Each seed's slope of log regret on the log of the column `along`; NaN where a regret is not above 0.
-
-    Seeds with too few points for a slope have no row.
-
-    places : the columns that say which points belong together, besides learner and seed
-    """
-    slopes = []
-    for (*place, learner, seed), points in rows.groupby([*places, "learner", "seed"], sort=False):
-        x, y = points[along].to_numpy(float), points["regret"].to_numpy(float)
-        if len(np.unique(x)) >= frames.POINTS:
-            slope = np.polyfit(np.log(x), np.log(y), 1)[0] if np.all(y > 0) else np.nan
-            slopes.append((", ".join(map(str, place)), learner, seed, slope))
-    return pd.DataFrame(slopes, columns=[*KEYS, "value"])

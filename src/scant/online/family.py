@@ -1,5 +1,6 @@
 """The families `perceptron` (learners see every grade) and `top` (those of the k documents on top)."""
 
+import math
 from collections.abc import Mapping
 from itertools import product
 
@@ -100,8 +101,8 @@ STREAMS_TABLE = Shown(
     "scant.online.frames:streams_table",
     reads="streams",
 )
-FINAL = Quantity("time-averaged measure", "scant.online.quantities:final", ("measure",), tuned=True)
-BOUND_SHARE = Quantity("loss / bound", "scant.online.quantities:bound_share", ("bound",), between=(float("-inf"), 1.0))
+QUANTITIES = "scant.online.quantities"
+WORDS = {"final": "time-averaged measure", "share": "loss / bound"}  # of quantities that both families have
 
 
 class Contextual(Family):
@@ -231,11 +232,9 @@ class Perceptron(Contextual):
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": FINAL,
-        "bound_share": BOUND_SHARE,
-        "lower_bound_share": Quantity(
-            "loss / lower bound", "scant.online.quantities:lower_bound_share", between=(1.0, float("inf"))
-        ),
+        "final": Quantity(WORDS["final"], f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True),
+        "bound_share": Quantity(WORDS["share"], f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
+        "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
     }
 
     def check(self, study, datasets, experiment):
@@ -302,8 +301,8 @@ class Top(Contextual):
         Shown(
             "figure-smoothdcg",
             "Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the learner's own ranking "
-            "without exploration (hollow), for each variant. Bars, and bands of ListNet and Random, are 95 % t intervals "
-            f"over seeds. {TUNED}",
+            "without exploration (hollow), for each variant. Bars, and bands of ListNet and Random, are 95 % t "
+            f"intervals over seeds. {TUNED}",
             "scant.online.frames_top:ends", "scant.online.drawings:dots", shows=asked_for,
             heading="NDCG@10 of SmoothDCG's variants",
         ),
@@ -329,10 +328,10 @@ class Top(Contextual):
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": FINAL,
-        "regret": Quantity("regret", "scant.online.quantities:regret", tuned=True),
-        "regret_slope": Quantity("slope of regret", "scant.online.quantities:regret_slope", tuned=True),
-        "bound_share": BOUND_SHARE,
+        "final": Quantity(WORDS["final"], f"{QUANTITIES}:final", ("measure",), tuned=True),
+        "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
+        "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
+        "bound_share": Quantity(WORDS["share"], f"{QUANTITIES}:regret_share", ("bound",), between=(-math.inf, 1.0)),
     }
 
     def check(self, study, datasets, experiment):

@@ -4,6 +4,8 @@ Tables, figures and claims all take their slopes from `slope`. What counts as a 
 run with a point that has no logarithm, is up to those who call it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -52,3 +54,24 @@ def slope_columns(slopes, along) -> dict:
 def late_rounds(frame: pd.DataFrame, horizon: str) -> pd.DataFrame:
     """The rows that a slope over rounds is of: those whose `round` is at least `FROM` of the column `horizon`."""
     return frame[frame["round"] >= FROM * frame[horizon]]
+
+
+def slopes_of_seeds(rows: pd.DataFrame, along: str, points: int, places: Sequence[str] = ("stream",)) -> pd.DataFrame:
+    """The slope of each seed's regret on the column `along`; NaN where a regret is not above 0.
+
+    Parameters
+    ----------
+    rows : one for each point: the columns of `places`, learner, seed, regret and `along`
+    points : how many different points a slope needs; seeds with fewer have no row
+    places : the columns that say which points belong together, besides learner and seed
+
+    Returns
+    -------
+    frame : stream (the places, joined), learner, seed, value
+    """
+    found = [
+        (", ".join(map(str, place)), learner, seed, slope(run[along], run["regret"], points))
+        for (*place, learner, seed), run in rows.groupby([*places, "learner", "seed"], sort=False)
+        if run[along].nunique() >= points
+    ]
+    return pd.DataFrame(found, columns=["stream", "learner", "seed", "value"])
