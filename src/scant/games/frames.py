@@ -12,13 +12,17 @@ MEASURES = {"auc-loss": "auc"}  # what `scant.theory.observability` calls a loss
 
 
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The traces with `regret`, against the best fixed ranking that each experiment's reading `comparator` names."""
-    prefix = traces["experiment"].map({name: one["comparator"] == "prefix" for name, one in details.items()})
+    """The traces with a column `regret`, against the best fixed ranking that each experiment's `comparator` names.
+
+    That is the ranking that is best up to the row's round ("prefix") or over all rounds ("horizon").
+    """
+    prefix = traces["experiment"].map({name: told["comparator"] == "prefix" for name, told in details.items()})
     against = traces["best"].where(prefix, traces["best_at_horizon"])
     return traces.assign(regret=(against - traces["value"]).where(traces["gain"], traces["value"] - against))
 
 
 def _ends(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the last round of each game."""
     return frame[frame["round"] == frame["horizon"]]
 
 
@@ -46,9 +50,11 @@ def growth(frame: pd.DataFrame, along: str) -> dict:
 
 
 def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Regret at each horizon, with 95 % t intervals over seeds, the bound beside it, and what exploring took.
+    """The table of regrets: one row for each experiment, game, learner and horizon.
 
-    `difference` is the paired one to the experiment's baseline, if it has one, on the same seeds.
+    `regret` and `difference` are means over seeds with 95 % t intervals; `difference` is to the experiment's baseline,
+    seed by seed, and NaN without one. `bound` is on the expected regret, `bound_share` the mean of regret over bound,
+    and `explored` how many rounds were spent on exploring.
     """
     rows = []
     for experiment, part in _ends(regrets(traces, details)).groupby("experiment", sort=False):
@@ -56,12 +62,12 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         against = part[part["learner"] == baseline].set_index(["stream", "horizon", "seed"])["regret"]
         for key, group in part.groupby([*GROUP, "horizon"], sort=False):
             stream, learner, horizon = key[1:]
-            own = group.set_index(["stream", "horizon", "seed"])["regret"]
-            difference = (own - against).dropna() if learner != baseline else []
-            one = group.iloc[0]
+            regret = group.set_index(["stream", "horizon", "seed"])["regret"]
+            difference = (regret - against).dropna() if learner != baseline else []
+            first = group.iloc[0]
             rows.append(
                 dict(zip([*GROUP, "rounds"], (experiment, stream, learner, horizon), strict=True))
-                | {"kind": one["kind"], "items": one["items"], "loss": one["loss"], "k": one["k"]}
+                | {name: first[name] for name in ("kind", "items", "loss", "k")}
                 | cells("regret", group["regret"])
                 | {"per_round": (group["regret"] / horizon).mean()}
                 | cells("difference", difference)
@@ -73,19 +79,23 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """How regret grows with the rounds of one game, with the horizon, and with the number of items.
+    """The table of slopes: one row for each experiment, game, learner, and what its regret grows along.
 
-    `along` says with what: "rounds" within the longest horizon, "horizon" over games of their own, or "items" over the
-    experiment's games that differ in these. `bound_slope` is that of the bound.
+    `along` is "rounds", of the longest horizon; "horizon", each a game of its own; or "items", over the experiment's
+    games of one stream and loss. `slope` is the mean over seeds, with its 95 % t interval, and `bound_slope` the slope
+    of the bound.
+
+    Raises
+    ------
+    SettingError : no game has enough rounds, horizons or numbers of items for a slope
     """
     frame, rows = regrets(traces, details), []
 
     def add(key, group, along, points):
         if points[along].nunique() >= POINTS:
-            one = group.iloc[0]
-            about = {"kind": one["kind"], "loss": one["loss"], "k": one["k"]}
+            shared = {name: group.iloc[0][name] for name in ("kind", "loss", "k")}
             rows.append(
-                dict(zip(GROUP, key, strict=True)) | {"along": along.replace("round", "rounds")} | about
+                dict(zip(GROUP, key, strict=True)) | {"along": along.replace("round", "rounds")} | shared
                 | growth(points, along) | {"n": group["seed"].nunique()}
             )  # fmt: skip
 
@@ -102,9 +112,9 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def averages(traces: pd.DataFrame, details: dict, start: float = 0.0) -> pd.DataFrame:
-    """Regret up to a round, over the round: its mean over seeds and 95 % t interval, at each kept round.
+    """The regret up to each kept round, divided by the round: its mean over seeds and 95 % t interval.
 
-    start : the share of the horizon from which on it is shown
+    start : rounds before this share of the horizon are left out
     """
     frame = _longest(regrets(traces, details))
     frame = frame[frame["round"] >= start * frame["horizon"]]
@@ -117,8 +127,10 @@ def against_horizon(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Regret at the longest horizon for each number of items, with its bound and slope: games of one stream and loss
-    make one panel."""
+    """Regret at the longest horizon for each number of items, with its bound and slope.
+
+    Games of one stream and loss make one panel.
+    """
     frame = _ends(_longest(regrets(traces, details)))
     title = frame["game"] + " stream, " + frame["loss"]
     grown = _grown(frame.assign(stream=title), details, "items")
@@ -126,6 +138,7 @@ def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def _grown(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
+    """The mean regret at each value of the column `along`, with its bound, and its slope over all of them."""
     shown = _summed(frame, details, "regret", along)
     bounds = frame.groupby([*GROUP, along])["bound"].mean().reset_index()
     slopes = [
@@ -135,35 +148,46 @@ def _grown(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
 
 
 def _summed(frame: pd.DataFrame, details: dict, what: str, along: str) -> pd.DataFrame:
+    """The mean over seeds of the column `what`, and its 95 % t interval, at each value of the column `along`."""
     rows = []
     for key, group in frame.groupby([*GROUP, along], sort=False):
         mean, low, high, n = t_interval(group[what])
-        one = group.iloc[0]
+        first = group.iloc[0]
         rows.append(
             dict(zip([*GROUP, along], key, strict=True))
             | {"mean": mean, "low": low, "high": high, "n": n}
-            | {name: one[name] for name in ("kind", "k", "loss", "horizon")}
-            | {"measure": one["loss"]}
+            | {name: first[name] for name in ("kind", "k", "loss", "horizon")}
+            | {"measure": first["loss"]}
             | (names(key[:3], details) if key[1] in details[key[0]]["titles"]["streams"] else _untitled(key, details))
         )
     return pd.DataFrame(rows)
 
 
 def _untitled(key: tuple, details: dict) -> dict:
-    about = details[key[0]]
-    return {"panel": key[1], "label": about["titles"]["learners"][key[2]], "reading": about["title"]}
+    """As `names`, for a stream that stands for several games and so has no title."""
+    experiment, stream, learner = key[:3]
+    told = details[experiment]
+    return {"panel": stream, "label": told["titles"]["learners"][learner], "reading": told["title"]}
 
 
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Slopes of regret on the horizon by measure, number of items and k: of the stream and learner that learn slowest.
+    """The largest slope of regret on the horizon, over games and learners, for each measure, number of items m, and k.
 
-    Columns: measure, m, k, slope, low, high, stream, learner, and n, how many seeds have a slope
+    Returns
+    -------
+    measure, m, k, slope, low, high (the 95 % t interval), stream and learner (whose slope it is), n (how many seeds
+    have a slope)
+
+    Raises
+    ------
+    SettingError : no game has enough horizons for a slope
     """
     rows = []
     for key, group in _ends(regrets(traces, details)).groupby(GROUP, sort=False):
-        one, grown = group.iloc[0], growth(group, "horizon")
+        first, grown = group.iloc[0], growth(group, "horizon")
+        measure, m = MEASURES.get(first["loss"], first["loss"]), first["items"]
         rows.append(
-            {"measure": MEASURES.get(one["loss"], one["loss"]), "m": one["items"], "k": one["k"] or one["items"]}
+            {"measure": measure, "m": m, "k": first["k"] or m}
             | {"slope": grown["slope"], "low": grown["slope_low"], "high": grown["slope_high"]}
             | {"stream": key[1], "learner": key[2], "n": grown["slopes"]}
         )
@@ -175,6 +199,6 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 def times(rows: pd.DataFrame, details: dict) -> pd.DataFrame:
     """How long a round takes, by learner and number of items; games of one experiment make one panel."""
-    about = [names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()]
-    frame = pd.concat([rows, pd.DataFrame(about)], axis=1)
+    named = [names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()]
+    frame = pd.concat([rows, pd.DataFrame(named)], axis=1)
     return frame.assign(stream="all", panel=frame["reading"], n=3)

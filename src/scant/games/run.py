@@ -41,10 +41,11 @@ PROBED = 100  # rounds that are drawn to see what values a stream has
 
 
 def run(job: dict, target, seeds: list[int]) -> None:
-    """Play all learners of a game for each seed and horizon, and write the run file.
+    """Play all learners of a game for each seed and horizon, and write the run file, with columns of `SCHEMA`.
 
-    Streams are the same for all learners, and a shorter horizon's is the beginning of a longer one's (but for the
-    stream `switching`). So is the noise of learners, as far as they draw alike.
+    All learners play on the same stream, and that of a shorter horizon is the beginning of that of a longer one (but
+    for the stream `switching`, whose phases are shares of the horizon). Learners share their noise likewise, as far as
+    they draw alike.
 
     job : study, study_seed, experiment, stream (the game's id), game (its settings), learners (pairs of id and
         settings), rounds (the horizons)
@@ -75,18 +76,19 @@ def _seen(settings: dict) -> int:
 
 
 def _axes(job: dict, seed: int) -> tuple:
+    """What the randomness of a job's game and seed is derived from."""
     return (job["study_seed"], "fixed-items", job["stream"], seed)
 
 
 def drawn(job: dict, seed: int, horizon: int) -> Game:
-    """The game of a seed and a horizon."""
+    """The game that a job plays with a seed and a horizon; games that are `shared` have the stream of seed 0."""
     settings = job["game"]
     relevances = generator(*_axes(job, 0 if settings["shared"] else seed), "relevances")
     return Game(streams.draw(settings["stream"], relevances, horizon, **settings["settings"]), settings["loss"])
 
 
 def played(learner: dict) -> dict:
-    """A learner's settings as `play` takes them: those of one's own learner stand under `options`."""
+    """A learner's settings as `play` takes them: without its title, and with its `options` beside the others."""
     settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
     return settings | learner.get("options", {})
 
@@ -146,8 +148,9 @@ def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
 
 
 def _seconds(game: Game, settings: dict, rounds: int) -> float:
+    """How many seconds a learner takes for the first rounds of a game."""
     kept = np.array([rounds])
-    game.best(kept)  # it keeps what it has found, so that the learner's rounds alone count
+    game.best(kept)  # found before, and kept, so that the learner's rounds alone count
     start = perf_counter()
     play(game, played(settings), generator(0, "noise"), kept)
     return perf_counter() - start
