@@ -16,7 +16,7 @@ from scant.errors import unknown
 FAMILIES = {  # by their kind, in the order of the page
     "perceptron": "scant.online.family:Perceptron",
     "top": "scant.online.family:Top",
-    # "fixed-items": "scant.games.family:FixedItems",
+    "fixed-items": "scant.games.family:FixedItems",
     # "ads": "scant.ads.family:Ads",
 }
 
@@ -198,6 +198,10 @@ class Family:
             "title": experiment.get("title", name),
             "titles": {"streams": titles(self.place.key), "learners": titles("learners")},
         }
+
+    def certain(self, study: dict, place: str) -> bool:
+        """Whether chance has no part in what is played at a place."""
+        return False
 
     def idle(self, study: dict, experiment: dict, name: str) -> str:
         """Where a reading changes nothing in an experiment, for a reason that no setting declares: that reason."""
