@@ -12,7 +12,6 @@ from scant.ads.learners import HEEDED, KINDS, AdLearner, Scorer
 from scant.ads.scorers import Settings, train
 from scant.data.logs import Log
 from scant.declared import Look, Setting, settings_of
-from scant.present import style
 
 FAST = Settings(0.1, options={"steps": 20_000, "trees": 20})
 LEARNT = [kind for kind, learner in KINDS.items() if learner.learns]
@@ -73,10 +72,7 @@ def plain(value):
     return list(value) if isinstance(value, tuple) else value
 
 
-COLOURS = dict(zip(
-    ("blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "yellow", "sky"),
-    style.PALETTE, strict=True,
-)) | {"#000000": "#000000"}  # fmt: skip
+COLOURS = {"blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "yellow", "sky", "#000000"}
 
 
 class Good(Scorer):
@@ -121,11 +117,17 @@ def test_what_a_learner_does_not_declare_is_said(changes, lack):
     assert lack in "; ".join(missing(type("Bad", (Good,), changes)))
 
 
-def test_learners_look_as_they_do_in_figures():
-    for kind, learner in KINDS.items():
-        colour, marker, line = learner.looks[""]
-        assert style.own_look(kind, "") == (COLOURS[colour], marker, line)
-    assert len({learner.looks[""] for learner in KINDS.values()}) == len(KINDS)
+def test_learners_look_as_in_earlier_figures():
+    assert {kind: tuple(learner.looks[""]) for kind, learner in KINDS.items()} == {
+        "logistic": ("blue", "o", "-"),
+        "forest": ("green", "D", "-"),
+        "auc-ranker": ("vermilion", "s", "-"),
+        "cost-sensitive-oaa": ("purple", "^", "-"),
+        "filter-tree": ("sky", "v", "-"),
+        "uniform": ("grey", "x", "--"),
+        "logging": ("brown", "*", "--"),
+        "oracle": ("#000000", "+", "--"),
+    }
 
 
 def test_what_a_learner_heeds_follows_from_what_it_is():
@@ -137,10 +139,35 @@ def test_what_a_learner_heeds_follows_from_what_it_is():
         "auc-ranker": every | {"threshold", "undersample", "undersampled"},
         "cost-sensitive-oaa": every,
         "filter-tree": every,
-    } | dict.fromkeys(("uniform", "logging", "oracle"), set())
+        "uniform": set(),
+        "logging": set(),
+        "oracle": set(),
+    }
     for fact, readings in HEEDED.items():
         assert type("Such", (AdLearner,), {fact: True}).heeds == readings
     assert type("Says", (Scorer,), {"heeds": ("select",)}).heeds == ("select",)
+
+
+@pytest.mark.parametrize(
+    ("facts", "undersampled", "heeded"),
+    [
+        ({"classifier": True}, "classifiers", True),
+        ({"classifier": True}, "all", True),
+        ({"ranker": True}, "classifiers", False),
+        ({"ranker": True}, "all", True),
+        ({}, "all", False),
+    ],
+)
+def test_negatives_are_under_sampled_where_the_class_says_so(monkeypatch, facts, undersampled, heeded):
+    """A sweep keeps the levels of `undersample` for just those scorers whose negatives it changes."""
+    rows = []
+    fit = {"fit": lambda self, features, clicked, random: rows.append((int(clicked.sum()), len(clicked)))}
+    third = type("Third", (Good,), facts | fit | {"kind": "third"})
+    monkeypatch.setitem(KINDS, "third", third)
+    assert third.heeds_in("undersample", {"undersampled": undersampled}) is heeded
+    fitted("third", settings=Settings(undersample=1, undersampled=undersampled))
+    assert all((2 * clicks == count) is heeded for clicks, count in rows)
+    assert len(rows) == 4
 
 
 @every_kind

@@ -183,7 +183,7 @@ def train(kind: str, log: Log, random: np.random.Generator, settings: Settings =
     for ad in learnt:
         of_ad = np.random.Generator(np.random.PCG64(seeds[ad]))
         shown = rows[ad]
-        if settings.undersample and (not learner.ranker or settings.undersampled == "all"):
+        if settings.undersample and learner.heeds_in("undersample", {"undersampled": settings.undersampled}):
             shown = shown[undersample(clicked[shown], settings.undersample, of_ad)]
         features = _scaled(log.features[shown], centre, width)
         scorers[ad] = made(kind, settings.regularisation, settings.options)
