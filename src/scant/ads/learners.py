@@ -1,18 +1,21 @@
-"""Learners of ads: what each declares of itself, and how it learns. `KINDS` has them all.
+"""Learners of ads: what each declares of itself, and how it learns. `KINDS` has those built in.
 
 A scorer learns of each ad alone: one object for each, fitted to the rows that showed it. A learner of the whole log is
 fitted once. Controls learn nothing: results are compared with theirs.
 """
 
+import inspect
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
 
 from scant.ads import policies
 from scant.data.logs import Log
-from scant.declared import Learner, Look, Setting, settings_of
+from scant.declared import Learner, Look, Setting, own_class, settings_of
 from scant.errors import DataError, SettingError, unknown
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0)  # thesis, 5.6
@@ -373,35 +376,98 @@ KINDS: dict[str, type[AdLearner]] = {
 
 
 def learner_of(kind: str) -> type[AdLearner]:
-    """The class of a kind of learner.
+    """The class of a kind of learner; of one's own `module:Class`, with what it does not declare as `Scorer` has it.
 
     Raises
     ------
-    SettingError : there is no such kind
+    SettingError : there is no such kind, or one's own cannot be imported or is no scorer
     """
+    if ":" in kind:
+        return _completed(kind, own_class(kind))
     if kind not in KINDS:
         raise unknown("kind of scorer", kind, KINDS)
     return KINDS[kind]
 
 
+@cache
+def _completed(kind: str, written: type) -> type[Scorer]:
+    for method in ("fit", "score"):
+        if not (isinstance(written, type) and callable(getattr(written, method, None))):
+            raise SettingError(f"{kind} is no scorer: it is to be a class with fit(features, clicked, random) and "
+                               f"score(features), and has no {method}")  # fmt: skip
+    heeds = {"heeds": written.heeds} if getattr(written, "heeds", ()) else {}
+    learner = type(written.__name__, (written, Scorer), {"kind": kind} | heeds)
+    if learner.regularised and GRID.name not in settings_of(learner):
+        learner.settings = (GRID, *learner.settings)
+    return learner
+
+
 def check_options(kind: str, options: Mapping) -> None:
     """Raise a SettingError for settings that a kind of learner cannot have.
 
-    options : by name; those that other kinds have are passed over
+    options : by name; those that other kinds have are passed over, but for a learner of one's own
     """
     from scant.schema import check
 
-    known = {name: setting for learner in KINDS.values() for name, setting in settings_of(learner).items()}
-    for name in options:
-        if name not in known:
-            raise unknown("setting of scorers", name, known)
-    rules = {name: setting.schema for name, setting in settings_of(learner_of(kind)).items()}
-    check(dict(options), {"properties": rules}, kind)
+    learner = learner_of(kind)
+    if ":" not in kind:
+        known = {name for other in KINDS.values() for name in settings_of(other)}
+        for name in options:
+            if name not in known:
+                raise unknown("setting of scorers", name, known)
+    check(dict(options), {"properties": {name: one.schema for name, one in settings_of(learner).items()}}, kind)
+    if ":" in kind:
+        given = _arguments(learner, 1.0, options)
+        try:
+            inspect.signature(own_class(kind)).bind(**given)
+        except TypeError as error:
+            raise SettingError(f"{kind} cannot be made with {', '.join(given) or 'nothing'}: {error}") from None
 
 
 def made(kind: str, regularisation: float, options: Mapping):
-    """A learner of a kind with a lambda, if it has one, and those of the options that are its settings; not fitted."""
-    learner = learner_of(kind)
-    declared = {name: setting.absent for name, setting in settings_of(learner).items() if name != GRID.name}
-    settings = {name: options.get(name, absent) for name, absent in declared.items()}
-    return learner(**({"regularisation": regularisation} if learner.regularised else {}), **settings)
+    """A learner of a kind, not fitted.
+
+    regularisation : lambda, for one that has it
+    options : its settings by name, and perhaps those of others; those that are absent are as it declares
+    """
+    given = _arguments(learner_of(kind), regularisation, options)
+    return Checked(kind, own_class(kind)(**given)) if ":" in kind else KINDS[kind](**given)
+
+
+def _arguments(learner: type[AdLearner], regularisation: float, options: Mapping) -> dict:
+    """What a learner is made with: lambda, if it has one, and its settings; of one's own, all options."""
+    declared = {name: one.absent for name, one in settings_of(learner).items() if name != GRID.name}
+    given = {name: absent for name, absent in declared.items() if absent is not None}
+    given |= {name: value for name, value in options.items() if name in declared or ":" in learner.kind}
+    return ({"regularisation": regularisation} if learner.regularised else {}) | given
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A scorer of one's own, whose scores are checked.
+
+    Raises
+    ------
+    SettingError : scores that are no finite numbers, or not one for each row
+    """
+
+    kind: str
+    scorer: object
+
+    def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
+        self.scorer.fit(features, clicked, random)
+
+    def score(self, features: np.ndarray) -> np.ndarray:
+        scores = np.asarray(self.scorer.score(features))
+        if scores.shape != (len(features),):
+            raise SettingError(
+                f"{self.kind}: scores of shape {scores.shape} for {len(features)} rows; one each is needed"
+            )
+        if scores.dtype.kind not in "fiub" or not np.isfinite(scores).all():
+            raise SettingError(f"{self.kind}: scores are to be finite numbers, and one is {_odd(scores)}")
+        return scores.astype(np.float64)
+
+
+def _odd(scores: np.ndarray):
+    """The first score that is no finite number."""
+    return next(score for score in scores.tolist() if not (isinstance(score, (int, float)) and math.isfinite(score)))

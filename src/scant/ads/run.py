@@ -90,7 +90,7 @@ def fits(
 
     Parameters
     ----------
-    kind : see `scant.ads.learners.KINDS`
+    kind : of `scant.ads.learners.KINDS`, or `module:Class` of one's own
     log : the training log
     settings : of the scorers, but for lambda
     lambdas : the grid; no choice is made of one lambda, nor of a kind that has none

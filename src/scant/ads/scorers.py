@@ -54,6 +54,7 @@ def resolve(learner: Mapping, readings: Mapping) -> Settings:
     """The settings, but for lambda, of a learner as a study has it, under an experiment's readings."""
     declared = settings_of(learner_of(learner["kind"]))
     options = {name: learner[name] for name in declared if name in learner and name != GRID.name}
+    options |= learner.get("options", {})
     return Settings(options=options, **{name: readings[name] for name in READINGS})
 
 
@@ -151,7 +152,7 @@ def train(kind: str, log: Log, random: np.random.Generator, settings: Settings =
 
     Parameters
     ----------
-    kind : see `scant.ads.learners.KINDS`
+    kind : of `scant.ads.learners.KINDS`, or `module:Class` of one's own
     log : a checked log
     random : a NumPy generator
     settings : see `Settings`
