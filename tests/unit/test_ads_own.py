@@ -64,7 +64,7 @@ def test_its_settings_are_its_own():
     assert [one.scorers[0].scorer.odds.shape for one in (few.model, many.model)] == [(2, 6), (8, 6)]
     with pytest.raises(SettingError, match="my_scorer:BinnedBayes: bins: 1 is less than the minimum of 2"):
         fits(KIND, scorers.Settings(options={"bins": 1}))
-    with pytest.raises(SettingError, match="cannot be made with .*: got an unexpected keyword argument 'bin'"):
+    with pytest.raises(SettingError, match=r"cannot be made with .*: got an unexpected keyword argument 'bin'"):
         fits(KIND, scorers.Settings(options={"bin": 3}))
 
 
