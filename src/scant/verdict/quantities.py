@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from scant.ads import frames as ads
 from scant.games import frames as games
 from scant.online import frames_top as top
 from scant.present import traces
+from scant.present.slopes import late_rounds, slope
 from scant.study.settings import CONTEXTUAL
 from scant.theory.bounds import adversary_loss
 
@@ -73,21 +73,20 @@ def _regret(played: Played) -> pd.DataFrame:
 def _regret_slope(played: Played) -> pd.DataFrame:
     """The slope of each seed over its rounds with a positive regret, from 1 % of the horizon on."""
     frame = _regrets(played)
-    late = frame[(frame["round"] >= top.FROM * frame["end"]) & (frame["regret"] > 0)]
-    return _slopes(late, "round", top.POINTS)
+    return _slopes(late_rounds(frame[frame["regret"] > 0], "end"), "round", top.POINTS)
 
 
 def _slopes(frame: pd.DataFrame, along: str, least: int, keys: Sequence[str] = ("stream",)) -> pd.DataFrame:
-    """For each seed, the slope of log regret on the log of `along`; NaN where a regret is not above 0.
+    """The slope of each seed's regret on `along`; NaN where a regret is not above 0.
 
     Seeds with fewer points than `least` have no row. keys : what makes a game, besides its learner and seed
     """
-    rows = []
-    for (*place, learner, seed), points in frame.groupby([*keys, "learner", "seed"], sort=False):
-        x, y = points[along].to_numpy(float), points["regret"].to_numpy(float)
-        if len(set(x)) >= least:
-            slope = np.polyfit(np.log(x), np.log(y), 1)[0] if np.all(y > 0) else np.nan
-            rows.append({"stream": ", ".join(map(str, place)), "learner": learner, "seed": seed, "value": slope})
+    rows = [
+        {"stream": ", ".join(map(str, place)), "learner": learner, "seed": seed}
+        | {"value": slope(points[along], points["regret"], least)}
+        for (*place, learner, seed), points in frame.groupby([*keys, "learner", "seed"], sort=False)
+        if points[along].nunique() >= least
+    ]
     return pd.DataFrame(rows, columns=["stream", "learner", "seed", "value"])
 
 
@@ -134,7 +133,7 @@ def _game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
     """The slope of log regret on the log of the horizon, of the round (of the longest horizon), or of the items."""
     if along == "rounds":
         frame = _longest(games.regrets(played.traces, played.about))
-        return _slopes(frame[frame["round"] >= games.FROM * frame["horizon"]], "round", games.POINTS)
+        return _slopes(late_rounds(frame, "horizon"), "round", games.POINTS)
     if along == "items":
         return _slopes(_longest(_game_regrets(played)), "items", games.POINTS, ("game", "loss"))
     return _slopes(_game_regrets(played), "horizon", games.POINTS)
