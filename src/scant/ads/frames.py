@@ -273,12 +273,13 @@ def table_5_2(paths) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"seed": "Int64", "thesis_impressions": "Int64"})
 
 
-def coverage_table(rows) -> pd.DataFrame:
+def coverage_table(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
     """How often each bound holds, one-sided and two-sided, and how wide it is: one row a setting and bound.
 
     Bounds stand in the order of `BOUNDS`. Coverages have 95 % Clopper-Pearson intervals; widths are over the truth.
 
     rows : a frame of those of `scant.ads.coverage.coverage`
+    details : nothing is read of them
     """
     rows = _grouped(rows)
     keys = ["campaign", "policy", "rows", "true", "group", "bound", "level", "repeats"]
@@ -394,6 +395,9 @@ def _summed(frame: pd.DataFrame, details: dict, measure: str, *also: str) -> pd.
     return shown
 
 
-def coverage(rows: pd.DataFrame) -> pd.DataFrame:
-    """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`, grouped, in order."""
+def coverage(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
+    """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`, grouped, in order.
+
+    details : nothing is read of them
+    """
     return _ordered(_grouped(rows))
