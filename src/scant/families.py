@@ -16,8 +16,8 @@ from scant.errors import unknown
 FAMILIES = {  # by their kind, in the order of the page
     "perceptron": "scant.online.family:Perceptron",
     "top": "scant.online.family:Top",
-    # "fixed-items": "scant.games.family:FixedItems",
-    # "ads": "scant.ads.family:Ads",
+    "fixed-items": "scant.games.family:FixedItems",
+    "ads": "scant.ads.family:Ads",
 }
 
 
