@@ -17,7 +17,7 @@ FAMILIES = {  # by their kind, in the order of the page
     "perceptron": "scant.online.family:Perceptron",
     "top": "scant.online.family:Top",
     "fixed-items": "scant.games.family:FixedItems",
-    # "ads": "scant.ads.family:Ads",
+    "ads": "scant.ads.family:Ads",
 }
 
 
