@@ -10,8 +10,13 @@ def family_of(path):
 
 def own_modules(job):
     """The modules of one's own learners that play in a job: its learner, or all of its experiment."""
-    names = [job.identity["learner"]] if "learner" in job.identity else STUDY["experiments"][job.experiment]["learners"]
-    kinds = [STUDY["learners"][name]["kind"] for name in names]
+    alone = job.identity.get("learner")
+    return modules_of([alone] if alone else STUDY["experiments"][job.identity["experiment"]]["learners"])
+
+
+def modules_of(learners):
+    """The modules of those learners that are one's own."""
+    kinds = [STUDY["learners"][learner]["kind"] for learner in learners]
     return [kind.partition(":")[0] for kind in kinds if ":" in kind]
 
 
@@ -87,7 +92,7 @@ rule times:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
-        code=lambda wildcards: code("scant.games.run", *own_modules_of(wildcards.experiment)),
+        code=lambda wildcards: code("scant.games.run", *modules_of(STUDY["experiments"][wildcards.experiment]["learners"])),
         jobs=lambda wildcards: compact(times_job(STUDY, wildcards.experiment)[0]),
         details=lambda wildcards: compact(times_job(STUDY, wildcards.experiment)[1]),
     shell:

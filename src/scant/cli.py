@@ -38,9 +38,9 @@ def _pack(arguments) -> None:
 
 
 def _simulate(arguments) -> None:
-    from scant.data import packing
+    from scant.data import simulated
 
-    packing.simulate(arguments.stream, arguments.settings, arguments.output, arguments.study_seed, arguments.seed)
+    simulated.simulate(arguments.stream, arguments.settings, arguments.output, arguments.study_seed, arguments.seed)
 
 
 def _run(arguments) -> None:
@@ -147,9 +147,9 @@ def _status(arguments) -> None:
 
 
 def _schema(arguments) -> None:
-    from scant.study import files
+    from scant.study import generated
 
-    files.write(arguments.root)
+    generated.write(arguments.root)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -199,6 +199,10 @@ class Family:
             "titles": {"streams": titles(self.place.key), "learners": titles("learners")},
         }
 
+    def certain(self, study: dict, place: str) -> bool:
+        """Whether chance has no part in what is played at a place."""
+        return False
+
     def idle(self, study: dict, experiment: dict, name: str) -> str:
         """Where a reading changes nothing in an experiment, for a reason that no setting declares: that reason."""
         return ""

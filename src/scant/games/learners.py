@@ -714,14 +714,14 @@ class AdaptiveRTopKF(Blocks):
         weights, estimate = self.facts.weights, self.estimate
         rounds = np.array([self.length - self.cells, self.cells])  # exploiting, exploring
         self.black_box.learn(None, self.length * estimate)
-        self.obtained += self.shown @ estimate
+        self.obtained = _added(self.obtained, self.shown * estimate)
         self.seen += np.outer(rounds, estimate)
         self.shown[:] = 0
         ideal = -np.sort(-estimate)
         distance = np.abs(ideal - ideal[len(ideal) // 2]).sum()
         self.squares += self.length**2 * distance * abs((weights - weights[::-1]) @ ideal)
-        leader = weights @ self.seen[:, rank(self.black_box.scores)].T
-        lost = (leader - self.obtained) * (1 if self.facts.loss.gain else -1)
+        places = np.argsort(rank(self.black_box.scores))
+        lost = _added(-self.obtained, weights[places] * self.seen) * (1 if self.facts.loss.gain else -1)
         self.length = 2 * self.length if lost[0] < lost[1] else self.length // 2
 
     def bound(self, t):
@@ -742,6 +742,14 @@ class AdaptiveRTopKF(Blocks):
             "gain": self.facts.loss.gain,
             "prior": self.prior,
         }
+
+
+def _added(start: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """Each `start` (n) and its row of `terms` (n x m), added one after another.
+
+    A product of matrices adds in an order that differs between machines: what ties in one would not in another.
+    """
+    return np.cumsum(np.column_stack([start, terms]), axis=1)[:, -1]
 
 
 BUILT_IN = (

@@ -151,6 +151,9 @@ class Contextual(Family):
         stated = (name for name in plan.stated if plan.families[name].place is self.place)
         return list(dict.fromkeys(file for name in stated for job in plan.jobs[name] for file in job.files))
 
+    def certain(self, study, place):
+        return study["streams"].get(place, {}).get("generator") == ADVERSARY
+
     def idle(self, study, experiment, name):
         generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
         return "against the adversary" if name in UNMOVED_BY_ADVERSARY and generators == {ADVERSARY} else ""

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from scant.errors import DataError, SettingError
 from scant.files import write_text
 from scant.page.inline import inline, size
-from scant.present.catalogue import OF_CLAIMS
+from scant.study.plan import OF_CLAIMS
 
 ABSENT = "\N{EN DASH}"
 VERDICTS = {"holds": "✓", "fails": "✗", "undecided": "?", "not testable here": ABSENT}  # in the order that sorts them
@@ -36,15 +36,16 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
         the estimate depends most, and `matters_share` its share of the variance over readings
     about : what else the page says, each optional: `captions` ({figure or table: text}, in the order they are shown
-        in), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of `scant.status.by`),
-        `citation` (a text) and `commands` ({what: command})
+        in), `headings` ({figure or table: text}, for those whose name does not say it), `datasets` (a list of rows),
+        `environment` ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands`
+        ({what: command})
 
     Raises
     ------
     SettingError : a claim lacks a column or has another verdict, or the page would be larger than LIMIT
     DataError : a figure or table cannot be read
     """
-    folder, captions = Path(folder), about.get("captions", {})
+    folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
     claims = [_claim(row) for row in claims or []]
     parts = {
         "study": str(study_settings["study"]),
@@ -54,8 +55,8 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         "counts": Counter(claim["verdict"] for claim in claims),
         "families": _families(claims),
         "sentences": sentences(claims),
-        "figures": _figures(_ordered(folder / "figures", "svg", captions), claims, captions),
-        "tables": [_table(path, captions) for path in _ordered(folder / "tables", "csv", captions)],
+        "figures": _figures(_ordered(folder / "figures", "svg", captions), claims, captions, headings),
+        "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", captions)],
         "datasets": _rows(about.get("datasets", [])),
         "settings": _yaml(study_settings),
         "environment": about.get("environment", {}),
@@ -159,8 +160,10 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", str(name))
 
 
-def title(name: str) -> str:
-    """A file's name as a heading: "figure-3.4" is "Figure 3.4", "figure-claims-top" is "Claims: top"."""
+def title(name: str, headings: dict) -> str:
+    """A file's heading, made of its name if it has none: "table-5.1" is "Table 5.1"."""
+    if name in headings:
+        return headings[name]
     if name.startswith(OF_CLAIMS):
         return f"Claims: {name.removeprefix(OF_CLAIMS)}"
     return name[:1].upper() + name[1:].replace("-", " ")
@@ -172,7 +175,7 @@ def _ordered(folder: Path, ending: str, captions: dict) -> list[Path]:
     return sorted(folder.glob(f"*.{ending}"), key=lambda path: (order.get(path.stem, len(order)), path.name))
 
 
-def _figures(paths: list[Path], claims: list[dict], captions: dict) -> list[dict]:
+def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: dict) -> list[dict]:
     """Each figure's SVG, caption, data and the claims it shows; every claim learns its figure's id."""
     from markupsafe import Markup
 
@@ -184,7 +187,7 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict) -> list[dict
         width, height = size(svg)
         data = path.with_suffix(".csv")
         figures.append(
-            {"id": ids[path.stem], "title": title(path.stem), "caption": captions.get(path.stem, "").strip()}
+            {"id": ids[path.stem], "title": title(path.stem, headings), "caption": captions.get(path.stem, "").strip()}
             | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
             | {"path": data, "csv": _link(data) if data.is_file() else "", "file": data.name}
             | {"claims": [claim for claim in claims if path.stem in (claim["figure"], OF_CLAIMS + claim["family"])]}
@@ -197,7 +200,7 @@ def _link(path: Path) -> str:
     return "data:text/csv;charset=utf-8," + quote(path.read_text(encoding="utf-8"), safe=" ,.:;/@()[]|=+*-")
 
 
-def _table(path: Path, captions: dict) -> dict:
+def _table(path: Path, captions: dict, headings: dict) -> dict:
     """A table's cells, caption and data."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
@@ -207,7 +210,7 @@ def _table(path: Path, captions: dict) -> dict:
     if wrong := [line for line, row in enumerate(rows, 2) if len(row) != len(head)]:
         raise DataError(path, f"has not {len(head)} cells", wrong[0], "Make the table again")
     return {
-        "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem),
+        "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem, headings),
         "caption": captions.get(path.stem, "").strip(),
         "path": path, "csv": _link(path), "file": path.name, **_cells(head, rows),
     }  # fmt: skip

@@ -115,12 +115,18 @@ def benchmarks(folder) -> list[dict]:
                 job = json.loads(line)
                 wildcards, memory = job["wildcards"], job.get("max_rss")  # not known of jobs too short to be looked at
                 jobs.append(
-                    {"rule": job["rule_name"], "learner": wildcards.get("learner"), "seconds": float(job["s"])}
+                    {"rule": job["rule_name"], "learner": _learner(job["rule_name"], wildcards), "seconds": float(job["s"])}
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
                 )
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 raise DataError(path, "is no benchmark of Snakemake", number, "Remove the file") from None
     return jobs
+
+
+def _learner(rule: str, wildcards: dict) -> str | None:
+    """The learner of a run, if it plays one alone: the path of such a run is experiment/place/learner/seeds."""
+    path = wildcards["run"].split("/") if rule == "run" else []
+    return path[2] if len(path) == 4 else None
 
 
 def by(key: str, jobs: list[dict]) -> list[dict]:
