@@ -130,15 +130,20 @@ def at_tuned_rates(traces: pd.DataFrame, measure: str, tuning: str) -> pd.DataFr
 
 
 def difference(group: pd.DataFrame, best: pd.DataFrame, kind: str, measure: str) -> pd.Series:
-    """A learner's final measures less those of the first learner of a kind on its stream, by seed.
+    """A learner's final measure less that of the first learner of a kind on the same stream, by seed.
 
-    group : the learner's rows of `best`, the finals at chosen rates; NaN where a seed is not on both sides, and
-        wherever the learner is of that kind itself
+    best : the final rows of an experiment at chosen rates
+    group : the learner's rows of these
+
+    Returns
+    -------
+    differences : NaN for seeds that only one of the two has, and for learners that are of this kind themselves
     """
-    one = group.iloc[0]
-    there = best[(best["experiment"] == one["experiment"]) & (best["stream"] == one["stream"]) & (best["kind"] == kind)]
-    first = there["learner"].iloc[0] if len(there) and one["kind"] != kind else None
-    return group.set_index("seed")[measure] - there[there["learner"] == first].set_index("seed")[measure]
+    run = group.iloc[0]
+    same = (best["experiment"] == run["experiment"]) & (best["stream"] == run["stream"])
+    others = best[same & (best["kind"] == kind)]
+    first = others["learner"].iloc[0] if len(others) and run["kind"] != kind else None
+    return group.set_index("seed")[measure] - others[others["learner"] == first].set_index("seed")[measure]
 
 
 def averages(traces: pd.DataFrame, details: dict, measure: str, also: tuple = ()) -> pd.DataFrame:
@@ -157,12 +162,12 @@ def averages(traces: pd.DataFrame, details: dict, measure: str, also: tuple = ()
         tuned = at_tuned_rates(part, measure, details[experiment]["tuning"])
         for key, group in tuned[tuned["failed_in"] == 0].groupby([*GROUP, "round"], sort=False):
             mean, low, high, n = t_interval(group[measure])
-            one = group.iloc[0]
+            run = group.iloc[0]
             rows.append(
                 dict(zip([*GROUP, "round"], key, strict=True))
                 | {"measure": measure, "mean": mean, "low": low, "high": high, "n": n}
-                | {"rate": one["setting"], "tuning": one["tuning"], "kind": one["kind"]}
-                | {name: one[name] for name in ("own_measure", *also)}
+                | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
+                | {name: run[name] for name in ("own_measure", *also)}
                 | names(key, details)
             )
     if not rows:
