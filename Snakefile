@@ -4,8 +4,8 @@
 #   snakemake --cores 8 --configfile config/studies/real.yaml   another study, whole in its own file
 #   snakemake --cores 8 figures                                 only the figures (or: tables, claims, report, runs, streams, data)
 #
-# Stages: data (fetch -> tables -> streams), online, fixed_items and ads (runs), report (traces, figures, tables),
-# verdict (claims, the page).
+# Stages: data (fetch -> tables -> streams, logs), runs (of every family), present (traces, figures, tables), verdict
+# (claims, the page).
 from snakemake.utils import min_version
 
 min_version("9.14.8")
@@ -20,10 +20,8 @@ container: "scant.sif"  # made by scant.def; only looked at with --software-depl
 
 include: "rules/common.smk"
 include: "rules/data.smk"
-include: "rules/online.smk"
-include: "rules/fixed_items.smk"
-include: "rules/ads.smk"
-include: "rules/report.smk"
+include: "rules/runs.smk"
+include: "rules/present.smk"
 include: "rules/verdict.smk"
 
 

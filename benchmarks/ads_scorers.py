@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 from rounds import best
 
-from scant.ads.scorers import Settings, fit_forest, fit_grid, fit_logistic, fit_ranker
+from scant.ads.learners import made
+from scant.ads.scorers import Settings, fit_grid
 from scant.data.logs import Log
 from scant.randomness import generator
 
@@ -84,6 +85,12 @@ def repeat(rows: int, d: int, classes: int) -> dict[str, tuple[float, float]]:
     return parts
 
 
+def fitted(kind: str, features: np.ndarray, clicked: np.ndarray, **options):
+    model = made(kind, 0.01, options)
+    model.fit(features, clicked, generator(0))
+    return model
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--rows", type=int, help="one set of one's own in place of those of figure 5.1")
@@ -97,11 +104,9 @@ def main() -> None:
     for rows, d in ((210, 617), (540, 16), (40_000, 16)):
         x, clicked = examples(rows, d, 0.05)
         times = [
-            best(lambda fit=fit, x=x, y=clicked, s=settings: fit(x, y, generator(0), s), 3)
-            for fit, settings in (
-                (fit_ranker, Settings()), (fit_ranker, Settings(loss="hinge")), (fit_logistic, Settings()),
-            )
-        ]  # fmt: skip
+            best(lambda kind=kind, x=x, y=clicked, options=options: fitted(kind, x, y, **options), 3)
+            for kind, options in (("auc-ranker", {}), ("auc-ranker", {"pair_loss": "hinge"}), ("logistic", {}))
+        ]
         peer = scikit_learn(x, clicked)
         print(f"  {rows:6} rows, d = {d:4} {times[0]:24.3f} {times[1]:14.3f} {times[2]:17.3f} {peer:21.2f}")
 
@@ -109,7 +114,7 @@ def main() -> None:
     for rows, d in ((210, 617), (540, 16), (10_000, 16)):
         x, clicked = examples(rows, d, 0.05)
         start = time.perf_counter()
-        forest = fit_forest(x, clicked, generator(0), Settings())
+        forest = fitted("forest", x, clicked)
         middle = time.perf_counter()
         forest.score(np.tile(x, (10_000 // rows + 1, 1))[:10_000])
         print(f"  {rows:6} rows, d = {d:4} {middle - start:21.3f} {time.perf_counter() - middle:15.3f}")

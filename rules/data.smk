@@ -1,4 +1,16 @@
-# From original files, checked, to parquet tables and to streams.
+# From original files, checked, to parquet tables, to streams, and to the logs of each seed.
+
+
+def data_tables():
+    """The parquet tables that the study's streams and logs, and its `tables_of`, ask for."""
+    wanted = [
+        plan.tables_of(DATASETS, settings["dataset"], settings.get("parts"))
+        for settings in STUDY["streams"].values()
+        if "dataset" in settings
+    ]
+    wanted += [logs.tables(STUDY, DATASETS, log) for log in logs.logs_in_use(STUDY) if "dataset" in STUDY["logs"][log]]
+    wanted += [plan.tables_of(DATASETS, dataset) for dataset in STUDY["tables_of"]]
+    return list(dict.fromkeys(table for tables in wanted for table in tables))
 
 
 rule data:
@@ -8,14 +20,14 @@ rule data:
 
 rule streams:
     input:
-        stream_files(),
+        list(dict.fromkeys(file for job in RUNS.values() for file in job.inputs.get("streams", ()))),
 
 
 rule fetch:
     input:
         own=lambda wildcards: own_file(wildcards.dataset, wildcards.part),
     output:
-        ORIGINAL,
+        plan.ORIGINAL,
     log:
         "results/data/logs/fetch/{dataset}/{part}.log",
     benchmark:
@@ -25,8 +37,8 @@ rule fetch:
         mem_mb=growing(500),
         runtime=growing(30),
     params:
-        code=code("schema", "data/registry", "data/fetch"),
-        own=lambda wildcards: own(wildcards.dataset),
+        code=code("scant.data.fetch"),
+        own=lambda wildcards: own_entry(wildcards.dataset),
     shell:
         "scant fetch {wildcards.dataset:q} {wildcards.part:q}"
         " --own {params.own:q} --output {output:q} 2>&1 | tee {log:q}"
@@ -34,9 +46,9 @@ rule fetch:
 
 rule convert:
     input:
-        original=ORIGINAL,
+        original=plan.ORIGINAL,
     output:
-        TABLE,
+        plan.TABLE,
     log:
         "results/data/logs/convert/{dataset}/{part}.log",
     benchmark:
@@ -45,8 +57,8 @@ rule convert:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
-        code=code("schema", "data/registry", "data/letor", "data/uci", "data/logs", "data/openbandit", "data/tables"),
-        own=lambda wildcards: own(wildcards.dataset),
+        code=code("scant.data.tables"),
+        own=lambda wildcards: own_entry(wildcards.dataset),
     shell:
         "scant convert {wildcards.dataset:q} {wildcards.part:q}"
         " --own {params.own:q} --input {input.original:q} --output {output:q} 2>&1 | tee {log:q}"
@@ -54,11 +66,11 @@ rule convert:
 
 rule pack:
     input:
-        tables=lambda wildcards: tables_of(
-            STUDY["streams"][wildcards.stream]["dataset"], STUDY["streams"][wildcards.stream].get("parts")
+        tables=lambda wildcards: plan.tables_of(
+            DATASETS, STUDY["streams"][wildcards.stream]["dataset"], STUDY["streams"][wildcards.stream].get("parts")
         ),
     output:
-        STREAM,
+        kept(plan.STREAM),
     log:
         "<results>/logs/pack/{stream}.log",
     benchmark:
@@ -67,9 +79,9 @@ rule pack:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
-        code=code("data/packing", "data/stream", "data/simulated", "data/table_b1", "data/tables", "kernels/pieces"),
+        code=code("scant.data.packing"),
         settings=lambda wildcards: compact(
-            studies.untitled(STUDY["streams"][wildcards.stream])
+            plan.untitled(STUDY["streams"][wildcards.stream])
             | {"normalised": DATASETS[STUDY["streams"][wildcards.stream]["dataset"]].normalised}
         ),
         seed=STUDY["seed"],
@@ -80,7 +92,7 @@ rule pack:
 
 rule simulate:
     output:
-        DRAW,
+        kept(plan.DRAW),
     log:
         "<results>/logs/simulate/{stream}/seed-{seed}.log",
     benchmark:
@@ -89,9 +101,49 @@ rule simulate:
         mem_mb=growing(2500),
         runtime=growing(5),
     params:
-        code=code("data/packing", "data/stream", "data/simulated", "data/table_b1", "kernels/pieces"),
-        settings=lambda wildcards: compact(studies.untitled(STUDY["streams"][wildcards.stream])),
+        code=code("scant.data.simulated"),
+        settings=lambda wildcards: compact(plan.untitled(STUDY["streams"][wildcards.stream])),
         seed=STUDY["seed"],
     shell:
         "scant simulate {wildcards.stream:q} --seed {wildcards.seed}"
         " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule campaign:
+    output:
+        kept(plan.CAMPAIGN),
+    log:
+        "<results>/logs/campaign/{stream}.log",
+    benchmark:
+        "<results>/benchmarks/campaign/{stream}.jsonl"
+    resources:
+        mem_mb=growing(2000),
+        runtime=growing(5),
+    params:
+        code=code("scant.ads.campaigns"),
+        campaign=lambda wildcards: STUDY["logs"][wildcards.stream]["campaign"],
+        settings=lambda wildcards: compact(STUDY["logs"][wildcards.stream]["settings"]),
+    shell:
+        "scant campaign {params.campaign:q} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule draw:
+    input:
+        source=lambda wildcards: logs.drawn_from(STUDY, DATASETS, wildcards.stream),
+    output:
+        kept(plan.BANDIT).replace("{part}", "train"),
+        kept(plan.BANDIT).replace("{part}", "test"),
+    log:
+        "<results>/logs/draw/{stream}/seed-{seed}.log",
+    benchmark:
+        "<results>/benchmarks/draw/{stream}/seed-{seed}.jsonl"
+    resources:
+        mem_mb=growing(2000),
+        runtime=growing(5),
+    params:
+        code=code("scant.ads.draw"),
+        settings=lambda wildcards: compact(plan.untitled(STUDY["logs"][wildcards.stream])),
+        seed=STUDY["seed"],
+    shell:
+        "scant draw {wildcards.stream:q} {input.source:q} --seed {wildcards.seed}"
+        " --settings {params.settings:q} --study-seed {params.seed} --outputs {output:q} 2>&1 | tee {log:q}"

@@ -2,13 +2,15 @@
 
 
 JUDGED = bool(STUDY["claims"])
+THEORY = [name for name, target in PLAN.tables.items() if target.shown.reads == "nothing"]
 
 
 rule claims:
     input:
-        traces=[TRACES.format(experiment=name) for name in catalogue.played(STUDY)] if JUDGED else [],
-        comparators=[file for name in catalogue.played(STUDY) for file in comparator_files(name)] if JUDGED else [],
-        tables=[f"{STUDY_TABLE}.csv".format(table=table) for table in catalogue.theory(STUDY)] if JUDGED else [],
+        traces=[plan.TRACES.format(study=STUDY["study"], experiment=name) for name in PLAN.played] if JUDGED else [],
+        comparators=PLAN.comparator_files(PLAN.played) if JUDGED else [],
+        tables=[f"{STUDY_TABLE}.csv".format(table=table) for table in THEORY] if JUDGED else [],
+        study=STUDY_FILE,
         claims=STUDY["claims"] or [],
         schema=studies.CLAIMS_SCHEMA,
     output:
@@ -24,12 +26,11 @@ rule claims:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
-        code=code(*(f"report/{name}" for name in CLAIMS_CODE), "study", "sweeps", "theory/bounds"),
-        study=compact(config),
+        code=code("scant.verdict.claims", *selection.modules()),
         comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant claims {input.traces:q} --study {params.study:q} --comparators {params.comparators}"
+        "scant claims {input.traces:q} --study {input.study:q} --comparators {params.comparators}"
         " --tables {input.tables:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
@@ -48,7 +49,7 @@ rule claims_figure:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
-        code=code("report/claims", "report/drawing_claims", "report/figures", "report/panels", "report/style"),
+        code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures"),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
         "scant claims-figure {wildcards.family:q} {input.readings:q} --output {params.stem:q} 2>&1 | tee {log:q}"
@@ -59,8 +60,9 @@ rule report:
         rules.figures.input,
         rules.tables.input,
         claims=rules.claims.output.parquet if JUDGED else [],
-        captions=["workflow/report/figure.rst", "workflow/report/table.rst", "CITATION.cff"],
-        page=sorted(str(file) for file in Path("src/scant/report/page").glob("*.*")),
+        study=STUDY_FILE,
+        citation="CITATION.cff",
+        page=sorted(str(file) for file in Path("src/scant/page/assets").glob("*.*")),
     output:
         "<results>/report.html",
     log:
@@ -71,10 +73,10 @@ rule report:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        code=code("report/about", "report/catalogue", "report/inline", "report/page", "status", "study", "sweeps"),
-        study=compact(config),
+        code=code("scant.page.about", "scant.page.page"),
+        captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         file=study_file(),
         claims=lambda wildcards, input: ["--claims", input.claims] if JUDGED else [],
     shell:
-        "scant page --study {params.study:q} --study-file {params.file:q} {params.claims:q} --output {output:q}"
+        "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output:q}"
         " 2>&1 | tee {log:q}"

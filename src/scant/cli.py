@@ -10,9 +10,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from scant.errors import ScantError, unknown
-
-PARTS = ("train", "test")  # of bandit logs
+from scant.errors import ScantError
 
 
 def _fetch(arguments) -> None:
@@ -38,23 +36,18 @@ def _pack(arguments) -> None:
 
 
 def _simulate(arguments) -> None:
-    from scant.data import packing
+    from scant.data import simulated
 
-    packing.simulate(arguments.stream, arguments.settings, arguments.output, arguments.study_seed, arguments.seed)
+    simulated.simulate(arguments.stream, arguments.settings, arguments.output, arguments.study_seed, arguments.seed)
 
 
 def _run(arguments) -> None:
-    from scant.online.run import run
+    from scant import families
 
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
-    run(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
-
-
-def _play(arguments) -> None:
-    from scant.games.run import run
-
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")}
-    run(arguments.settings | identity, arguments.output, arguments.seeds)
+    named = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
+    identity = {name: value for name, value in named.items() if value is not None}
+    inputs = {name: files for name, *files in arguments.input}
+    families.of(arguments.settings).run(arguments.settings | identity, arguments.output, arguments.seeds, inputs)
 
 
 def _time(arguments) -> None:
@@ -76,25 +69,18 @@ def _draw(arguments) -> None:
     draw.draw(arguments.log, arguments.settings, *files, arguments.study_seed, arguments.seed)
 
 
-def _learn(arguments) -> None:
-    from scant.ads.run import run
-
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
-    files = arguments.train, arguments.test, arguments.campaign
-    run(arguments.settings | identity, arguments.output, arguments.seeds, *files)
-
-
 def _coverage(arguments) -> None:
     from scant.ads import coverage
 
     coverage.run(arguments.settings, arguments.output, arguments.study_seed)
 
 
-def _compare(arguments) -> None:
+def _comparator(arguments) -> None:
     from scant.online import comparator
 
     identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "judge")}
-    comparator.compare(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
+    inputs = {name: files for name, *files in arguments.input}
+    comparator.compare(arguments.settings | identity, arguments.output, arguments.seeds, inputs.get("streams", ()))
 
 
 def _gather(arguments) -> None:
@@ -103,46 +89,45 @@ def _gather(arguments) -> None:
     traces.gather(arguments.inputs, arguments.output, arguments.details)
 
 
-def _figure(arguments) -> None:
-    from scant.present import figures, traces
+def _shown(drawn: bool, arguments) -> None:
+    from scant.present import making
 
-    comparators = traces.read_comparators(arguments.comparators)
-    figures.make(arguments.name, *traces.read(arguments.inputs), arguments.output, comparators)
+    shown = making.find(arguments.name, drawn)
+    seed = getattr(arguments, "study_seed", None)
+    making.make(shown, arguments.output, *making.read(shown, arguments.inputs, arguments.comparators, seed))
 
 
-def _table(arguments) -> None:
-    from scant.present import tables, traces
-
-    comparators = traces.read_comparators(arguments.comparators)
-    tables.make(arguments.name, *traces.read(arguments.inputs), arguments.output, comparators)
+def _settings_of(path) -> dict:
+    """The settings of a study, of the file that the workflow hands on."""
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _claims(arguments) -> None:
     from scant.present import traces
-    from scant.study import settings as study
-    from scant.verdict import claims
+    from scant.study import settings
+    from scant.study.plan import Plan
+    from scant.verdict import claims, tables
 
-    settings, _ = study.load(arguments.study)
+    plan = Plan(*settings.load(_settings_of(arguments.study)))
     played = {Path(path).stem: traces.read([path]) for path in arguments.inputs}
     played = {name: (rows, details[name]) for name, (rows, details) in played.items()}
-    given = traces.read_comparators(arguments.comparators), claims.read_tables(arguments.tables)
-    stated = study.claims(settings["claims"])
-    claims.write(claims.examine(stated, settings, played, *given), settings, arguments.output)
+    compared, theory = traces.read_comparators(arguments.comparators), tables.read_theory(arguments.tables)
+    stated = settings.claims(plan.study["claims"])
+    tables.write(claims.examine(stated, plan, played, compared, theory), plan.study, arguments.output)
 
 
 def _claims_figure(arguments) -> None:
     from scant.present import figures
-    from scant.verdict import claims
-    from scant.verdict import drawings as drawing_claims
+    from scant.verdict import drawings, readings
 
-    frame = claims.specification(claims.read_readings(arguments.readings), arguments.family)
-    figures.save(drawing_claims.specification(frame), frame, arguments.output)
+    frame = readings.specification(readings.read(arguments.readings), arguments.family)
+    figures.save(drawings.specification(frame), frame, arguments.output)
 
 
 def _page(arguments) -> None:
     from scant.page import about, page
 
-    study, folder = arguments.study, arguments.output.parent
+    study, folder = _settings_of(arguments.study), arguments.output.parent
     facts = about.facts(study, folder, arguments.study_file)
     page.make(study, folder, arguments.output, about.claims(arguments.claims), facts)
 
@@ -159,67 +144,10 @@ def _status(arguments) -> None:
     print(status.describe(status.status(arguments.folder)), end="")
 
 
-def _theory(arguments) -> None:
-    from scant.games import atlas
-    from scant.online import variance
-    from scant.present import tables
+def _schema(arguments) -> None:
+    from scant.page import generated
 
-    makers = {
-        "variance": partial(variance.variance_table, arguments.study_seed),
-        "table-3.1": atlas.table_3_1,
-        "table-3.2": atlas.table_3_2,
-        "table-b.1": atlas.table_b_1,
-        "observability": atlas.atlas_table,
-    }
-    if arguments.name not in makers:
-        raise unknown("theory table", arguments.name, makers)
-    tables.write(makers[arguments.name](), arguments.output)
-
-
-def _logs(arguments) -> None:
-    from scant.ads import frames as ads
-    from scant.present import tables
-
-    makers = {"table-5.1": ads.table_5_1, "table-5.2": ads.table_5_2}
-    if arguments.name not in makers:
-        raise unknown("table of logs", arguments.name, makers)
-    tables.write(makers[arguments.name](arguments.inputs), arguments.output)
-
-
-def _streams(arguments) -> None:
-    from scant.present import tables
-
-    tables.write(tables.streams_table(arguments.inputs), arguments.output)
-
-
-def _ads_simulate(arguments) -> None:
-    from scant.advice import advise as advice
-
-    given = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
-    advice.simulate(*given, arguments.output)
-
-
-def _ads_check(arguments) -> None:
-    from scant.advice import advise as advice
-
-    facts = advice.check(arguments.log)
-    print(json.dumps(facts, indent=1) if arguments.json else advice.describe(facts), end="\n" * arguments.json)
-
-
-def _ads_evaluate(arguments) -> None:
-    from scant.ads import scorers
-    from scant.advice import advise as advice
-
-    names = ("lambdas", "epsilon", "validation", "threshold", "select", "seed")
-    learning = {name: getattr(arguments, name) for name in names}
-    settings = {name: getattr(arguments, name) for name in ("steps", "trees", "undersample")}
-    found = advice.advise(
-        arguments.test, arguments.train, arguments.policy, arguments.level, arguments.least_propensity,
-        settings=scorers.Settings(**settings), **learning,
-    )  # fmt: skip
-    if arguments.output:
-        found.write(arguments.output)
-    print(found.text(), end="")
+    generated.write(arguments.root)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -239,7 +167,7 @@ def parser() -> argparse.ArgumentParser:
 
     output = option("--output", required=True, type=Path, help="the file to write")
     inputs = option("inputs", nargs="+", type=Path, help="the files to read")
-    of_study = option("--study", type=_json, required=True, help="the study's settings as in its file, as JSON")
+    of_study = option("--study", type=Path, required=True, help="the study's settings, JSON")
     study_seed = option("--study-seed", type=int, required=True, help="the seed of the study")
     settings = option("--settings", type=_json, required=True, help="the settings, as JSON")
     stream = option("stream", help="the stream's id")
@@ -260,38 +188,31 @@ def parser() -> argparse.ArgumentParser:
     seed = option("--seed", type=int, required=True, help="the seed of the run or draw")
     command("simulate", _simulate, "Draw a simulated stream.", stream, settings, study_seed, seed, output)
     played = (
-        *(option(f"--{one}", required=True, help=f"the {one}'s id") for one in ("study", "experiment", "stream")),
+        *(option(f"--{id}", required=True, help=f"the {id}'s id") for id in ("study", "experiment")),
+        option("--stream", required=True, help="the id of the stream, game or log"),
         option("--seeds", type=int, nargs="+", required=True, help="the seeds"),
+        option("--input", nargs="+", action="append", default=[], metavar=("NAME", "FILE"), help="files of one kind"),
         settings,
         output,
     )
-    files = option("--input", nargs="*", default=(), help="the stream's file for each seed, or one for all")
-    learner = option("--learner", required=True, help="the learner's id")
-    about = "Play one learner on one stream (without --input: against the adversary)."
-    command("run", _run, about, learner, files, *played)
-    command("play", _play, "Play a game on fixed items, whose id is --stream, with all its learners.", *played)
+    learner = option("--learner", help="the learner's id; none if the job plays all of a game's")
+    command("run", _run, "Make a run file: play one learner, or all of a game, for some seeds.", learner, *played)
     command("campaign", _campaign, "Make a simulated campaign: JSON.", name, settings, output)
     log = option("log", help="the log's id")
     outputs = option("--outputs", nargs=2, required=True, type=Path, help="the logs that train and test")
     about = "Draw a campaign's logs, or make them of a classification set."
     command("draw", _draw, about, log, inputs, settings, study_seed, seed, outputs)
-    logs = (
-        *(option(f"--{part}", nargs="+", required=True, help=f"the log that {part}s, of each seed") for part in PARTS),
-        option("--campaign", help="the campaign that the logs are of, if they are simulated"),
-    )
-    command("learn", _learn, "Learn from logs, whose id is --stream, and evaluate.", learner, *logs, *played)
     command("coverage", _coverage, "Study how often bounds on CTR hold.", settings, study_seed, output)
     jobs = option("--jobs", type=_json, required=True, help="what to play, as JSON")
     details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")
     command("time", _time, "Measure how long a round takes.", jobs, details, output)
     judge = option("--judge", required=True, help="the surrogate")
-    command("compare", _compare, "Find the best fixed weights of what was played.", judge, files, *played)
+    command("comparator", _comparator, "Find the best fixed weights of what was played.", judge, *played)
     command("gather", _gather, "Gather an experiment's runs.", inputs, details, output)
     comparators = option("--comparators", nargs="*", default=(), help="files of the best fixed weights")
-    command("figure", _figure, "Draw a figure: SVG, PNG, CSV.", name, inputs, comparators, stem)
-    command("table", _table, "Make a table: CSV, LaTeX.", name, inputs, comparators, stem)
-    command("theory", _theory, "Make a table that needs no run: CSV, LaTeX.", name, study_seed, stem)
-    command("logs", _logs, "Make a table of bandit logs: CSV, LaTeX.", name, inputs, stem)
+    read = option("inputs", nargs="*", type=Path, help="the files that it is made of")
+    command("figure", partial(_shown, True), "Draw a figure: SVG, PNG, CSV.", name, read, comparators, stem)
+    command("table", partial(_shown, False), "Make a table: CSV, LaTeX.", name, read, comparators, study_seed, stem)
     made = option("--tables", nargs="*", default=(), help="the tables of theory, CSV")
     traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
@@ -312,58 +233,13 @@ def parser() -> argparse.ArgumentParser:
         option("--family", help="only claims of this family"),
         option("--summary", action="store_true", help="only what the claims came to"),
     )  # fmt: skip
-    command("streams", _streams, "Make the table of streams: CSV, LaTeX.", inputs, stem)
+    root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
+    command("schema", _schema, "Write the files that are made of what families declare: schema, captions.", root)
     about = "For practitioners: which policy would have earned more clicks?"
-    _ads(commands.add_parser("ads", help=about, description=about), command, option)
+    from scant.advice import commands as advice
+
+    advice.add(commands.add_parser("ads", help=about, description=about))
     return top
-
-
-def _ads(ads: argparse.ArgumentParser, command, option) -> None:
-    """The grammar of `scant ads`."""
-    command = partial(command, among=ads.add_subparsers(required=True, metavar="COMMAND"))
-    policies = ("targeted", "uniform")
-    command(
-        "simulate", _ads_simulate, "Write a log of a simulated campaign.",
-        option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
-        option("--policy", choices=policies, required=True, help="who shows the ads: the campaign, or chance"),
-        option("--rows", type=int, required=True, help="how many visits"),
-        option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
-        option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
-        option("--output", type=Path, required=True, help="the log to write; CSV if it ends in .csv, else parquet"),
-    )  # fmt: skip
-    command(
-        "check", _ads_check, "Say what a log holds, or what is wrong with it.",
-        option("log", help="the log, CSV or parquet"),
-        option("--json", action="store_true", help="print JSON"),
-    )  # fmt: skip
-    command(
-        "evaluate", _ads_evaluate, "Learn policies from one log, compare them with today's on another.",
-        option("test", help="the log to evaluate on, CSV or parquet"),
-        option("--train", help="the log to learn from, of today's policy and of other visits"),
-        option("--policy", action="append", required=True,
-               help="a kind of learner, or NAME of a column policy:NAME of the test log; may be repeated"),
-        option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
-        option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
-        option("--least-propensity", type=float,
-               help="least probability, by design, of any ad under the policy that logged the test"),
-        option("--lambdas", type=float, nargs="+", default=[0.01, 0.1, 1.0, 10.0],
-               help="regularisation, the best of which is chosen on a part of the training log"),
-        option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
-        option("--steps", type=int, default=1_000_000, help="steps of gradient descent (default 1000000)"),
-        option("--trees", type=int, default=200, help="trees of a forest (default 200)"),
-        option("--undersample", type=int, help="misses kept for each click, by classifiers (default all)"),
-        option("--threshold", choices=("f1", "precision", "recall"), default="f1",
-               help="what a ranker's thresholds maximise (default f1)"),
-        option("--select", type=float, default=1.0, help="share of features kept, by information gain (default 1)"),
-        option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
-        option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
-    )  # fmt: skip
-
-
-def _csv_or_json(text: str) -> Path:
-    if not text.lower().endswith((".csv", ".json")):
-        raise argparse.ArgumentTypeError(f"{text!r} ends neither in .csv nor in .json")
-    return Path(text)
 
 
 def _json(text: str):

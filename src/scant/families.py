@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from scant.declared import Learner, Setting
+from scant.declared import Learner, Setting, own_class
 from scant.errors import unknown
 
-FAMILIES = (  # in the order of the page
-    "scant.online.family:Perceptron",
-    "scant.online.family:Top",
-    "scant.games.family:FixedItems",
-    "scant.ads.family:Ads",
-)
+FAMILIES = {  # by their kind, in the order of the page
+    "perceptron": "scant.online.family:Perceptron",
+    "top": "scant.online.family:Top",
+    "fixed-items": "scant.games.family:FixedItems",
+    "ads": "scant.ads.family:Ads",
+}
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Shown:
     """A figure, if it is drawn, else a table.
 
     name : of its files
-    heading : what the page calls it
     caption : what it shows, in sentences
     frame : the function that makes its frame, as "module:function"
     draw : the function that draws that, likewise; none for a table
     reads : what the frame is made of: "traces" (the function is given them and the experiments' details), "regret"
         (comparators besides), "times", "coverage", "streams" or "logs" (the paths of their files), or "nothing" (but
         the study's seed, if it takes one)
+    heading : what the page calls it; made of the name if absent
     options : further arguments of the frame's function
     shows : whether an experiment is in it: given (study, experiment, name)
     sources : of what reads logs or shows ads, the kinds of logs that it is of
@@ -76,9 +76,15 @@ class Shown:
     frame: str
     draw: str = ""
     reads: str = "traces"
+    heading: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     shows: Callable[[dict, str, str], bool] = always
     sources: tuple[str, ...] = ()
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules that make it."""
+        return [dotted.partition(":")[0] for dotted in (self.frame, self.draw) if dotted]
 
 
 @dataclass(frozen=True)
@@ -106,16 +112,23 @@ class Quantity:
 class Job:
     """One run file to make: a place, its learner or learners, and a batch of seeds.
 
-    path : below results/{study}/runs, without ending
+    path : below results/{study}/runs, without ending: experiment, place, learner if it has one, and seeds
     settings : all that can change its result, but for the seeds
     seeds : which it plays
     inputs : the files that it reads, by what they are
+    player : what the last id of its path is of
     """
 
     path: str
     settings: dict
     seeds: list[int]
     inputs: dict[str, list[str]]
+    player: str = "learner"
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The ids of its experiment, place and learner (or judge)."""
+        return dict(zip(("experiment", "stream", self.player), self.path.split("/")[:-1], strict=False))
 
     @property
     def files(self) -> list[str]:
@@ -133,6 +146,7 @@ class Family:
     shown : its figures and tables, in the page's order
     quantities : what claims may be of
     told : settings that reports are told, besides readings
+    sections : what a study has of the family besides experiments and places: the schema of each key
     code : the modules that its runs start from; whatever they import may change a result
     memory, minutes : what a run takes at most, in MB and minutes
     """
@@ -145,6 +159,7 @@ class Family:
     shown: tuple[Shown, ...] = ()
     quantities: Mapping[str, Quantity] = {}
     told: tuple[str, ...] = ()
+    sections: Mapping[str, Mapping] = {}
     code: tuple[str, ...] = ()
     memory, minutes = 2500, 15
 
@@ -159,6 +174,10 @@ class Family:
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
         """The run files of an experiment."""
         raise NotImplementedError
+
+    def comparators(self, study: dict, name: str) -> list[Job]:
+        """The files of the best fixed weights that the regret of an experiment is measured against, if it is."""
+        return []
 
     def played(self, experiment: dict) -> dict:
         """The settings of an experiment that its runs are given: all that can change their results."""
@@ -180,9 +199,20 @@ class Family:
             "titles": {"streams": titles(self.place.key), "learners": titles("learners")},
         }
 
+    def certain(self, study: dict, place: str) -> bool:
+        """Whether chance has no part in what is played at a place."""
+        return False
+
     def idle(self, study: dict, experiment: dict, name: str) -> str:
         """Where a reading changes nothing in an experiment, for a reason that no setting declares: that reason."""
         return ""
+
+    def read(self, plan, shown: Shown) -> list[str]:
+        """The files that a figure or table is made of, if it `reads` something else than traces, times or nothing.
+
+        plan : the study's `scant.study.plan.Plan`
+        """
+        return []
 
     # --- running
 
@@ -210,31 +240,48 @@ class Family:
 
 
 @cache
-def families() -> dict[str, Family]:
-    """All families, by kind."""
-    found = {}
-    for dotted in FAMILIES:
-        module, _, name = dotted.partition(":")
-        family = getattr(importlib.import_module(module), name)()
-        found[family.kind] = family
-    return found
-
-
-def of(experiment: Mapping) -> Family:
-    """The family of an experiment, of a job or of details: whatever has its `kind`.
+def family(kind: str) -> Family:
+    """The family of experiments of this kind; the others are not imported.
 
     Raises
     ------
     SettingError : there is no such family
     """
-    if experiment["kind"] not in families():
-        raise unknown("kind of experiment", experiment["kind"], families())
-    return families()[experiment["kind"]]
+    if kind not in FAMILIES:
+        raise unknown("kind of experiment", kind, FAMILIES)
+    return called(FAMILIES[kind])()
+
+
+def families() -> dict[str, Family]:
+    """All families, by kind."""
+    return {kind: family(kind) for kind in FAMILIES}
+
+
+def of(experiment: Mapping) -> Family:
+    """The family of an experiment, of a job or of details: whatever has its `kind`."""
+    return family(experiment["kind"])
 
 
 def places() -> dict[str, Place]:
     """Where learners of all families play, by their key in a study."""
     return {family.place.key: family.place for family in families().values()}
+
+
+def kinds() -> dict[str, list[type[Learner]]]:
+    """The classes of each kind of built-in learner: one of each family that has it, unless they share it."""
+    found = {}
+    for family in families().values():
+        for kind, learner in family.learners.items():
+            if learner not in found.setdefault(kind, []):
+                found[kind].append(learner)
+    return found
+
+
+def classes(kind: str) -> list[type[Learner]]:
+    """The classes that a kind of learner stands for; of one's own, if it declares anything, that one."""
+    if ":" in kind:
+        return [learner for learner in [own_class(kind)] if hasattr(learner, "looks")]
+    return kinds().get(kind, [])
 
 
 def shown() -> Iterator[tuple[Family, Shown]]:

@@ -242,23 +242,6 @@ def position_loss(ranking, s):
     return float(positions(as_ranking(ranking, len(s))) @ s)
 
 
-def pairwise_position_loss(ranking, s):
-    """`sum over u above v of max(0, s(v) - s(u))` (Ailon, Eq. 2.2).
-
-    Parameters
-    ----------
-    ranking : shape (m,), see the module
-    s : shape (m,), the value of each document
-
-    Returns
-    -------
-    value : float >= 0, up to rounding; 0 if the documents are in descending order of s
-    """
-    # Exchanging neighbours changes this sum and `position_loss` by the same amount, and the sum is 0 for the
-    # order of s: so it is the excess of `position_loss` over its least value, in O(m log m).
-    return position_loss(ranking, s) - position_loss(rank(s), s)
-
-
 def spearman_loss(ranking, other):
     """`-rho`, minus the unnormalised Spearman correlation `sum_u position(u) position'(u)` (Ailon, sec. 5).
 

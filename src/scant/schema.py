@@ -89,13 +89,27 @@ def _reason(error) -> str:
 def with_defaults(content, schema: dict, root: dict | None = None):
     """A copy of checked `content` in which every absent key that has a default has it."""
     root = root or schema
-    if "$ref" in schema:
-        schema = {**root["$defs"][schema["$ref"].rsplit("/", 1)[-1]], **schema}
+    schema = _resolved(schema, root)
     if not isinstance(content, dict):
         return deepcopy(content)
-    properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+    properties, others = dict(schema.get("properties", {})), schema.get("additionalProperties")
+    for clause in schema.get("allOf", ()):
+        if _applies(clause.get("if", {}), content):
+            properties = clause.get("then", {}).get("properties", {}) | properties
     filled = {key: part["default"] for key, part in properties.items() if "default" in part} | content
     return {
         key: with_defaults(value, properties.get(key, others if isinstance(others, dict) else {}), root)
         for key, value in filled.items()
     }
+
+
+def _resolved(schema: dict, root: dict) -> dict:
+    """A schema with what it refers to."""
+    return {**root["$defs"][schema["$ref"].rsplit("/", 1)[-1]], **schema} if "$ref" in schema else schema
+
+
+def _applies(condition: dict, content: dict) -> bool:
+    """Whether a clause is for `content`: a condition is of keys that must be there, or equal a constant if they are."""
+    there = all(key in content for key in condition.get("required", ()))
+    constants = {key: rule["const"] for key, rule in condition.get("properties", {}).items() if "const" in rule}
+    return bool(condition) and there and all(content.get(key, value) == value for key, value in constants.items())

@@ -14,7 +14,7 @@ from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 
-QUICK = {"settings": scorers.Settings(steps=2000), "lambdas": (0.01, 1.0)}
+QUICK = {"settings": scorers.Settings(options={"steps": 2000}), "lambdas": (0.01, 1.0)}
 
 
 def log(rows=4000, seed=0, propensities=(0.25, 0.25, 0.25, 0.25), click=(0.05, 0.3)) -> Log:
@@ -68,9 +68,10 @@ def test_numbers_are_those_of_counts(pair):
 
 def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
     test, train = (logs.read_own(path) for path in pair)
-    found = by_name(advice.advise(*pair, ["logistic", "forest"], epsilon=0.2, select=2 / 3, seed=3,
-                                  settings=scorers.Settings(steps=2000, trees=5), lambdas=(0.01, 1.0)))  # fmt: skip
-    policy = advice.learn("logistic", train, scorers.Settings(steps=2000), (0.01, 1.0), select=2 / 3, seed=3)
+    learning = {"lambdas": (0.01, 1.0), "select": 2 / 3, "seed": 3}
+    settings = scorers.Settings(options={"steps": 2000, "trees": 5})
+    found = by_name(advice.advise(*pair, ["logistic", "forest"], epsilon=0.2, settings=settings, **learning))
+    policy = advice.learn("logistic", train, QUICK["settings"], **learning)
     assert policy.seen.tolist() == [0, 1]  # the third feature tells nothing
     target, row = policy.choice(test.features, 0.2).probability(test.action), found["logistic"]
     assert row["estimate"] == pytest.approx(np.mean(test.reward * target / test.propensity))
@@ -83,7 +84,7 @@ def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
 
 def test_lambda_is_chosen_on_a_validation_part(pair):
     train = logs.read_own(pair[1])
-    settings = scorers.Settings(steps=2000)
+    settings = scorers.Settings(options={"steps": 2000})
     alone = [advice.learn("auc-ranker", train, settings, (value,)) for value in (0.01, 100.0)]
     chosen = advice.learn("auc-ranker", train, settings, (0.01, 100.0))
     assert [one.regularisation for one in alone] == [0.01, 100.0]

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from scant.ads import campaigns, convert, draw, evaluation, policies, run, scorers
+from scant.ads.learners import KINDS, LAMBDAS
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError
@@ -33,7 +34,7 @@ def folder(tmp_path_factory):
 
 
 def job(kind, **changes):
-    learner = {"kind": kind} if kind in run.CONTROLS else {"kind": kind, "steps": 2000, "trees": 5}
+    learner = {"kind": kind} if not KINDS[kind].learns else {"kind": kind, "steps": 2000, "trees": 5}
     return {
         "study": "s", "study_seed": 1, "experiment": "e", "stream": "hotel", "learner": kind, "kind": "ads",
         "log_settings": {}, "learner_settings": learner,
@@ -101,7 +102,7 @@ def test_logs_differ_by_seed_and_are_as_long_as_asked(folder, tmp_path):
 
 
 def test_held_out_fits_the_grid_to_a_part_and_the_best_of_it_to_all():
-    log, settings = small(), scorers.Settings(steps=3000)
+    log, settings = small(), scorers.Settings(options={"steps": 3000})
     found = run.fits("logistic", log, np.random.default_rng(0), settings, (0.01, 10.0), "held-out", 0.25)
     assert [fit.fitted_on for fit in found] == ["part", "part", "all"]
     values = {fit.regularisation: fit.validation for fit in found[:2]}
@@ -110,7 +111,7 @@ def test_held_out_fits_the_grid_to_a_part_and_the_best_of_it_to_all():
 
 
 def test_the_validation_part_judges_and_does_not_teach():
-    log, settings = small(), scorers.Settings(steps=500)
+    log, settings = small(), scorers.Settings(options={"steps": 500})
     found = run.fits("auc-ranker", log, np.random.default_rng(0), settings, (0.1, 1.0), validation=0.25)
     random = np.random.default_rng(0)
     part, held = scorers.split(log, 0.25, random)
@@ -124,7 +125,7 @@ def test_the_validation_part_judges_and_does_not_teach():
 
 @pytest.mark.parametrize("tuning", ["held-out", "paper"])
 def test_one_lambda_or_none_is_no_choice(tuning):
-    settings = scorers.Settings(steps=500, trees=3)
+    settings = scorers.Settings(options={"steps": 500, "trees": 3})
     (forest,) = run.fits("forest", small(), np.random.default_rng(0), settings, tuning=tuning)
     (one,) = run.fits("logistic", small(), np.random.default_rng(0), settings, (0.1,), tuning=tuning)
     assert np.isnan(forest.regularisation) and one.regularisation == 0.1
@@ -132,13 +133,15 @@ def test_one_lambda_or_none_is_no_choice(tuning):
 
 
 def test_the_papers_reading_fits_all_of_the_log_at_each_lambda():
-    found = run.fits("logistic", small(), np.random.default_rng(0), scorers.Settings(steps=500), (0.1, 1.0), "paper")
+    found = run.fits(
+        "logistic", small(), np.random.default_rng(0), scorers.Settings(options={"steps": 500}), (0.1, 1.0), "paper"
+    )
     assert [(fit.regularisation, fit.fitted_on) for fit in found] == [(0.1, "all"), (1.0, "all")]
 
 
 def test_selected_features_alone_are_seen():
     log = small()
-    (fit,) = run.fits("forest", log, np.random.default_rng(0), scorers.Settings(trees=5), select=0.3)
+    (fit,) = run.fits("forest", log, np.random.default_rng(0), scorers.Settings(options={"trees": 5}), select=0.3)
     assert fit.seen.tolist() == [0]
     other = log.features.copy()
     other[:, 1:] = 9.0
@@ -184,7 +187,7 @@ def test_the_policy_of_a_log_is_judged_by_its_rewards():
 # --- runs
 
 
-@pytest.mark.parametrize("kind", run.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_run_on_a_campaign_has_the_truth_and_all_estimates(folder, kind):
     frame, about = played(folder, job(kind))
     assert (about["source"], about["learner"]) == ("campaign", kind)
@@ -219,7 +222,7 @@ def test_the_uniform_policy_on_a_uniform_log_is_a_binomial_of_its_clicks(folder)
     assert row["lower"] == pytest.approx(test.proportion_ci(0.95).low)
 
 
-@pytest.mark.parametrize("kind", run.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_exact_bounds_are_on_their_side_of_the_estimate(folder, kind):
     frame, _ = played(folder, job(kind))
     rows = frame[(frame["estimator"] == "ips") & frame["exact"]]
@@ -237,7 +240,7 @@ def test_seeds_together_are_seeds_alone(folder):
 def test_under_the_papers_reading_the_best_on_the_test_is_chosen(folder):
     frame, _ = played(folder, job("logistic", tuning="paper"))
     ips = frame[(frame["estimator"] == "ips") & (frame["bound"] == "t") & (frame["epsilon"] == 0.0)]
-    assert ips["chosen"].sum() == 1 and len(ips) == len(scorers.LAMBDAS)
+    assert ips["chosen"].sum() == 1 and len(ips) == len(LAMBDAS)
     assert ips.loc[ips["chosen"], "estimate"].item() == ips["estimate"].max()
 
 
@@ -268,7 +271,7 @@ def test_a_classification_set_tells_everything(tmp_path):
         value = frame.loc[frame["epsilon"] == 0.0, "estimate"].item()
         assert value == pytest.approx(expected.get(kind, value)) and value > 0.3
     log = logs.read(tmp_path / "train-0.parquet")[0]
-    fit = run.fits("forest", log, run.generator(1, "ads", "hotel", 0, "fit"), scorers.Settings(trees=5))[0]
+    fit = run.fits("forest", log, run.generator(1, "ads", "hotel", 0, "fit"), scorers.Settings(options={"trees": 5}))[0]
     assert value == evaluation.full_information(fit.best(labelled.features[test]), label[test])
 
 
@@ -300,14 +303,13 @@ def test_ads_that_the_policy_does_not_know_are_refused(folder, tmp_path):
 
 def test_settings_reach_the_scorers():
     learner = {"kind": "auc-ranker", "steps": 7, "trees": 3, "pair_loss": "hinge", "lambdas": [0.1], "title": "x"}
-    settings = run.settings_of(learner, READINGS | {"undersample": 2, "undersampled": "all", "standardise": False})
-    assert settings == scorers.Settings(
-        steps=7, trees=3, loss="hinge", undersample=2, undersampled="all", standardise=False
-    )
+    settings = scorers.resolve(learner, READINGS | {"undersample": 2, "undersampled": "all", "standardise": False})
+    options = {"steps": 7, "pair_loss": "hinge"}
+    assert settings == scorers.Settings(undersample=2, undersampled="all", standardise=False, options=options)
 
 
 def test_an_oracle_needs_a_world():
     with pytest.raises(SettingError, match="an oracle needs a campaign"):
-        run.check({"kind": "oracle"}, READINGS, "log")
+        scorers.check({"kind": "oracle"}, READINGS, "log")
     for source in ("campaign", "classification"):
-        run.check({"kind": "oracle"}, READINGS, source)
+        scorers.check({"kind": "oracle"}, READINGS, source)

@@ -7,12 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scant.ads import scorers
+from scant.ads import learners, run, scorers
+from scant.ads.learners import KINDS, LAMBDAS, Logistic
 from scant.ads.policies import threshold
-from scant.ads.scorers import LAMBDAS, Linear, Model, Settings
+from scant.ads.scorers import Model, Settings
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant.kernels import pairs
+
+SCORERS = [kind for kind, learner in KINDS.items() if learner.learns == "ad"]
 
 
 def log_of(features, action, reward, propensity=0.5, actions=None):
@@ -30,6 +33,18 @@ def drawn(seed, rows=300, d=4, actions=3, rate=0.3):
     action = random.integers(0, actions, rows)
     reward = random.random(rows) < rate * 2 / (1 + np.exp(-2 * features[np.arange(rows), action % d]))
     return log_of(features, action, reward, 1 / actions, actions)
+
+
+def fitted(kind, features, clicked, regularisation=0.01, **options):
+    model = learners.made(kind, regularisation, options)
+    model.fit(features, clicked, np.random.default_rng(0))
+    return model
+
+
+def linear(weights, intercept=0.0):
+    model = Logistic(0.1, 1)
+    model.weights, model.intercept = weights, intercept
+    return model
 
 
 def examples(seed, rows=400, d=8, rate=0.1, shift=0.7):
@@ -63,9 +78,9 @@ def test_the_logistic_scorer_is_at_scikit_learns_optimum(made, regularisation):
     from sklearn.linear_model import LogisticRegression
 
     x, clicked = examples(*made)
-    found = scorers.fit_logistic(x, clicked, np.random.default_rng(0), Settings(regularisation))
+    found = fitted("logistic", x, clicked, regularisation)
     peer = LogisticRegression(C=1 / (regularisation * len(x)), tol=1e-10, max_iter=10_000).fit(x.astype(float), clicked)
-    least = logistic_objective(Linear(peer.coef_[0], peer.intercept_[0]), x, clicked, regularisation)
+    least = logistic_objective(linear(peer.coef_[0], peer.intercept_[0]), x, clicked, regularisation)
     value = logistic_objective(found, x, clicked, regularisation)
     assert least * (1 - 1e-7) <= value <= least * 1.002
     if regularisation >= 0.1:
@@ -79,7 +94,7 @@ def test_the_ranker_is_at_scikit_learns_optimum_on_all_pairs(made, regularisatio
     from sklearn.linear_model import LogisticRegression
 
     x, clicked = examples(*made)
-    found = scorers.fit_ranker(x, clicked, np.random.default_rng(0), Settings(regularisation))
+    found = fitted("auc-ranker", x, clicked, regularisation)
     differences = (x[clicked].astype(float)[:, None] - x[~clicked][None]).reshape(-1, x.shape[1])
     both = np.concatenate([differences, -differences])  # a classifier needs two classes
     label = np.repeat([1, 0], len(differences))
@@ -96,7 +111,7 @@ def test_the_hinge_ranker_is_at_the_optimum_of_a_quadratic_programme(made, regul
     from sklearn.svm import LinearSVC
 
     x, clicked = examples(*made)
-    found = scorers.fit_ranker(x, clicked, np.random.default_rng(0), Settings(regularisation, loss="hinge"))
+    found = fitted("auc-ranker", x, clicked, regularisation, pair_loss="hinge")
     differences = (x[clicked].astype(float)[:, None] - x[~clicked][None]).reshape(-1, x.shape[1])
     both, label = np.concatenate([differences, -differences]), np.repeat([1, 0], len(differences))
     peer = LinearSVC(
@@ -129,7 +144,7 @@ def test_one_step_from_nothing_is_the_gradient_step():
 def test_few_steps_are_averaged_over_the_last_of_them():
     x, clicked = examples(5)
     for steps in (1, 2, 15, 16, 17, 31, 33):
-        found = scorers.fit_ranker(x, clicked, np.random.default_rng(0), Settings(1.0, steps))
+        found = fitted("auc-ranker", x, clicked, 1.0, steps=steps)
         assert np.isfinite(found.weights).all()
         assert found.weights.any()
 
@@ -137,55 +152,71 @@ def test_few_steps_are_averaged_over_the_last_of_them():
 # --- bad input
 
 
-@pytest.mark.parametrize("fit", scorers.SCORERS.values(), ids=scorers.SCORERS.keys())
-def test_a_scorer_refuses_what_it_cannot_learn_from(fit):
-    x, random = np.zeros((4, 2), np.float32), np.random.default_rng(0)
+@pytest.mark.parametrize("kind", SCORERS)
+def test_a_scorer_refuses_what_it_cannot_learn_from(kind):
+    x = np.zeros((4, 2), np.float32)
     for clicked, reason in ((np.zeros(4, bool), "none of 4 rows is clicked"), (np.ones(4, bool), "all of 4 rows is")):
         with pytest.raises(DataError, match=reason):
-            fit(x, clicked, random, Settings(steps=10, trees=2))
+            fitted(kind, x, clicked, steps=10, trees=2)
     with pytest.raises(DataError, match="shape"):
-        fit(x, np.array([True, False]), random, Settings())
+        fitted(kind, x, np.array([True, False]))
     x[2, 1] = np.nan
     with pytest.raises(DataError, match="row 3: feature 2 is not finite"):
-        fit(x, np.array([True, False, True, False]), random, Settings())
+        fitted(kind, x, np.array([True, False, True, False]))
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"),
+    ("settings", "reason"),
     [
         ({"regularisation": 0}, "lambda must be a number above 0"),
         ({"regularisation": -1.0}, "lambda must be"),
         ({"regularisation": np.nan}, "lambda must be"),
         ({"regularisation": np.inf}, "lambda must be"),
         ({"regularisation": "1"}, "lambda must be"),
-        ({"steps": 0}, "steps is 0"),
-        ({"steps": 1e6}, "whole number"),
-        ({"steps": None}, "steps is None"),
-        ({"trees": 0}, "trees is 0"),
         ({"undersample": 0}, "undersample is 0"),
         ({"undersample": True}, "undersample is True"),
-        ({"loss": "hing"}, "did you mean 'hinge'"),
+        ({"undersample": 1.5}, "whole number"),
         ({"undersampled": "rankers"}, "unknown undersampled"),
-        ({"tree": 3}, "did you mean 'trees'"),
     ],
 )
-def test_settings_that_cannot_be(options, reason):
+def test_settings_that_cannot_be(settings, reason):
     with pytest.raises(SettingError, match=reason):
-        scorers.resolve(options)
+        Settings(**settings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "reason"),
+    [
+        ("logistic", {"steps": 0}, "logistic: steps: 0 is less than the minimum of 1"),
+        ("auc-ranker", {"steps": 1.5}, "steps: 1.5 is not of type 'integer'"),
+        ("logistic", {"steps": None}, "steps: None is not of type 'integer'"),
+        ("forest", {"trees": 0}, "trees: 0 is less"),
+        ("auc-ranker", {"pair_loss": "hing"}, "did you mean 'hinge'"),
+        ("forest", {"tree": 3}, "did you mean 'trees'"),
+    ],
+)
+def test_settings_of_learners_that_cannot_be(kind, options, reason):
+    with pytest.raises(SettingError, match=reason):
+        learners.check_options(kind, options)
+    with pytest.raises(SettingError, match=reason):
+        run.fits(kind, drawn(0), np.random.default_rng(0), Settings(options=options))
 
 
 def test_the_settings_that_are_set():
-    made = scorers.resolve({"regularisation": 10, "undersample": 2, "loss": "hinge"})
-    assert made == Settings(10, 1_000_000, "hinge", 200, True, 2, "classifiers")
-    assert scorers.resolve({}) == Settings()
+    assert Settings(10, undersample=2) == Settings(10, True, 2, "classifiers", {})
+    ranker = learners.made("auc-ranker", 10, {"pair_loss": "hinge", "trees": 3})
+    assert vars(ranker) == {"regularisation": 10, "steps": 1_000_000, "pair_loss": "hinge"}
+    assert vars(learners.made("forest", 10, {})) == {"trees": 200}
 
 
 def test_an_unknown_kind_and_rewards_that_are_no_clicks():
     log = drawn(0)
     with pytest.raises(SettingError, match="did you mean 'forest'"):
         scorers.train("forrest", log, np.random.default_rng(0))
+    with pytest.raises(SettingError, match="'uniform' is a control"):
+        scorers.train("uniform", log, np.random.default_rng(0))
     half = replace(log, reward=np.where(np.arange(300) == 7, 0.5, log.reward))
-    for kind in scorers.SCORERS:
+    for kind in SCORERS:
         with pytest.raises(DataError, match=r"row 8: reward 0\.5; .* learns from clicks"):
             scorers.train(kind, half, np.random.default_rng(0))
 
@@ -195,8 +226,8 @@ def test_products_that_overflow_are_said():
     huge = replace(log, features=log.features * np.float32(1e30))
     for kind in ("logistic", "auc-ranker"):
         with pytest.raises(DataError, match=r"too large for single precision.*Set standardise"):
-            scorers.train(kind, huge, np.random.default_rng(0), Settings(steps=100, standardise=False))
-        fine = scorers.train(kind, huge, np.random.default_rng(0), Settings(steps=100))
+            scorers.train(kind, huge, np.random.default_rng(0), Settings(standardise=False, options={"steps": 100}))
+        fine = scorers.train(kind, huge, np.random.default_rng(0), Settings(options={"steps": 100}))
         assert np.isfinite(fine.scores(huge.features)).all()
 
 
@@ -222,18 +253,18 @@ def test_each_negative_is_kept_alike():
 def rows_learnt_from(monkeypatch, kind, settings):
     seen = []
 
-    def fit(features, clicked, random, settings):
+    def fit(self, features, clicked, random):
         seen.append((int(clicked.sum()), len(clicked)))
-        return Linear(np.zeros(features.shape[1]))
 
-    monkeypatch.setitem(scorers.SCORERS, kind, fit)
+    monkeypatch.setattr(KINDS[kind], "fit", fit)
+    monkeypatch.setattr(KINDS[kind], "score", lambda self, features: np.zeros(len(features)))
     log = drawn(1, rows=3000, rate=0.1)
     scorers.train(kind, log, np.random.default_rng(0), settings)
     whole = [(int(log.reward[log.action == a].sum()), int((log.action == a).sum())) for a in range(3)]
     return seen, whole
 
 
-@pytest.mark.parametrize("kind", scorers.SCORERS)
+@pytest.mark.parametrize("kind", SCORERS)
 @pytest.mark.parametrize("whose", scorers.UNDERSAMPLED)
 def test_whose_negatives_are_under_sampled(monkeypatch, kind, whose):
     seen, whole = rows_learnt_from(monkeypatch, kind, Settings(undersample=2, undersampled=whose))
@@ -251,7 +282,7 @@ def test_whose_negatives_are_under_sampled(monkeypatch, kind, whose):
 def linear_model(weights, kind="logistic", untrained=(), thresholds=None, centre=None, width=None):
     weights = np.asarray(weights, float)
     ids = tuple(f"ad{a}" for a in range(len(weights)))
-    made = tuple(None if name in untrained else Linear(w) for name, w in zip(ids, weights, strict=True))
+    made = tuple(None if name in untrained else linear(w) for name, w in zip(ids, weights, strict=True))
     d = weights.shape[1]
     centre = np.zeros(d, np.float32) if centre is None else np.asarray(centre, np.float32)
     width = np.ones(d, np.float32) if width is None else np.asarray(width, np.float32)
@@ -283,12 +314,17 @@ def test_features_are_scaled_as_in_training():
     assert model.scores(np.array([[14, 4]], np.float32)).tolist() == [[2, 1]]
     log = drawn(3)
     wide = replace(log, features=log.features * np.float32(8) + np.float32(4))
-    models = [scorers.train("logistic", one, np.random.default_rng(0), Settings(steps=3000)) for one in (log, wide)]
+    models = [
+        scorers.train("logistic", one, np.random.default_rng(0), Settings(options={"steps": 3000}))
+        for one in (log, wide)
+    ]
     scores = [model.scores(one.features) for model, one in zip(models, (log, wide), strict=True)]
     np.testing.assert_allclose(*scores, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(models[1].centre, wide.features.mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(models[1].width, wide.features.std(axis=0), rtol=1e-5)
-    as_is = scorers.train("logistic", wide, np.random.default_rng(0), Settings(steps=30, standardise=False))
+    as_is = scorers.train(
+        "logistic", wide, np.random.default_rng(0), Settings(standardise=False, options={"steps": 30})
+    )
     assert not as_is.centre.any()
     assert np.all(as_is.width == 1)
 
@@ -299,23 +335,25 @@ def test_a_constant_feature_has_no_weight_even_where_it_varies_later():
     other = log.features.copy()
     other[:, 1] = 5
     for kind in ("logistic", "auc-ranker"):
-        model = scorers.train(kind, log, np.random.default_rng(0), Settings(steps=500))
+        model = scorers.train(kind, log, np.random.default_rng(0), Settings(options={"steps": 500}))
         assert all(one.weights[1] == 0 and one.weights[0] != 0 for one in model.scorers)
         np.testing.assert_allclose(model.scores(other), model.scores(log.features), rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", scorers.SCORERS)
+@pytest.mark.parametrize("kind", SCORERS)
 def test_ads_do_not_share_random_numbers(kind):
     log = drawn(10, actions=1)
     twice = log_of(np.repeat(log.features, 2, axis=0), np.tile([0, 1], 300), np.repeat(log.reward, 2))
-    scores = scorers.train(kind, twice, np.random.default_rng(0), Settings(steps=1000, trees=5)).scores(log.features)
+    scores = scorers.train(kind, twice, np.random.default_rng(0), Settings(options={"steps": 1000, "trees": 5})).scores(
+        log.features
+    )
     assert np.any(scores[:, 0] != scores[:, 1])
     np.testing.assert_allclose(scores[:, 0], scores[:, 1], atol=1.0)
 
 
 def test_a_rankers_thresholds_are_those_of_the_rows_that_it_learnt_from():
     log = drawn(5)
-    model = scorers.train("auc-ranker", log, np.random.default_rng(0), Settings(steps=2000))
+    model = scorers.train("auc-ranker", log, np.random.default_rng(0), Settings(options={"steps": 2000}))
     scores = model.scores(log.features)
     for by, values in model.thresholds.items():
         for ad in range(3):
@@ -323,7 +361,7 @@ def test_a_rankers_thresholds_are_those_of_the_rows_that_it_learnt_from():
             best = threshold(scores[held, ad], log.reward[held] > 0, by)
             assert values[ad] == pytest.approx(best, rel=1e-6, abs=1e-6)
     assert set(model.thresholds) == {"precision", "recall", "f1"}
-    assert not scorers.train("logistic", log, np.random.default_rng(0), Settings(steps=10)).thresholds
+    assert not scorers.train("logistic", log, np.random.default_rng(0), Settings(options={"steps": 10})).thresholds
 
 
 def test_large_inputs_are_scored_in_chunks(monkeypatch):
@@ -371,7 +409,7 @@ def test_a_filter_tree_worked_by_hand():
     )  # fmt: skip
     model = scorers.train("filter-tree", more, np.random.default_rng(0), Settings(1e-3))
     assert model.untrained == ()
-    (left, right, first), (other_left, other_right, second), final = model.peer.matches
+    (left, right, first), (other_left, other_right, second), final = model.whole.matches
     assert (left, right, other_left, other_right) == (0, 1, 2, 3)
     assert final[:2] == (4, 5)
     grid = np.array([[-2.0], [-0.5], [0.5], [2.0]], np.float32)
@@ -398,19 +436,19 @@ def test_a_filter_tree_with_an_odd_ad_and_matches_without_rows():
     log = log_of(x[:, None], action, reward, 0.25, 4)
     model = scorers.train("filter-tree", log, np.random.default_rng(0), Settings(0.01))
     assert model.untrained == ("ad1",)
-    assert model.peer.leaves.tolist() == [0, 2, 3]
-    assert [match[:2] for match in model.peer.matches] == [(0, 1), (3, 2)]
+    assert model.whole.leaves.tolist() == [0, 2, 3]
+    assert [match[:2] for match in model.whole.matches] == [(0, 1), (3, 2)]
     assert model.best(np.array([[-1.5], [1.5]], np.float32)).tolist() == [0, 2]
 
 
 def test_constant_referees():
     features = np.zeros((3, 1), np.float32)
-    assert scorers._referee(features, np.array([1.0, 0, 2]), 1.0) is True
-    assert scorers._referee(features, np.array([-1.0, 0, -2]), 1.0) is False
-    assert scorers._referee(features, np.zeros(3), 1.0) is True  # no row: the left one
+    assert learners._referee(features, np.array([1.0, 0, 2]), 1.0) is True
+    assert learners._referee(features, np.array([-1.0, 0, -2]), 1.0) is False
+    assert learners._referee(features, np.zeros(3), 1.0) is True  # no row: the left one
     left, right = np.zeros(3), np.ones(3)
-    assert scorers._decide(True, features, left, right) is left
-    assert scorers._decide(False, features, left, right) is right
+    assert learners._decide(True, features, left, right) is left
+    assert learners._decide(False, features, left, right) is right
 
 
 # --- lambda
@@ -418,17 +456,21 @@ def test_constant_referees():
 
 def test_a_grid_has_a_paired_model_for_each_lambda():
     log = drawn(7)
-    grid = scorers.fit_grid("logistic", log, np.random.default_rng(1), (0.1, 10), Settings(steps=2000, undersample=1))
+    grid = scorers.fit_grid(
+        "logistic", log, np.random.default_rng(1), (0.1, 10), Settings(undersample=1, options={"steps": 2000})
+    )
     assert list(grid) == [0.1, 10]
-    again = scorers.fit_grid("logistic", log, np.random.default_rng(1), (10,), Settings(steps=2000, undersample=1))
+    again = scorers.fit_grid(
+        "logistic", log, np.random.default_rng(1), (10,), Settings(undersample=1, options={"steps": 2000})
+    )
     np.testing.assert_array_equal(grid[10].scores(log.features), again[10].scores(log.features))
     norms = [sum(np.linalg.norm(one.weights) for one in grid[value].scorers) for value in (0.1, 10)]
     assert norms[0] > 3 * norms[1]
-    forests = scorers.fit_grid("forest", log, np.random.default_rng(1), (0.1, 10), Settings(trees=3))
+    forests = scorers.fit_grid("forest", log, np.random.default_rng(1), (0.1, 10), Settings(options={"trees": 3}))
     assert forests[0.1] is forests[10]
     for lambdas in ((), (1, 1), (1, 0)):
         with pytest.raises(SettingError, match="lambda"):
-            scorers.fit_grid("logistic", log, np.random.default_rng(1), lambdas, Settings(steps=10))
+            scorers.fit_grid("logistic", log, np.random.default_rng(1), lambdas, Settings(options={"steps": 10}))
 
 
 @given(st.integers(2, 60), st.floats(0.01, 0.99), st.integers(0, 99))

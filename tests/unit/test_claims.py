@@ -585,7 +585,7 @@ def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
 
 
 def test_lists_of_levels_are_named_by_their_ends_where_these_differ():
-    rows = pd.DataFrame({"rounds": ["[1, 2, 3]", "[1, 2, 4]", "7"]}).assign(**dict.fromkeys(drawing_claims.WHICH, "x"))
+    rows = pd.DataFrame({"rounds": ["[1, 2, 3]", "[1, 2, 4]", "7"]}).assign(**dict.fromkeys(drawing_claims.CELLS, "x"))
     assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: 1 to 3", "rounds: 1 to 4"]
     rows["rounds"] = ["[1, 2, 3]", "[1, 3, 3]", "7"]
     assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: [1, 2, 3]", "rounds: [1, 3, 3]"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from regret import regret
 
 from scant.errors import SettingError
 from scant.games import learners, streams
@@ -209,9 +210,9 @@ def test_without_noise_the_leader_is_always_wrong_on_ties_and_with_noise_it_is_n
     game = Game(streams.draw("ties", generator(0), 2000, items=10), "sum-loss")
     worst = play(game, {"kind": "ftpl", "epsilon": math.inf}, generator(0))
     assert worst.value[-1] == 2000 * (6 + 7 + 8 + 9 + 10)
-    assert worst.regret()[-1] > 12 * 2000
-    assert play(game, "ftpl", generator(0)).regret()[-1] < 2000
-    assert play(game, "online-rank", generator(0)).regret()[-1] < 2000
+    assert regret(worst)[-1] > 12 * 2000
+    assert regret(play(game, "ftpl", generator(0)))[-1] < 2000
+    assert regret(play(game, "online-rank", generator(0)))[-1] < 2000
 
 
 def test_noise_is_as_wide_as_set():
@@ -417,6 +418,26 @@ def test_a_learner_of_ones_own(tmp_path, monkeypatch):
             build(game, kind, generator(0))
     with pytest.raises(SettingError, match="cannot be made with its settings"):
         build(game, {"kind": "own_game_learner:Last", "begin": 1}, generator(0))
+
+
+def test_a_learner_of_ones_own_that_declares_its_settings_gets_no_others(tmp_path, monkeypatch):
+    (tmp_path / "declaring_learner.py").write_text(
+        """
+from scant.declared import Learner, Setting
+
+
+class Declaring(Learner):
+    settings = (Setting("start", {"type": "integer"}),)
+
+    def __init__(self, items, rounds, random, **settings):
+        self.made = items, rounds, settings
+"""
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    kind = "declaring_learner:Declaring"
+    assert make(kind, facts(3, 2), generator(0), start=1).made == (3, 2, {"start": 1})
+    with pytest.raises(SettingError, match=f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'"):
+        make(kind, facts(3, 2), generator(0), strat=1)
 
 
 def test_every_ranking_of_a_table_is_there_once():

@@ -21,7 +21,6 @@ from scant.measures import (
     gain,
     ndcg,
     pairwise_loss,
-    pairwise_position_loss,
     position_loss,
     positions,
     precision_at,
@@ -242,8 +241,10 @@ def test_pairwise_losses_equal_their_double_sums(query):
     ranking, grades = query
     count, amount = brute_pairwise(ranking, grades)
     assert pairwise_loss(ranking, grades) == count
-    assert pairwise_position_loss(ranking, grades) == amount
-    assert pairwise_position_loss(ranking, -np.array(grades) / 4) == brute_pairwise(ranking[::-1], grades)[1] / 4
+    assert position_loss(ranking, grades) - position_loss(rank(grades), grades) == amount  # Ailon, Eq. 2.2
+    turned = -np.array(grades) / 4
+    excess = position_loss(ranking, turned) - position_loss(rank(turned), turned)
+    assert excess == brute_pairwise(ranking[::-1], grades)[1] / 4
 
 
 @EXAMPLES
@@ -254,7 +255,7 @@ def test_pairwise_loss_less_sum_loss_depends_on_binary_grades_alone(query, rando
     difference = [pairwise_loss(r, binary) - sum_loss(r, binary) for r in (ranking, other)]
     assert difference[0] == difference[1]
     assert position_loss(ranking, binary) == sum_loss(ranking, binary)
-    assert pairwise_position_loss(ranking, binary) == pairwise_loss(ranking, binary)
+    assert sum_loss(ranking, binary) - sum_loss(rank(binary), binary) == pairwise_loss(ranking, binary)
 
 
 @EXAMPLES

@@ -9,8 +9,9 @@ import jsonschema
 import pytest
 
 from scant.ads import campaigns, draw, scorers
-from scant.ads import run as ads
+from scant.ads import learners as ads
 from scant.data import simulated
+from scant.declared import settings_of
 from scant.errors import SettingError
 from scant.games.learners import LEARNERS as PLAYERS
 from scant.games.streams import STREAMS
@@ -186,18 +187,20 @@ def test_logs_have_the_settings_that_the_schema_says():
 
 
 def test_readings_of_ads_are_those_of_the_scorers():
-    assert LEARNER["pair_loss"]["enum"] == list(scorers.LOSSES)
     assert EXPERIMENT["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
     assert EXPERIMENT["threshold"]["enum"] == ["f1", "precision", "recall"]
     assert EXPERIMENT["tuning"]["enum"] == ["held-out", "paper"]
-    assert {*ads.READINGS, *ads.OPTIONS.values(), "regularisation"} == {one.name for one in fields(scorers.Settings)}
+    assert {*scorers.READINGS, "regularisation", "options"} == {one.name for one in fields(scorers.Settings)}
+    for learner in ads.KINDS.values():
+        for name, setting in settings_of(learner).items():
+            assert LEARNER[name] == setting.schema
 
 
 def test_learners_have_the_settings_that_the_schema_says():
     own = {field.name for field in fields(Settings)} | {"title", "rates", "options"}
     at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate"}
     in_games = {name for kind in PLAYERS.values() for name in parameters(kind)} - {"facts"}
-    of_ads = {"lambdas", *ads.OPTIONS}
+    of_ads = {name for learner in ads.KINDS.values() for name in settings_of(learner)}
     assert set(LEARNER) >= own | in_games | of_ads
     assert set(LEARNER) - own <= at_the_top | in_games | of_ads
     for name in in_games:  # a kind has each setting that its class takes, and no other

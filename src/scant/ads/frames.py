@@ -6,11 +6,13 @@ importance-weighted one (eq. 5.4); the column `of` says which.
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 
 from scant.ads import campaigns
+from scant.ads.learners import KINDS, Uniform
 from scant.data import logs
 from scant.errors import SettingError
 from scant.present.intervals import cells, t_interval
@@ -19,9 +21,7 @@ from scant.present.traces import GROUP, names
 CLICKED = ("true", "full-information", "ips")  # estimators whose estimate is a policy's CTR, the best first
 POLICY = [*GROUP, "epsilon"]
 FIT = [*POLICY, "seed", "lambda", "fitted_on"]
-WITHOUT_EPSILON = ("uniform", "logging")  # kinds
 READINGS = ("validation", "threshold", "undersample", "undersampled", "standardise", "select")
-COMPARED = (("auc-ranker", "logistic"), ("auc-ranker", "forest"), ("logistic", "forest"))  # kinds: which to which
 BOUNDS = {  # by whether they always hold
     "exact": ("betting", "betting-sequence", "clopper-pearson", "empirical-bernstein", "hoeffding"),
     "in the limit": ("t", "bootstrap-percentile", "bootstrap-bca", "snips, delta"),
@@ -58,7 +58,7 @@ def ctrs(traces: pd.DataFrame) -> pd.DataFrame:
 
 def _distinct(traces: pd.DataFrame) -> pd.DataFrame:
     """The traces with the controls that know no epsilon once, not at each."""
-    plain = traces["kind"].isin(WITHOUT_EPSILON)
+    plain = traces["kind"].isin([kind for kind, learner in KINDS.items() if not learner.explores])
     first = traces.groupby(["experiment", "stream", "learner"])["epsilon"].transform("first")
     frame = traces[~plain | (traces["epsilon"] == first)]
     return frame.assign(epsilon=frame["epsilon"].mask(plain))
@@ -200,9 +200,10 @@ def ads_readings_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def _pairs(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The ids of learners to compare."""
+    """The ids of learners to compare: of rankers each to each classifier, and of these each to those after it."""
+    rankers, classifiers = ([one for one in KINDS if getattr(KINDS[one], fact)] for fact in ("ranker", "classifier"))
     kinds = frame.drop_duplicates("learner").groupby("kind", sort=False)["learner"].agg(list)
-    for own, other in COMPARED:
+    for own, other in (*product(rankers, classifiers), *combinations(classifiers, 2)):
         yield from ((one, against) for one in kinds.get(own, []) for against in kinds.get(other, []))
 
 
@@ -272,12 +273,13 @@ def table_5_2(paths) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"seed": "Int64", "thesis_impressions": "Int64"})
 
 
-def coverage_table(rows) -> pd.DataFrame:
+def coverage_table(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
     """How often each bound holds, one-sided and two-sided, and how wide it is: one row a setting and bound.
 
     Bounds stand in the order of `BOUNDS`. Coverages have 95 % Clopper-Pearson intervals; widths are over the truth.
 
     rows : a frame of those of `scant.ads.coverage.coverage`
+    details : nothing is read of them
     """
     rows = _grouped(rows)
     keys = ["campaign", "policy", "rows", "true", "group", "bound", "level", "repeats"]
@@ -331,9 +333,9 @@ def by_rate(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     fits = ctrs(traces)
     fits = fits[fits["chosen"]]
-    uniform = fits[fits["kind"] == "uniform"].drop_duplicates(["experiment", "stream", "seed"])
+    uniform = fits[fits["kind"] == Uniform.kind].drop_duplicates(["experiment", "stream", "seed"])
     if absent := sorted({*fits["experiment"]} - {*uniform["experiment"]}):
-        reason = "CTR relative to the uniform policy's needs a learner of kind uniform"
+        reason = f"CTR relative to the uniform policy's needs a learner of kind {Uniform.kind}"
         raise SettingError(f"experiment {absent[0]!r}: {reason}; add one, or leave the figure out")
     keys = ["experiment", "stream", "seed"]
     fits = fits.merge(uniform[[*keys, "ctr"]].rename(columns={"ctr": "uniform"}), on=keys)
@@ -393,6 +395,9 @@ def _summed(frame: pd.DataFrame, details: dict, measure: str, *also: str) -> pd.
     return shown
 
 
-def coverage(rows: pd.DataFrame) -> pd.DataFrame:
-    """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`, grouped, in order."""
+def coverage(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
+    """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`, grouped, in order.
+
+    details : nothing is read of them
+    """
     return _ordered(_grouped(rows))

@@ -44,6 +44,16 @@ class Choice:
         return (1.0 - self.epsilon) * best + others * (np.sum(values) - best)
 
 
+@dataclass(frozen=True)
+class Mixed:
+    """A policy by its probabilities, (rows x K)."""
+
+    probabilities: np.ndarray
+
+    def probability(self, action: np.ndarray) -> np.ndarray:
+        return self.probabilities[np.arange(len(action)), action]
+
+
 def uniform(rows: int, actions: int) -> Choice:
     """The uniform policy: exploring so much around any ad shows all ads alike.
 

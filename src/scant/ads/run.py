@@ -1,6 +1,6 @@
 """Runs of ads: one learner on the logs of some seeds, what it chose, and what that is worth."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from scant.ads import campaigns, evaluation, policies, scorers, selection
+from scant.ads import campaigns, evaluation, learners, policies, scorers, selection
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import SettingError
@@ -16,11 +16,6 @@ from scant.files import sha256, write_parquet
 from scant.randomness import generator
 from scant.runs import origin
 
-CONTROLS = ("uniform", "logging", "oracle")
-KINDS = (*scorers.KINDS, *CONTROLS)
-WITHOUT_LAMBDA = ("forest", *CONTROLS)
-READINGS = ("standardise", "undersample", "undersampled")  # settings of an experiment that are a scorer's
-OPTIONS = {"steps": "steps", "trees": "trees", "pair_loss": "loss"}  # and those of a learner
 SCHEMA = pa.schema(
     {
         "seed": pa.int64(),
@@ -88,14 +83,14 @@ class Fit:
 
 
 def fits(
-    kind: str, log: Log, random: np.random.Generator, settings: scorers.Settings, lambdas=scorers.LAMBDAS,
+    kind: str, log: Log, random: np.random.Generator, settings: scorers.Settings, lambdas=learners.LAMBDAS,
     tuning: str = "held-out", validation: float = 0.2, threshold: str = "f1", select: float = 1.0,
 ) -> list[Fit]:  # fmt: skip
     """A model for each lambda; under the reading "held-out", one more: the best lambda's, fitted to the whole log.
 
     Parameters
     ----------
-    kind : see `scorers.KINDS`
+    kind : of `scant.ads.learners.KINDS`, or `module:Class` of one's own
     log : the training log
     settings : of the scorers, but for lambda
     lambdas : the grid; no choice is made of one lambda, nor of a kind that has none
@@ -108,13 +103,18 @@ def fits(
     Returns
     -------
     fits : under "held-out" the chosen one is the last
+
+    Raises
+    ------
+    SettingError : settings that the kind cannot have
     """
+    learners.check_options(kind, settings.options)
     seen = np.arange(len(log.names))
     if select < 1:
         seen = selection.top_share(selection.information_gain(log.features, log.reward > 0), select)
         log = replace(log, features=log.features[:, seen], names=tuple(log.names[i] for i in seen))
     made = partial(Fit, seen=seen, threshold=threshold)
-    if kind in WITHOUT_LAMBDA:
+    if not learners.learner_of(kind).regularised:
         return [made(scorers.train(kind, log, random, settings))]
     if tuning == "paper" or len(lambdas) == 1:
         grid = scorers.fit_grid(kind, log, random, lambdas, settings)
@@ -173,6 +173,10 @@ class Case:
     source: str  # see `draw.SOURCES`
     world: campaigns.Campaign | None
 
+    @property
+    def learner(self) -> type[learners.AdLearner]:
+        return learners.learner_of(self.job["learner_settings"]["kind"])
+
     def rows(self) -> Iterator[dict]:
         """The rows of the run file: fits, epsilons, estimators and bounds."""
         found, log = [], self.train
@@ -192,11 +196,12 @@ class Case:
     def _fits(self) -> list[Fit | None]:
         """What was fitted; of a control, nothing."""
         job, learner = self.job, self.job["learner_settings"]
-        if learner["kind"] in CONTROLS:
+        if not self.learner.learns:
             return [None]
-        grid = learner.get("lambdas", scorers.LAMBDAS)
+        grid = learner.get(learners.GRID.name, learners.LAMBDAS)
         readings = {key: job[key] for key in ("tuning", "validation", "threshold", "select")}
-        return fits(learner["kind"], self.train, self._random("fit"), settings_of(learner, job), grid, **readings)
+        settings = scorers.resolve(learner, job)
+        return fits(learner["kind"], self.train, self._random("fit"), settings, grid, **readings)
 
     def _rows(self, fit: Fit | None, epsilon: float) -> Iterator[dict]:
         """What a policy is worth by each estimator and bound."""
@@ -216,15 +221,9 @@ class Case:
 
     def _choice(self, fit: Fit | None, epsilon: float, features: np.ndarray):
         """What the learner does in some contexts: those of the test where a classification set tells the best ad."""
-        kind, actions = self.job["learner_settings"]["kind"], len(self.train.actions)
         if fit:
             return fit.choice(features, epsilon)
-        if kind == "oracle":
-            best = self.world.oracle(features) if self.world else self.test.action
-            return policies.Choice(best, epsilon, actions)
-        if kind == "logging" and self.world:
-            return Mixed(self.world.propensities(features))
-        return policies.uniform(len(features), actions)  # which logged classification sets, too
+        return self.learner.choice(features, len(self.train.actions), epsilon, self.world, self.test.action)
 
     def _truth(self, fit: Fit | None, epsilon: float) -> dict:
         choose = partial(self._choice, fit, epsilon)
@@ -234,23 +233,13 @@ class Case:
 
     def _estimated(self, fit: Fit | None, epsilon: float) -> evaluation.Evaluation:
         random, level = self._random("bootstrap"), self.job["level"]
-        if self.job["learner_settings"]["kind"] == "logging":
+        if self.learner.logged:
             return own_policy(self.train, level, random)
         declared = self.job["log_settings"].get("least_propensity")
         return estimates(self._choice(fit, epsilon, self.test.features), self.test, self.train, level, random, declared)
 
     def _random(self, what: str) -> np.random.Generator:
         return generator(self.job["study_seed"], "ads", self.job["stream"], self.seed, what)
-
-
-@dataclass(frozen=True)
-class Mixed:
-    """A policy by its probabilities, (rows x K)."""
-
-    probabilities: np.ndarray
-
-    def probability(self, action: np.ndarray) -> np.ndarray:
-        return self.probabilities[np.arange(len(action)), action]
 
 
 def estimates(
@@ -299,19 +288,6 @@ def own_policy(log: Log, level: float, random: np.random.Generator) -> evaluatio
     binary = np.all((log.reward == 0) | (log.reward == 1))
     certain = np.ones(len(log))
     return evaluation.evaluate(log.reward, certain, certain, 1.0, level, random, weights=(1.0,) if binary else None)
-
-
-def settings_of(learner: dict, readings: Mapping) -> scorers.Settings:
-    """The settings of a learner's scorers, but for lambda, under an experiment's readings."""
-    own = {name: learner[key] for key, name in OPTIONS.items() if key in learner}
-    return scorers.resolve(own | {name: readings[name] for name in READINGS})
-
-
-def check(learner: dict, experiment: dict, source: str) -> None:
-    """Raise a SettingError if a learner cannot learn from a log, as far as it shows without the log."""
-    settings_of(learner, experiment)
-    if learner["kind"] == "oracle" and source == "log":
-        raise SettingError("an oracle needs a campaign, or a classification set, where the best ad is known")
 
 
 def _on_test(rows: list[dict]) -> float:

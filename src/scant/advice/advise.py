@@ -15,12 +15,14 @@ import numpy as np
 
 from scant import files
 from scant.ads import campaigns, evaluation, policies, run, scorers
+from scant.ads.learners import KINDS, LAMBDAS, Logging, Uniform
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
 
-CONTROLS = ("logging", "uniform")
+ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
+LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
 HOPELESS = 1000  # times as many rows: nobody has them
 HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
 WIDE = {  # what it means for the bounds here, which are exact
@@ -30,14 +32,14 @@ WIDE = {  # what it means for the bounds here, which are exact
 
 
 def learn(
-    kind: str, log: Log, settings: scorers.Settings | None = None, lambdas=scorers.LAMBDAS,
+    kind: str, log: Log, settings: scorers.Settings | None = None, lambdas=LAMBDAS,
     validation: float = 0.2, threshold: str = "f1", select: float = 1.0, seed: int = 0,
 ) -> run.Fit:  # fmt: skip
     """Learn from a log; lambda is the best on a validation part, at which the model is fitted to the whole log.
 
     Parameters
     ----------
-    kind : see `scorers.KINDS`
+    kind : one of `LEARNT`
     log : the training log
     settings, lambdas, validation, threshold, select : see `run.fits`
     seed : of the fit
@@ -165,7 +167,7 @@ def advise(
     Parameters
     ----------
     test, train : paths of logs, see `logs.read_own`. Without `train` today's policy is the one that logged `test`
-    names : kinds of scorers (`scorers.KINDS`), learnt from `train`; or NAME, or column:NAME, for the probabilities in
+    names : kinds of learners (`LEARNT`), learnt from `train`; or NAME, or column:NAME, for the probabilities in
         the column `policy:NAME` of `test`. The controls "logging" (today's) and "uniform" are always there
     level : of each lower bound, two-sided interval and verdict
     declared : least propensity that the policy which logged `test` can have; needed if propensities differ
@@ -188,7 +190,7 @@ def advise(
     SettingError : an unknown policy, one that must be learnt without `train`, no least propensity where it is needed
     """
     tested, trained = _read(test), _read(train) if train is not None else None
-    names = list(dict.fromkeys(name for name in names if name not in CONTROLS))
+    names = list(dict.fromkeys(name for name in names if name not in ALWAYS))
     own = {name: _own_name(name, test) for name in names}
     if trained is None and (learnt := [name for name in names if own[name] is None]):
         raise SettingError(f"{learnt[0]} is learnt from a log: give one with --train, of other visits than the test's")
@@ -199,8 +201,8 @@ def advise(
     least, constant = _least(test, tested, declared)
     binary = bool(np.all((tested.reward == 0) | (tested.reward == 1)))
     today = run.own_policy(tested if trained is None else trained, level, None)
-    rows, actions = [_row("logging", today, level)], len(tested.actions)
-    notes += _noticed("logging", today)
+    rows, actions = [_row(Logging.kind, today, level)], len(tested.actions)
+    notes += _noticed(Logging.kind, today)
 
     def judge(name, target, largest, weights, **about):
         weights = weights if binary and constant and weights is not None and len(weights) == 1 else None
@@ -210,7 +212,7 @@ def advise(
         notes.extend(_noticed(name, found))
 
     shares = policies.uniform(len(tested), actions).probability(tested.action)
-    judge("uniform", shares, 1 / actions / least, (1 / actions / least,))
+    judge(Uniform.kind, shares, 1 / actions / least, (1 / actions / least,))
     weights = evaluation.declared_weights((least,), epsilon, actions)
     for name in _with_progress(names):
         if own[name] is not None:
@@ -235,13 +237,13 @@ def _read(path) -> Log:
 
 
 def _own_name(name: str, test) -> str | None:
-    """The name of a user's own policy, None for a kind of scorer."""
-    if name in scorers.KINDS:
+    """The name of a user's own policy, None for a kind of learner."""
+    if name in LEARNT:
         return None
     own = own_policies(test)
     bare = name.removeprefix("column:")
     if bare not in own:
-        raise unknown("policy", bare, (*scorers.KINDS, *(f"column:{one}" for one in own)))
+        raise unknown("policy", bare, (*LEARNT, *(f"column:{one}" for one in own)))
     return bare
 
 

@@ -1,4 +1,4 @@
-"""From parquet tables, or from a simulation, to a stream file."""
+"""From parquet tables to a stream file."""
 
 from itertools import chain
 
@@ -32,15 +32,3 @@ def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> Non
     shuffle = generator(study_seed, "documents", settings.get("dataset", name))
     arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
     stream.write(target, arranged, {"stream": name, "settings": settings, "features_reading": scaling})
-
-
-def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> None:
-    """Draw the simulated stream `name`; streams of different seeds are independent draws."""
-    source = stream.source(name, settings)
-    random = generator(study_seed, "stream", source, seed)
-    queries, ranker = simulated.GENERATORS[settings["generator"]](random, **settings["settings"])
-    scaling = settings.get("features", "as-is")
-    shuffle = generator(study_seed, "documents", source, seed)
-    arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
-    metadata = {"stream": name, "seed": seed, "settings": settings, "features_reading": scaling}
-    stream.write(target, arranged, metadata, ranker if scaling == "as-is" else None)

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from scant.data import stream
 from scant.data.stream import Query, gap
 from scant.data.table_b1 import TWENTIETHS, VECTORS
+from scant.randomness import generator
 
 Simulated = tuple[Iterator[Query], np.ndarray | None]
 
@@ -150,3 +152,15 @@ GENERATORS = {
     "linear": linear,
     "indistinguishable": indistinguishable,
 }
+
+
+def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> None:
+    """Draw the simulated stream `name`; streams of different seeds are independent draws."""
+    source = stream.source(name, settings)
+    random = generator(study_seed, "stream", source, seed)
+    queries, ranker = GENERATORS[settings["generator"]](random, **settings["settings"])
+    scaling = settings.get("features", "as-is")
+    shuffle = generator(study_seed, "documents", source, seed)
+    arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
+    metadata = {"stream": name, "seed": seed, "settings": settings, "features_reading": scaling}
+    stream.write(target, arranged, metadata, ranker if scaling == "as-is" else None)

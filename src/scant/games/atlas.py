@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
+from scant.games import frames
 from scant.theory import observability
 
 CELL = ["measure", "grades", "m", "k"]  # what makes a game
@@ -121,3 +122,8 @@ def atlas_frame(max_m: int = observability.MAX_ITEMS, observed: pd.DataFrame | N
             named = "; ".join(", ".join(map("{} {}".format, CELL, cell)) for cell in sorted(strange))
             raise SettingError(f"slopes {kind} of the atlas of m = 2 to {max_m}: {named}")
     return frame.merge(observed, how="left", on=CELL)
+
+
+def measured(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The frame of the figure of observability: `atlas_frame` with the slopes that a study's experiments measured."""
+    return atlas_frame(observed=frames.observed(traces, details))

@@ -1,25 +1,28 @@
 """What the tables and figures of games on fixed items hold, as frames."""
 
-import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
 from scant.present.intervals import cells, t_interval
+from scant.present.slopes import late_rounds, slope, slope_columns
 from scant.present.traces import GROUP, names
 
-POINTS = 3  # a slope is of no fewer points than these
-FROM = 1 / 100  # and, over rounds, of those from this share of the horizon on
+POINTS = 3  # how many rounds, horizons or numbers of items a slope needs
 MEASURES = {"auc-loss": "auc"}  # what `scant.theory.observability` calls a loss, where it is not the same
 
 
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The traces with `regret`, against the best fixed ranking that each experiment's reading `comparator` names."""
-    prefix = traces["experiment"].map({name: one["comparator"] == "prefix" for name, one in details.items()})
+    """The traces with a column `regret`, against the best fixed ranking that each experiment's `comparator` names.
+
+    That is the ranking that is best up to the row's round ("prefix") or over all rounds ("horizon").
+    """
+    prefix = traces["experiment"].map({name: told["comparator"] == "prefix" for name, told in details.items()})
     against = traces["best"].where(prefix, traces["best_at_horizon"])
     return traces.assign(regret=(against - traces["value"]).where(traces["gain"], traces["value"] - against))
 
 
 def _ends(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the last round of each game."""
     return frame[frame["round"] == frame["horizon"]]
 
 
@@ -29,35 +32,29 @@ def _longest(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(frame: pd.DataFrame, along: str) -> dict:
-    """How a quantity grows with another: the slope of its logarithm on the other's, over seeds.
+    """How regret grows with `along`, and how its bound does: the slopes of its seeds, as `slope_columns` shows them.
 
-    Each seed's slope is by least squares over its points, all of which count alike. A seed one of whose regrets is not
-    above 0 has none: without that point, the slope would be another.
+    A seed that lacks a point, or has one whose regret is not above 0, has no slope: without that point, the slope
+    would be another.
 
     frame : seed, regret, bound and the column `along`, one row for each seed and point
 
     Returns
     -------
-    slope, slope_low, slope_high, slopes (how many seeds have one), from, to, bound_slope (of the bound's mean)
+    slope, slope_low, slope_high, slopes, from, to, and bound_slope: the slope of the bound's mean over seeds
     """
     regret = frame.pivot_table(index=along, columns="seed", values="regret")
     bound = frame.groupby(along)["bound"].mean()
-    slopes = [_slope(regret.index, regret[seed]) for seed in regret]
-    about = cells("slope", slopes) | {"slopes": int(np.isfinite(slopes).sum())}
-    return about | {"from": regret.index.min(), "to": regret.index.max(), "bound_slope": _slope(bound.index, bound)}
-
-
-def _slope(x, y) -> float:
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    if len(x) < POINTS or not np.all(y > 0):
-        return np.nan
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    slopes = [slope(regret.index, regret[seed], POINTS) for seed in regret]
+    return slope_columns(slopes, regret.index) | {"bound_slope": slope(bound.index, bound, POINTS)}
 
 
 def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Regret at each horizon, with 95 % t intervals over seeds, the bound beside it, and what exploring took.
+    """The table of regrets: one row for each experiment, game, learner and horizon.
 
-    `difference` is the paired one to the experiment's baseline, if it has one, on the same seeds.
+    `regret` and `difference` are means over seeds with 95 % t intervals; `difference` is to the experiment's baseline,
+    seed by seed, and NaN without one. `bound` is on the expected regret, `bound_share` the mean of regret over bound,
+    and `explored` how many rounds were spent on exploring.
     """
     rows = []
     for experiment, part in _ends(regrets(traces, details)).groupby("experiment", sort=False):
@@ -65,12 +62,12 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         against = part[part["learner"] == baseline].set_index(["stream", "horizon", "seed"])["regret"]
         for key, group in part.groupby([*GROUP, "horizon"], sort=False):
             stream, learner, horizon = key[1:]
-            own = group.set_index(["stream", "horizon", "seed"])["regret"]
-            difference = (own - against).dropna() if learner != baseline else []
-            one = group.iloc[0]
+            regret = group.set_index(["stream", "horizon", "seed"])["regret"]
+            difference = (regret - against).dropna() if learner != baseline else []
+            first = group.iloc[0]
             rows.append(
                 dict(zip([*GROUP, "rounds"], (experiment, stream, learner, horizon), strict=True))
-                | {"kind": one["kind"], "items": one["items"], "loss": one["loss"], "k": one["k"]}
+                | {name: first[name] for name in ("kind", "items", "loss", "k")}
                 | cells("regret", group["regret"])
                 | {"per_round": (group["regret"] / horizon).mean()}
                 | cells("difference", difference)
@@ -82,25 +79,28 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """How regret grows with the rounds of one game, with the horizon, and with the number of items.
+    """The table of slopes: one row for each experiment, game, learner, and what its regret grows along.
 
-    `along` says with what: "rounds" within the longest horizon, "horizon" over games of their own, or "items" over the
-    experiment's games that differ in these. `bound_slope` is that of the bound.
+    `along` is "rounds", of the longest horizon; "horizon", each a game of its own; or "items", over the experiment's
+    games of one stream and loss. `slope` is the mean over seeds, with its 95 % t interval, and `bound_slope` the slope
+    of the bound.
+
+    Raises
+    ------
+    SettingError : no game has enough rounds, horizons or numbers of items for a slope
     """
     frame, rows = regrets(traces, details), []
 
     def add(key, group, along, points):
         if points[along].nunique() >= POINTS:
-            one = group.iloc[0]
-            about = {"kind": one["kind"], "loss": one["loss"], "k": one["k"]}
+            shared = {name: group.iloc[0][name] for name in ("kind", "loss", "k")}
             rows.append(
-                dict(zip(GROUP, key, strict=True)) | {"along": along.replace("round", "rounds")} | about
+                dict(zip(GROUP, key, strict=True)) | {"along": along.replace("round", "rounds")} | shared
                 | growth(points, along) | {"n": group["seed"].nunique()}
             )  # fmt: skip
 
     for key, group in frame.groupby(GROUP, sort=False):
-        late = _longest(group)
-        add(key, group, "round", late[late["round"] >= FROM * late["horizon"]])
+        add(key, group, "round", late_rounds(_longest(group), "horizon"))
         add(key, group, "horizon", _ends(group))
     for (experiment, _, _, learner), group in _ends(_longest(frame)).groupby(
         ["experiment", "game", "loss", "learner"], sort=False
@@ -112,9 +112,9 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def averages(traces: pd.DataFrame, details: dict, start: float = 0.0) -> pd.DataFrame:
-    """Regret up to a round, over the round: its mean over seeds and 95 % t interval, at each kept round.
+    """The regret up to each kept round, divided by the round: its mean over seeds and 95 % t interval.
 
-    start : the share of the horizon from which on it is shown
+    start : rounds before this share of the horizon are left out
     """
     frame = _longest(regrets(traces, details))
     frame = frame[frame["round"] >= start * frame["horizon"]]
@@ -127,8 +127,10 @@ def against_horizon(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Regret at the longest horizon for each number of items, with its bound and slope: games of one stream and loss
-    make one panel."""
+    """Regret at the longest horizon for each number of items, with its bound and slope.
+
+    Games of one stream and loss make one panel.
+    """
     frame = _ends(_longest(regrets(traces, details)))
     title = frame["game"] + " stream, " + frame["loss"]
     grown = _grown(frame.assign(stream=title), details, "items")
@@ -136,6 +138,7 @@ def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def _grown(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
+    """The mean regret at each value of the column `along`, with its bound, and its slope over all of them."""
     shown = _summed(frame, details, "regret", along)
     bounds = frame.groupby([*GROUP, along])["bound"].mean().reset_index()
     slopes = [
@@ -145,35 +148,46 @@ def _grown(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
 
 
 def _summed(frame: pd.DataFrame, details: dict, what: str, along: str) -> pd.DataFrame:
+    """The mean over seeds of the column `what`, and its 95 % t interval, at each value of the column `along`."""
     rows = []
     for key, group in frame.groupby([*GROUP, along], sort=False):
         mean, low, high, n = t_interval(group[what])
-        one = group.iloc[0]
+        first = group.iloc[0]
         rows.append(
             dict(zip([*GROUP, along], key, strict=True))
             | {"mean": mean, "low": low, "high": high, "n": n}
-            | {name: one[name] for name in ("kind", "k", "loss", "horizon")}
-            | {"measure": one["loss"]}
+            | {name: first[name] for name in ("kind", "k", "loss", "horizon")}
+            | {"measure": first["loss"]}
             | (names(key[:3], details) if key[1] in details[key[0]]["titles"]["streams"] else _untitled(key, details))
         )
     return pd.DataFrame(rows)
 
 
 def _untitled(key: tuple, details: dict) -> dict:
-    about = details[key[0]]
-    return {"panel": key[1], "label": about["titles"]["learners"][key[2]], "reading": about["title"]}
+    """As `names`, for a stream that stands for several games and so has no title."""
+    experiment, stream, learner = key[:3]
+    told = details[experiment]
+    return {"panel": stream, "label": told["titles"]["learners"][learner], "reading": told["title"]}
 
 
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Slopes of regret on the horizon by measure, number of items and k: of the stream and learner that learn slowest.
+    """The largest slope of regret on the horizon, over games and learners, for each measure, number of items m, and k.
 
-    Columns: measure, m, k, slope, low, high, stream, learner, and n, how many seeds have a slope
+    Returns
+    -------
+    measure, m, k, slope, low, high (the 95 % t interval), stream and learner (whose slope it is), n (how many seeds
+    have a slope)
+
+    Raises
+    ------
+    SettingError : no game has enough horizons for a slope
     """
     rows = []
     for key, group in _ends(regrets(traces, details)).groupby(GROUP, sort=False):
-        one, grown = group.iloc[0], growth(group, "horizon")
+        first, grown = group.iloc[0], growth(group, "horizon")
+        measure, m = MEASURES.get(first["loss"], first["loss"]), first["items"]
         rows.append(
-            {"measure": MEASURES.get(one["loss"], one["loss"]), "m": one["items"], "k": one["k"] or one["items"]}
+            {"measure": measure, "m": m, "k": first["k"] or m}
             | {"slope": grown["slope"], "low": grown["slope_low"], "high": grown["slope_high"]}
             | {"stream": key[1], "learner": key[2], "n": grown["slopes"]}
         )
@@ -185,6 +199,6 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 def times(rows: pd.DataFrame, details: dict) -> pd.DataFrame:
     """How long a round takes, by learner and number of items; games of one experiment make one panel."""
-    about = [names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()]
-    frame = pd.concat([rows, pd.DataFrame(about)], axis=1)
+    named = [names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()]
+    frame = pd.concat([rows, pd.DataFrame(named)], axis=1)
     return frame.assign(stream="all", panel=frame["reading"], n=3)

@@ -10,21 +10,24 @@ The learners with a `loop` also have a compiled loop in `scant.kernels.games`, w
 `loop()` gives its name and arguments. Parameters that are not set are theory's. `bound(t)` is the bound on the
 expected regret at rounds t, NaN where none is known.
 
+Each class declares its kind, its settings (the arguments of its `__init__` after facts and random) and how figures
+draw it, as `scant.declared.Learner` says. A new one is added to `BUILT_IN`, at the end of this module.
+
 A learner of one's own is named `module:Class` in the settings and is made as `Class(items=m, rounds=T,
 random=generator, **settings)`. It may have `sees` ("all" unless it has), with `k` if that is "top", `explored`, the
-rounds it has spent on exploring, and `bound`.
+rounds it has spent on exploring, and `bound`. If it declares `settings`, no others are accepted.
 """
 
-import importlib
-import inspect
 import math
-import sys
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import permutations
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
+from scant import declared
+from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.games.losses import Loss
 from scant.games.sorting import plackett_luce, quicksort
@@ -33,6 +36,16 @@ from scant.theory import game_bounds
 
 LARGEST_TABLE = 6  # items, for learners that keep a number for each of the m! rankings
 LARGEST_BAND = 5  # items, for CombBand, which also inverts a matrix of m^2 rows each round
+
+# Settings that several learners have. `absent` is the default of the argument of `__init__`.
+ETA = Setting("eta", {"type": "number", "exclusiveMinimum": 0}, about="The learning rate; theory's if absent.")
+K = Setting("k", {"type": "integer", "minimum": 1}, about="How many items on top of a ranking are seen.", absent=1)
+REST = Setting(
+    "rest",
+    {"enum": ["random", "leader"]},
+    about="What stands below the items that a round explores: a random order, or the leader's.",
+    absent="leader",
+)
 
 
 @dataclass(frozen=True)
@@ -85,10 +98,13 @@ class Facts:
         return -worth if self.loss.gain else worth
 
 
-class Learner:
-    """What the built-in learners share."""
+class Player(declared.Learner):
+    """What the built-in learners share: how they play, besides what they declare.
 
-    sees = "all"
+    facts : what the learner knows of the game beforehand
+    random : its randomness
+    """
+
     explored = 0  # rounds spent so far on exploring alone
 
     def __init__(self, facts: Facts, random: np.random.Generator):
@@ -109,9 +125,12 @@ class Learner:
         return None
 
 
-class Random(Learner):
+class Random(Player):
     """A uniformly random ranking each round: what no learning gives."""
 
+    kind = "random"
+    about = "A uniformly random ranking in each round: a control, which learns nothing."
+    looks: ClassVar = {"": Look("grey", "x", "--")}
     sees = "nothing"
 
     def rank(self):
@@ -121,16 +140,19 @@ class Random(Learner):
         return "play_full", {"learns": False, "sorter": "uniform", "rate": 0.0, "noise": 1.0}
 
 
-class BestFixed(Learner):
+class BestFixed(Player):
     """The best fixed ranking in hindsight: the control whose regret is 0 at the horizon."""
 
+    kind = "best-fixed"
+    about = "The best fixed ranking in hindsight: the control whose regret is 0 at the horizon."
+    looks: ClassVar = {"": Look("#000000", "+")}
     sees = "nothing"
 
     def rank(self):
         return self.facts.best
 
 
-class Perturbed(Learner):
+class Perturbed(Player):
     """Sorts the sum of all values seen, with fresh noise in each round; subclasses draw it."""
 
     sorter = ""
@@ -154,6 +176,17 @@ class FTPL(Perturbed):
     epsilon : 1 / (largest value * sqrt(m T)) unless set; infinity for no noise
     """
 
+    kind = "ftpl"
+    about = "Follow the perturbed leader, with uniform noise (Kalai & Vempala 2005; thesis 3.2.7.2)."
+    settings = (
+        Setting(
+            "epsilon",
+            {"type": "number", "exclusiveMinimum": 0},
+            about="Reading: one over the width of the noise; theory's if absent, .inf for no noise.",
+            reading=True,
+        ),
+    )
+    looks: ClassVar = {"": Look("green", "D", "--")}
     sorter = "uniform"
 
     def __init__(self, facts, random, epsilon: float | None = None):
@@ -177,6 +210,10 @@ class FPLGumbel(Perturbed):
     eta : what `game_bounds.gumbel_eta` gives unless set, for any linear loss
     """
 
+    kind = "fpl-gumbel"
+    about = "Follow the perturbed leader, with Gumbel noise (Ailon, section 8)."
+    settings = (ETA,)
+    looks: ClassVar = {"": Look("sky", "v", "--")}
     sorter = "gumbel"
 
     def __init__(self, facts, random, eta: float | None = None):
@@ -200,6 +237,14 @@ class OnlineRank(Perturbed):
     eta : n sqrt(log 2) / sqrt(T M) unless set (Theorem 3.1), M being the stream's own
     """
 
+    kind = "online-rank"
+    about = "OnlineRank: a noisy sort of the items by the sum of all their values (Ailon, Algorithm 1)."
+    settings = (
+        Setting("sort", {"enum": ["quicksort", "plackett-luce"]}, about="How it sorts with noise.", absent="quicksort"),
+        ETA,
+    )
+    looks: ClassVar = {"": Look("orange", "P", "--"), "#online-rank-pl": Look("orange", "^")}
+
     def __init__(self, facts, random, sort: str = "quicksort", eta: float | None = None):
         super().__init__(facts, random)
         sorts = {"quicksort": (quicksort, "quicksort"), "plackett-luce": (plackett_luce, "gumbel")}
@@ -219,17 +264,16 @@ class OnlineRank(Perturbed):
         return game_bounds.online_rank(t, self.rate, self.facts.items, self.facts.pairs)
 
 
-class Table(Learner):
+class Table(Player):
     """Keeps the logarithm of a weight for each of the m! rankings and draws in proportion to the weights."""
 
     def __init__(self, facts, random, largest: int = LARGEST_TABLE):
         super().__init__(facts, random)
         m = facts.items
         if m > largest:
-            kind = next(name for name, made in LEARNERS.items() if made is type(self))
             raise SettingError(
-                f"learner {kind!r}: it keeps a number for each of the m! rankings, so it plays up to {largest} items; "
-                f"this game has {m}. Use a stream of fewer items, or ftpl, fpl-gumbel or online-rank"
+                f"learner {self.kind!r}: it keeps a number for each of the m! rankings, so it plays up to {largest} "
+                f"items; this game has {m}. Use a stream of fewer items, or ftpl, fpl-gumbel or online-rank"
             )
         self.rankings = np.array(list(permutations(range(m))))
         self.logs = np.zeros(len(self.rankings))
@@ -254,6 +298,11 @@ class Hedge(Table):
     eta : sqrt(8 log m! / T) / R unless set
     """
 
+    kind = "hedge"
+    about = "Hedge, with a weight for each of the m! rankings (Freund & Schapire 1997)."
+    settings = (ETA,)
+    looks: ClassVar = {"": Look("brown", "*", "--")}
+
     def __init__(self, facts, random, eta: float | None = None):
         super().__init__(facts, random)
         theory = game_bounds.hedge_eta(max(2, len(self.logs)), self.range(), facts.rounds)
@@ -272,6 +321,11 @@ class MultiplicativeWeights(Table):
     eta : min(1/2, sqrt(log m! / T)) unless set (Arora, Hazan & Kale 2012)
     """
 
+    kind = "multiplicative-weights"
+    about = "Multiplicative weights, one for each of the m! rankings (Arora, Hazan & Kale 2012)."
+    settings = (ETA,)
+    looks: ClassVar = {"": Look("pink", "h", "--")}
+
     def __init__(self, facts, random, eta: float | None = None):
         super().__init__(facts, random)
         self.eta = _positive("eta", eta, game_bounds.multiplicative_eta(max(2, len(self.logs)), facts.rounds))
@@ -288,7 +342,7 @@ class MultiplicativeWeights(Table):
         return game_bounds.multiplicative_weights(t, self.eta, len(self.logs), self.range())
 
 
-class PermELearn(Learner):
+class PermELearn(Player):
     """Exponential weights on items at places, kept doubly stochastic (Helmbold & Warmuth 2009).
 
     A round multiplies the weight of each item at each place by exp(-eta cost), costs being scaled to [0, 1]; Sinkhorn's
@@ -296,6 +350,11 @@ class PermELearn(Learner):
 
     eta : log(1 + sqrt(2 m log m / L)) unless set, L the scaled loss of uniformly random rankings at most
     """
+
+    kind = "permelearn"
+    about = "PermELearn: exponential weights on items at places, kept doubly stochastic (Helmbold & Warmuth 2009)."
+    settings = (ETA,)
+    looks: ClassVar = {"": Look("yellow", "<", "--")}
 
     TOLERANCE = 1e-6  # of the sums of rows and columns: no expected loss is off by a larger share
 
@@ -367,6 +426,10 @@ class CombBand(Table):
     eta : of Hedge, on losses scaled to [0, 1]; exploration is eta m (m - 1), at most 1. Theory's unless set
     """
 
+    kind = "comb-band"
+    about = "ComBand on permutations, which sees its own loss alone (Cesa-Bianchi & Lugosi 2012)."
+    settings = (ETA,)
+    looks: ClassVar = {"": Look("brown", ">")}
     sees = "loss"
 
     def __init__(self, facts, random, eta: float | None = None):
@@ -402,7 +465,7 @@ class CombBand(Table):
         return self.span * game_bounds.comb_band(t, self.eta, self.facts.items)
 
 
-class Blocks(Learner):
+class Blocks(Player):
     """What the learners with feedback at the top share: blocks, in each of which every item is once among the top k.
 
     The items are in cells of k by index. In a block, each cell is shown on top at a time of its own, uniformly random;
@@ -474,6 +537,30 @@ class RTopKF(Blocks):
     black_box : the full-information learner, which plays K rounds: a kind, or a mapping of `kind` and its settings
     """
 
+    kind = "rtopkf"
+    about = "RTop-kF: blocks in each of which every item is once among the top k (Chaudhuri 2016, Algorithm 4)."
+    settings = (
+        K,
+        Setting("blocks", {"type": "integer", "minimum": 1}, about="K, the number of blocks; theory's if absent."),
+        replace(REST, absent="random"),
+        Setting(
+            "black_box",
+            {"type": ["string", "object"]},
+            about="The learner that it gives its estimates to: a kind, or a mapping of kind and its settings.",
+            absent="ftpl",
+        ),
+    )
+    looks: ClassVar = {
+        "": Look("blue", "o"),
+        # Of the ids that our studies give them: they are beside another of the kind in some figures.
+        "#blocks-200": Look("brown", "*"),
+        "#blocks-10": Look("sky", "X"),
+        "#blocks-400": Look("pink", "d"),
+        "#blocks-200-top5": Look("sky", "p"),
+        "#blocks-200-top10": Look("pink", "h"),
+        "#released-100": Look("yellow", "H"),
+    }
+
     def __init__(self, facts, random, k=1, blocks: int | None = None, rest="random", black_box="ftpl"):
         super().__init__(facts, random, k, rest)
         if blocks is None:
@@ -506,7 +593,7 @@ class RTopKF(Blocks):
         self.black_box.learn(None, self.estimate.copy())
 
     def bound(self, t):
-        if self.facts.loss.normalised or not isinstance(self.black_box, Learner):
+        if self.facts.loss.normalised or not isinstance(self.black_box, Player):
             return super().bound(t)
         facts = self.facts
         R = facts.constants[1]
@@ -536,6 +623,11 @@ class AnytimeRTopKF(Blocks):
 
     k, rest : see `Blocks`
     """
+
+    kind = "rtopkf-anytime"
+    about = "RTop-kF with blocks that grow, so that it needs no horizon (scant; beyond the papers)."
+    settings = (K, REST)
+    looks: ClassVar = {"": Look("purple", "^")}
 
     def __init__(self, facts, random, k=1, rest="leader"):
         super().__init__(facts, random, k, rest)
@@ -581,6 +673,13 @@ class AdaptiveRTopKF(Blocks):
     k, rest : see `Blocks`
     """
 
+    kind = "rtopkf-adaptive"
+    about = (
+        "RTop-kF with blocks and noise that its data choose, so that it needs no horizon (scant; beyond the papers)."
+    )
+    settings = (K, REST)
+    looks: ClassVar = {"": Look("vermilion", "s")}
+
     def __init__(self, facts, random, k=1, rest="leader"):
         super().__init__(facts, random, k, rest)
         if facts.loss.places is None:
@@ -615,14 +714,14 @@ class AdaptiveRTopKF(Blocks):
         weights, estimate = self.facts.weights, self.estimate
         rounds = np.array([self.length - self.cells, self.cells])  # exploiting, exploring
         self.black_box.learn(None, self.length * estimate)
-        self.obtained += self.shown @ estimate
+        self.obtained = _added(self.obtained, self.shown * estimate)
         self.seen += np.outer(rounds, estimate)
         self.shown[:] = 0
         ideal = -np.sort(-estimate)
         distance = np.abs(ideal - ideal[len(ideal) // 2]).sum()
         self.squares += self.length**2 * distance * abs((weights - weights[::-1]) @ ideal)
-        leader = weights @ self.seen[:, rank(self.black_box.scores)].T
-        lost = (leader - self.obtained) * (1 if self.facts.loss.gain else -1)
+        places = np.argsort(rank(self.black_box.scores))
+        lost = _added(-self.obtained, weights[places] * self.seen) * (1 if self.facts.loss.gain else -1)
         self.length = 2 * self.length if lost[0] < lost[1] else self.length // 2
 
     def bound(self, t):
@@ -645,20 +744,29 @@ class AdaptiveRTopKF(Blocks):
         }
 
 
-LEARNERS = {
-    "random": Random,
-    "best-fixed": BestFixed,
-    "ftpl": FTPL,
-    "fpl-gumbel": FPLGumbel,
-    "online-rank": OnlineRank,
-    "hedge": Hedge,
-    "multiplicative-weights": MultiplicativeWeights,
-    "permelearn": PermELearn,
-    "comb-band": CombBand,
-    "rtopkf": RTopKF,
-    "rtopkf-anytime": AnytimeRTopKF,
-    "rtopkf-adaptive": AdaptiveRTopKF,
-}
+def _added(start: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """Each `start` (n) and its row of `terms` (n x m), added one after another.
+
+    A product of matrices adds in an order that differs between machines: what ties in one would not in another.
+    """
+    return np.cumsum(np.column_stack([start, terms]), axis=1)[:, -1]
+
+
+BUILT_IN = (
+    Random,
+    BestFixed,
+    FTPL,
+    FPLGumbel,
+    OnlineRank,
+    Hedge,
+    MultiplicativeWeights,
+    PermELearn,
+    CombBand,
+    RTopKF,
+    AnytimeRTopKF,
+    AdaptiveRTopKF,
+)
+LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 
 
 def make(kind: str, facts: Facts, random: np.random.Generator, /, **settings):
@@ -672,25 +780,25 @@ def make(kind: str, facts: Facts, random: np.random.Generator, /, **settings):
         return _own(kind, facts, random, settings)
     if kind not in LEARNERS:
         raise unknown("learner of a game", kind, LEARNERS)
-    known = list(inspect.signature(LEARNERS[kind]).parameters)[2:]
-    for key in settings:
-        if key not in known:
-            raise unknown(f"setting of the learner {kind!r}", key, known)
+    _check_names(kind, settings, settings_of(LEARNERS[kind]))
     return LEARNERS[kind](facts, random, **settings)
 
 
 def _own(kind: str, facts: Facts, random, settings: dict):
-    module, _, name = kind.partition(":")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)  # the console script does not look there, and modules of one's own are there
+    learner = own_class(kind)
+    if known := settings_of(learner):  # else only its `__init__` knows which it takes
+        _check_names(kind, settings, known)
     try:
-        made = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise SettingError(f"learner {kind!r} cannot be imported ({error}). It is to be module:Class") from error
-    try:
-        return made(items=facts.items, rounds=facts.rounds, random=random, **settings)
+        return learner(items=facts.items, rounds=facts.rounds, random=random, **settings)
     except TypeError as error:
         raise SettingError(f"learner {kind!r} cannot be made with its settings: {error}") from error
+
+
+def _check_names(kind: str, settings: Collection[str], known: Collection[str]) -> None:
+    """Raise a SettingError for a setting that the learner does not have."""
+    for name in settings:
+        if name not in known:
+            raise unknown(f"setting of the learner {kind!r}", name, known)
 
 
 def _positive(name: str, value: float | None, theory: float) -> float:

@@ -13,7 +13,7 @@ SORTERS = {"uniform": 0, "gumbel": 1, "quicksort": 2}  # as the compiled loops n
 
 
 class Game:
-    """A stream and what rankings of it are judged by.
+    """A stream of relevances and the loss or gain that rankings are judged by.
 
     Parameters
     ----------
@@ -22,8 +22,9 @@ class Game:
 
     Attributes
     ----------
-    values : int8 or float64 (rounds x items), read-only, what each item is worth; times `scale`, float64 (rounds)
-    constant : float64 (rounds), what the loss has besides; None for 0
+    values : int8 or float64 (rounds x items), read-only, what each item is worth, before it is multiplied by `scale`
+    scale : float64 (rounds), read-only, the factor of each round's values, as 1 / Z of NDCG
+    constant : float64 (rounds), what the loss of every ranking has besides; None for 0
 
     Raises
     ------
@@ -42,7 +43,7 @@ class Game:
         self._best, self._facts = {}, {}
 
     def best(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The best fixed rankings' cumulative values, exactly.
+        """The cumulative loss or gain of the best fixed rankings, exactly.
 
         Parameters
         ----------
@@ -89,7 +90,10 @@ class Game:
         )
 
     def facts(self, sees: str = "all") -> Facts:
-        """What a learner may know of the game beforehand: if it sees "all", of scaled values."""
+        """What a learner may know of the game beforehand.
+
+        sees : what the learner is shown of a round; if "all", values are those after scaling
+        """
         from scant.kernels import games
 
         scaled = sees == "all"
@@ -105,7 +109,7 @@ class Game:
 
 @dataclass(frozen=True)
 class Trace:
-    """What happened, at the kept rounds t: each array has one entry for each.
+    """What happened up to each kept round t. Every array has one entry for each kept round.
 
     round : int64, t
     value : the cumulative loss or gain of the rankings shown in rounds 1..t
@@ -124,16 +128,12 @@ class Trace:
     bound: np.ndarray
     gain: bool
 
-    def regret(self, comparator: str = "prefix") -> np.ndarray:
-        """The cumulative regret: against the best fixed ranking for rounds 1..t ("prefix") or for all ("horizon")."""
-        against = {"prefix": self.best, "horizon": self.best_at_horizon}
-        if comparator not in against:
-            raise SettingError(f"comparator is {comparator!r}; it must be 'prefix' or 'horizon'")
-        return against[comparator] - self.value if self.gain else self.value - against[comparator]
-
 
 def build(game: Game, learner: dict | str, random: np.random.Generator):
-    """The learner, made for this game: a kind, or a mapping of `kind` and its settings.
+    """Make a learner for this game.
+
+    learner : its kind, or a mapping of `kind` and its settings
+    random : its randomness
 
     Raises
     ------
@@ -181,20 +181,25 @@ def play(
 
 
 def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative values and explored rounds at the kept rounds, by the learner's own class."""
-    sees = getattr(player, "sees", "all")
-    look = {
+    """Play in plain Python, by the learner's own class.
+
+    Returns
+    -------
+    values : float64 (kept), the cumulative loss or gain of the rankings shown
+    explored : int64 (kept), the rounds so far that were spent on exploring
+    """
+    show = {
         "all": lambda t, ranking, worth: game.values[t] * game.scale[t],
         "top": lambda t, ranking, worth: game.values[t, ranking[: player.k]].astype(float),
         "loss": lambda t, ranking, worth: worth,
         "nothing": lambda t, ranking, worth: None,
-    }[sees]
+    }[getattr(player, "sees", "all")]
     values, explored, total, at = np.empty(len(kept)), np.zeros(len(kept), np.int64), 0.0, 0
     for t in range(kept[-1]):
         ranking = player.rank()
         worth = float(game.loss.measure(ranking, game.stream[t]))
         total += worth
-        player.learn(ranking, look(t, ranking, worth))
+        player.learn(ranking, show(t, ranking, worth))
         if kept[at] == t + 1:
             values[at], explored[at] = total, getattr(player, "explored", 0)
             at += 1
@@ -202,7 +207,7 @@ def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """As `_plain`, by the learner's compiled loop."""
+    """Play by the learner's compiled loop, as `loop()` of its class names it. Returns what `_plain` does."""
     from scant.kernels import games
 
     name, arguments = loop
@@ -224,40 +229,13 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
     return total + game.constant_at(kept), explored
 
 
-def slope(rounds: np.ndarray, regret: np.ndarray, start: int = 1) -> np.ndarray | float:
-    """The exponent a of regret ~ t^a: the slope of log regret on log t from round `start` on, by least squares.
-
-    Rounds count by the share of the axis log t that they stand for, so that it does not matter where they are dense.
-    A slope is NaN if a regret in its range is not above 0: there is no logarithm, and to leave such rounds out would
-    raise the others' weight and hide that the regret came down.
-
-    Parameters
-    ----------
-    rounds : (kept), ascending
-    regret : (kept), or (seeds x kept)
-
-    Returns
-    -------
-    a float, or float64 (seeds)
-    """
-    rounds, regret = np.asarray(rounds, float), np.asarray(regret, float)
-    x, y = np.log(rounds[rounds >= start]), regret[..., rounds >= start]
-    if len(x) < 2:
-        raise SettingError(f"a slope needs two rounds or more; from round {start} on there are {len(x)}")
-    share = np.gradient(x)
-    x = x - np.average(x, weights=share)
-    fit = (share * x) @ np.log(np.where(y > 0, y, 1.0)).T / ((share * x) @ x)
-    fit = np.where(np.all(y > 0, axis=-1), fit, np.nan)
-    return fit if fit.ndim else float(fit)
-
-
 def _least_and_largest(game: Game) -> tuple[float, float]:
     """The least and the largest value of any ranking in any round, for a linear loss."""
     if game.loss.places is None:
         return 0.0, 1.0
-    ordered, weights = np.sort(game.values, axis=1), game.loss.weights(game.items)
+    ascending, places = np.sort(game.values, axis=1), game.loss.weights(game.items)
     constant = 0.0 if game.constant is None else game.constant
-    ends = [(ordered @ one) * game.scale + constant for one in (weights, weights[::-1])]
+    ends = [(ascending @ weights) * game.scale + constant for weights in (places, places[::-1])]
     return float(np.min(ends)), float(np.max(ends))
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from scant.files import write_parquet
 from scant.games import losses, streams
-from scant.games.learners import Facts, make
+from scant.games.learners import LEARNERS, Facts, make
 from scant.games.play import Game, play
 from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
@@ -37,14 +37,15 @@ TIMES = pa.schema(
         "microseconds": pa.float64(),  # of a round
     }
 )
-PROBED = 100  # rounds that `check` draws to see what values a stream has
+PROBED = 100  # rounds that are drawn to see what values a stream has
 
 
 def run(job: dict, target, seeds: list[int]) -> None:
-    """Play all learners of a game for each seed and horizon, and write the run file.
+    """Play all learners of a game for each seed and horizon, and write the run file, with columns of `SCHEMA`.
 
-    Streams are the same for all learners, and a shorter horizon's is the beginning of a longer one's (but for the
-    stream `switching`). So is the noise of learners, as far as they draw alike.
+    All learners play on the same stream, and that of a shorter horizon is the beginning of that of a longer one (but
+    for the stream `switching`, whose phases are shares of the horizon). Learners share their noise likewise, as far as
+    they draw alike.
 
     job : study, study_seed, experiment, stream (the game's id), game (its settings), learners (pairs of id and
         settings), rounds (the horizons)
@@ -62,30 +63,48 @@ def run(job: dict, target, seeds: list[int]) -> None:
                 numbers = table_of(numbers, {name: getattr(trace, name) for name in numbers.names})
                 columns |= dict(zip(numbers.column_names, numbers.columns, strict=True))
                 tables.append(pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA))
-    about = {"items": game.items, "loss": game.loss.name, "gain": game.loss.gain}
-    write_parquet(pa.concat_tables(tables), target, job | about | origin(seeds, ()))
+    judged = {"items": game.items, "loss": game.loss.name, "gain": game.loss.gain}
+    write_parquet(pa.concat_tables(tables), target, job | judged | origin(seeds, ()))
 
 
 def _seen(settings: dict) -> int:
-    own = ":" in settings["kind"]
-    return int(settings.get("k", 0 if own else 1)) if own or settings["kind"].startswith("rtopkf") else 0
+    """k, how many items on top a learner is shown; 0 for all. Of one's own it is known only if the study says it."""
+    kind = settings["kind"]
+    if ":" in kind:
+        return int(settings.get("k", 0))
+    return int(settings.get("k", 1)) if LEARNERS[kind].sees == "top" else 0
 
 
 def _axes(job: dict, seed: int) -> tuple:
+    """What the randomness of a job's game and seed is derived from."""
     return (job["study_seed"], "fixed-items", job["stream"], seed)
 
 
 def drawn(job: dict, seed: int, horizon: int) -> Game:
-    """The game of a seed and a horizon."""
+    """The game that a job plays with a seed and a horizon; games that are `shared` have the stream of seed 0."""
     settings = job["game"]
     relevances = generator(*_axes(job, 0 if settings["shared"] else seed), "relevances")
     return Game(streams.draw(settings["stream"], relevances, horizon, **settings["settings"]), settings["loss"])
 
 
 def played(learner: dict) -> dict:
-    """A learner's settings as `play` takes them: those of one's own learner stand under `options`."""
+    """A learner's settings as `play` takes them: without its title, and with its `options` beside the others."""
     settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
     return settings | learner.get("options", {})
+
+
+def probe(game: dict, rounds: int = PROBED) -> Game:
+    """The first rounds of a game on a stream of its own, to see whether it can be played and what values it has.
+
+    Raises
+    ------
+    SettingError : the stream cannot have its settings, or the loss is not defined for its relevances
+    """
+    stream = streams.draw(game["stream"], generator(0, "probe"), min(rounds, PROBED), **game["settings"])
+    probed = Game(stream, game["loss"])
+    if probed.loss.places is None:
+        losses.check_ap(probed.items)
+    return probed
 
 
 def check(game: dict, learner: dict, rounds: int) -> None:
@@ -93,24 +112,23 @@ def check(game: dict, learner: dict, rounds: int) -> None:
 
     A learner of one's own is not made here.
     """
-    probe = streams.draw(game["stream"], generator(0, "probe"), min(rounds, PROBED), **game["settings"])
-    one = Game(probe, game["loss"])
-    if one.loss.places is None:
-        losses.check_ap(one.items)
+    probed = probe(game, rounds)
     settings = played(learner)
     kind = settings.pop("kind")
     if ":" not in kind:
-        values = float(one.values.min()), float(one.values.max())
-        facts = Facts(one.items, rounds, one.loss, *values, pairs=one.items**2 / 4, losses=(0.0, 1.0))
+        values = float(probed.values.min()), float(probed.values.max())
+        facts = Facts(probed.items, rounds, probed.loss, *values, pairs=probed.items**2 / 4, losses=(0.0, 1.0))
         make(kind, facts, generator(0, "probe"), **settings)
 
 
 def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
-    """Write how many microseconds a round takes, for each of some jobs as of `run`: the least of three plays.
+    """Measure how many microseconds a round takes each learner, and write a row for each game and learner.
 
-    The games have the longest horizon, and their streams are drawn before; a play lasts about `least` seconds, but no
-    longer than the horizon. One of a single round is taken off; a first one compiles what is to be compiled.
+    The time is the shortest of three plays, less the shortest of three plays of a single round, over the rounds
+    between. A first play, which is not counted, compiles what is to be compiled. Drawing the stream does not count.
 
+    jobs : as of `run`; games are played with their longest horizon, seed 0
+    least : how long a play should last, in seconds; it ends at the horizon if that is earlier
     details : what reports need of the study, for the file's metadata
     """
     rows = []
@@ -130,8 +148,9 @@ def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
 
 
 def _seconds(game: Game, settings: dict, rounds: int) -> float:
+    """How many seconds a learner takes for the first rounds of a game."""
     kept = np.array([rounds])
-    game.best(kept)  # it keeps what it has found, so that the learner's rounds alone count
+    game.best(kept)  # found before, and kept, so that the learner's rounds alone count
     start = perf_counter()
     play(game, played(settings), generator(0, "noise"), kept)
     return perf_counter() - start

@@ -13,10 +13,9 @@ from scant.data import stream as streams
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet
 from scant.online.run import opened, queries_of
-from scant.online.top import OBJECTIVES
+from scant.online.top import NOT_CONVEX, OBJECTIVES
 from scant.runs import kept_rounds, origin, table_of
 
-NOT_CONVEX = "smoothdcg"
 CONVEX = tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
 FIRST, PER_DECADE = 100, 4  # prefixes
 # The search stops at a gap of this share of F, or of a far smaller one of F(0), since F* may be 0.

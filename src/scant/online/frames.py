@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.present.catalogue import SEPARABLE
+from scant.online.learners import LEARNERS, Contextual
+from scant.online.streams import ADVERSARY, SEPARABLE
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, at_chosen_rates, averages, chosen_rates, difference, finals
 from scant.theory.bounds import adversary_loss
@@ -14,8 +15,13 @@ MEASURES = ("ndcg@10", "ap")
 
 def belongs(frame: pd.DataFrame, measure: str) -> pd.Series:
     """Whether a learner is to be shown under `measure`: AP's own learners under AP, those of no measure under both."""
-    neutral = frame["kind"].isin(["listnet", "random", "ideal"]) | frame["kind"].str.contains(":")
+    neutral = frame["kind"].isin(kinds("neutral")) | frame["kind"].str.contains(":")
     return neutral | ((frame["own_measure"] == "ap") == (measure == "ap"))
+
+
+def kinds(fact: str) -> list[str]:
+    """The kinds of learners of which a fact is true that their classes declare."""
+    return [kind for kind, learner in LEARNERS.items() if getattr(learner, fact)]
 
 
 def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -66,15 +72,16 @@ def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     frame["over_general"] = frame["loss"] > frame["general_bound"]
     over = frame.groupby([*GROUP, "setting"])[["over", "over_general"]].sum()
     last = finals(frame)
-    last = last[last["bound"].notna() | last["general_bound"].notna() | (last["generator"] == "adversary")]
+    last = last[last["bound"].notna() | last["general_bound"].notna() | (last["generator"] == ADVERSARY)]
     rows = []
     for key, group in last.groupby([*GROUP, "setting"], sort=False):
         one, rounds = group.iloc[0], int(group["round"].max())
-        cornered = one["generator"] == "adversary" and one["kind"] not in ("random", "ideal")
+        learner = LEARNERS.get(one["kind"], Contextual)
+        cornered = one["generator"] == ADVERSARY and learner.learns
         rows.append(
             dict(zip([*GROUP, "rate"], key, strict=True))
             | {
-                "promised": bool(one["theory"]) or one["kind"] in ("max-hinge", "binary-perceptron"),
+                "promised": bool(one["theory"]) or learner.at_any_rate,
                 "rounds": rounds,
                 "seeds": len(group),
                 "loss_mean": group["loss"].mean(),
@@ -84,7 +91,7 @@ def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                 "violations": int(over.loc[key, "over"]),
                 "general_bound_min": group["general_bound"].min(),
                 "general_violations": int(over.loc[key, "over_general"]),
-                "lower_bound": adversary_loss(rounds) if cornered and one["kind"] != "binary-perceptron" else np.nan,
+                "lower_bound": adversary_loss(rounds) if cornered and not learner.pairwise else np.nan,
             }
         )
     return pd.DataFrame(rows)
@@ -120,12 +127,23 @@ def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -
 
     Learners that show the ideal ranking are left out.
     """
-    there = traces[traces["generator"] != "adversary"]
+    there = traces[traces["generator"] != ADVERSARY]
     there = there[there["generator"].isin(SEPARABLE) == separable]
-    there = there[belongs(there, measure) & (there["kind"] != "ideal")]
+    there = there[belongs(there, measure) & ~there["kind"].isin(kinds("sees_grades"))]
     if there.empty:
         raise SettingError(
             "the study has no stream for this figure: "
             + ("a separable one" if separable else "a data set or one with noisy grades")
         )
     return averages(there, details, measure)
+
+
+def streams_table(paths) -> pd.DataFrame:
+    """The stream files as they are: sizes, grades, empty queries, norms, margins. One row a file."""
+    from scant.data import stream  # which needs Numba
+
+    keys = ["stream", "seed", "queries", "documents", "features", "largest_query", "largest_grade"]
+    keys += ["without_relevant", "radius", "margin"]
+    facts = [stream.read(path).metadata for path in paths]
+    rows = [{key: one.get(key) for key in keys} | {"v_max": one["weight_ratio"]["ndcg"]} for one in facts]
+    return pd.DataFrame(rows).astype({"seed": "Int64"})  # data sets have none

@@ -10,6 +10,7 @@ import pandas as pd
 from scant.errors import SettingError
 from scant.online.top import EVENTS
 from scant.present.intervals import cells, t_interval
+from scant.present.slopes import late_rounds, slope, slope_columns
 from scant.present.traces import (
     COMPARED,
     GROUP,
@@ -33,8 +34,7 @@ OBJECTIVES = {
     "listnet": "ListNet",
     "ndcg-squared": "NDCG-squared",
 }
-FROM = 1 / 100  # the slope of a regret is of the rounds from this share of the horizon on
-POINTS = 4  # and of no fewer points than these
+POINTS = 4  # how many rounds a slope of regret needs
 
 
 def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -130,23 +130,17 @@ def regrets(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | Non
 
 
 def growth(group: pd.DataFrame) -> dict:
-    """How one learner's regret grows: the slope of its logarithm on that of the round, over seeds.
+    """How one learner's regret grows with the round: the slopes of its seeds, as `slope_columns` shows them.
 
-    Each seed's is by least squares over its rounds from `FROM` of the horizon on, but for those without a positive
-    regret, which are counted; a seed of fewer than `POINTS` rounds has none.
+    Rounds whose regret is not above 0 are dropped and counted as `nonpositive`: a learner may beat the best fixed
+    weights for a while. `from_round` is the first round that a slope is over.
     """
-    late = group[group["regret"].notna() & (group["round"] >= FROM * group["end"])]
+    late = late_rounds(group[group["regret"].notna()], "end")
     usable = late[late["regret"] > 0]
-    slopes = [
-        np.polyfit(np.log(one["round"]), np.log(one["regret"]), 1)[0]
-        for _, one in usable.groupby("seed")
-        if len(one) >= POINTS
-    ]
-    return cells("slope", slopes) | {
-        "slopes": len(slopes),
-        "from_round": late["round"].min() if len(late) else pd.NA,
-        "nonpositive": len(late) - len(usable),
-    }
+    slopes = [slope(run["round"], run["regret"], POINTS) for _, run in usable.groupby("seed")]
+    columns = slope_columns(slopes, late["round"])
+    start, _ = columns.pop("from"), columns.pop("to")  # the last round is the horizon
+    return columns | {"from_round": start, "nonpositive": len(late) - len(usable)}
 
 
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:

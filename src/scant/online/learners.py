@@ -1,18 +1,17 @@
-"""The learners that see every grade: their settings, and each in plain Python.
+"""The learners that see every grade: what each declares, and each in plain Python.
 
 A learner is a class with `rank(features)` and `learn(features, grades, ranking)`; the built-in ones also have a
 compiled step in `scant.kernels`, which the studies run and tests hold to the class here. A learner of one's own is
 named in the settings as `module:Class` and is made as `Class(features=d, rate=rate, random=generator, **options)`.
 """
 
-import importlib
-import sys
 from dataclasses import dataclass, fields
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from scant import surrogates
+from scant import declared, surrogates
+from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.measures import function_of, rank
 from scant.theory import bounds
@@ -46,21 +45,12 @@ class Settings:
     @property
     def as_proved(self) -> bool:
         """Whether the learner is the one that the papers' bounds are about."""
-        proved = self.kind in ("slam", "max-hinge", "binary-perceptron")
+        proved = self.kind in LEARNERS and LEARNERS[self.kind].proved
         return proved and self == Settings(self.kind, self.measure, self.measure)
 
     def labels(self, grades: np.ndarray) -> np.ndarray:
         """What the learner learns from: the grades, or, for AP, whether they are above 0."""
         return np.minimum(grades, 1) if self.measure == "ap" else grades
-
-
-# What the authors' released code does that the text does not say (reading `source: released-code`).
-RELEASED_CODE = {
-    "slam": {"decay": 0.5, "margin": "grade-gap", "averaged": True, "trigger": "ndcg@10"},
-    "max-hinge": {"by_loss": True, "trigger": "ndcg@10"},
-    "listnet": {"decay": 0.5, "learn_on_empty": True},
-}
-RELEASED_RATES = {"slam": [1.0], "max-hinge": [1.0], "listnet": [1.0]}
 
 
 def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tuple[Settings, list]:
@@ -70,26 +60,32 @@ def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tup
     ------
     SettingError : an unknown kind, measure or key
     """
-    options = {key: value for key, value in learner.items() if key not in ("rates", "options", "k")}
-    kind = options.get("kind", "")
+    kind = learner.get("kind", "")
     if ":" not in kind and kind not in LEARNERS:
         raise unknown("kind of learner", kind, LEARNERS)
+    made_of = LEARNERS.get(kind, Contextual)
+    known = [field.name for field in fields(Settings)]
+    apart = {"rates", "options", "k", *(own_settings(learner) if ":" in kind else ())}
+    options = {key: value for key, value in learner.items() if key not in apart}
     for key in options:
-        if key not in {field.name for field in fields(Settings)}:
-            raise unknown("setting of a learner", key, [field.name for field in fields(Settings)])
+        if key not in known:
+            raise unknown("setting of a learner", key, known)
     for key in ("measure", "trigger"):
         if options.get(key) is not None and options[key] not in MEASURES:
             raise unknown("measure", options[key], MEASURES)
-    if kind == "listnet":
-        options.setdefault("decay", 0.5)
+    options = {**made_of.defaults, **options}
     rates = learner.get("rates", [1.0])
     if source == "released-code":
-        options |= RELEASED_CODE.get(kind, {})
-        rates = RELEASED_RATES.get(kind, rates)
-        if kind == "max-hinge" and simulated:
-            options["decay"] = 0.5
+        options |= made_of.released | (made_of.released_simulated if simulated else {})
+        rates = made_of.released_rates or rates
     options["trigger"] = options.get("trigger") or options.get("measure", "ndcg@10")
     return Settings(**options), list(rates)
+
+
+def own_settings(learner: dict) -> dict:
+    """What a study gives a learner of one's own: its `options`, and the settings that its class declares."""
+    known = settings_of(own_class(learner["kind"]))
+    return learner.get("options", {}) | {key: value for key, value in learner.items() if key in known}
 
 
 def theory_rate(settings: Settings, stream: dict) -> float:
@@ -99,12 +95,7 @@ def theory_rate(settings: Settings, stream: dict) -> float:
     ------
     SettingError : theory gives none
     """
-    radius = stream["radius"] or 1.0
-    if settings.kind == "slam":
-        return bounds.slam_rate(places(settings, stream), radius, stream["weight_ratio"][settings.measure])
-    if settings.kind == "max-hinge":
-        return bounds.max_hinge_rate(radius)
-    raise SettingError(f"rate 'theory': theory gives no rate for the learner {settings.kind!r}. Use a number")
+    return LEARNERS.get(settings.kind, Contextual).theory_rate(settings, stream)
 
 
 def places(settings: Settings, stream: dict) -> int:
@@ -117,11 +108,90 @@ class NonFiniteScores(ArithmeticError):
     """A learner's weights have grown beyond what its scores can hold; its run ends in a row that says so."""
 
 
-class Linear:
+MEASURED = {"enum": list(MEASURES)}
+MEASURE = Setting("measure", MEASURED, "The measure whose loss is the learner's own.")
+TRIGGER = Setting(
+    "trigger", MEASURED, "The learner updates only if this measure is below 1; by default the same as measure."
+)
+RATES = Setting(
+    "rates",
+    {
+        "type": "array",
+        "minItems": 1,
+        "uniqueItems": True,
+        "items": {
+            "description": "A rate is a number above 0 (0.001, not 1e-3, which YAML reads as text), or theory.",
+            "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "theory"}],
+        },
+    },
+    'Learning rates to play, numbers or "theory" for the rate of the bounds. All are kept.',
+)
+DECAY = Setting("decay", {"type": "number", "minimum": 0, "maximum": 1}, "The step at round t is rate * t^-decay.")
+BY_LOSS = Setting("by_loss", {"type": "boolean"}, "Whether the step is multiplied by the round's loss.")
+MARGIN = Setting(
+    "margin",
+    {"oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "grade-gap"}]},
+    "SLAM's margin, or grade-gap for the difference of the two grades.",
+)
+AVERAGED = Setting(
+    "averaged", {"type": "boolean"}, "Whether SLAM's weights are those of the whole list, averaged within each grade."
+)
+LEARN_ON_EMPTY = Setting(
+    "learn_on_empty", {"type": "boolean"}, "Whether ListNet learns, too, from queries without a relevant document."
+)
+
+
+class Contextual(declared.Learner):
+    """What learners on streams of queries declare besides what all learners do.
+
+    branch : the number by which the compiled loop knows the learner
+    defaults : settings that are not those of `Settings`, where the study does not say
+    released_simulated : what the released code has otherwise on simulated streams, besides `released`
+    learns : whether it has rates at all
+    neutral : whether it has no measure of its own, so that it is shown under every measure
+    pairwise : whether its loss counts mistaken pairs of documents, not what its rankings lose
+    sees_grades : whether it is shown the grades before it ranks
+    proved : whether the papers prove bounds for it; at_any_rate : whether the separable one holds at every rate
+    gives_rate : whether theory gives it a rate
+    """
+
+    branch: ClassVar[int]
+    defaults: ClassVar[dict] = {}
+    released_simulated: ClassVar[dict] = {}
+    learns: ClassVar[bool] = True
+    neutral: ClassVar[bool] = False
+    pairwise: ClassVar[bool] = False
+    sees_grades: ClassVar[bool] = False
+    proved: ClassVar[bool] = False
+    at_any_rate: ClassVar[bool] = False
+    gives_rate: ClassVar[bool] = False
+
+    @classmethod
+    def made(cls, features: int, rate: float, settings: Settings, random: np.random.Generator):
+        """The learner for streams of so many features."""
+        return cls(features, rate, settings)
+
+    @classmethod
+    def theory_rate(cls, settings: Settings, stream: dict) -> float:
+        """The rate of the bounds on a stream with this metadata; a SettingError where theory gives none."""
+        raise SettingError(f"rate 'theory': theory gives no rate for the learner {settings.kind!r}. Use a number")
+
+    @classmethod
+    def separable_bound(cls, settings: Settings, stream: dict) -> float:
+        """The bound on the loss on a separable stream with this metadata, whose margin is above 0; NaN if none."""
+        return np.nan
+
+    @classmethod
+    def general_constants(cls, settings: Settings, stream: dict) -> tuple[int, float] | None:
+        """m and v_max of the bound that holds without separability; None if there is none for this learner."""
+        return None
+
+
+class Linear(Contextual):
     """What the linear learners share; each adds `surrogate(scores, labels)`, a value and a gradient."""
 
     def __init__(self, features: int, rate: float, settings: Settings):
-        self.weights, self.rate, self.settings, self.round = np.zeros(features), rate, settings, 0
+        self.weights, self.rate, self.setup, self.round = np.zeros(features), rate, settings, 0
 
     def scores(self, features) -> np.ndarray:
         return (features.astype(np.float64) @ self.weights).astype(np.float32)
@@ -135,36 +205,83 @@ class Linear:
 
     def learn(self, features, grades, ranking) -> bool:
         """Update on the grades (m) of the query just ranked; whether there was an update."""
-        loss = 1 - MEASURES[self.settings.trigger](ranking, grades)
+        loss = 1 - MEASURES[self.setup.trigger](ranking, grades)
         if loss <= 0 or not np.any(grades > 0):
             return False
-        labels = self.settings.labels(grades)
+        labels = self.setup.labels(grades)
         _, gradient = self.surrogate(self.scores(features).astype(np.float64), labels)
-        self.descend(features, gradient, loss if self.settings.by_loss else 1.0)
+        self.descend(features, gradient, loss if self.setup.by_loss else 1.0)
         return True
 
     def descend(self, features, gradient, share=1.0) -> None:
-        size = self.rate * self.round**-self.settings.decay * share
+        size = self.rate * self.round**-self.setup.decay * share
         self.weights -= size * (features.astype(np.float64).T @ gradient)
 
 
 class Slam(Linear):
     """SLAM perceptron (perceptron paper, Algorithm 2)."""
 
+    kind = "slam"
+    about = "SLAM perceptron (perceptron paper, Algorithm 2)."
+    settings = (MEASURE, TRIGGER, RATES, DECAY, BY_LOSS, MARGIN, AVERAGED)
+    looks: ClassVar = {"": Look("blue", "o"), "ndcg": Look("sky", "^")}
+    heeds = ("source",)
+    released: ClassVar = {"decay": 0.5, "margin": "grade-gap", "averaged": True, "trigger": "ndcg@10"}
+    released_rates = (1.0,)
+    branch = 2
+    proved = gives_rate = True
+
+    @classmethod
+    def theory_rate(cls, settings, stream):
+        ratio = stream["weight_ratio"][settings.measure]
+        return bounds.slam_rate(places(settings, stream), stream["radius"] or 1.0, ratio)
+
+    @classmethod
+    def separable_bound(cls, settings, stream):
+        ratio = stream["weight_ratio"][settings.measure]
+        return bounds.slam_separable(places(settings, stream), stream["radius"], ratio, stream["margin"])
+
+    @classmethod
+    def general_constants(cls, settings, stream):
+        return places(settings, stream), stream["weight_ratio"][settings.measure]
+
     def surrogate(self, scores, labels):
         kind, cut = {
             "ap": ("ap", None),
             "ndcg": ("ndcg", None),
-            "ndcg@10": ("ndcg", None if self.settings.averaged else 10),
-        }[self.settings.measure]
+            "ndcg@10": ("ndcg", None if self.setup.averaged else 10),
+        }[self.setup.measure]
         weights = surrogates.slam_weights(kind, scores, labels, cut)
-        if self.settings.averaged:
+        if self.setup.averaged:
             weights = surrogates.average_within_grade(weights, labels)
-        return surrogates.slam(scores, labels, weights, self.settings.margin)
+        return surrogates.slam(scores, labels, weights, self.setup.margin)
 
 
 class MaxHinge(Linear):
     """Max-hinge perceptron (perceptron paper, Algorithm 3)."""
+
+    kind = "max-hinge"
+    about = "Max-hinge perceptron (perceptron paper, Algorithm 3)."
+    settings = (MEASURE, TRIGGER, RATES, DECAY, BY_LOSS)
+    looks: ClassVar = {"": Look("orange", "s")}
+    heeds = ("source",)
+    released: ClassVar = {"by_loss": True, "trigger": "ndcg@10"}
+    released_simulated: ClassVar = {"decay": 0.5}
+    released_rates = (1.0,)
+    branch = 3
+    proved = at_any_rate = gives_rate = True
+
+    @classmethod
+    def theory_rate(cls, settings, stream):
+        return bounds.max_hinge_rate(stream["radius"] or 1.0)
+
+    @classmethod
+    def separable_bound(cls, settings, stream):
+        return bounds.max_hinge_separable(stream["radius"], stream["margin"])
+
+    @classmethod
+    def general_constants(cls, settings, stream):
+        return 1, 1.0
 
     def surrogate(self, scores, labels):
         return surrogates.max_hinge(scores, labels)
@@ -173,10 +290,21 @@ class MaxHinge(Linear):
 class ListNet(Linear):
     """Online gradient descent on ListNet's cross entropy, every round (perceptron paper, section 8)."""
 
+    kind = "listnet"
+    about = "Online gradient descent on ListNet's cross entropy (perceptron paper, section 8)."
+    settings = (MEASURE, RATES, DECAY, LEARN_ON_EMPTY)
+    looks: ClassVar = {"": Look("green", "D")}
+    heeds = ("source",)
+    released: ClassVar = {"decay": 0.5, "learn_on_empty": True}
+    released_rates = (1.0,)
+    defaults: ClassVar = {"decay": 0.5}
+    branch = 4
+    neutral = True
+
     def learn(self, features, grades, ranking) -> bool:
-        if not (np.any(grades > 0) or self.settings.learn_on_empty):
+        if not (np.any(grades > 0) or self.setup.learn_on_empty):
             return False
-        labels = self.settings.labels(grades)
+        labels = self.setup.labels(grades)
         _, gradient = surrogates.listnet(self.scores(features).astype(np.float64), labels)
         self.descend(features, gradient)
         return True
@@ -188,12 +316,27 @@ class BinaryPerceptron(Linear):
     Each round draws one pair; a mistake is a pair in the wrong order (or a tie).
     """
 
+    kind = "binary-perceptron"
+    about = "Classification perceptron on pairs of documents (perceptron paper, Algorithm 1)."
+    settings = (MEASURE, RATES, DECAY)
+    looks: ClassVar = {"": Look("purple", "v")}
+    branch = 5
+    pairwise = proved = at_any_rate = True
+
+    @classmethod
+    def made(cls, features, rate, settings, random):
+        return cls(features, rate, settings, random)
+
+    @classmethod
+    def separable_bound(cls, settings, stream):  # its instances are differences of two documents
+        return bounds.binary_separable(2 * stream["radius"], stream["margin"])
+
     def __init__(self, features, rate, settings, random):
         super().__init__(features, rate, settings)
         self.random = random
 
     def learn(self, features, grades, ranking) -> bool:
-        labels = self.settings.labels(grades)
+        labels = self.setup.labels(grades)
         if labels.min() == labels.max():
             return False
         while True:
@@ -203,12 +346,24 @@ class BinaryPerceptron(Linear):
         x = features[i].astype(np.float64) - features[j]
         if self.weights @ x > 0:
             return False
-        self.weights += self.rate * self.round**-self.settings.decay * x
+        self.weights += self.rate * self.round**-self.setup.decay * x
         return True
 
 
-class Random:
+class Random(Contextual):
     """A uniformly random ranking each round: what no learning gives."""
+
+    kind = "random"
+    about = "A uniformly random ranking in each round, the control that has learnt nothing."
+    settings = (MEASURE,)
+    looks: ClassVar = {"": Look("grey", "x", "--")}
+    branch = 0
+    learns = False
+    neutral = True
+
+    @classmethod
+    def made(cls, features, rate, settings, random):
+        return cls(random)
 
     def __init__(self, random):
         self.random = random
@@ -220,10 +375,20 @@ class Random:
         return False
 
 
-class Ideal:
+class Ideal(Contextual):
     """Ranks by the grades, which it is shown: the control that any correct measure gives its maximum."""
 
-    sees_grades = True
+    kind = "ideal"
+    about = "The ranking by the grades themselves, the control that every measure gives its maximum."
+    settings = (MEASURE,)
+    looks: ClassVar = {"": Look("#000000", "+")}
+    branch = 1
+    learns = False
+    neutral = sees_grades = True
+
+    @classmethod
+    def made(cls, features, rate, settings, random):
+        return cls()
 
     def rank(self, features, grades) -> np.ndarray:
         return rank(grades)
@@ -232,36 +397,21 @@ class Ideal:
         return False
 
 
-# Each kind of learner, as made from (features, rate, settings, random).
-LEARNERS = {
-    "slam": lambda d, rate, settings, random: Slam(d, rate, settings),
-    "max-hinge": lambda d, rate, settings, random: MaxHinge(d, rate, settings),
-    "listnet": lambda d, rate, settings, random: ListNet(d, rate, settings),
-    "binary-perceptron": BinaryPerceptron,
-    "random": lambda d, rate, settings, random: Random(random),
-    "ideal": lambda d, rate, settings, random: Ideal(),
-}
+LEARNERS = {learner.kind: learner for learner in (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal)}
 
 
 def make(settings: Settings, features: int, rate: float, random: np.random.Generator, options=None):
     """A learner in plain Python: a built-in one, or one's own named `module:Class`.
 
+    options : what one's own is made with besides
+
     Raises
     ------
-    SettingError : the module or class cannot be imported
+    SettingError : the module or class cannot be imported, or not be made so
     """
     if settings.kind in LEARNERS:
-        return LEARNERS[settings.kind](features, rate, settings, random)
-    module, _, name = settings.kind.partition(":")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)  # the console script does not look there, and modules of one's own are there
+        return LEARNERS[settings.kind].made(features, rate, settings, random)
     try:
-        made = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise SettingError(
-            f"learner {settings.kind!r} cannot be imported ({error}). It is to be module:Class"
-        ) from error
-    try:
-        return made(features=features, rate=rate, random=random, **(options or {}))
+        return own_class(settings.kind)(features=features, rate=rate, random=random, **(options or {}))
     except TypeError as error:
         raise SettingError(f"learner {settings.kind!r} cannot be made with its options: {error}") from error

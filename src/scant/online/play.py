@@ -8,7 +8,7 @@ import numpy as np
 from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
 from scant.errors import SettingError
 from scant.measures import codes_of, function_of, named, rank
-from scant.online.learners import MEASURES, NonFiniteScores, Settings
+from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
 from scant.online.top import OBJECTIVES
 from scant.online.top import Settings as TopSettings
 
@@ -163,7 +163,7 @@ def play_top(
     )  # fmt: skip
 
 
-KINDS = {"random": 0, "ideal": 1, "slam": 2, "max-hinge": 3, "listnet": 4, "binary-perceptron": 5}
+KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # as the compiled loop numbers them
 
 
 def play_python(
@@ -199,7 +199,7 @@ def play_python(
             seen = np.full(len(grades), -1, np.int64)
             seen[ranking[:k]] = grades[ranking[:k]]
         learned = bool(learner.learn(features, seen, ranking))
-        mistake = settings.kind == "binary-perceptron"
+        mistake = settings.kind in LEARNERS and LEARNERS[settings.kind].pairwise
         measured.append(row)
         own = 1 - row[list(MEASURES).index(settings.measure)] if np.any(grades > 0) else 0.0
         loss.append(float(learned) if mistake else own)

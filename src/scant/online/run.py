@@ -11,7 +11,7 @@ from scant.errors import SettingError
 from scant.files import write_parquet
 from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
-from scant.online.learners import MEASURES, Settings, make, places, resolve, theory_rate
+from scant.online.learners import LEARNERS, MEASURES, Contextual, Settings, make, own_settings, resolve, theory_rate
 from scant.online.play import KINDS, Play, play_compiled, play_python, play_top, query_order, recorded
 from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
@@ -89,12 +89,12 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
         return _against_the_adversary(job, seed)
     queries = queries_of(job, seed, stream)
     learner, tables, measures = job["learner_settings"], [], _measures(job, stream.metadata)
-    at_the_top = job["kind"] == "top" and learner["kind"] in top.KINDS
+    at_the_top = job["kind"] == "top" and learner["kind"] in top.DESCENDING
     if at_the_top:
         settings, rates = top.resolve(learner, job, len(queries))
     else:
         settings, rates = resolve(learner, job["source"], bool(job["stream_settings"].get("generator")))
-    for rate in rates if settings.kind not in ("random", "ideal") else [None]:
+    for rate in rates if _class(settings).learns else [None]:
         noise = generator(*_axes(job, seed), "noise")  # the same for each learner and rate
         theory = top.theory_rate if at_the_top else theory_rate
         step, general = theory(settings, stream.metadata) if rate == "theory" else rate, None
@@ -103,7 +103,7 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
         elif settings.kind in KINDS:
             played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"], measures)
         else:
-            own = make(settings, stream.metadata["features"], step, noise, learner.get("options"))
+            own = make(settings, stream.metadata["features"], step, noise, own_settings(learner))
             rounds = (stream[q] for q in queries)
             played = play_python(rounds, own, settings, job["empty"], learner.get("k"), measures)
         if played.failed_in:
@@ -123,15 +123,23 @@ def _measures(job: dict, facts: dict) -> tuple[str, ...]:
         raise SettingError(f"streams.{job['stream']}: {error}") from None
 
 
+def _class(settings) -> type:
+    """The class that these are settings of; of one's own learner, the base of all contextual ones."""
+    return (
+        top.DESCENDING[settings.kind] if isinstance(settings, top.Settings) else LEARNERS.get(settings.kind, Contextual)
+    )
+
+
 def _against_the_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settings]:
     learner, tables = job["learner_settings"], []
     settings, rates = resolve(learner, job["source"], simulated=True)
-    for rate in rates if settings.kind not in ("random", "ideal") else [None]:
+    for rate in rates if _class(settings).learns else [None]:
         opponent = LowerBoundAdversary(**job["stream_settings"]["settings"])
         facts = opponent.metadata()
         measures = _measures(job, facts)
         step = theory_rate(settings, facts) if rate == "theory" else rate
-        player = make(settings, opponent.features, step, generator(*_axes(job, seed), "noise"), learner.get("options"))
+        options = own_settings(learner) if ":" in settings.kind else None
+        player = make(settings, opponent.features, step, generator(*_axes(job, seed), "noise"), options)
         played = play_python(opponent, player, settings, job["empty"], measures=measures)
         tables.append(trace(seed, played, settings, step, rate == "theory", facts, None, measures))
     return tables, settings
@@ -192,27 +200,19 @@ def separable_bound(settings, facts: dict) -> float:
     margin = facts.get("margin")
     if not getattr(settings, "as_proved", False) or not margin or margin <= 0 or not np.isfinite(margin):
         return np.nan
-    if settings.kind == "slam":
-        ratio = facts["weight_ratio"][settings.measure]
-        return bounds.slam_separable(places(settings, facts), facts["radius"], ratio, margin)
-    if settings.kind == "max-hinge":
-        return bounds.max_hinge_separable(facts["radius"], margin)
-    if settings.kind == "binary-perceptron":  # its instances are differences of two documents
-        return bounds.binary_separable(2 * facts["radius"], margin)
-    return np.nan
+    return _class(settings).separable_bound(settings, facts)
 
 
 def general_bound(stream, queries, played: Play, settings: Settings) -> np.ndarray | None:
     """The general bound at each round played at the theory's rate, the smallest over the comparators; None if none."""
-    if not settings.as_proved or settings.kind == "binary-perceptron" or not len(played.loss):
+    facts = stream.metadata
+    constants = _class(settings).general_constants(settings, facts)
+    if not settings.as_proved or constants is None or not len(played.loss):
         return None
     from scant.kernels import full
 
-    facts = stream.metadata
     direction = np.array(facts["ranker"]) / facts["margin"] if facts.get("ranker") else played.weights
-    m, ratio = 1, 1.0
-    if settings.kind == "slam":
-        m, ratio = places(settings, facts), facts["weight_ratio"][settings.measure]
+    m, ratio = constants
     labels = settings.labels(stream.grades)
     labels.flags.writeable = False
     best = np.full(len(played.loss), np.inf)

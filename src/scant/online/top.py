@@ -5,18 +5,21 @@ costs; on ListNet's surrogate that is the papers' baseline.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from scant import declared
+from scant.declared import Look, Setting
 from scant.errors import SettingError, unknown
 from scant.measures import rank
 from scant.online import estimators
-from scant.online.learners import NonFiniteScores
+from scant.online.learners import RATES, Ideal, NonFiniteScores, Random
 from scant.theory import bounds
 
 EVENTS = ("explored", "mismatched", "clipped", "idle")  # of rounds, which run files count
 OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")  # in the order of scant.kernels.top
-KINDS = ("rtop", "ogd", "listnet")
+NOT_CONVEX = "smoothdcg"  # whose best fixed weights no gradient certifies
 # The papers' steps and exploration: constants in front of t^-power, or of T^-power if they are fixed at the horizon T.
 SCHEDULES = {
     "thesis": {"rate": 0.01, "gamma": 0.1, "fixed": False},
@@ -83,9 +86,9 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
     SettingError : a surrogate that needs more feedback, or an exploration outside (0, 1/2]
     """
     kind = learner["kind"]
-    if kind not in KINDS:
-        raise unknown("kind of learner", kind, KINDS)
-    objective = learner.get("surrogate", "listnet" if kind == "listnet" else "")
+    if kind not in DESCENDING:
+        raise unknown("kind of learner", kind, DESCENDING)
+    objective = learner.get("surrogate", DESCENDING[kind].objective)
     if objective not in OBJECTIVES:
         raise unknown("surrogate", objective, OBJECTIVES)
     released = readings["source"] == "released-code"
@@ -96,7 +99,7 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
     settings = Settings(
         kind, objective, readings["judge"] or objective, radius=readings["radius"], horizon=rounds, **options
     )
-    if kind == "rtop":
+    if DESCENDING[kind].sees == "top":
         k = learner.get("k") or estimators.NEEDS[objective][0]
         if k == estimators.ALL:
             k = 1  # refused by the check, with the reason
@@ -111,7 +114,7 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
             settings, scale=rounds**-settings.decay, decay=0.0,
             gamma=settings.gamma * rounds**-settings.gamma_decay, gamma_decay=0.0, fixed=True,
         )  # fmt: skip
-    if kind == "rtop" and not 0 < settings.gamma <= 0.5:
+    if DESCENDING[kind].sees == "top" and not 0 < settings.gamma <= 0.5:
         raise SettingError(
             f"gamma is {settings.gamma:.3g} in round 1, and has to be above 0 and at most 1/2"
             + (f" (T^-1/3 for the horizon T = {rounds}: play 8 rounds or more)" if schedule["fixed"] else "")
@@ -172,11 +175,60 @@ def _constants(settings: Settings, stream: dict) -> tuple[float, float]:
     return bounds.gradient_norm(settings.objective, *facts), constant
 
 
-class Top:
-    """RTop-kF in plain Python; `learn` is given grades of -1 where they were not seen."""
+SMOOTHED = ("surrogate", "smoothdcg")  # what settings of its smoothing need
+SURROGATE = Setting("surrogate", {"enum": list(OBJECTIVES)}, "The surrogate that the learner descends on.")
+K = Setting(
+    "k",
+    {"type": "integer", "minimum": 1},
+    "How many grades on top the learner sees; by default the fewest that it can do with.",
+)
+GAMMA = Setting(
+    "gamma",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5},
+    "The constant in front of the exploration, instead of that of the schedule.",
+)
+SIGN = Setting(
+    "sign",
+    {"enum": ["negated", "as-printed"]},
+    "Reading: whether SmoothDCG descends on minus its gain, or, as the papers print it, on the gain.",
+    reading=True, absent="negated", when=SMOOTHED, unless={"source": "released-code"},
+)  # fmt: skip
+EPSILON = Setting(
+    "epsilon",
+    {"type": "number", "exclusiveMinimum": 0},
+    "Reading: SmoothDCG's smoothing in round 1 (0.01 if absent).",
+    reading=True, absent=0.01, when=SMOOTHED, unless={"source": "released-code"},
+)  # fmt: skip
+EPSILON_DECAY = Setting(
+    "epsilon_decay",
+    {"type": "number", "minimum": 0, "maximum": 1},
+    "Reading: SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay (0 if absent).",
+    reading=True, absent=0, when=SMOOTHED,
+)  # fmt: skip
+COLOURS = {  # of the surrogates that learners descend on, and their markers
+    "squared": ("blue", "o"),
+    "kl": ("purple", "^"),
+    "ranksvm": ("vermilion", "s"),
+    "smoothdcg": ("sky", "v"),
+    "listnet": ("green", "D"),
+    "ndcg-squared": ("orange", "P"),
+}
+DASHED = {surrogate: Look(*look, "--") for surrogate, look in COLOURS.items()}
+
+
+class Top(declared.Learner):
+    """RTop-kF in plain Python; `learn` is given grades of -1 where they were not seen.
+
+    objective : the surrogate that it descends on where a study does not say
+    """
+
+    heeds = ("source", "schedule", "radius")
+    objective: ClassVar[str] = ""
+    learns: ClassVar[bool] = True
+    gives_rate: ClassVar[bool] = True
 
     def __init__(self, features: int, rate: float, settings: Settings, random: np.random.Generator):
-        self.weights, self.rate, self.settings, self.random = np.zeros(features), rate, settings, random
+        self.weights, self.rate, self.setup, self.random = np.zeros(features), rate, settings, random
         self.k = settings.k or None
         self.round = 0
 
@@ -186,8 +238,8 @@ class Top:
         self.scores = (features.astype(np.float64) @ self.weights).astype(np.float32)
         if not np.isfinite(self.scores).all():
             raise NonFiniteScores
-        self.chance = self.settings.gamma * self.round**-self.settings.gamma_decay
-        self.explored = self.settings.k > 0 and self.random.random() < self.chance
+        self.chance = self.setup.gamma * self.round**-self.setup.gamma_decay
+        self.explored = self.setup.k > 0 and self.random.random() < self.chance
         self.shown = self.scores
         if self.explored:
             self.shown = np.array([self.random.random() for _ in features], np.float32)
@@ -197,11 +249,11 @@ class Top:
     @property
     def smoothing(self) -> float:
         """SmoothDCG's epsilon in this round."""
-        return self.settings.epsilon * self.round**-self.settings.epsilon_decay
+        return self.setup.epsilon * self.round**-self.setup.epsilon_decay
 
     def learn(self, features, grades, ranking) -> bool:
         """Step on the grades seen, and project on the ball; whether there was enough to learn from."""
-        settings, scores = self.settings, self.scores.astype(np.float64)
+        settings, scores = self.setup, self.scores.astype(np.float64)
         if settings.objective == "ranksvm" and len(scores) < 2:
             return False
         if settings.k:
@@ -220,17 +272,56 @@ class Top:
 
     def events(self, ranking) -> list[int]:
         """Whether the round explored; whether another top k was shown; exponents clipped; too few documents."""
-        k = min(self.settings.k or len(ranking), len(ranking))
+        k = min(self.setup.k or len(ranking), len(ranking))
         scores, clipped = self.scores.astype(np.float64), 0
-        if self.settings.objective == "kl":
+        if self.setup.objective == "kl":
             seen = ranking[:k]
             clipped = int(np.sum(scores[seen] > estimators.surrogates.EXP_CLIP))
-        elif self.settings.objective == "smoothdcg":
+        elif self.setup.objective == "smoothdcg":
             clipped = int(np.sum(scores / self.smoothing > np.log(np.finfo(float).max)))
-        idle = self.settings.objective == "ranksvm" and len(ranking) < 2
+        idle = self.setup.objective == "ranksvm" and len(ranking) < 2
         return [self.explored, set(ranking[:k]) != set(self.own[:k]), clipped, idle]
 
     def suffered(self, grades) -> float:
         """The judging surrogate's loss of the scores shown."""
         shown = self.shown.astype(np.float64)
-        return estimators.value_and_gradient(self.settings.judge, shown, grades, self.smoothing)[0]
+        return estimators.value_and_gradient(self.setup.judge, shown, grades, self.smoothing)[0]
+
+    @classmethod
+    def check(cls, settings) -> None:
+        if "surrogate" not in settings and not cls.objective:
+            raise SettingError(f"the kind {cls.kind!r} needs a surrogate, one of {', '.join(OBJECTIVES)}")
+
+
+class RTop(Top):
+    """RTop-kF: feedback at the top (thesis, Algorithm 5)."""
+
+    kind = "rtop"
+    about = "RTop-kF, which sees the grades of its top k (thesis, Algorithm 5)."
+    settings = (SURROGATE, RATES, K, GAMMA, SIGN, EPSILON, EPSILON_DECAY)
+    looks: ClassVar = {surrogate: Look(*look) for surrogate, look in COLOURS.items()}
+    sees = "top"
+    heeds = (*Top.heeds, "mismatch")
+
+
+class GradientDescent(Top):
+    """Online gradient descent with every grade seen: what RTop-kF is without its restriction."""
+
+    kind = "ogd"
+    about = "Online gradient descent on the same surrogates with every grade seen."
+    settings = (SURROGATE, RATES, SIGN, EPSILON, EPSILON_DECAY)
+    looks: ClassVar = DASHED
+
+
+class ListNetDescent(Top):
+    """Online gradient descent on ListNet's cross entropy, projected on the ball: the papers' baseline."""
+
+    kind = "listnet"
+    about = "Online gradient descent on ListNet's cross entropy, with every grade seen (thesis 3.3)."
+    settings = (RATES,)
+    looks: ClassVar = DASHED
+    objective = "listnet"
+
+
+DESCENDING = {learner.kind: learner for learner in (RTop, GradientDescent, ListNetDescent)}
+LEARNERS = {**DESCENDING, **{learner.kind: learner for learner in (Random, Ideal)}}

@@ -4,16 +4,21 @@ import os
 import platform
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
+from scant import families
 from scant.files import foreign, read_parquet
 from scant.page import status
-from scant.present import catalogue
 from scant.schema import read_yaml
 from scant.study import settings as studies
+from scant.study.plan import OF_CLAIMS, Plan
 
-CAPTIONS = Path("workflow/report")  # templates that Snakemake's own report fills in, too
 CITATION = Path("CITATION.cff")
+CSV = "The CSV file of the same name holds exactly what is shown."
+CLAIMS_CAPTION = (
+    "The claims of a family under every reading: a panel for each claim of two estimates or more, these in ascending "
+    "order, and below it what each was made under. Points are means over seeds, bars 95 % t intervals; filled ones "
+    "decide, each by itself; shaded is where the claim says that an estimate lies."
+)
 DEFAULT = "config/config.yaml"  # the study that Snakemake runs if no other is named
 PACKAGES = (
     *("scant", "snakemake", "numpy", "pandas", "scikit-learn", "seaborn", "matplotlib", "pyarrow", "numba", "scipy"),
@@ -34,11 +39,12 @@ def facts(config: dict, folder, study_file: str = "") -> dict:
     study, datasets = studies.load(config)
     return {
         "captions": captions(folder),
+        "headings": headings(),
         "datasets": _datasets(study, datasets),
         "environment": _environment(),
         "timings": status.by("rule", status.benchmarks(folder)),
         "citation": citation(),
-        "commands": _commands(study, Path(folder), study_file),
+        "commands": _commands(study, datasets, Path(folder), study_file),
     }
 
 
@@ -56,23 +62,25 @@ def claims(path) -> list[dict] | None:
 
 
 def captions(folder) -> dict[str, str]:
-    """The captions of a study's figures and tables by their files' names, in the order of the catalogue."""
-    order = (*catalogue.FIGURES, *catalogue.COVERAGE, *catalogue.TABLES, *catalogue.LOGS, *catalogue.THEORY)
-    found = {}
+    """The captions of a study's figures and tables by their files' names, in the order of the families."""
+    said = {shown.name: caption(shown) for _, shown in families.shown()}
+    order, found = list(said), {}
     for kind, ending in {"figure": "svg", "table": "csv"}.items():
         names = {path.stem for path in Path(folder, f"{kind}s").glob(f"*.{ending}")}
-        for name in sorted(names, key=lambda one: (order.index(one) if one in order else len(order), one)):
-            found[name] = caption(kind, name)
+        for name in sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name)):
+            if name in said or name.startswith(OF_CLAIMS):
+                found[name] = said.get(name, f"{CLAIMS_CAPTION} {CSV}")
     return found
 
 
-def caption(kind: str, name: str) -> str:
-    """The caption of a figure or table, as Snakemake's report has it."""
-    import jinja2
+def caption(shown: families.Shown) -> str:
+    """The caption of a figure or table, as Snakemake's report has it, too."""
+    return f"{shown.caption} {CSV}" if shown.draw else shown.caption
 
-    template = jinja2.Template((CAPTIONS / f"{kind}.rst").read_text(encoding="utf-8"), undefined=jinja2.StrictUndefined)
-    output = SimpleNamespace(svg=f"{name}.svg", csv=f"{name}.csv")
-    return " ".join(template.render(snakemake=SimpleNamespace(output=output)).split())
+
+def headings() -> dict[str, str]:
+    """What the page calls figures and tables, where their names do not say it."""
+    return {shown.name: shown.heading for _, shown in families.shown() if shown.heading}
 
 
 def citation() -> str:
@@ -91,12 +99,12 @@ def _person(one: dict) -> str:
 
 def _datasets(study: dict, datasets: dict) -> list[dict]:
     """A row for each part of the data sets that a study reads."""
-    streams = [one for one in study["streams"].values() if "dataset" in one]
-    used = dict.fromkeys([*(one["dataset"] for one in (*streams, *study["logs"].values()) if "dataset" in one)])
-    rows = []
-    for name in (*used, *(one for one in study["tables_of"] if one not in used)):
+    places = [settings for key in families.places() for settings in study[key].values() if "dataset" in settings]
+    used, rows = dict.fromkeys(settings["dataset"] for settings in places), []
+    for name in (*used, *(id for id in study["tables_of"] if id not in used)):
         dataset = datasets[name]
-        wanted = {part for one in streams if one["dataset"] == name for part in one.get("parts", dataset.cover)}
+        reading = [settings for settings in places if settings["dataset"] == name]
+        wanted = {part for settings in reading for part in _parts(settings) or dataset.cover}
         for part in dataset.parts.values():
             if wanted and part.id not in wanted:
                 continue
@@ -106,6 +114,11 @@ def _datasets(study: dict, datasets: dict) -> list[dict]:
                 | {"SHA-256": part.sha256 or ""}
             )
     return rows
+
+
+def _parts(settings: dict) -> list[str]:
+    """The parts of its data set that a stream or log names."""
+    return settings.get("parts") or [settings[key] for key in ("train", "test") if key in settings]
 
 
 def _environment() -> dict[str, str]:
@@ -118,9 +131,9 @@ def _environment() -> dict[str, str]:
     return found | {"system": f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores"}
 
 
-def _commands(study: dict, folder: Path, study_file: str) -> dict[str, str]:
+def _commands(study: dict, datasets: dict, folder: Path, study_file: str) -> dict[str, str]:
     own = f" --configfile {study_file}" if study_file not in ("", DEFAULT) else ""
-    drawn = catalogue.figures(study)
+    drawn = list(Plan(study, datasets).figures)
     found = {"The whole study": f"snakemake --cores all{own}"}
     if drawn:
         found["One figure, from finished runs"] = f"snakemake {folder}/figures/{drawn[0]}.svg --force --cores 1{own}"

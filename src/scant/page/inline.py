@@ -1,7 +1,7 @@
-"""Matplotlib's SVG files as parts of an HTML page: small, harmless, with ids of their own and curves to hide.
+"""Matplotlib's SVG files as parts of an HTML page: small, without scripts, curves numbered.
 
-Curves are found by their look: whatever in the axes is drawn in the colour (and dash and marker) of a legend's entry
-belongs to it.
+Curves are found by their look: what the axes hold in the colour of a legend's entry (and its dashes and marker, where
+entries share a colour) belongs to that entry.
 """
 
 import re
@@ -11,23 +11,25 @@ from itertools import count
 
 from scant.errors import DataError
 
-DRAWN = {  # elements that stay; any other goes, with all that is in it
+DRAWN = {  # elements that are kept; any other is removed with all that it holds
     "svg", "g", "defs", "path", "use", "text", "tspan", "clipPath", "rect", "circle", "ellipse", "line", "polyline",
     "polygon", "image", "linearGradient", "radialGradient", "stop", "title",
 }  # fmt: skip
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
 DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-FONT = re.compile(r"font-family: 'Arial'[^;]*sans-serif; ?")  # the house's font; the page's style sheet has it
-STILL = re.compile(r"rotate\(-?0(?: [^)]*)?\)")
-SPINE = "square"  # the line caps of axes' borders, which may have a curve's colour
+FONT = re.compile(r"font-family: 'Arial'[^;]*sans-serif; ?")  # of all figures; the page's style sheet sets it
+NO_ROTATION = re.compile(r"rotate\(-?0(?: [^)]*)?\)")
+SPINE = "square"  # the line caps that tell axes' borders from curves of the same colour
 
 
 def inline(path, prefix: str) -> tuple[str, list[str]]:
-    """An SVG file as text for an HTML page, and the names of its curves.
+    """An SVG file as text for an HTML page, and the names of its curves, as the legend has them.
 
-    Only elements that draw, and references within the file, are kept; every id begins with `prefix`. Lengths are
-    rounded to a hundredth of a point. The legend's n-th entry has `data-entry="n"`, and what belongs to it
-    `data-curve="n"`, or several numbers where the look does not tell.
+    Only elements that draw and references within the file are kept. Lengths are rounded to a hundredth of a point. The
+    n-th entry of the legend has `data-entry="n"`, and what belongs to it `data-curve="n"`, or several numbers where
+    entries look the same.
+
+    prefix : with which every id begins, so that figures of one page do not share any
 
     Raises
     ------
@@ -48,17 +50,18 @@ def inline(path, prefix: str) -> tuple[str, list[str]]:
 
 
 def size(svg: str) -> tuple[float, float]:
-    """Width and height in points, of the viewBox."""
+    """Width and height of an SVG's viewBox, in points."""
     width, height = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', svg).groups()
     return float(width), float(height)
 
 
 def _local(name: str) -> str:
+    """A tag or attribute without its namespace."""
     return name.rpartition("}")[2]
 
 
 def _clean(element) -> None:
-    """Keep what draws, with plain names, and round lengths."""
+    """Remove, from an element and all below it, what does not draw, unsafe attributes, namespaces and decimals."""
     element.tag = _local(element.tag)
     attributes = {_local(name): value for name, value in element.attrib.items()}
     element.attrib.clear()
@@ -81,63 +84,65 @@ def _clean(element) -> None:
 
 
 def _short(name: str, value: str) -> str:
+    """The value of an attribute in fewer letters."""
     if name == "d":
         value = " ".join(value.split())
     if name in ("d", "x", "y"):
         return DECIMALS.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), value)
     if name == "transform":
-        return STILL.sub("", value).strip()
+        return NO_ROTATION.sub("", value).strip()
     if name == "style":
         return FONT.sub("", value).replace("; ", ";").replace(": ", ":")
     return value
 
 
 def _rename(root, prefix: str) -> None:
-    """Drop ids that nothing refers to; begin the others with the prefix."""
-    wanted = {one.get("href", "")[1:] for one in root.iter()}
-    wanted |= {name for one in root.iter() for value in one.attrib.values() for name in REFERENCE.findall(value)}
+    """Remove ids that nothing refers to, and number the others, after the prefix."""
+    wanted = {node.get("href", "")[1:] for node in root.iter()}
+    wanted |= {name for node in root.iter() for value in node.attrib.values() for name in REFERENCE.findall(value)}
     number = count()
-    new = {one.get("id"): f"{prefix}{next(number)}" for one in root.iter() if one.get("id") in wanted - {""}}
-    for one in root.iter():
-        if "id" in one.attrib and (own := new.get(one.attrib.pop("id"))):
-            one.set("id", own)
-        for name, value in one.attrib.items():
+    new = {node.get("id"): f"{prefix}{next(number)}" for node in root.iter() if node.get("id") in wanted - {""}}
+    for node in root.iter():
+        if "id" in node.attrib and (renamed := new.get(node.attrib.pop("id"))):
+            node.set("id", renamed)
+        for name, value in node.attrib.items():
             if name == "href" and value.startswith("#"):
-                one.set(name, f"#{new.get(value[1:], '')}")
+                node.set(name, f"#{new.get(value[1:], '')}")
             elif "url(#" in value:
-                one.set(name, REFERENCE.sub(lambda found: f"url(#{new.get(found[1], '')})", value))
+                node.set(name, REFERENCE.sub(lambda found: f"url(#{new.get(found[1], '')})", value))
 
 
 def _style(element) -> dict[str, str]:
+    """The properties in an element's `style`, by name."""
     parts = (part.partition(":") for part in element.get("style", "").split(";"))
     return {name.strip(): value.strip() for name, _, value in parts if value}
 
 
 def _look(group) -> tuple[set, str | None, str | None, bool]:
-    """Of a group of drawn elements: its colours, dash, marker (the id it refers to), and whether it is a border."""
+    """The look of a group of drawn elements: colours, dashes, marker's id, and whether it is a border of the axes."""
     colours, dash, marker, border = set(), None, None, False
-    for one in group.iter():
-        style = _style(one)
+    for node in group.iter():
+        style = _style(node)
         colours |= {style[name] for name in ("fill", "stroke") if style.get(name, "none") not in ("none", "#ffffff")}
         border |= style.get("stroke-linecap") == SPINE
-        if _local(one.tag) == "use":
-            marker = next((value for name, value in one.attrib.items() if _local(name) == "href"), None)
+        if _local(node.tag) == "use":
+            marker = next((value for name, value in node.attrib.items() if _local(name) == "href"), None)
         elif style.get("fill") == "none":
             dash = style.get("stroke-dasharray", "solid")
     return colours, dash, marker, border
 
 
 def _mark(root) -> list[str]:
-    """Mark the legend's entries and what belongs to them; their names."""
-    groups = [one for one in root.iter() if _local(one.tag) == "g"]
-    legend = next((one for one in groups if one.get("id", "").startswith("legend")), None)
+    """Number the legend's entries and what belongs to them; returns the names of those that something belongs to."""
+    groups = [node for node in root.iter() if _local(node.tag) == "g"]
+    legend = next((group for group in groups if group.get("id", "").startswith("legend")), None)
     if legend is None:
         return []
     entries, handles = [], []
     for child in list(legend):
         if not child.get("id", "").startswith("text"):
             handles += [child] if child.get("id") else []
-        elif handles:  # an entry is its handles, then its text; the title has none
+        elif handles:  # an entry is its handles, then its text; the title has no handles
             entries.append((_together(legend, [*handles, child]), "".join(map(str.strip, child.itertext())), handles))
             handles = []
     looks = []
@@ -158,7 +163,7 @@ def _mark(root) -> list[str]:
 
 
 def _together(parent, parts: list):
-    """Put these children of an element, neighbours, in a group of their own."""
+    """Move some neighbouring children of an element into a new group, in their place; returns the group."""
     group = ET.Element(parts[0].tag)
     parent.insert(list(parent).index(parts[0]), group)
     for part in parts:
@@ -168,44 +173,44 @@ def _together(parent, parts: list):
 
 
 def _mark_axes(axes, looks: list) -> set[int]:
-    """Mark what belongs to a legend's entries in one panel; the entries that something belongs to."""
-    found, ends, of_colour = {}, {}, defaultdict(list)
+    """Number what belongs to a legend's entries in one panel; returns the entries that something belongs to."""
+    entries, ends, of_colour = {}, {}, defaultdict(list)
     for child in axes:
         if child.get("id", "text").startswith(("matplotlib.axis", "legend", "text")):
             continue
         colours, dash, marker, border = _look(child)
-        mine = [number for number, look in enumerate(looks) if colours & look[0]]
-        if border or not mine:
+        numbers = [number for number, look in enumerate(looks) if colours & look[0]]
+        if border or not numbers:
             continue
-        if child.get("id").startswith("line2d") and len(mine) > 1:
-            mine = [number for number in mine if looks[number][1] == dash and marker in (None, looks[number][2])]
-            mine = mine or [number for number, look in enumerate(looks) if colours & look[0]]
-        found[child] = mine
-        if child.get("id").startswith("line2d") and len(mine) == 1:
-            ends[_end(child)] = mine
+        if child.get("id").startswith("line2d") and len(numbers) > 1:
+            narrower = [number for number in numbers if looks[number][1] == dash and marker in (None, looks[number][2])]
+            numbers = narrower or numbers
+        entries[child] = numbers
+        if child.get("id").startswith("line2d") and len(numbers) == 1:
+            ends[_end(child)] = numbers
             known = of_colour[min(colours)]
-            known += [mine[0]] if mine[0] not in known else []
+            known += [numbers[0]] if numbers[0] not in known else []
     alike = defaultdict(list)  # bands, bars and bounds of curves of one colour: as many, and in the curves' order
-    for child, mine in found.items():
-        if len(mine) > 1:
+    for child, numbers in entries.items():
+        if len(numbers) > 1:
             colours, dash, _, _ = _look(child)
             if _end(child) in ends:  # the line from a curve to the text beside it
-                found[child] = ends[_end(child)]
+                entries[child] = ends[_end(child)]
             else:
                 alike[child.get("id").rpartition("_")[0], min(colours), dash].append(child)
     for (_, colour, _), same in alike.items():
         if len(same) == len(of_colour[colour]):
-            found.update((child, [number]) for child, number in zip(same, of_colour[colour], strict=True))
+            entries.update((child, [number]) for child, number in zip(same, of_colour[colour], strict=True))
     everything = list(axes)
-    for child, mine in found.items():
+    for child, numbers in entries.items():
         text = everything[everything.index(child) + 1 :][:1]
-        child.set("data-curve", " ".join(map(str, mine)))
+        child.set("data-curve", " ".join(map(str, numbers)))
         if child.get("id").startswith("patch") and text and text[0].get("id", "").startswith("text"):
             text[0].set("data-curve", child.get("data-curve"))
-    return {number for mine in found.values() for number in mine}
+    return {number for numbers in entries.values() for number in numbers}
 
 
 def _end(group) -> tuple[str, ...]:
-    """Where a line ends, to the letter of the file."""
-    paths = [one.get("d", "") for one in group.iter() if _local(one.tag) == "path"]
+    """Where a line ends, as the file has it: the last two words of its path."""
+    paths = [node.get("d", "") for node in group.iter() if _local(node.tag) == "path"]
     return tuple(paths[0].split()[-2:]) if paths else ()

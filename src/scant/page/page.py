@@ -1,4 +1,4 @@
-"""The page of a study: one HTML file that holds its claims, figures, tables and settings, and asks for nothing else."""
+"""The page of a study: one HTML file with its claims, figures, tables and settings, that loads no other file."""
 
 import base64
 import csv
@@ -14,7 +14,7 @@ from urllib.parse import quote
 from scant.errors import DataError, SettingError
 from scant.files import write_text
 from scant.page.inline import inline, size
-from scant.present.catalogue import OF_CLAIMS
+from scant.study.plan import OF_CLAIMS
 
 ABSENT = "\N{EN DASH}"
 VERDICTS = {"holds": "✓", "fails": "✗", "undecided": "?", "not testable here": ABSENT}  # in the order that sorts them
@@ -36,15 +36,16 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
         the estimate depends most, and `matters_share` its share of the variance over readings
     about : what else the page says, each optional: `captions` ({figure or table: text}, in the order they are shown
-        in), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of `scant.status.by`),
-        `citation` (a text) and `commands` ({what: command})
+        in), `headings` ({figure or table: text}, for those whose name does not say it), `datasets` (a list of rows),
+        `environment` ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands`
+        ({what: command})
 
     Raises
     ------
     SettingError : a claim lacks a column or has another verdict, or the page would be larger than LIMIT
     DataError : a figure or table cannot be read
     """
-    folder, captions = Path(folder), about.get("captions", {})
+    folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
     claims = [_claim(row) for row in claims or []]
     parts = {
         "study": str(study_settings["study"]),
@@ -54,8 +55,8 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         "counts": Counter(claim["verdict"] for claim in claims),
         "families": _families(claims),
         "sentences": sentences(claims),
-        "figures": _figures(_ordered(folder / "figures", "svg", captions), claims, captions),
-        "tables": [_table(path, captions) for path in _ordered(folder / "tables", "csv", captions)],
+        "figures": _figures(_ordered(folder / "figures", "svg", captions), claims, captions, headings),
+        "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", captions)],
         "datasets": _rows(about.get("datasets", [])),
         "settings": _yaml(study_settings),
         "environment": about.get("environment", {}),
@@ -63,23 +64,23 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         "citation": about.get("citation", ""),
         "commands": about.get("commands", {}),
     }
-    downloads = [one for one in (*parts["figures"], *parts["tables"]) if one["csv"]]
+    downloads = [item for item in (*parts["figures"], *parts["tables"]) if item["csv"]]
     page = _render(parts)
-    for one in sorted(downloads, key=lambda one: -len(one["csv"])):  # the largest stay beside the page
+    for download in sorted(downloads, key=lambda item: -len(item["csv"])):  # links to the largest, to get below LIMIT
         if len(page.encode()) <= LIMIT:
             break
-        one["csv"] = one["path"].relative_to(folder).as_posix()
+        download["csv"] = download["path"].relative_to(folder).as_posix()
         page = _render(parts)
-    if (needs := len(page.encode())) > LIMIT:
+    if (needed := len(page.encode())) > LIMIT:
         raise SettingError(
-            f"the page of {parts['study']!r} would take {needs / 1e6:.1f} MB, more than {LIMIT / 1e6:g}: "
+            f"the page of {parts['study']!r} would take {needed / 1e6:.1f} MB, more than {LIMIT / 1e6:g}: "
             "show fewer experiments in its figures, or make two studies of it"
         )
     write_text(target, page)
 
 
 def sentences(claims: list[dict]) -> list[str]:
-    """Three sentences on what the claims came to: how many of each verdict, where they fail, how firm they are."""
+    """Three sentences that sum claims up: how many have each verdict, where they fail, and how firm they are."""
     if not claims:
         return ["This study tests no claim.", "Its figures and tables are below.", "What they show is as measured."]
     counts = Counter(claim["verdict"] for claim in claims)
@@ -94,33 +95,40 @@ def sentences(claims: list[dict]) -> list[str]:
     failing_families = {claim["family"] for claim in claims if claim["verdict"] == "fails"}
     mostly = "mostly " if len(fails) < len(failing_families) else ""
     second = f"Claims fail {mostly}in {where}." if fails else "No claim fails."
-    held = [claim for claim in claims if claim["verdict"] == "holds" and _known(claim["readings_total"])]
-    firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in held)
-    third = (
-        f"Of the {len(held)} that hold, {_are(firm, 'does', 'do')} under every reading tried" if held else "None holds"
-    )
-    open_ones = [claim["needed"] for claim in claims if claim["verdict"] == "undecided"]
-    half = median_low([needed if _known(needed) else math.inf for needed in open_ones] or [math.inf])
+    holds = [claim for claim in claims if claim["verdict"] == "holds" and _known(claim["readings_total"])]
+    firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in holds)
+    third = "None holds"
+    if holds:
+        third = f"Of the {len(holds)} that hold, {_are(firm, 'does', 'do')} under every reading tried"
+    seeds = [claim["needed"] for claim in claims if claim["verdict"] == "undecided"]
+    half = median_low([needed if _known(needed) else math.inf for needed in seeds] or [math.inf])
     if half < math.inf:
         third += f"; {half:g} seeds or fewer would decide half of the undecided"
     return [first, second, third + "."]
 
 
 def _many(number: int, noun: str) -> str:
+    """A number of things: "1 claim", "3 claims"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _are(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
+def _are(number: int, singular: str, plural: str) -> str:
+    """A number with its verb: "1 holds", "3 hold"."""
+    return f"{number} {singular if number == 1 else plural}"
 
 
 def _known(value) -> bool:
-    """Whether a value is a number, and finite."""
+    """Whether a value is a finite number."""
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
 def _claim(row: dict) -> dict:
-    """A claim as the page shows it: NaN is None, numbers are Python's own."""
+    """A claim as the page's template takes it: None in place of NaN, Python's numbers in place of NumPy's.
+
+    Raises
+    ------
+    SettingError : a column is missing, or the verdict is none of VERDICTS
+    """
     if missing := [name for name in COLUMNS if name not in row]:
         raise SettingError(f"claim {row.get('id')!r} lacks {', '.join(missing)}: give every column of a claim")
     row = {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
@@ -137,7 +145,7 @@ def _claim(row: dict) -> dict:
 
 
 def _interval(estimate, low, high) -> dict[str, float] | None:
-    """Where to draw an interval: percent from the left, with zero in view. None without an estimate."""
+    """Where to draw `zero`, `estimate`, `low` and `high`, in percent from the left; None without an estimate."""
     if not _known(estimate):
         return None
     places = {"zero": 0.0, "estimate": estimate, "low": low, "high": high}
@@ -148,32 +156,37 @@ def _interval(estimate, low, high) -> dict[str, float] | None:
 
 
 def _families(claims: list[dict]) -> list[dict]:
-    """Each family's claims and how many of them have each verdict, in the families' first order."""
+    """How many claims each family has, in all and with each verdict; families in the order of the claims."""
     names = dict.fromkeys(claim["family"] for claim in claims)
     families = {name: Counter(claim["verdict"] for claim in claims if claim["family"] == name) for name in names}
     return [{"family": name, "counts": counts, "claims": counts.total()} for name, counts in families.items()]
 
 
 def slug(name: str) -> str:
-    """A name as an id: letters, digits, dots and hyphens."""
+    """A name as an id, with a hyphen for what is no letter, digit, underscore, dot or hyphen."""
     return re.sub(r"[^\w.-]+", "-", str(name))
 
 
-def title(name: str) -> str:
-    """A file's name as a heading: "figure-3.4" is "Figure 3.4", "figure-claims-top" is "Claims: top"."""
+def title(name: str, headings: dict) -> str:
+    """A file's heading, made of its name if it has none: "table-5.1" is "Table 5.1"."""
+    if name in headings:
+        return headings[name]
     if name.startswith(OF_CLAIMS):
         return f"Claims: {name.removeprefix(OF_CLAIMS)}"
     return name[:1].upper() + name[1:].replace("-", " ")
 
 
 def _ordered(folder: Path, ending: str, captions: dict) -> list[Path]:
-    """Files of a folder: those with captions in their order, then the others by name."""
+    """Files of a folder: those that have captions in the captions' order, then the others by name."""
     order = {name: place for place, name in enumerate(captions)}
     return sorted(folder.glob(f"*.{ending}"), key=lambda path: (order.get(path.stem, len(order)), path.name))
 
 
-def _figures(paths: list[Path], claims: list[dict], captions: dict) -> list[dict]:
-    """Each figure's SVG, caption, data and the claims it shows; every claim learns its figure's id."""
+def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: dict) -> list[dict]:
+    """Each figure's SVG, caption, data and claims, for the template.
+
+    Claims are given `href`, the id of their figure, and `all`, that of the figure of their family; None without one.
+    """
     from markupsafe import Markup
 
     figures, ids = [], {path.stem: slug(path.stem) for path in paths}
@@ -184,7 +197,7 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict) -> list[dict
         width, height = size(svg)
         data = path.with_suffix(".csv")
         figures.append(
-            {"id": ids[path.stem], "title": title(path.stem), "caption": captions.get(path.stem, "").strip()}
+            {"id": ids[path.stem], "title": title(path.stem, headings), "caption": captions.get(path.stem, "").strip()}
             | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
             | {"path": data, "csv": _link(data) if data.is_file() else "", "file": data.name}
             | {"claims": [claim for claim in claims if path.stem in (claim["figure"], OF_CLAIMS + claim["family"])]}
@@ -193,12 +206,12 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict) -> list[dict
 
 
 def _link(path: Path) -> str:
-    """A file's text as a `data:` address."""
+    """The text of a CSV file as a `data:` address."""
     return "data:text/csv;charset=utf-8," + quote(path.read_text(encoding="utf-8"), safe=" ,.:;/@()[]|=+*-")
 
 
-def _table(path: Path, captions: dict) -> dict:
-    """A table's cells, caption and data."""
+def _table(path: Path, captions: dict, headings: dict) -> dict:
+    """A table's cells, caption and data, for the template. DataError if its rows differ in length."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
             head, *rows = csv.reader(file, strict=True)
@@ -207,20 +220,26 @@ def _table(path: Path, captions: dict) -> dict:
     if wrong := [line for line, row in enumerate(rows, 2) if len(row) != len(head)]:
         raise DataError(path, f"has not {len(head)} cells", wrong[0], "Make the table again")
     return {
-        "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem),
+        "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem, headings),
         "caption": captions.get(path.stem, "").strip(),
         "path": path, "csv": _link(path), "file": path.name, **_cells(head, rows),
     }  # fmt: skip
 
 
 def _rows(rows: list[dict]) -> dict:
-    """Rows of one's own as a table's cells; the columns are all that any row has."""
+    """Rows as a table's cells, for the template; the columns are all keys that any row has."""
     head = list(dict.fromkeys(name for row in rows for name in row))
     return _cells(head, [["" if row.get(name) is None else str(row[name]) for name in head] for row in rows])
 
 
 def _cells(head: list[str], rows: list[list[str]]) -> dict:
-    """`columns`, pairs of name and whether it is of numbers, and `rows` of pairs: the text shown and the full one."""
+    """A table's cells, for the template.
+
+    Returns
+    -------
+    columns : pairs of the name and whether all its cells are numbers
+    rows : of pairs: a cell's text as shown, with numbers rounded, and in full
+    """
     numeric = [any(cells) and all(_number(cell) for cell in cells if cell) for cells in zip(*rows, strict=True)]
     numeric = numeric or [False] * len(head)
     return {
@@ -257,7 +276,7 @@ def _yaml(settings: dict) -> str:
 
 
 def _render(parts: dict) -> str:
-    """The page's text. Its policy allows this script by its hash, inline styles, and nothing from elsewhere."""
+    """The page's HTML, whose policy allows its own script, by its hash, and inline styles, and loads nothing."""
     import jinja2
     from markupsafe import Markup
 

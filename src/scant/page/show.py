@@ -14,10 +14,12 @@ LEAST = 40  # columns for statements, however narrow the terminal
 
 
 def show(folder, name: str | None = None, verdict: str | None = None, family: str | None = None, brief=False) -> str:
-    """The claims of the study whose results are in `folder`, or its table `name`, as text.
+    """The claims of a finished study, or one of its tables, as text for the terminal.
 
-    verdict, family : only claims that have them
-    brief : only what the claims came to, in three sentences
+    folder : the study's results, results/{study}
+    name : of a table; None for the claims
+    verdict, family : show only the claims that have them
+    brief : show only the three sentences that sum the claims up
 
     Raises
     ------
@@ -32,9 +34,9 @@ def show(folder, name: str | None = None, verdict: str | None = None, family: st
         return _table(tables[name])
     if not (path := folder / "claims.parquet").is_file():
         raise DataError(folder, "holds no finished claims", advice=_advice())
-    rows = [_known(row) for row in about.claims(path)]
-    came_to = "\n".join(textwrap.wrap(" ".join(page.sentences(rows)), _width())) + "\n"
-    return came_to if brief else came_to + _claims(rows, verdict, family) + _named(folder, tables)
+    rows = [_without_nan(row) for row in about.claims(path)]
+    summary = "\n".join(textwrap.wrap(" ".join(page.sentences(rows)), _width())) + "\n"
+    return summary if brief else summary + _claims(rows, verdict, family) + _names(folder, tables)
 
 
 def _advice() -> str:
@@ -42,6 +44,7 @@ def _advice() -> str:
 
 
 def _claims(rows: list[dict], verdict: str | None, family: str | None) -> str:
+    """The claims with a verdict and of a family, below the names of their families; None for all of them."""
     for key, wanted in {"verdict": verdict, "family": family}.items():
         known = dict.fromkeys(row[key] for row in rows) | (dict.fromkeys(page.VERDICTS) if key == "verdict" else {})
         if wanted is not None and wanted not in known:
@@ -50,37 +53,42 @@ def _claims(rows: list[dict], verdict: str | None, family: str | None) -> str:
     if not shown:
         raise SettingError("no claim has both that verdict and that family")
     text = ""
-    for one in dict.fromkeys(row["family"] for row in shown):
-        text += f"\n{one}\n" + "".join(_claim(row) for row in shown if row["family"] == one)
+    for heading in dict.fromkeys(row["family"] for row in shown):
+        text += f"\n{heading}\n" + "".join(_claim(row) for row in shown if row["family"] == heading)
     return text
 
 
 def _claim(row: dict) -> str:
-    """A claim in a few lines: verdict, id, estimate; statement; what it needs if it is not decided."""
-    found = [f"{page.VERDICTS[row['verdict']]} {row['id']}"]
+    """A claim in a few lines: verdict, id, estimate and what else is known; then its statement, indented.
+
+    A claim that cannot be tested here has the data that it would take after its statement.
+    """
+    facts = [f"{page.VERDICTS[row['verdict']]} {row['id']}"]
     if row["estimate"] is not None:
         interval = "" if row["low"] is None else f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
-        found.append(f"{page.shown(row['estimate'])}{interval}, n = {row['n']}")
+        facts.append(f"{page.shown(row['estimate'])}{interval}, n = {row['n']}")
     if row["readings_total"] > 1:
-        found.append(f"holds under {row['readings_holding']} of {row['readings_total']} readings")
+        facts.append(f"holds under {row['readings_holding']} of {row['readings_total']} readings")
     if row["needed"] is not None:
-        found.append(f"{row['needed']:g} seeds would decide it")
-    said = [row["statement"]] + ([row["data"]] if row["verdict"] == "not testable here" else [])
+        facts.append(f"{row['needed']:g} seeds would decide it")
+    sentences = [row["statement"]] + ([row["data"]] if row["verdict"] == "not testable here" else [])
     indent = "      "
-    lines = textwrap.wrap(" ".join(said), _width(), initial_indent=indent, subsequent_indent=indent)
-    return "\n".join(["  " + "; ".join(found), *lines]) + "\n"
+    lines = textwrap.wrap(" ".join(sentences), _width(), initial_indent=indent, subsequent_indent=indent)
+    return "\n".join(["  " + "; ".join(facts), *lines]) + "\n"
 
 
-def _known(row: dict) -> dict:
-    """A row in which what is not known is None."""
+def _without_nan(row: dict) -> dict:
+    """The row with None in place of NaN."""
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
 
 
 def _width() -> int:
+    """How many columns text may take."""
     return max(LEAST, shutil.get_terminal_size().columns - 1)
 
 
 def _table(path: Path) -> str:
+    """A table's CSV file as aligned text."""
     try:
         frame = pd.read_csv(path)
     except (OSError, ValueError) as error:
@@ -88,6 +96,7 @@ def _table(path: Path) -> str:
     return frame.to_string(index=False, na_rep=page.ABSENT, float_format=page.shown) + "\n"
 
 
-def _named(folder: Path, tables: dict) -> str:
+def _names(folder: Path, tables: dict) -> str:
+    """Which tables there are, and the command that shows them."""
     names = ", ".join(tables) or "none"
     return "\n" + "\n".join(textwrap.wrap(f"Tables (scant show {folder} NAME): {names}", _width())) + "\n"

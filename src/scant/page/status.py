@@ -1,4 +1,4 @@
-"""How far a study is: what is done, running and failed, from the files that Snakemake and the jobs leave."""
+"""How far a study has come: its jobs done, running and failed, from the files that Snakemake and the jobs leave."""
 
 import base64
 import binascii
@@ -20,19 +20,19 @@ STEPS = re.compile(r"^(\d+) of (\d+) steps", re.M)
 DONE = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)", re.M)
 PLANNED = re.compile(r"^(\w+) +(\d+)$", re.M)
 COMMAND = re.compile(r"^Command '(.*?)' returned non-zero exit status", re.M | re.S)
-# What Snakemake says of a failed job where it prints jobs in full, as on a cluster.
+# What Snakemake prints of a failed job on a cluster, where it prints jobs in full.
 ERROR = re.compile(r"^( *)Error in rule \w+:\n((?:\1 +.*\n)*)", re.M)
 FIELD = re.compile(r"^ +(jobid|output|log): ([^\s,]+)", re.M)
 CONFIG = re.compile(r"^  Config file\(s\): \[(?:PosixPath\()?'(.*?)'", re.M)
 LOG = re.compile(r"\| tee (\S+)")
 ENDED, FAILED = "Complete log(s):", "Exiting because a job execution failed"
-TAIL = 5  # lines of a failed job's log
-WHOLE = (".parquet", ".arrow", ".json", ".html", ".txt")  # endings of targets; others are stems of .csv and more
+TAIL = 5  # how many lines of a failed job's log are shown
+WHOLE = (".parquet", ".arrow", ".json", ".html", ".txt")  # endings of files; an --output without is a stem of .csv etc.
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that failed: its log, the last lines of that, and the command that repeats it."""
+    """A job that failed: the path of its log, the log's last lines, and the command that repeats the job."""
 
     log: str
     lines: list[str]
@@ -41,15 +41,16 @@ class Failure:
 
 @dataclass(frozen=True)
 class Status:
-    """How far a study's latest run is.
+    """How far a study's latest run has come.
 
-    state : running, interrupted (killed before its end), failed, finished; or unknown, if it left no log
-    done, planned : its jobs
-    seconds : from its first to its last job; left : what the rest would take at that pace, NaN if nothing tells
-    rules : rows of rule, jobs that the run has yet to do, and, of all runs, jobs done, their seconds in all, those of
-        the longest, and memory (MB, the most)
-    learners : the same by learner
-    running : what is being made
+    state : "running", "interrupted" (killed before its end), "failed", "finished", or "unknown" if it left no log
+    done, planned : numbers of the run's jobs
+    seconds : how long the run has taken, NaN without a log
+    left : how many seconds the other jobs would take at the same pace, NaN if it is not running
+    rules : a row for each rule: `rule`, `to do` (jobs of this run), and of all runs so far what `by` gives
+    learners : what `by` gives for each learner, of all runs so far
+    running : the files that are being made, or were when the run was interrupted
+    failed : the run's jobs that failed
     """
 
     study: str
@@ -65,7 +66,7 @@ class Status:
 
 
 def status(folder, root=".") -> Status:
-    """The status of the study whose results are in `folder`, run from `root`.
+    """How far the study has come whose results are in `folder`, of the project in `root`.
 
     Raises
     ------
@@ -96,13 +97,11 @@ def status(folder, root=".") -> Status:
     ]
     left = seconds * (total - steps) / steps if state == "running" and steps else math.nan
     begun = _begun(root / ".snakemake/incomplete", folder) if state in ("running", "interrupted") else []
-    return Status(
-        folder.name, state, steps, total, seconds, left, rules, by("learner", jobs), begun, failed
-    )  # fmt: skip
+    return Status(folder.name, state, steps, total, seconds, left, rules, by("learner", jobs), begun, failed)
 
 
 def benchmarks(folder) -> list[dict]:
-    """What Snakemake wrote of each finished job of a study, with --benchmark-extended: rule, learner, seconds, memory.
+    """The finished jobs of a study, from Snakemake's extended benchmarks: rule, learner, seconds and memory (MB).
 
     Raises
     ------
@@ -113,9 +112,13 @@ def benchmarks(folder) -> list[dict]:
         for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
             try:
                 job = json.loads(line)
-                wildcards, memory = job["wildcards"], job.get("max_rss")  # not known of jobs too short to be looked at
+                wildcards, memory = job["wildcards"], job.get("max_rss")  # unknown if the job was short
                 jobs.append(
-                    {"rule": job["rule_name"], "learner": wildcards.get("learner"), "seconds": float(job["s"])}
+                    {
+                        "rule": job["rule_name"],
+                        "learner": _learner(job["rule_name"], wildcards),
+                        "seconds": float(job["s"]),
+                    }
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
                 )
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -123,27 +126,43 @@ def benchmarks(folder) -> list[dict]:
     return jobs
 
 
+def _learner(rule: str, wildcards: dict) -> str | None:
+    """The learner of a run, if it plays one alone: the path of such a run is experiment/place/learner/seeds."""
+    path = wildcards["run"].split("/") if rule == "run" else []
+    return path[2] if len(path) == 4 else None
+
+
 def by(key: str, jobs: list[dict]) -> list[dict]:
-    """Jobs, their seconds in all, those of the longest, and memory (MB, the most), by rule or learner."""
-    found = {}
+    """What jobs took by rule or learner, in descending order of seconds.
+
+    key : "rule" or "learner"
+    jobs : of `benchmarks`
+
+    Returns
+    -------
+    Rows of `key`, `jobs` (how many), `seconds` (of all together), `longest` (the longest job's) and `memory` (the
+    largest, MB)
+    """
+    groups = {}
     for job in jobs:
         if job[key] is not None:
-            found.setdefault(job[key], []).append(job)
+            groups.setdefault(job[key], []).append(job)
     rows = [
-        {key: name, "jobs": len(of), "seconds": round(sum(job["seconds"] for job in of), 2)}
-        | {"longest": round(max(job["seconds"] for job in of), 2), "memory": round(max(job["memory"] for job in of))}
-        for name, of in found.items()
+        {key: name, "jobs": len(group), "seconds": round(sum(job["seconds"] for job in group), 2)}
+        | {"longest": round(max(job["seconds"] for job in group), 2)}
+        | {"memory": round(max(job["memory"] for job in group))}
+        for name, group in groups.items()
     ]
     return sorted(rows, key=lambda row: (-row["seconds"], row[key]))
 
 
 def _began(log: Path) -> float:
-    """When the run of a log began, in seconds of the epoch: the log's name says so."""
+    """When a run began, in seconds of the epoch, from the name of its log."""
     return datetime.strptime(log.name.partition(".")[0], "%Y-%m-%dT%H%M%S").timestamp()
 
 
 def _latest(logs: Path, folder: Path) -> Path | None:
-    """Snakemake's log of the latest run, no dry run, of the study of these results."""
+    """Snakemake's log of the latest run of a study, dry runs aside; None if there is none."""
     for log in sorted(logs.glob("*.snakemake.log"), reverse=True):
         text = log.read_text(encoding="utf-8", errors="replace")
         if "Job stats:" in text and "This was a dry-run" not in text and _study(text, logs.parents[1]) == folder.name:
@@ -152,27 +171,27 @@ def _latest(logs: Path, folder: Path) -> Path | None:
 
 
 def _study(text: str, root: Path) -> str | None:
-    """The study that a log is of: the id in its settings file."""
-    found = CONFIG.search(text)
+    """The id of the study that a log is of, as the log's settings file has it now."""
+    config = CONFIG.search(text)
     try:
-        return read_yaml(root / found[1]).get("study") if found else None
+        return read_yaml(root / config[1]).get("study") if config else None
     except SettingError:
         return None
 
 
 def _alive(root: Path) -> bool:
-    """Whether a Snakemake of this machine works in `root`."""
+    """Whether a process of Snakemake on this machine has `root` as its working folder."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if b"snakemake" in (process / "cmdline").read_bytes() and (process / "cwd").samefile(root):
                 return True
-        except OSError:  # it has ended, or is another's
+        except OSError:  # it has ended, or belongs to another user
             continue
     return False
 
 
 def _begun(markers: Path, folder: Path) -> list[str]:
-    """The files whose making has begun and not ended, as Snakemake's markers name them."""
+    """The study's files that jobs have begun to make and not finished, from the names of Snakemake's markers."""
     names = []
     for marker in markers.rglob("*"):
         try:
@@ -183,7 +202,7 @@ def _begun(markers: Path, folder: Path) -> list[str]:
 
 
 def _failures(text: str, root: Path) -> list[Failure]:
-    """The jobs that failed in a run and were not done later: those whose commands its log quotes, or whose files."""
+    """The jobs that failed in a run and did not succeed later, from the commands or files that its log names."""
     settings = CONFIG.search(text)
     study = f" --configfile {os.path.relpath(root / settings[1], root)}" if settings else ""
     done, targets = {job for job, _ in DONE.findall(text)}, {}
@@ -231,13 +250,14 @@ def describe(found: Status) -> str:
 
 
 def _duration(seconds: float) -> str:
+    """A time in words, to the minute from an hour on: "1 h 5 min", "2 min 3 s"."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
 def _table(rows: list[dict]) -> str:
-    """Rows as aligned text: numbers to the right, nothing where a value is absent."""
+    """Rows as text in columns: the first aligned to the left, the others to the right, blank where a row lacks one."""
     head = list(dict.fromkeys(key for row in rows for key in row))
     cells = [head, *([str(row.get(key, "")) for key in head] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

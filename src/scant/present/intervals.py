@@ -4,9 +4,9 @@ import numpy as np
 
 
 def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
-    """Mean, lower and upper end of Student's t interval, and n, over the values that are not NaN.
+    """Mean, lower and upper end of Student's t interval of the mean, and n, of the values that are not NaN.
 
-    The ends are NaN for fewer than two values.
+    The mean is NaN without a value, the ends with fewer than two.
     """
     from scipy import special  # not stats, which takes half a second to import
 

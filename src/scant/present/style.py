@@ -4,71 +4,21 @@ from itertools import chain, product
 
 import matplotlib
 
+from scant import families
+
 matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
 
 # Seaborn's "colorblind": as data, as is its theme below, since importing seaborn takes longer than drawing a figure.
 PALETTE = (
     "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9",
 )  # fmt: skip
-LOOKS = {  # kind of learner (and measure or objective, where variants meet): colour, marker, line
-    ("slam", "ndcg@10"): (PALETTE[0], "o", "-"),
-    ("slam", "ndcg"): (PALETTE[9], "^", "-"),
-    ("slam", "ap"): (PALETTE[0], "o", "-"),
-    ("max-hinge", "ndcg@10"): (PALETTE[1], "s", "-"),
-    ("max-hinge", "ndcg"): (PALETTE[1], "s", "-"),
-    ("max-hinge", "ap"): (PALETTE[1], "s", "-"),
-    ("listnet", "ndcg@10"): (PALETTE[2], "D", "-"),
-    ("binary-perceptron", "ndcg@10"): (PALETTE[4], "v", "-"),
-    ("random", "ndcg@10"): (PALETTE[7], "x", "--"),
-    ("ideal", "ndcg@10"): ("#000000", "+", "-"),
-}
-OBJECTIVES = {  # surrogates that learners of the top descend on
-    "squared": (PALETTE[0], "o"),
-    "kl": (PALETTE[4], "^"),
-    "ranksvm": (PALETTE[3], "s"),
-    "smoothdcg": (PALETTE[9], "v"),
-    "listnet": (PALETTE[2], "D"),
-    "ndcg-squared": (PALETTE[1], "P"),
-}
-LOOKS |= {  # solid sees the top k, dashed every grade
-    (kind, objective): (*look, line)
-    for (objective, look), (kind, line) in product(
-        OBJECTIVES.items(), {"rtop": "-", "ogd": "--", "listnet": "--"}.items()
+COLOURS = dict(  # as learners name theirs
+    zip(
+        ("blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "yellow", "sky"),
+        PALETTE,
+        strict=True,
     )
-}
-LOOKS |= {  # learners on fixed items, likewise
-    ("rtopkf", ""): (PALETTE[0], "o", "-"),
-    ("rtopkf-anytime", ""): (PALETTE[4], "^", "-"),
-    ("rtopkf-adaptive", ""): (PALETTE[3], "s", "-"),
-    ("ftpl", ""): (PALETTE[2], "D", "--"),
-    ("fpl-gumbel", ""): (PALETTE[9], "v", "--"),
-    ("online-rank", ""): (PALETTE[1], "P", "--"),
-    ("hedge", ""): (PALETTE[5], "*", "--"),
-    ("multiplicative-weights", ""): (PALETTE[6], "h", "--"),
-    ("permelearn", ""): (PALETTE[8], "<", "--"),
-    ("comb-band", ""): (PALETTE[5], ">", "-"),
-    ("random", ""): (PALETTE[7], "x", "--"),
-    ("best-fixed", ""): ("#000000", "+", "-"),
-}
-LOOKS |= {  # of ads: scorers are solid, controls dashed
-    ("logistic", ""): (PALETTE[0], "o", "-"),
-    ("forest", ""): (PALETTE[2], "D", "-"),
-    ("auc-ranker", ""): (PALETTE[3], "s", "-"),
-    ("cost-sensitive-oaa", ""): (PALETTE[4], "^", "-"),
-    ("filter-tree", ""): (PALETTE[9], "v", "-"),
-    ("uniform", ""): (PALETTE[7], "x", "--"),
-    ("logging", ""): (PALETTE[5], "*", "--"),
-    ("oracle", ""): ("#000000", "+", "--"),
-}
-VARIETIES = {  # of a kind, by the ids that our studies give them: they are beside another of their kind in some figures
-    "blocks-200": (PALETTE[5], "*", "-"),
-    "blocks-10": (PALETTE[9], "X", "-"),
-    "blocks-400": (PALETTE[6], "d", "-"),
-    "blocks-200-top5": (PALETTE[9], "p", "-"),
-    "blocks-200-top10": (PALETTE[6], "h", "-"),
-    "released-100": (PALETTE[8], "H", "-"),
-    "online-rank-pl": (PALETTE[1], "^", "-"),
-}
+)
 OTHERS = [(PALETTE[i], marker) for i, marker in ((5, "*"), (6, "h"), (8, "<"), (3, "P"))]
 LINES = ("-", "--", ":")
 
@@ -119,9 +69,20 @@ def apply() -> None:
     matplotlib.rcParams.update(THEME | SETTINGS)
 
 
-def own_look(kind: str, variant: str) -> tuple[str, str, str] | None:
-    """Colour, marker and line of a kind of learner with some measure or objective; None if it has none of its own."""
-    return LOOKS.get((kind, variant)) or LOOKS.get((kind, "ndcg@10"))
+def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str] | None:
+    """Colour, marker and line that a kind of learner declares for an id, measure or surrogate; None if it has none."""
+    declared = [learner.looks for learner in families.classes(kind)]
+    for key in (f"#{id}", variant, ""):
+        for looks in declared:
+            if key in looks:
+                colour, marker, line = looks[key]
+                return COLOURS.get(colour, colour), marker, line
+    return None
+
+
+def _declares(kind: str, variant: str) -> bool:
+    """Whether a kind of learner has a look for just this measure or surrogate."""
+    return any(variant in learner.looks for learner in families.classes(kind))
 
 
 def looks(frame) -> dict[str, tuple[str, str, str]]:
@@ -139,8 +100,8 @@ def looks(frame) -> dict[str, tuple[str, str, str]]:
     spare = ((*colour_and_marker, line) for line, colour_and_marker in spare)
     frame = frame.assign(id=frame.get("id", frame["learner"])).drop_duplicates("learner")
     for learner, kind, what, name in frame[["learner", "kind", variant, "id"]].itertuples(index=False):
-        look = VARIETIES.get(name) or own_look(kind, what) or next(spare)
-        others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if (kind, what) in LOOKS else ()
+        look = own_look(kind, what, name) or next(spare)
+        others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if _declares(kind, what) else ()
         others = chain(others if variant == "objective" else (), spare)
         while look in taken.values():
             look = next(others)

@@ -1,30 +1,19 @@
 """The runs of an experiment in one table, the choice of learning rates, and averages over seeds."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scant import families
 from scant.errors import DataError, SettingError
 from scant.files import foreign, metadata_of, read_parquet, write_parquet
 from scant.present.intervals import t_interval
 
 GROUP = ["experiment", "stream", "learner"]
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"
-PLAYED = {  # settings as played that reports show, and what stands for none
-    "objective": "",
-    "judge": "",
-    "k": 0,
-    "gamma": np.nan,
-    "gamma_decay": np.nan,
-    "mismatch": np.nan,
-    "radius": np.nan,
-    "epsilon": np.nan,
-    "epsilon_decay": np.nan,
-    "sign": "",
-}
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]
 COMPARED = ["experiment", "stream", "judge", "seed", "round"]  # what a comparator is of
 
@@ -50,39 +39,11 @@ def gather(run_paths, target, details: dict) -> None:
 def _identified(table: pa.Table, seeds: int) -> pa.Table:
     """The table of a run file with a column for each identity of the run."""
     run = metadata_of(table.schema)
-    kind = run["kind"]
-    for name, value in IDENTITIES.get(kind, _contextual)(run).items():
+    family = families.of(run)
+    for name, value in family.identity(run).items():
         column = pa.array([value] * len(table))
         table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
-    if kind not in IDENTITIES:
-        setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
-        setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
-        table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
-        table = table.append_column("tuning_seed", pc.greater_equal(table["seed"], seeds))
-    return table.replace_schema_metadata(None)
-
-
-def _contextual(run: dict) -> dict:
-    """What the rows of a run of a contextual learner are of."""
-    identity = {key: run[key] for key in (*GROUP, "source", "own_measure")}
-    identity["kind"] = run["learner_settings"]["kind"]
-    played = run["learner_settings"] | run["resolved"]
-    identity |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
-    return identity | {"generator": run["stream_settings"].get("generator") or "data"}
-
-
-def _game(run: dict) -> dict:
-    """What the rows of a game are of, besides their learners."""
-    identity = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}
-    return identity | {"game": run["game"]["stream"]}
-
-
-def _ads(run: dict) -> dict:
-    """What the rows of a run of ads are of."""
-    return {key: run[key] for key in (*GROUP, "source")} | {"kind": run["learner_settings"]["kind"]}
-
-
-IDENTITIES = {"fixed-items": _game, "ads": _ads}  # of runs that are not of contextual learners
+    return family.completed(table, seeds).replace_schema_metadata(None)
 
 
 def _of(path, kind: str):
@@ -169,15 +130,20 @@ def at_tuned_rates(traces: pd.DataFrame, measure: str, tuning: str) -> pd.DataFr
 
 
 def difference(group: pd.DataFrame, best: pd.DataFrame, kind: str, measure: str) -> pd.Series:
-    """A learner's final measures less those of the first learner of a kind on its stream, by seed.
+    """A learner's final measure less that of the first learner of a kind on the same stream, by seed.
 
-    group : the learner's rows of `best`, the finals at chosen rates; NaN where a seed is not on both sides, and
-        wherever the learner is of that kind itself
+    best : the final rows of an experiment at chosen rates
+    group : the learner's rows of these
+
+    Returns
+    -------
+    differences : NaN for seeds that only one of the two has, and for learners that are of this kind themselves
     """
-    one = group.iloc[0]
-    there = best[(best["experiment"] == one["experiment"]) & (best["stream"] == one["stream"]) & (best["kind"] == kind)]
-    first = there["learner"].iloc[0] if len(there) and one["kind"] != kind else None
-    return group.set_index("seed")[measure] - there[there["learner"] == first].set_index("seed")[measure]
+    run = group.iloc[0]
+    same = (best["experiment"] == run["experiment"]) & (best["stream"] == run["stream"])
+    others = best[same & (best["kind"] == kind)]
+    first = others["learner"].iloc[0] if len(others) and run["kind"] != kind else None
+    return group.set_index("seed")[measure] - others[others["learner"] == first].set_index("seed")[measure]
 
 
 def averages(traces: pd.DataFrame, details: dict, measure: str, also: tuple = ()) -> pd.DataFrame:
@@ -196,12 +162,12 @@ def averages(traces: pd.DataFrame, details: dict, measure: str, also: tuple = ()
         tuned = at_tuned_rates(part, measure, details[experiment]["tuning"])
         for key, group in tuned[tuned["failed_in"] == 0].groupby([*GROUP, "round"], sort=False):
             mean, low, high, n = t_interval(group[measure])
-            one = group.iloc[0]
+            run = group.iloc[0]
             rows.append(
                 dict(zip([*GROUP, "round"], key, strict=True))
                 | {"measure": measure, "mean": mean, "low": low, "high": high, "n": n}
-                | {"rate": one["setting"], "tuning": one["tuning"], "kind": one["kind"]}
-                | {name: one[name] for name in ("own_measure", *also)}
+                | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
+                | {name: run[name] for name in ("own_measure", *also)}
                 | names(key, details)
             )
     if not rows:
@@ -214,3 +180,19 @@ def names(key: tuple, details: dict) -> dict[str, str]:
     about = details[key[0]]
     titles = about["titles"]
     return {"panel": titles["streams"][key[1]], "label": titles["learners"][key[2]], "reading": about["title"]}
+
+
+@dataclass(frozen=True)
+class Played:
+    """An experiment as played on some of its streams, with rates chosen by one reading of `tuning`."""
+
+    name: str
+    tuning: str | None
+    traces: pd.DataFrame
+    details: dict
+    comparators: pd.DataFrame | None
+
+    @property
+    def about(self) -> dict[str, dict]:
+        """The details that reports take, with this tuning."""
+        return {self.name: self.details | ({"tuning": self.tuning} if self.tuning else {})}

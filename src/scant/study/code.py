@@ -18,6 +18,10 @@ WORDS = ("about", "caption", "looks")
 MEMORY = PACKAGE / "__pycache__" / f"code.{sys.implementation.cache_tag}.json"  # what was read of each source file
 
 
+MOST = 1000  # source files, old versions included, that are remembered
+
+
+@cache
 def digest(*entries: str) -> str:
     """The digest of all source code that some modules run, their own included.
 
@@ -73,11 +77,17 @@ def _source(name: str) -> Path | None:
 def _read(path: Path) -> tuple[str, list[str]]:
     """The digest of a source file's syntax tree, and the names that it imports, of modules or of what is in them."""
     text = path.read_bytes()
-    key = hashlib.sha256(text).hexdigest()
+    key = hashlib.sha256(_reader() + text).hexdigest()
     if key not in _memory():
         tree = _Bare().visit(ast.parse(text, path))
         _memory()[key] = [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree)))]
     return tuple(_memory()[key])
+
+
+@cache
+def _reader() -> bytes:
+    """The source of this module: with another way of reading, what was read before is worth nothing."""
+    return Path(__file__).read_bytes()
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:
@@ -124,6 +134,7 @@ def _memory() -> dict[str, list]:
 def _remember() -> None:
     """Keep what was read for the next run, unless there is nothing new, or nowhere to write it."""
     with suppress(OSError):
-        kept = json.dumps(_memory())
+        latest = dict(list(_memory().items())[-MOST:])
+        kept = json.dumps(latest)
         if not MEMORY.is_file() or MEMORY.read_text() != kept:
             write_text(MEMORY, kept)

@@ -1,4 +1,11 @@
-"""What a study amounts to: its jobs, and the files that they read and write. No other module composes a path."""
+"""What a study amounts to: its jobs, figures and tables, and the files of each. No other module composes a path."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from scant import families
+from scant.families import Family, Job, Shown
 
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
 TABLE = "results/data/tables/{dataset}/{part}.parquet"
@@ -7,10 +14,104 @@ DRAW = "results/{study}/streams/{stream}/seed-{seed}.arrow"
 CAMPAIGN = "results/{study}/campaigns/{stream}.json"
 BANDIT = "results/{study}/bandit/{stream}/seed-{seed}/{part}.parquet"
 RUN = "results/{study}/runs/{run}.parquet"
-COMPARATOR = "results/{study}/comparators/{experiment}/{stream}/{judge}/seed-{seeds}.parquet"
+COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TRACES = "results/{study}/traces/{experiment}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
+OF_CLAIMS = "figure-claims-"  # and the family of claims: one figure for each
+
+
+class Target(NamedTuple):
+    """A figure or table of a study: what declares it, and the experiments that it shows."""
+
+    family: Family
+    shown: Shown
+    experiments: list[str]
+
+
+class Plan:
+    """The jobs and targets of a study.
+
+    study : complete settings, as `scant.study.settings.load` gives them
+    datasets : by id
+    """
+
+    def __init__(self, study: dict, datasets: Mapping):
+        self.study, self.datasets = study, datasets
+        self.families = {name: families.of(experiment) for name, experiment in study["experiments"].items()}
+
+    @cached_property
+    def jobs(self) -> dict[str, list[Job]]:
+        """The run files of each experiment."""
+        return {name: family.jobs(self.study, self.datasets, name) for name, family in self.families.items()}
+
+    @cached_property
+    def comparators(self) -> dict[str, list[Job]]:
+        """The files of best fixed weights of each experiment."""
+        return {name: family.comparators(self.study, name) for name, family in self.families.items()}
+
+    @property
+    def played(self) -> list[str]:
+        """The experiments that have runs, not only times."""
+        return [name for name, jobs in self.jobs.items() if jobs]
+
+    @property
+    def stated(self) -> list[str]:
+        """The experiments that the study states: those that a sweep makes of them are for claims alone."""
+        return [name for name, experiment in self.study["experiments"].items() if "stands_for" not in experiment]
+
+    @cached_property
+    def figures(self) -> dict[str, Target]:
+        """The figures that the study gives something to show in, by name."""
+        return {name: target for name, target in self._targets() if target.shown.draw}
+
+    @cached_property
+    def tables(self) -> dict[str, Target]:
+        """The tables that the study gives something to put in, by name."""
+        return {name: target for name, target in self._targets() if not target.shown.draw}
+
+    def _targets(self):
+        for family, shown in families.shown():
+            target = Target(family, shown, self._experiments(family, shown))
+            if self.files(target) or (shown.reads == "nothing" and family in self.families.values()):
+                yield shown.name, target
+
+    def _experiments(self, family: Family, shown: Shown) -> list[str]:
+        """The experiments that a figure or table is of."""
+        names = [name for name in self.stated if self.families[name] is family]
+        if shown.reads in ("traces", "regret"):
+            names = [name for name in names if self.jobs[name]]
+        return [name for name in names if shown.shows(self.study, name, shown.name)]
+
+    def files(self, target: Target) -> list[str]:
+        """What a figure or table reads, but for comparators."""
+        family, shown, experiments = target
+        study = self.study["study"]
+        match shown.reads:
+            case "traces" | "regret":
+                return [TRACES.format(study=study, experiment=name) for name in experiments]
+            case "times":
+                return [TIMES.format(study=study, experiment=name) for name in experiments]
+            case "nothing":
+                return []
+        return family.read(self, shown)
+
+    def compared(self, target: Target) -> list[str]:
+        """The files of best fixed weights that a figure or table reads."""
+        return self.comparator_files(target.experiments) if target.shown.reads == "regret" else []
+
+    def comparator_files(self, experiments) -> list[str]:
+        """The files of best fixed weights of some experiments."""
+        jobs = (job for name in experiments for job in self.comparators[name])
+        return [COMPARATOR.format(study=self.study["study"], run=job.path) for job in jobs]
+
+    def run_files(self, experiment: str) -> list[str]:
+        """The run files of an experiment."""
+        return [RUN.format(study=self.study["study"], run=job.path) for job in self.jobs[experiment]]
+
+    def details(self, experiment: str) -> dict:
+        """What reports are told of an experiment."""
+        return self.families[experiment].details(self.study, experiment)
 
 
 def untitled(settings: dict, *more: str) -> dict:
@@ -29,7 +130,7 @@ def spanned(text: str) -> list[int]:
 
 
 def batches(seeds: int, size: int) -> list[list[int]]:
-    """Seeds 0 to `seeds`, in batches whose first is a multiple of `size`: further seeds leave full batches as they are."""
+    """Seeds 0 to `seeds`, in batches that start at multiples of `size`: more seeds leave full batches as they are."""
     return [list(range(first, min(first + size, seeds))) for first in range(0, seeds, size)]
 
 

@@ -4,171 +4,151 @@ import re
 from collections.abc import Mapping
 from itertools import product
 
-from scant.ads import run as ads
-from scant.ads.scorers import AS_THEY_ARE, RANKERS
+from scant import families
+from scant.declared import Setting
 from scant.errors import SettingError
-from scant.online import top
-from scant.online.learners import RELEASED_CODE
+from scant.families import Family
 from scant.schema import check
-
-OF_STREAMS = ("features", "documents", "drop_last")  # readings that a study says of its streams
-OF_LEARNERS = {  # and of its learners: the kinds that have them, and what they are if absent
-    "sign": (("rtop", "ogd"), "negated"),
-    "epsilon": (("rtop", "ogd", "ftpl"), None),
-    "epsilon_decay": (("rtop", "ogd"), 0),
-    "pair_loss": (("auc-ranker",), "logistic"),
-}
-SMOOTHED = ("sign", "epsilon", "epsilon_decay")  # those that, of contextual learners, SmoothDCG alone has
-UNDERSAMPLED = ("logistic", "forest")
-SCORERS = tuple(kind for kind in ads.KINDS if kind not in ads.CONTROLS)
-NEEDS = {  # readings of experiments of a kind that change only some kinds of learners
-    ("perceptron", "source"): tuple(RELEASED_CODE),
-    **{("top", key): top.KINDS for key in ("source", "schedule", "radius")},
-    ("top", "mismatch"): ("rtop",),
-    ("ads", "threshold"): RANKERS,
-    ("ads", "undersample"): (*UNDERSAMPLED, *RANKERS),
-    ("ads", "undersampled"): RANKERS,
-    ("ads", "standardise"): tuple(kind for kind in SCORERS if kind not in AS_THEY_ARE),
-    ("ads", "select"): SCORERS,
-    ("ads", "validation"): tuple(kind for kind in ads.KINDS if kind not in ads.WITHOUT_LAMBDA),
-}
-UNDER = {  # levels under which other readings change nothing
-    ("source", "released-code"): ("schedule", *top.RELEASED_CODE["smoothdcg"]),
-    ("undersample", None): ("undersampled",),
-    ("tuning", "paper"): ("validation",),
-}
-NOT_OF_ADVERSARY = ("rounds", "order", "keep", "empty")
+from scant.study.schema import learner_settings, readings
 
 
-def expand(study: dict, datasets: Mapping, schema: dict, for_kinds: Mapping[str, tuple]) -> dict:
+def expand(study: dict, datasets: Mapping) -> dict:
     """A study in which every combination of what its experiments sweep is an experiment, after the one that sweeps.
 
-    Such an experiment, and a stream or learner that differs in it, says in `stands_for` whose place it takes. Claims
+    Such an experiment, and a place or learner that differs in it, says in `stands_for` whose place it takes. Claims
     alone read it: it is in no figure and no other table.
-
-    for_kinds : the kinds of experiments that have a setting, where not all have it
 
     Raises
     ------
     SettingError : a sweep has a level that cannot be, or a reading that changes nothing in its experiment; or the name
         of what it makes is taken
     """
-    study = study | {place: dict(study[place]) for place in ("streams", "learners")}
+    study = study | {key: dict(study[key]) for key in (*families.places(), "learners")}
     experiments, stated = {}, study["experiments"]
     for name, experiment in stated.items():
-        sweep = experiment["sweep"]
-        own = experiments[name] = {key: value for key, value in experiment.items() if key != "sweep"}
+        basis = experiments[name] = {key: value for key, value in experiment.items() if key != "sweep"}
         found = []
         try:
-            for levels in _combinations(sweep, schema):
-                _check(study, own, levels, for_kinds)
-                for one, variant in _variant(study, datasets, name, own, levels).items():
+            for levels in _combinations(experiment):
+                _check(study, basis, levels)
+                for id, variant in _variant(study, datasets, name, basis, levels).items():
                     if variant["sweeps"] in found:
                         continue
-                    if one in stated or one in experiments:
-                        raise SettingError(f"there is an experiment {one!r} already")
+                    if id in stated or id in experiments:
+                        raise SettingError(f"there is an experiment {id!r} already")
                     found.append(variant["sweeps"])
-                    experiments[one] = variant
+                    experiments[id] = variant
         except SettingError as error:
             raise SettingError(f"experiments.{name}.sweep: {error}") from None
     return study | {"experiments": experiments}
 
 
-def level_of(settings: dict, key: str, datasets: Mapping | None = None):
-    """What a stream or learner has for a reading that can change it; None for another, and for what theory chooses.
+def learner_readings() -> dict[str, Setting]:
+    """The readings that learners have, by name."""
+    every = (setting for made_of in families.kinds().values() for learner in made_of for setting in learner.settings)
+    return {setting.name: setting for setting in every if setting.reading}
 
-    datasets : by id; without them the scale of a ranking set's features is not known, unless the stream says it
-    """
-    if not _has(settings, key):
+
+def learner_level(learner: dict, reading: str):
+    """What a learner has for a reading that can change it; None for another, and for what theory chooses."""
+    setting = learner_settings(learner["kind"]).get(reading) if learner["kind"] in families.kinds() else None
+    if setting is None or (setting.when and learner.get(setting.when[0]) != setting.when[1]):
         return None
-    if key in OF_LEARNERS:
-        absent = 0.01 if key == "epsilon" and settings["kind"] != "ftpl" else OF_LEARNERS[key][1]
-        return settings.get(key, absent)
-    if key == "features" and key not in settings:
-        if "generator" in settings or "retrieval" in settings:
-            return "as-is"
-        return None if datasets is None else "as-is" if datasets[settings["dataset"]].normalised else "query-minmax"
-    return settings[key]
+    return learner.get(reading, setting.absent)
 
 
-def unheeded(experiment: dict, key: str, learners: set[str]) -> tuple[str, ...]:
-    """The kinds of learners that a reading of an experiment is for, if none of these kinds is; else none."""
-    needed = NEEDS.get((experiment["kind"], key), ())
-    if key == "undersample" and experiment["undersampled"] == "classifiers":
-        needed = UNDERSAMPLED
-    own = any(":" in kind for kind in learners)  # who knows what a learner of one's own heeds
-    return () if own or learners & {*needed} else needed
+def _changes(learner: dict, reading: str) -> bool:
+    """Whether a reading can change what a learner does."""
+    setting = learner_settings(learner["kind"]).get(reading) if learner["kind"] in families.kinds() else None
+    return setting is not None and (not setting.when or learner.get(setting.when[0]) == setting.when[1])
 
 
-def _combinations(sweep: list[dict], schema: dict) -> list[dict]:
-    """All that a sweep names, each with its readings in the order of the schema."""
-    places = [schema["$defs"][place]["properties"] for place in ("experiment", "stream", "learner")]
-    order, found = schema["$defs"]["sweep"]["propertyNames"]["enum"], []
-    for one in sweep:
-        one = {key: one[key] for key in order if key in one}
-        for key, values in one.items():
-            rule = next(properties[key] for properties in places if key in properties)
+def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]:
+    """The kinds of learners that heed a reading of an experiment, if no learner of some `kinds` does; else none."""
+    family = families.of(experiment)
+    setting = _of_experiment(family).get(reading)
+    if setting is None or not setting.some:
+        return ()
+    heeding = tuple(kind for kind, learner in family.learners.items() if learner.heeds_in(reading, experiment))
+    own = any(":" in kind for kind in kinds)  # who knows what a learner of one's own heeds
+    return () if own or kinds & {*heeding} else heeding
+
+
+def _of_experiment(family: Family) -> dict[str, Setting]:
+    return {setting.name: setting for setting in family.settings}
+
+
+def _combinations(experiment: dict) -> list[dict]:
+    """All that an experiment sweeps, each combination with its readings in the order of the schema."""
+    family, found = families.of(experiment), []
+    rules = {name: setting.rule for name, setting in (learner_readings() | _of_experiment(family)).items()}
+    rules |= {name: family.place.schema["properties"][name] for name in family.place.readings}
+    for item in experiment["sweep"]:
+        ordered = {key: item[key] for key in readings() if key in item}
+        for key, values in ordered.items():
             for value in values:
-                check({key: value}, {"properties": {key: rule}}, "a level")
-        found += [dict(zip(one, values, strict=True)) for values in product(*one.values())]
+                check({key: value}, {"properties": {key: rules.get(key, readings()[key])}}, "a level")
+        found += [dict(zip(ordered, values, strict=True)) for values in product(*ordered.values())]
     return found
 
 
-def _check(study: dict, experiment: dict, levels: dict, for_kinds: Mapping[str, tuple]) -> None:
+def _check(study: dict, experiment: dict, levels: dict) -> None:
     """Raise a SettingError if one of the levels would change nothing in an experiment, whatever it is."""
-    kind, under = experiment["kind"], experiment | levels
-    learners = {study["learners"][one]["kind"] for one in experiment["learners"]}
-    generators = {study["streams"][one].get("generator") for one in experiment["streams"]}
+    family, under = families.of(experiment), experiment | levels
+    kinds = {study["learners"][learner]["kind"] for learner in experiment["learners"]}
+    settings = _of_experiment(family)
     for key in levels:
-        if kind not in for_kinds.get(key, (kind,)):
-            raise SettingError(f"{key} does nothing in an experiment of kind {kind!r}")
-        if needed := unheeded(under, key, learners):
-            raise SettingError(f"{key} does nothing without a learner of kind {' or '.join(needed)}")
-        for (other, value), without in UNDER.items():
-            if key in without and under[other] == value:
+        if key not in settings and key not in family.place.readings and key not in learner_readings():
+            raise SettingError(f"{key} does nothing in an experiment of kind {family.kind!r}")
+        if heeding := unheeded(under, key, kinds):
+            raise SettingError(f"{key} does nothing without a learner of kind {' or '.join(heeding)}")
+        setting = settings.get(key) or learner_readings().get(key)
+        for other, value in (setting.unless if setting else {}).items():
+            if other in under and under[other] == value:
                 raise SettingError(f"{key} does nothing where {other} is {_text(value)}")
-        if key in NOT_OF_ADVERSARY and generators == {"adversary"}:
-            raise SettingError(f"{key} does nothing against the adversary")
+        if reason := family.idle(study, experiment, key):
+            raise SettingError(f"{key} does nothing {reason}")
 
 
 def _variant(study: dict, datasets: Mapping, name: str, experiment: dict, levels: dict) -> dict[str, dict]:
     """The experiment of these levels, by its id; none if they are the experiment's own."""
-    changed, own = {}, {}
+    place = families.of(experiment).place
+    changed, changes = {}, {}  # levels that differ; and of each place or learner, those that do
     for key, value in levels.items():
-        if key in OF_STREAMS or key in OF_LEARNERS:
-            place = "streams" if key in OF_STREAMS else "learners"
-            having = [one for one in experiment[place] if _has(study[place][one], key)]
-            if not having:
-                raise SettingError(f"{key} does nothing for the {place} of this experiment")
-            for one in having:
-                if level_of(study[place][one], key, datasets) != value:
-                    own.setdefault((place, one), {})[key] = changed[key] = value
-        elif experiment[key] != value:
-            changed[key] = value
+        if key in experiment:
+            if experiment[key] != value:
+                changed[key] = value
+            continue
+        section = place.key if key in place.readings else "learners"
+        having = [id for id in experiment[section] if _can_change(study, place, section, id, key)]
+        if not having:
+            raise SettingError(f"{key} does nothing for the {section} of this experiment")
+        for id in having:
+            settings = study[section][id]
+            now = place.level(settings, key, datasets) if section == place.key else learner_level(settings, key)
+            if now != value:
+                changes.setdefault((section, id), {})[key] = changed[key] = value
     if not changed:
         return {}
     new = {}
-    for (place, one), settings in own.items():
-        new[place, one] = stand_in = _name(one, settings)
-        made = study[place][one] | settings | {"title": study[place][one].get("title", one), "stands_for": one}
-        if study[place].setdefault(stand_in, made) != made:
-            raise SettingError(f"{place} have {stand_in!r} already")
+    for (section, id), settings in changes.items():
+        new[section, id] = stand_in = _name(id, settings)
+        made = study[section][id] | settings | {"title": study[section][id].get("title", id), "stands_for": id}
+        if study[section].setdefault(stand_in, made) != made:
+            raise SettingError(f"{section} have {stand_in!r} already")
     variant = experiment | {key: value for key, value in changed.items() if key in experiment}
-    for place in ("streams", "learners"):
-        variant[place] = [new.get((place, one), one) for one in experiment[place]]
-    variant["baseline"] = new.get(("learners", experiment["baseline"]), experiment["baseline"])
+    for section in (place.key, "learners"):
+        variant[section] = [new.get((section, id), id) for id in experiment[section]]
+    if "baseline" in experiment:
+        variant["baseline"] = new.get(("learners", experiment["baseline"]), experiment["baseline"])
     about = {"title": f"{experiment.get('title', name)}, {said(changed)}", "figures": []}
     return {_name(name, changed): variant | about | {"stands_for": name, "sweeps": changed}}
 
 
-def _has(settings: dict, key: str) -> bool:
-    """Whether a reading can change what a stream is, or what a learner does."""
-    if key == "drop_last":
-        return "dataset" in settings and "retrieval" not in settings
-    if key in OF_STREAMS:
-        return settings.get("generator") != "adversary"
-    smoothdcg = settings.get("surrogate") == "smoothdcg" or settings["kind"] == "ftpl"
-    return settings["kind"] in OF_LEARNERS[key][0] and (smoothdcg or key not in SMOOTHED)
+def _can_change(study: dict, place: families.Place, section: str, id: str, reading: str) -> bool:
+    """Whether a reading can change one of the experiment's places or learners."""
+    settings = study[section][id]
+    return place.changes(settings, reading) if section == place.key else _changes(settings, reading)
 
 
 def said(levels: dict) -> str:

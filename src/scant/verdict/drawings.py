@@ -1,4 +1,4 @@
-"""Drawings of the claims of a family: every estimate of each, and what it was made under."""
+"""The drawing of a family of claims: all estimates of each claim, and the readings that each was made under."""
 
 import textwrap
 
@@ -14,32 +14,22 @@ OUTCOMES = {  # colour, marker and whether it is filled
     "fails": (style.PALETTE[3], "s", True),
     "undecided": ("0.45", "o", False),
 }
-
-
-SAME = (
-    "claim",
-    "family",
-    "quantity",
-    "first",
-    "place",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "verdict",
-    "from",
-    "to",
-)  # no readings
-WHICH = ("tuning", "stream", "learner", "against")  # cells; and experiments, if nothing else tells their cells apart
-MANY = 50  # so many points are drawn smaller
-PANEL, ROW = 0.85, 0.105  # inches: the height of estimates, and of a row below them
+# The columns of the frame that are no readings: what is drawn, and what tells estimates of one reading apart. The
+# column `experiment` does that, too, where nothing else does.
+DRAWN = ("claim", "family", "quantity", "first", "place", "estimate", "low", "high", "n", "verdict", "from", "to")
+CELLS = ("tuning", "stream", "learner", "against")
+MANY = 50  # from so many estimates on, points are drawn smaller
+PANEL, ROW = 0.85, 0.105  # inches: the height of the estimates, and of each row of readings below them
 
 
 def specification(frame: pd.DataFrame):
-    """The frame of `scant.verdict.claims.specification`: a panel for each claim of two estimates or more.
+    """A figure of specification curves: a panel for each claim that has two estimates or more.
 
-    Below it stands what each estimate was made under. What varies together has one row. Shaded is where the claim says
-    that an estimate lies; filled and coloured points are decided, each by itself.
+    Rows below a panel mark the readings, streams and learners that each estimate is of; columns of the frame that vary
+    together share a row. The band that the claim says an estimate lies in is shaded. Points whose own test decides
+    are filled and coloured.
+
+    frame : of `scant.verdict.claims.specification`
     """
     style.apply()
     if frame.empty:
@@ -77,11 +67,12 @@ def specification(frame: pd.DataFrame):
 
 
 def _estimates(axis, claim: str, rows: pd.DataFrame) -> None:
+    """Draw a claim's estimates in ascending order, with their intervals and what is claimed of them."""
     axis.set_axis_on()
     values, ends = rows[["estimate", "low", "high"]].to_numpy(float), rows[["from", "to"]].to_numpy(float)
     shown = np.concatenate([values[np.isfinite(values)], ends[np.isfinite(ends)], [0.0]])
-    room = 0.08 * (np.ptp(shown) or 1.0)
-    limits = shown.min() - room, shown.max() + room
+    margin = 0.08 * (np.ptp(shown) or 1.0)
+    limits = shown.min() - margin, shown.max() + margin
     low, high = np.clip(ends, *limits).T
     axis.bar(rows["place"], high - low, 1.0, low, color="0.92", zorder=0, lw=0)
     axis.axhline(0, color="0.6", lw=0.6, zorder=0.5)
@@ -101,33 +92,37 @@ def _estimates(axis, claim: str, rows: pd.DataFrame) -> None:
 
 
 def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """What varies among a claim's estimates: for each level of it, where it is so."""
-    found, parts = {}, set()
-    keys = [*(key for key in rows if key not in (*SAME, *WHICH, "experiment")), *WHICH]
+    """What varies among a claim's estimates: for each level ("source: text"), which rows have it.
+
+    A column that divides the rows as an earlier one does is left out.
+    """
+    strip, divisions = {}, set()
+    keys = [*(key for key in rows if key not in (*DRAWN, *CELLS, "experiment")), *CELLS]
     told_apart = not rows[keys].astype(str).duplicated().any()
     for key in keys if told_apart else (*keys, "experiment"):
         levels = rows[key].fillna("none").astype(str)
-        part = tuple(pd.factorize(levels)[0])
-        if len(set(part)) > 1 and part not in parts:
-            called = {level: _short(level) for level in sorted(set(levels))}
-            alike = len(set(called.values())) < len(called)
-            found |= {f"{key}: {level if alike else name}": levels == level for level, name in called.items()}
-            parts.add(part)
-    return found
+        division = tuple(pd.factorize(levels)[0])
+        if len(set(division)) > 1 and division not in divisions:
+            short = {level: _short(level) for level in sorted(set(levels))}
+            alike = len(set(short.values())) < len(short)
+            strip |= {f"{key}: {level if alike else name}": levels == level for level, name in short.items()}
+            divisions.add(division)
+    return strip
 
 
 def _short(level: str) -> str:
-    """A list by its ends; anything else as it is."""
+    """A level as text that fits beside a row: of a list its first and last entries, "1000 to 100000"."""
     first, *others = level.removeprefix("[").removesuffix("]").split(", ")
     return f"{first} to {others[-1]}" if level.startswith("[") and len(others) > 1 else level
 
 
 def _readings(axis, rows: pd.DataFrame, strip: dict[str, pd.Series], depth: int) -> None:
+    """Mark below a claim's estimates which of them have each level of `strip`; the panel has room for `depth` rows."""
     if not strip:
         return
     axis.set_axis_on()
-    for at, there in enumerate(strip.values()):
-        places = rows.loc[there, "place"]
+    for at, having in enumerate(strip.values()):
+        places = rows.loc[having, "place"]
         axis.plot(places, np.full(len(places), at), "|", color="0.25", markersize=4, mew=1.1)
     axis.set_yticks(range(len(strip)), strip, fontsize=6)
     axis.set(xlim=(-0.7, len(rows) - 0.3), ylim=(depth - 0.4, -0.6), xticks=[])

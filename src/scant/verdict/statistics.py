@@ -16,34 +16,34 @@ from scant.present.intervals import t_interval
 
 POWER = 0.8
 MOST_SEEDS = 10**6  # a claim that would need more counts as one that no number of seeds decides
-ROUNDING = 1e-12  # what is nearer to a margin than this lies on it
+ROUNDING = 1e-12  # a value no further than this from a margin lies on it
 
-# What a claim says of the mean: that it lies between these ends. The last: whether the ends themselves will do.
+# The ends that a claim says the mean lies between, and whether it may lie on them.
 COMPARISONS = {
     "greater": lambda margin, low, high: (margin, math.inf, False),
     "less": lambda margin, low, high: (-math.inf, margin, False),
     "close": lambda margin, low, high: (-margin, margin, True),
     "slope": lambda margin, low, high: (low - margin, high + margin, True),
 }
-# Up to how many seeds the test is that of sign flips, by what the claim names. Beyond 15 their enumeration takes long.
+# By the test that a claim names, up to how many seeds signs are flipped. Beyond 15, to enumerate them takes long.
 FLIPS = {None: 7, "t": 0, "sign flips": 15}
 HOW = ("all", "any", "mean")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict on one claim, with what it rests on.
+    """The verdict on a claim, with the numbers that it rests on.
 
     verdict : "holds", "fails" or "undecided"
-    estimate, low, high : the mean over seeds and its two-sided t interval at `level`, which no family widens
-    n : seeds
+    estimate, low, high : the mean over seeds and its two-sided t interval at `level`, not corrected for the family
+    n : how many seeds it is of
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
-    test : "t", "sign flips", "exact" (no chance), or "none" (fewer than two seeds)
+    test : "t", "sign flips", "exact" (chance has no part), or "none" (fewer than two seeds)
     threshold : what a p-value that `holm` has not adjusted must not exceed for a verdict
     effects : for each cell of the claim, how far the mean lies inside each end of what is claimed, in standard
         deviations over seeds
     how : whether the claim is of "all" cells or of "any"
-    flips : up to how many seeds sign flips would be the test
+    flips : up to how many seeds the test would be that of sign flips
     """
 
     verdict: str
@@ -81,7 +81,7 @@ class Verdict:
             inside = [cell for cell in self.effects if min(cell) > 0]
             seeds = min(self._seeds(cell, level / cells) for cell in inside)
         else:
-            seeds = self._seeds([-one for one in worst], level / ends)
+            seeds = self._seeds([-effect for effect in worst], level / ends)
         return max(seeds, self.n + 1)
 
     def _seeds(self, effects: Sequence[float], threshold: float) -> float:
@@ -183,8 +183,17 @@ def judge(
 def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdict:
     """The verdict on numbers that are computed without chance: the claim holds if none is off by more than `tolerance`.
 
-    value, expected : numbers or truth values, of one shape, or one of them for all; of words, pass whether they agree
-    estimate of the verdict : the largest deviation, with its sign; n : how many numbers there are
+    Parameters
+    ----------
+    value, expected : numbers or truth values, of shapes that broadcast; of words, pass whether they agree
+
+    Returns
+    -------
+    A verdict with the largest deviation, with its sign, for its estimate, and for n how many numbers there are
+
+    Raises
+    ------
+    SettingError : an expected number is not finite, there is no number, or the tolerance is below 0
     """
     deviations = np.atleast_1d(np.asarray(value, float) - np.asarray(expected, float)).ravel()
     if not deviations.size or not np.all(np.isfinite(expected)) or not tolerance >= 0:
@@ -197,36 +206,44 @@ def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdi
 def together(verdicts: Sequence[Verdict], how: str) -> Verdict:
     """One verdict on a claim about several cells, such as streams, from the verdict on each of them.
 
-    "all" : the claim is that what is said of a cell is so in each. It holds if it holds in each. This takes no
-        correction: if it is untrue, it is so in some cell, whose own test stands in the way (the intersection-union
-        test of Berger, 1982). It fails if it fails in any; for each had its chance to, the smallest `p_fails` is
-        multiplied by the number of cells.
-    "any" : the claim is that it is so in one of them or more; the same, with `holds` and `fails` exchanged.
+    how="all" : the claim is about every cell, and holds if it holds in each. `p_holds` is the cells' largest, and
+        needs no correction (the intersection-union test of Berger, 1982). It fails if it fails in any cell; since
+        every cell is a chance for that, `p_fails` is the smallest of the cells', times their number.
+    how="any" : the claim is that at least one cell is as it says; the same, with `holds` and `fails` exchanged.
 
-    Estimate, interval, n and test are those of the cell on which `holds` hangs: the one whose `p_holds` is the largest
-    under "all", the smallest under "any". Pass verdicts as `judge` gives them, and let `holm` adjust what comes back.
+    Estimate, interval, n and test are those of the cell that decides whether the claim holds: the one whose `p_holds`
+    is the largest under "all", the smallest under "any".
+
+    Parameters
+    ----------
+    verdicts : one for each cell, as `judge` gives them: `holm` adjusts the verdict on the claim
+    how : "all" or "any"
+
+    Raises
+    ------
+    SettingError : `how` is neither, there is no cell, a cell is itself about several, or levels differ
     """
     if how not in HOW[:2]:
         raise unknown("way to judge several cells together", how, HOW[:2])
     if not verdicts:
         raise SettingError("a claim about several cells has none: name its streams")
-    if any(len(one.effects) > 1 for one in verdicts):
+    if any(len(verdict.effects) > 1 for verdict in verdicts):
         raise SettingError("a cell of a claim is itself about several: join the verdicts of single cells")
-    chance = [one for one in verdicts if one.test != "exact"]
+    chance = [verdict for verdict in verdicts if verdict.test != "exact"]
     level, chances = _level(chance or verdicts), max(1, len(chance))
-    holding, failing = [one.p_holds for one in verdicts], [one.p_fails for one in verdicts]
+    holding, failing = [verdict.p_holds for verdict in verdicts], [verdict.p_fails for verdict in verdicts]
     if how == "all":
-        hangs, p_holds, p_fails = max(holding), max(holding), min(1.0, chances * min(failing))
+        decisive, p_holds, p_fails = max(holding), max(holding), min(1.0, chances * min(failing))
     else:
-        hangs, p_holds, p_fails = min(holding), min(1.0, chances * min(holding)), max(failing)
-    cell = next(one for one in [*chance, *verdicts] if one.p_holds == hangs)
+        decisive, p_holds, p_fails = min(holding), min(1.0, chances * min(holding)), max(failing)
+    cell = next(verdict for verdict in [*chance, *verdicts] if verdict.p_holds == decisive)
     return replace(
         cell,
         verdict=_outcome(p_holds, p_fails, (1 - level) / 2),
         p_holds=p_holds,
         p_fails=p_fails,
         threshold=(1 - level) / 2,
-        effects=tuple(one.effects[0] for one in chance) if all(one.effects for one in chance) else (),
+        effects=tuple(verdict.effects[0] for verdict in chance) if all(verdict.effects for verdict in chance) else (),
         how=how,
     )
 
@@ -234,20 +251,28 @@ def together(verdicts: Sequence[Verdict], how: str) -> Verdict:
 def over(cells, how: str, comparison: str, margin: float = 0.0, *, of=None, **settings) -> Verdict:
     """The verdict on a claim about several cells, such as streams, from the differences in each of them.
 
-    cells : for each cell, (n,) differences over seeds; how : "all" or "any", as of `together`, or "mean", the claim
-        being of the mean over cells, which is taken for each seed (one that a cell lacks is left out) and judged
-    comparison, margin, settings : as of `judge`; of : for each cell, (n,)
+    Parameters
+    ----------
+    cells : for each cell, (n,) differences over seeds
+    how : "all" or "any", see `together`; or "mean": the claim is about the mean over cells, which is taken seed by
+        seed, leaving out seeds that a cell lacks (NaN)
+    of : for each cell, (n,) the quantity that the margin is a share of
+    comparison, margin, settings : see `judge`
+
+    Raises
+    ------
+    SettingError : see `judge` and `together`; cells and `of` do not fit each other
     """
     if how not in HOW:
         raise unknown("way to judge several cells", how, HOW)
     cells = [np.asarray(cell, float) for cell in cells]
-    bases = [None] * len(cells) if of is None else [np.asarray(one, float) for one in of]
+    bases = [None] * len(cells) if of is None else [np.asarray(base, float) for base in of]
     if len(bases) != len(cells):
         raise SettingError(f"{len(cells)} cells and {len(bases)} quantities for shares: give as many")
     if how != "mean":
         pairs = zip(cells, bases, strict=True)
         return together([judge(cell, comparison, margin, of=base, **settings) for cell, base in pairs], how)
-    if len({one.shape for one in [*cells, *bases] if one is not None}) != 1:
+    if len({values.shape for values in [*cells, *bases] if values is not None}) != 1:
         raise SettingError("a mean over cells needs the same seeds in each: give NaN for one that is missing")
     base = None if of is None else np.mean(bases, axis=0)
     return judge(np.mean(cells, axis=0), comparison, margin, of=base, **settings)
@@ -278,24 +303,30 @@ def shares(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
     -------
     readings_holding, readings_failing, readings_total
     """
-    found = [one.verdict for one in verdicts.values()]
+    outcomes = [verdict.verdict for verdict in verdicts.values()]
     return {
-        "readings_holding": found.count("holds"),
-        "readings_failing": found.count("fails"),
-        "readings_total": len(found),
+        "readings_holding": outcomes.count("holds"),
+        "readings_failing": outcomes.count("fails"),
+        "readings_total": len(outcomes),
     }
 
 
 def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
-    """How much of the variance of a claim's estimate over readings is due to each of them, the largest share first.
+    """Each reading's share of the variance of a claim's estimate over readings, in descending order.
 
-    A reading's share is its main effect: the sum of squares between the means of its levels, over the sum of squares
-    about the mean of all. Each is taken by itself, as of a one-way layout. Where every level of one reading meets every
-    level of the others equally often, the shares add up to 1 at most, and the rest is due to readings that act
-    together. Elsewhere they overlap, and a reading with many levels has a large share for that alone.
+    A reading's share is its main effect in a one-way layout: the sum of squares between the means of its levels, over
+    the total sum of squares. In a balanced design, where every level of a reading meets every level of the others
+    equally often, the shares add up to 1 at most, and the rest is due to interactions. In others the shares overlap,
+    and a reading with many levels has a large share for that reason alone.
 
-    values : (N,) the estimate under each combination of readings; those that are NaN are left out
+    Parameters
+    ----------
+    values : (N,) the estimate under each combination of readings; NaN is left out
     readings : for each reading, (N,) its levels
+
+    Raises
+    ------
+    SettingError : a reading has not N levels
     """
     values = np.asarray(values, float)
     wrong = [name for name, levels in readings.items() if np.shape(levels) != values.shape]
@@ -312,22 +343,24 @@ def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
         means = np.bincount(at, values) / counts
         return float(counts @ (means - values.mean()) ** 2) / total
 
-    found = {name: share(levels) for name, levels in readings.items()}
-    return dict(sorted(found.items(), key=lambda one: -one[1]))
+    by_reading = {name: share(levels) for name, levels in readings.items()}
+    return dict(sorted(by_reading.items(), key=lambda item: -item[1]))
 
 
 def sign_flips(differences) -> float:
-    """The p-value of the exact sign-flip test for a mean above 0: the share of the 2^n signs with as large a sum.
+    """The p-value of the exact sign-flip test for a mean above 0.
 
-    differences : (n,), of which there are 15 or fewer, or which are all the same
+    It is the share of the 2^n ways to choose the differences' signs that make their sum as large as it is, or larger.
+
+    differences : (n,), n at most 15 unless they are all the same, since all 2^n sums are formed
     """
     differences = np.asarray(differences, float)
     if np.all(differences == differences[0]):
         return 2.0 ** -len(differences) if differences[0] > 0 else 1.0
     sums = np.zeros(1)
-    for one in differences:
-        sums = np.concatenate([sums + one, sums - one])
-    # The first sum is the one observed; others that are equal to it are so up to rounding.
+    for difference in differences:
+        sums = np.concatenate([sums + difference, sums - difference])
+    # The first sum is the observed one; sums that are equal to it may differ by rounding.
     return float(np.mean(sums >= sums[0] - 1e-9 * np.abs(differences).sum()))
 
 
@@ -363,11 +396,15 @@ def _checked(differences, comparison, margin, level, of, bound, test) -> tuple[n
 
 
 def _snapped(side: np.ndarray) -> np.ndarray:
+    """Distances to a margin, with 0 for those that are only rounding."""
     return np.where(np.abs(side) <= ROUNDING, 0.0, side)
 
 
 def _p_value(side: np.ndarray, flips: bool) -> float:
-    """The p-value for a mean above 0."""
+    """The p-value of the test for a mean above 0: of sign flips, or Student's t test.
+
+    side : (n,) for each seed, how far its difference lies inside an end of what is claimed
+    """
     from scipy import special
 
     n, mean, spread = len(side), side.mean(), _spread(side)
@@ -379,12 +416,13 @@ def _p_value(side: np.ndarray, flips: bool) -> float:
 
 
 def _spread(side: np.ndarray) -> float:
-    """The standard deviation; 0 where it is but rounding."""
+    """The standard deviation over seeds; 0 where it is only rounding."""
     spread = side.std(ddof=1)
     return float(spread) if spread > ROUNDING * max(1, abs(side.mean())) else 0.0
 
 
 def _effect(side: np.ndarray) -> float:
+    """The mean in standard deviations over seeds; infinite where all seeds have the same, other than 0."""
     mean, spread = float(side.mean()), _spread(side)
     return mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0
 
@@ -394,20 +432,22 @@ def _outcome(p_holds: float, p_fails: float, threshold: float) -> str:
 
 
 def _certain(holds: bool, estimate: float, n: int, level: float) -> Verdict:
+    """The verdict on a claim in which chance has no part."""
     p_values = (0.0, 1.0) if holds else (1.0, 0.0)
     return Verdict("holds" if holds else "fails", estimate, estimate, estimate, n, *p_values, "exact", level)
 
 
 def _level(verdicts: Sequence[Verdict]) -> float:
-    levels = {one.level for one in verdicts}
+    """The level that verdicts share; SettingError if they do not."""
+    levels = {verdict.level for verdict in verdicts}
     if len(levels) > 1:
         raise SettingError(f"verdicts at the levels {sorted(levels)} go together: judge them at one level")
     return levels.pop()
 
 
 def _adjusted(verdicts: list[Verdict]) -> list[Verdict]:
-    """Holm's correction for one family."""
-    chance = [at for at, one in enumerate(verdicts) if one.test != "exact"]
+    """The verdicts of a family with Holm's correction, in their order."""
+    chance = [at for at, verdict in enumerate(verdicts) if verdict.test != "exact"]
     if not chance:
         return verdicts
     error = 1 - _level(verdicts)
@@ -416,8 +456,8 @@ def _adjusted(verdicts: list[Verdict]) -> list[Verdict]:
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)))
     threshold = error / float(len(values) - np.sum(adjusted <= error))
-    found = list(verdicts)
+    corrected = list(verdicts)
     for at, (p_holds, p_fails) in zip(chance, adjusted.reshape(-1, 2).tolist(), strict=True):
         outcome = _outcome(p_holds, p_fails, error)
-        found[at] = replace(found[at], verdict=outcome, p_holds=p_holds, p_fails=p_fails, threshold=threshold)
-    return found
+        corrected[at] = replace(corrected[at], verdict=outcome, p_holds=p_holds, p_fails=p_fails, threshold=threshold)
+    return corrected

@@ -1,0 +1,93 @@
+# From runs to traces, one file an experiment, and to what a paper shows. Each figure comes with the CSV of exactly
+# what it shows.
+
+
+def looks(name):
+    """How the learners of a figure's family are drawn: what its source code does not say."""
+    return {kind: learner.looks for kind, learner in PLAN.figures[name].family.learners.items()}
+
+
+rule traces:
+    input:
+        runs=lambda wildcards: PLAN.run_files(wildcards.experiment),
+    output:
+        kept(plan.TRACES),
+    log:
+        "<results>/logs/traces/{experiment}.log",
+    benchmark:
+        "<results>/benchmarks/traces/{experiment}.jsonl"
+    resources:
+        mem_mb=growing(2000),
+        runtime=growing(5),
+    params:
+        code=lambda wildcards: code("scant.present.traces", PLAN.families[wildcards.experiment].__module__),
+        runs=lambda wildcards, input: braces(input.runs),
+        details=lambda wildcards: compact(PLAN.details(wildcards.experiment)),
+    shell:
+        "scant gather {params.runs} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule figures:
+    input:
+        [
+            f"{FIGURE}.{ending}".format(figure=figure)
+            for figure in (*PLAN.figures, *map(plan.OF_CLAIMS.__add__, CLAIM_FAMILIES))
+            for ending in ("svg", "png", "csv")
+        ],
+
+
+rule tables:
+    input:
+        [f"{STUDY_TABLE}.{ending}".format(table=table) for table in PLAN.tables for ending in ("csv", "tex")],
+
+
+rule figure:
+    input:
+        files=lambda wildcards: PLAN.files(PLAN.figures[wildcards.figure]),
+        comparators=lambda wildcards: PLAN.compared(PLAN.figures[wildcards.figure]),
+    output:
+        svg=report(f"{FIGURE}.svg", caption="../workflow/report/figure.rst", category="Figures"),
+        png=f"{FIGURE}.png",
+        csv=f"{FIGURE}.csv",
+    log:
+        "<results>/logs/figure/{figure}.log",
+    benchmark:
+        "<results>/benchmarks/figure/{figure}.jsonl"
+    resources:
+        mem_mb=growing(1500),
+        runtime=growing(5),
+    params:
+        code=lambda wildcards: code("scant.present.making", *PLAN.figures[wildcards.figure].shown.modules),
+        options=lambda wildcards: compact(dict(PLAN.figures[wildcards.figure].shown.options)),
+        looks=lambda wildcards: compact(looks(wildcards.figure)),
+        comparators=lambda wildcards, input: braces(input.comparators),
+        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
+    shell:
+        "scant figure {wildcards.figure:q} {input.files:q} --comparators {params.comparators}"
+        " --output {params.stem:q} 2>&1 | tee {log:q}"
+
+
+rule table:
+    input:
+        files=lambda wildcards: PLAN.files(PLAN.tables[wildcards.table]),
+        comparators=lambda wildcards: PLAN.compared(PLAN.tables[wildcards.table]),
+    output:
+        csv=report(f"{STUDY_TABLE}.csv", caption="../workflow/report/table.rst", category="Tables"),
+        tex=f"{STUDY_TABLE}.tex",
+    log:
+        "<results>/logs/table/{table}.log",
+    benchmark:
+        "<results>/benchmarks/table/{table}.jsonl"
+    resources:
+        mem_mb=growing(1500),
+        runtime=growing(5),
+    params:
+        code=lambda wildcards: code("scant.present.making", *PLAN.tables[wildcards.table].shown.modules),
+        options=lambda wildcards: compact(dict(PLAN.tables[wildcards.table].shown.options)),
+        files=lambda wildcards, input: braces(input.files),
+        comparators=lambda wildcards, input: braces(input.comparators),
+        seed=STUDY["seed"],
+        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
+    shell:
+        "scant table {wildcards.table:q} {params.files} --comparators {params.comparators} --study-seed {params.seed}"
+        " --output {params.stem:q} 2>&1 | tee {log:q}"

@@ -1,0 +1,499 @@
+"""The family of ads: policies that choose ads are learnt from the logs of another policy, and evaluated on others.
+
+A log's kind is what it is made of: "classification", a classification set made a log anew for each seed; "campaign",
+drawn from a simulated campaign for each seed; or "log", as it was logged, the same for all seeds.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import ClassVar
+
+from scant.ads.learners import KINDS, Uniform, learner_of
+from scant.ads.scorers import UNDERSAMPLED, check
+from scant.declared import Setting
+from scant.errors import SettingError
+from scant.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, batches, span, tables_of, untitled
+
+LOG = {
+    "description": "Logs have either a campaign or a dataset.",
+    "type": "object",
+    "additionalProperties": False,
+    "oneOf": [{"required": ["campaign"]}, {"required": ["dataset"]}],
+    "properties": {
+        "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
+        "campaign": {
+            "description": "A simulated campaign; its targeted policy logs what trains, its uniform policy what tests.",
+            "enum": ["hotel", "bank-1", "bank-2"],
+        },
+        "settings": {
+            "description": "Settings of the campaign, those of scant.ads.campaigns.Settings; docs/ads.md says what "
+            "they are.",
+            "type": "object",
+            "additionalProperties": False,
+            "default": {},
+            "properties": {
+                "dimensions": {"description": "Features of a user.", "type": "integer", "minimum": 3},
+                "informative": {"description": "How many of them matter.", "type": "integer", "minimum": 2},
+                "strength": {
+                    "description": "How far users differ, a standard deviation in log-odds.",
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                },
+                "common": {
+                    "description": "What share of the difference is common to all offers, in variance.",
+                    "type": "number",
+                    "minimum": 0,
+                },
+                "shape": {
+                    "description": "What clicks depend on features by.",
+                    "enum": ["linear", "tree", "bumps"],
+                },
+                "quality": {
+                    "description": "How well the targeted policy knows users.",
+                    "type": "number",
+                    "minimum": -1,
+                    "maximum": 1,
+                },
+                "sharpness": {
+                    "description": "How far its scores differ, a standard deviation in log-odds.",
+                    "type": "number",
+                    "minimum": 0,
+                },
+                "floor": {"description": "Its least propensity.", "type": "number", "exclusiveMinimum": 0},
+                "scale": {
+                    "description": "What click rates are multiplied by.",
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                },
+                "share": {
+                    "description": "The share of the table's impressions that a log has.",
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                },
+                "world": {"description": "The seed of what the campaign is.", "type": "integer", "minimum": 0},
+            },
+        },
+        "train_rows": {
+            "description": "Rows of the log that trains; by default the campaign's impressions times its share.",
+            "type": "integer",
+            "minimum": 2,
+        },
+        "test_rows": {"description": "Rows of the log that tests, likewise.", "type": "integer", "minimum": 2},
+        "dataset": {
+            "description": "A classification set, which is made a log anew for each seed, or a set of the task ads, "
+            "whose parts train and test for every seed.",
+            "$ref": "#/$defs/id",
+        },
+        "share": {
+            "description": "The share of a classification set's examples that trains (0.7 if absent).",
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "exclusiveMaximum": 1,
+        },
+        "train": {"description": "The part of a set of the task ads that trains.", "$ref": "#/$defs/id"},
+        "test": {
+            "description": "The part that tests, and must have been logged by a policy that shows every ad.",
+            "$ref": "#/$defs/id",
+        },
+        "least_propensity": {
+            "description": "The least propensity that the policy which logged the test gives any ad; needed where its "
+            "propensities differ.",
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 1,
+        },
+    },
+}
+USED = {  # by the kind of a log: what else its settings may be
+    "campaign": ("settings", "train_rows", "test_rows"),
+    "classification": ("share",),
+    "log": ("train", "test", "least_propensity"),
+}
+STUDY_OF_BOUNDS = {
+    "description": "The study of how often bounds on CTR hold, over simulated campaigns; null for none.",
+    "type": ["object", "null"],
+    "default": None,
+    "additionalProperties": False,
+    "properties": {
+        "repeats": {
+            "description": "How many campaigns are simulated for each setting.",
+            "type": "integer",
+            "minimum": 1,
+            "default": 2000,
+        },
+        "rows": {
+            "description": "How many rows their logs have.",
+            "type": "array",
+            "minItems": 1,
+            "uniqueItems": True,
+            "items": {"type": "integer", "minimum": 40},
+            "default": [2000, 20000, 200000],
+        },
+    },
+}
+
+
+# --- logs
+
+
+def source(log: Mapping, datasets: Mapping) -> str:
+    """What a study's log is made of: "classification", "campaign" or "log"."""
+    if "campaign" in log:
+        return "campaign"
+    return "log" if datasets[log["dataset"]].task == "ads" else "classification"
+
+
+def _check_log(log: dict, datasets: dict) -> None:
+    """Raise a SettingError for a log that cannot be made."""
+    from scant.ads import campaigns
+    from scant.data import registry
+
+    if "campaign" in log:
+        campaigns.check(log["campaign"], log["settings"])
+    else:
+        dataset = registry.find(datasets, log["dataset"])
+        if dataset.task not in ("ads", "classification"):
+            raise SettingError(f"{dataset.id} is a {dataset.task} set; logs are of classification or ads sets")
+        if dataset.task == "ads":
+            _check_parts(log, dataset)
+    used = USED[source(log, datasets)]
+    for key in (key for keys in USED.values() for key in keys):
+        if log.get(key) and key not in used:
+            raise SettingError(f"{key} does nothing for this log")
+
+
+def _check_parts(log: dict, dataset) -> None:
+    for part in ("train", "test"):
+        if part not in log:
+            raise SettingError(f"{part} is needed: the part of {dataset.id} that is to {part}")
+        dataset.part(log[part])
+    if log["train"] == log["test"]:
+        raise SettingError("train and test are the same part: a policy must not be learnt from what tests it")
+
+
+def logs_in_use(study: Mapping) -> list[str]:
+    """The logs of a study's experiments, each once."""
+    experiments = (one for one in study["experiments"].values() if one["kind"] == Ads.kind)
+    return list(dict.fromkeys(log for experiment in experiments for log in experiment["logs"]))
+
+
+def tables(study: Mapping, datasets: Mapping, log: str) -> list[str]:
+    """The tables of the data set that a log is made of, or is: then those of the parts train and test."""
+    settings = study["logs"][log]
+    if "dataset" not in settings:
+        return []
+    parts = [settings["train"], settings["test"]] if source(settings, datasets) == "log" else None
+    return tables_of(datasets, settings["dataset"], parts)
+
+
+def campaign_file(study: Mapping, log: str) -> list[str]:
+    """The file of the campaign that a log is drawn from; none if it is not simulated."""
+    simulated = "campaign" in study["logs"][log]
+    return [CAMPAIGN.format(study=study["study"], stream=log)] if simulated else []
+
+
+def drawn_from(study: Mapping, datasets: Mapping, log: str) -> list[str]:
+    """The files that the logs of a seed are drawn from, or made of."""
+    return campaign_file(study, log) or tables(study, datasets, log)
+
+
+def files(study: Mapping, datasets: Mapping, log: str, part: str, seeds: list[int]) -> list[str]:
+    """The part "train" or "test" of a log for each seed; one for all if it was logged."""
+    if source(study["logs"][log], datasets) == "log":
+        return [tables(study, datasets, log)[part == "test"]]
+    return [BANDIT.format(study=study["study"], stream=log, seed=seed, part=part) for seed in seeds]
+
+
+# --- what is shown
+
+
+def _has_coverage(study: dict, experiment: str, name: str) -> bool:
+    return bool(study["coverage"])
+
+
+FRAMES, DRAWINGS = "scant.ads.frames", "scant.ads.drawings"
+FIGURES = (
+    Shown(
+        "figure-5.1",
+        heading="CTR on classification sets (thesis, Figure 5.1)",
+        caption="CTR on the test part, of which everything is known, of policies learnt from a bandit log of the "
+        "training part. Points are means over seeds (a new split and a new log each), bars 95 % t intervals.",
+        frame=f"{FRAMES}:deterministic",
+        draw=f"{DRAWINGS}:deterministic",
+        shows=asked_for,
+        sources=("classification",),
+    ),
+    Shown(
+        "figure-5.2",
+        heading="Importance-weighted CTR in campaigns, and the truth (thesis, Figure 5.2)",
+        caption="What a log of the uniform policy says of policies learnt from a log of the targeted one: the "
+        "importance-weighted CTR, its lower bounds by Student's t and by betting, and the true CTR. Means over seeds.",
+        frame=f"{FRAMES}:weighted",
+        draw=f"{DRAWINGS}:weighted",
+        shows=asked_for,
+        sources=("campaign",),
+    ),
+    Shown(
+        "figure-ctr-by-rate",
+        heading="CTR against the click rate of the training log",
+        caption="True CTR over that of the uniform policy, against the click rate of the training log. Points are "
+        "means over seeds, bars 95 % t intervals.",
+        frame=f"{FRAMES}:by_rate",
+        draw=f"{DRAWINGS}:by_rate",
+        shows=asked_for,
+        sources=("campaign",),
+    ),
+    Shown(
+        "figure-logs",
+        heading="Importance-weighted CTR on logs as they were logged",
+        caption="What the test log says of policies learnt from the training log: the importance-weighted CTR, and "
+        "its lower bounds by Student's t and by betting. Means over seeds.",
+        frame=f"{FRAMES}:weighted",
+        draw=f"{DRAWINGS}:weighted",
+        shows=asked_for,
+        sources=("log",),
+    ),
+    Shown(
+        "figure-coverage",
+        heading="How often bounds on CTR hold",
+        caption="How often each bound on CTR held in simulated logs, with 95 % Clopper-Pearson intervals, against the "
+        "level that was asked for; by campaign, logging policy and number of rows.",
+        frame=f"{FRAMES}:coverage",
+        draw=f"{DRAWINGS}:coverage",
+        reads="coverage",
+        shows=_has_coverage,
+    ),
+)
+TABLES = (
+    Shown(
+        "ads",
+        heading="CTR of ad policies",
+        caption="Ad policies: CTR by the best knowledge there is (true, full information, or importance-weighted), "
+        "with 95 % t intervals over seeds, and paired differences to the experiment's baseline.",
+        frame=f"{FRAMES}:ads_table",
+    ),
+    Shown(
+        "ads-estimates",
+        heading="Estimates of CTR and their bounds",
+        caption="Ad policies: every estimate of CTR with each of its bounds, averaged over seeds, how often bounds "
+        "held where the truth is known, and what the estimates rest on.",
+        frame=f"{FRAMES}:estimates_table",
+    ),
+    Shown(
+        "ads-readings",
+        heading="CTR of ad policies under each reading",
+        caption="Ad policies: paired differences of the AUC ranker, the logistic classifier and the forest under each "
+        "experiment's readings.",
+        frame=f"{FRAMES}:ads_readings_table",
+    ),
+    Shown(
+        "ads-coverage",
+        heading="How often bounds on CTR hold, and how wide they are",
+        caption="How often each bound on CTR holds over simulated campaigns, with 95 % Clopper-Pearson intervals, and "
+        "how wide it is.",
+        frame=f"{FRAMES}:coverage_table",
+        reads="coverage",
+        shows=_has_coverage,
+    ),
+    Shown(
+        "table-5.1",
+        heading="Classification sets as bandit logs (thesis, Table 5.1)",
+        caption="The classification sets as bandit logs (thesis, Table 5.1).",
+        frame=f"{FRAMES}:table_5_1",
+        reads="logs",
+        sources=("classification",),
+    ),
+    Shown(
+        "table-5.2",
+        heading="Impressions and clicks of each ad (thesis, Table 5.2)",
+        caption="Impressions and clicks of each ad in the logs (thesis, Table 5.2).",
+        frame=f"{FRAMES}:table_5_2",
+        reads="logs",
+        sources=("campaign", "log"),
+    ),
+)
+
+
+class Ads(Family):
+    """Ads from logs of another policy (Chaudhuri 2016, chapter 5)."""
+
+    kind = "ads"
+    about = "choose ads from logs of another policy"
+    place = Place(
+        key="logs",
+        name="log",
+        about="Bandit logs, by id - drawn from a simulated campaign, made of a classification data set, or those of a "
+        "data set of the task ads. Each has a part that trains and one that tests.",
+        schema=LOG,
+        check=_check_log,
+    )
+    settings = (
+        Setting(
+            "tuning",
+            {"enum": ["held-out", "paper"], "default": "held-out"},
+            about="Reading: the lambda that is best on a part of the training log (held-out), or on the test itself "
+            "(paper). Tables show both; figures and the finals follow this one.",
+        ),
+        Setting(
+            "baseline",
+            {"type": ["string", "null"], "default": None},
+            about="The learner that the others are compared with, seed by seed.",
+            plays=False,
+        ),
+        Setting(
+            "validation",
+            {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.2},
+            about="The share of the training log that chooses lambda under the reading held-out.",
+            reading=True,
+            some=True,
+            unless={"tuning": "paper"},
+        ),
+        Setting(
+            "threshold",
+            {"enum": ["f1", "precision", "recall"], "default": "f1"},
+            about="Reading: what a ranker's thresholds maximise on the training log.",
+            reading=True,
+            some=True,
+        ),
+        Setting(
+            "undersample",
+            {"type": ["integer", "null"], "minimum": 1, "default": None},
+            about="Reading: negatives kept for each positive, drawn at random; null for all.",
+            reading=True,
+            some=True,
+        ),
+        Setting(
+            "undersampled",
+            {"enum": list(UNDERSAMPLED), "default": "classifiers"},
+            about="Reading: whose negatives - those of classifiers, such as logistic and forest (classifiers), or "
+            "rankers' too (all).",
+            reading=True,
+            some=True,
+            unless={"undersample": None},
+        ),
+        Setting(
+            "standardise",
+            {"type": "boolean", "default": True},
+            about="Reading: whether features get mean 0 and deviation 1 over the training log.",
+            reading=True,
+            some=True,
+        ),
+        Setting(
+            "select",
+            {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 1.0},
+            about="Reading: the share of features that are kept, those of the most information gain.",
+            reading=True,
+            some=True,
+        ),
+        Setting(
+            "epsilons",
+            {
+                "type": "array",
+                "minItems": 1,
+                "uniqueItems": True,
+                "items": {"type": "number", "minimum": 0, "maximum": 1},
+                "default": [0.0],
+            },
+            about="The epsilons of the epsilon-greedy policies; 0 is the deterministic one.",
+        ),
+        Setting(
+            "level",
+            {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1, "default": 0.95},
+            about="The confidence of the bounds on CTR.",
+        ),
+        Setting(
+            "users",
+            {"type": "integer", "minimum": 2, "default": 262144},
+            about="Over how many users of a campaign the true CTR is averaged.",
+        ),
+    )
+    learners = KINDS
+    shown = (*FIGURES, *TABLES)
+    quantities: ClassVar = {
+        "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True),
+        # In percent of the other's mean CTR, which is taken as known.
+        "ctr_gain": Quantity("gain in CTR (%)", "scant.ads.quantities:ctr", tuned=True, compared=True),
+        "estimate_held": Quantity("share held", "scant.ads.quantities:estimate_held", options=("bound",)),
+        "estimate_error": Quantity("error (%)", "scant.ads.quantities:estimate_error"),
+    }
+    told = ("baseline", "tuning")
+    sections: ClassVar = {"coverage": STUDY_OF_BOUNDS}
+    code = ("scant.ads.run",)
+    memory, minutes = 3000, 30
+
+    # --- planning
+
+    def check(self, study: dict, datasets: dict, experiment: dict) -> None:
+        sources = {log: source(study["logs"][log], datasets) for log in experiment["logs"]}
+        for log, learner in product(experiment["logs"], experiment["learners"]):
+            try:
+                check(study["learners"][learner], experiment, sources[log])
+            except SettingError as error:
+                raise SettingError(f"{learner} on {log}: {error}") from None
+        kinds = {study["learners"][learner]["kind"] for learner in experiment["learners"]}
+        if "figure-ctr-by-rate" in experiment["figures"] and Uniform.kind not in kinds:
+            raise SettingError(
+                "figure-ctr-by-rate shows CTR over that of the uniform policy: add a learner of kind uniform"
+            )
+        if "figure-5.1" in experiment["figures"] and 0 not in experiment["epsilons"]:
+            raise SettingError("figure-5.1 shows deterministic policies: add 0 to epsilons")
+        for figure in (figure for figure in FIGURES if figure.name in experiment["figures"]):
+            if other := [log for log in experiment["logs"] if sources[log] not in figure.sources]:
+                raise SettingError(
+                    f"{figure.name} is of logs of another kind than {other[0]}, which is a {sources[other[0]]}"
+                )
+
+    def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
+        experiment = study["experiments"][name]
+        spans = batches(experiment["seeds"], experiment["batch"])
+        return [
+            Job(f"{name}/{log}/{learner}/seed-{span(seeds)}", settings, seeds, _inputs(study, datasets, log, seeds))
+            for log, learner, settings in self._settings(study, experiment)
+            for seeds in spans
+        ]
+
+    def _settings(self, study: dict, experiment: dict) -> Iterator[tuple[str, str, dict]]:
+        """Each log and learner of an experiment, and all that can change the results of one on the other."""
+        readings = self.played(experiment)
+        for log, learner in product(experiment["logs"], experiment["learners"]):
+            settings = {
+                "study_seed": study["seed"],
+                "kind": self.kind,
+                "log_settings": untitled(study["logs"][log]),
+                "learner_settings": untitled(study["learners"][learner], "stands_for"),
+            }
+            yield log, learner, settings | readings
+
+    def read(self, plan, shown: Shown) -> list[str]:
+        if shown.reads == "coverage":
+            return [COVERAGE.format(study=plan.study["study"])] if plan.study["coverage"] else []
+        study, datasets = plan.study, plan.datasets
+        logs = [log for log in logs_in_use(study) if source(study["logs"][log], datasets) in shown.sources]
+        parts = product(logs, ("train", "test"))
+        return [file for log, part in parts for file in files(study, datasets, log, part, [0])]
+
+    # --- running
+
+    def run(self, job: dict, target, seeds: list[int], inputs: Mapping[str, list[str]]) -> None:
+        from scant.ads.run import run
+
+        campaign = next(iter(inputs.get("campaign", ())), None)
+        run(job, target, seeds, inputs["train"], inputs["test"], campaign)
+
+    # --- presenting
+
+    def identity(self, run: dict) -> dict:
+        metadata = {key: run[key] for key in ("experiment", "stream", "learner", "source")}
+        return metadata | {"kind": run["learner_settings"]["kind"]}
+
+    def tunings(self, study: dict, details: dict, traces, learners: set[str]) -> list[str | None]:
+        chosen = details["tuning"]
+        fitted = any(learner_of(study["learners"][learner]["kind"]).regularised for learner in learners)
+        return [chosen, "paper"] if chosen != "paper" and fitted else [chosen]
+
+
+def _inputs(study: dict, datasets: Mapping, log: str, seeds: list[int]) -> dict[str, list[str]]:
+    """The files that a run reads: the logs of each seed, or one for all; and the campaign, if there is one."""
+    logs = {part: files(study, datasets, log, part, seeds) for part in ("train", "test")}
+    return logs | {"campaign": campaign_file(study, log)}

@@ -1,0 +1,336 @@
+"""The family of games on fixed items: the same items are ranked in each round, without features.
+
+One job plays all learners of a game, since a round takes about a microsecond and a process a second to start.
+"""
+
+import math
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, ClassVar
+
+from scant.declared import Setting
+from scant.errors import SettingError
+from scant.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.games.learners import LEARNERS
+from scant.games.streams import STREAMS
+from scant.study.plan import batches, span, untitled
+
+TIMED = "figure-games-time"  # it is of how long rounds take, not of traces
+
+
+def _check_game(game: dict, datasets: dict) -> None:
+    """Raise a SettingError for a stream that cannot be drawn, or that the loss is not defined for."""
+    from scant.games.run import probe
+
+    probe(game)
+
+
+GAME = {
+    "description": "A game on a fixed set of items.",
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["stream", "loss"],
+    "properties": {
+        "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
+        "stream": {
+            "description": "What the items are worth in each round; scant.games.streams has them, docs/games.md says "
+            "what they are.",
+            "enum": list(STREAMS),
+        },
+        "settings": {
+            "description": "Settings of the stream. Which ones it has, and their defaults, docs/games.md says.",
+            "type": "object",
+            "additionalProperties": False,
+            "default": {},
+            "properties": {
+                "items": {"description": "m, how many items.", "type": "integer", "minimum": 1},
+                "relevant": {"description": "How many of them are relevant.", "type": "integer", "minimum": 1},
+                "probability": {"description": "Of a flip.", "type": "number", "minimum": 0, "maximum": 1},
+                "noise": {
+                    "description": "The standard deviation of Gaussian noise.",
+                    "type": "number",
+                    "minimum": 0,
+                },
+                "high": {
+                    "description": "How often a relevant item is relevant.",
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": 1,
+                },
+                "low": {
+                    "description": "How often another item is relevant.",
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": 1,
+                },
+                "grades": {"description": "The highest grade.", "type": "integer", "minimum": 1, "maximum": 15},
+                "phases": {
+                    "description": "How many phases a switching stream has.",
+                    "type": "integer",
+                    "minimum": 1,
+                },
+                "distribution": {
+                    "description": "Which distribution of Table B.1.",
+                    "enum": ["first", "second", "either", "mixture"],
+                },
+                "choices": {
+                    "description": "How many items are chosen in a round.",
+                    "type": "integer",
+                    "minimum": 1,
+                },
+                "exponent": {"description": "Of Zipf's law.", "type": "number", "minimum": 0},
+                "dispersion": {
+                    "description": "How close to the central ranking rankings are, 0 for not at all.",
+                    "type": "number",
+                    "minimum": 0,
+                },
+            },
+        },
+        "shared": {
+            "description": "Whether all seeds share one draw of the stream, as in AISTATS'15; else each seed draws its "
+            "own.",
+            "type": "boolean",
+            "default": False,
+        },
+        "loss": {
+            "description": "sum-loss, pairwise-loss, position-loss, spearman-loss, auc-loss, ap, dcg, dcg@n, ndcg, "
+            "ndcg@n or precision@n.",
+            "type": "string",
+        },
+    },
+}
+
+
+# --- what is shown
+
+AVERAGES = {
+    "caption": "Regret up to a round, over the round, against the best fixed ranking. Lines are means over seeds, "
+    "bands 95 % t intervals; dashed learners see all items.",
+    "frame": "scant.games.frames:averages",
+    "draw": "scant.games.drawings:averages",
+    "shows": asked_for,
+}
+GROWTH = (
+    "both logarithmic, with 95 % t intervals over seeds, and beside each line its slope. Dotted lines are the "
+    "learners' bounds."
+)
+FIGURES = (
+    Shown(name="figure-3.1", heading="Regret by round, numbers of blocks (thesis, Figure 3.1)", **AVERAGES),
+    Shown(name="figure-3.2", heading="Regret by round, numbers of items seen (thesis, Figure 3.2)", **AVERAGES),
+    Shown(
+        name="figure-3.3",
+        heading="Regret by round, top 1 and full feedback (thesis, Figure 3.3)",
+        options={"start": 0.1},  # the thesis shows rounds 1,000 to 10,000
+        **AVERAGES,
+    ),
+    Shown(
+        name="figure-aistats15.1",
+        heading="Regret by round, top 1 on a Gaussian stream (AISTATS'15, Figure 1)",
+        **AVERAGES,
+    ),
+    Shown(
+        name="figure-aistats15.2",
+        heading="Regret by round, top 1 and full feedback on a Gaussian stream (AISTATS'15, Figure 2)",
+        **AVERAGES,
+    ),
+    Shown(name="figure-games-rounds", heading="Regret by round, learners without a horizon, and peers", **AVERAGES),
+    Shown(
+        name="figure-games-horizon",
+        heading="Regret against the horizon",
+        caption=f"Regret at the horizon against the horizon, {GROWTH}",
+        frame="scant.games.frames:against_horizon",
+        draw="scant.games.drawings:against_horizon",
+        shows=asked_for,
+    ),
+    Shown(
+        name="figure-games-items",
+        heading="Regret against the number of items",
+        caption=f"Regret at the horizon against the number of items, {GROWTH}",
+        frame="scant.games.frames:against_items",
+        draw="scant.games.drawings:against_items",
+        shows=asked_for,
+    ),
+    Shown(
+        name=TIMED,
+        heading="Time of a round against the number of items",
+        caption="Microseconds a round takes against the number of items, both logarithmic; the least of three plays "
+        "on one thread. The thin line grows as m log m.",
+        frame="scant.games.frames:times",
+        draw="scant.games.drawings:times",
+        reads="times",
+        shows=asked_for,
+    ),
+    Shown(
+        name="figure-observability",
+        heading="Minimax rates by observability, and measured slopes",
+        caption="Minimax regret of each measure with m items and the top k seen, computed from global and local "
+        "observability; in a cell the exponent of T, and, small, the measured slope of regret on the horizon, mean "
+        "over seeds, of the study's slowest learner there.",
+        frame="scant.games.atlas:measured",
+        draw="scant.games.drawing_atlas:atlas",
+        shows=asked_for,
+    ),
+)
+TABLES = (
+    Shown(
+        name="games",
+        heading="Regret on fixed items",
+        caption="Games on fixed items: regret at each horizon against the best fixed ranking, with 95 % t intervals "
+        "over seeds, the bound beside it, and paired differences to the experiment's baseline.",
+        frame="scant.games.frames:games_table",
+    ),
+    Shown(
+        name="slopes",
+        heading="Slopes of regret on fixed items",
+        caption="Games on fixed items: the slope of log regret on log rounds, horizon or number of items, with 95 % t "
+        "intervals over seeds, and that of the bound.",
+        frame="scant.games.frames:slopes_table",
+    ),
+    Shown(
+        name="table-3.1",
+        heading="SumLoss of each ranking (thesis, Table 3.1)",
+        caption="SumLoss of each ranking for each relevance vector, m = 3 (thesis, Table 3.1).",
+        frame="scant.games.atlas:table_3_1",
+        reads="nothing",
+    ),
+    Shown(
+        name="table-3.2",
+        heading="What top-1 feedback shows (thesis, Table 3.2)",
+        caption="What top-1 feedback shows, m = 3 (thesis, Table 3.2).",
+        frame="scant.games.atlas:table_3_2",
+        reads="nothing",
+    ),
+    Shown(
+        name="table-b.1",
+        heading="Two distributions that top-1 feedback cannot tell apart (thesis, Table B.1)",
+        caption="Two distributions of relevances that top-1 feedback cannot tell apart, and that NDCG ranks "
+        "differently (thesis, Table B.1).",
+        frame="scant.games.atlas:table_b_1",
+        reads="nothing",
+    ),
+    Shown(
+        name="observability",
+        heading="Observability and minimax rates",
+        caption="Global and local observability and the minimax rate of each measure, m and k, beside what the thesis "
+        "states.",
+        frame="scant.games.atlas:atlas_table",
+        reads="nothing",
+    ),
+)
+
+
+class FixedItems(Family):
+    """Games on fixed items (Chaudhuri 2016, 3.2; Ailon)."""
+
+    kind = "fixed-items"
+    about = "rank the same items in each round"
+    place = Place(
+        key="games",
+        name="game",
+        about="Games on fixed items, by id - a stream of what the items are worth, and what rankings are judged by.",
+        schema=GAME,
+        check=_check_game,
+    )
+    settings = (
+        Setting(
+            "rounds",
+            {
+                "oneOf": [
+                    {"type": "integer", "minimum": 1},
+                    {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "integer", "minimum": 1}},
+                ]
+            },
+            about="The horizon T; a list is of horizons that are each played by themselves. It has no default.",
+            reading=True,
+        ),
+        Setting(
+            "comparator",
+            {"enum": ["prefix", "horizon"], "default": "prefix"},
+            about="Reading: regret at a round is against the ranking that is best up to that round (prefix) or over "
+            "all rounds (horizon).",
+            plays=False,
+            reading=True,
+        ),
+        Setting(
+            "baseline",
+            {"type": ["string", "null"], "default": None},
+            about="The learner that the others are compared with, seed by seed.",
+            plays=False,
+        ),
+    )
+    learners = LEARNERS
+    shown = (*FIGURES, *TABLES)
+    quantities: ClassVar = {
+        "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", between=(-math.inf, 1.0)),
+        "game_regret": Quantity("regret", "scant.games.quantities:game_regret", options=("horizon",)),
+        "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along",)),
+    }
+    told = ("comparator", "baseline")
+    code = ("scant.games.run",)
+    memory, minutes = 1000, 5
+
+    def check(self, study: dict, datasets: dict, experiment: dict) -> None:
+        from scant.games import run
+
+        if experiment.get("rounds") is None:
+            raise SettingError(f"an experiment of kind {self.kind!r} needs rounds: a horizon, or a list of them")
+        for game, learner, horizon in product(experiment["games"], experiment["learners"], horizons(experiment)):
+            try:
+                run.check(study["games"][game], untitled(study["learners"][learner], "stands_for"), horizon)
+            except SettingError as error:
+                raise SettingError(f"{learner} on {game}: {error}") from None
+
+    def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
+        experiment = study["experiments"][name]
+        if experiment["figures"] == [TIMED]:
+            return []
+        spans = batches(experiment["seeds"], experiment["batch"])
+        return [
+            Job(f"{name}/{game}/seed-{span(seeds)}", settings, seeds, {})
+            for game, settings in _settings(study, name).items()
+            for seeds in spans
+        ]
+
+    def run(self, job: dict, target, seeds: list[int], inputs: Mapping[str, list[str]]) -> None:
+        from scant.games.run import run
+
+        run(job, target, seeds)
+
+    def identity(self, run: dict) -> dict[str, Any]:
+        metadata = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}
+        return metadata | {"game": run["game"]["stream"]}
+
+
+def horizons(experiment: Mapping) -> list[int]:
+    """The horizons of an experiment, each of which is played by itself."""
+    rounds = experiment["rounds"]
+    return rounds if isinstance(rounds, list) else [rounds]
+
+
+def times_job(study: dict, name: str) -> tuple[list[dict], dict]:
+    """What `scant.games.run.time` takes to measure how long rounds of an experiment take.
+
+    Returns
+    -------
+    jobs : one for each game
+    details : what reports are told of the experiment
+    """
+    jobs = [settings | {"experiment": name, "stream": game} for game, settings in _settings(study, name).items()]
+    return jobs, FixedItems().details(study, name)
+
+
+def _settings(study: dict, name: str) -> dict[str, dict]:
+    """The settings of an experiment's jobs, by game: all that can change their results, but for the seeds."""
+    experiment = study["experiments"][name]
+    return {
+        game: {
+            "study_seed": study["seed"],
+            "kind": experiment["kind"],
+            "game": untitled(study["games"][game]),
+            "learners": [
+                [learner, untitled(study["learners"][learner], "stands_for")] for learner in experiment["learners"]
+            ],
+            "rounds": horizons(experiment),
+        }
+        for game in experiment["games"]
+    }

@@ -1,0 +1,53 @@
+"""What claims on fixed items are of: one number for each game, learner and seed of an experiment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from scant.games import frames
+from scant.present.slopes import late_rounds, slopes_of_seeds
+
+if TYPE_CHECKING:
+    from scant.present.traces import Played
+
+KEYS = ["stream", "learner", "seed"]
+
+
+def game_regret(played: Played, horizon: int | None = None) -> pd.DataFrame:
+    """The regret at the end of each game's longest horizon, or of the horizon asked for."""
+    return _longest(_ends(played, horizon)).assign(value=lambda rows: rows["regret"])
+
+
+def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
+    """The slope of log regret on the log of what it grows with.
+
+    along : "horizon", each a game of its own; "rounds", of the longest horizon; or "items", over games of one stream
+        and loss
+    """
+    if along == "rounds":
+        rounds = _longest(frames.regrets(played.traces, played.about))
+        return slopes_of_seeds(late_rounds(rounds, "horizon"), "round", frames.POINTS)
+    if along == "items":
+        return slopes_of_seeds(_longest(_ends(played)), "items", frames.POINTS, ("game", "loss"))
+    return slopes_of_seeds(_ends(played), "horizon", frames.POINTS)
+
+
+def bound_share(played: Played) -> pd.DataFrame:
+    """Each seed's largest regret over its bound, over all horizons for which a bound is known."""
+    ends = _ends(played)
+    shares = ends.assign(value=ends["regret"] / ends["bound"]).dropna(subset="value")
+    return shares.groupby(KEYS, sort=False)["value"].max().reset_index()
+
+
+def _ends(played: Played, horizon: int | None = None) -> pd.DataFrame:
+    """The last round of each game with its regret: games of every horizon, or of one."""
+    rows = frames.regrets(played.traces, played.about)
+    rows = rows[rows["round"] == rows["horizon"]]
+    return rows if horizon is None else rows[rows["horizon"] == horizon]
+
+
+def _longest(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of each game's longest horizon."""
+    return rows[rows["horizon"] == rows.groupby("stream")["horizon"].transform("max")]

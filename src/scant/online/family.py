@@ -1,0 +1,405 @@
+"""The families `perceptron` (learners see every grade) and `top` (those of the k documents on top)."""
+
+import math
+from collections.abc import Mapping
+from itertools import product
+
+from scant.declared import Setting
+from scant.errors import SettingError
+from scant.families import Family, Job, Quantity, Shown, asked_for
+from scant.online import learners, top
+from scant.online.streams import ADVERSARY, SEPARABLE, STREAMS
+from scant.study.plan import DRAW, STREAM, batches, span, untitled
+
+ANY_HORIZON = 10**9  # where a study leaves the horizon to the stream, one beyond all streams
+BANDS = "Lines are means over seeds, bands 95 % t intervals."
+TUNED = "Each learner is at the rate that its experiment's tuning reading chose."
+
+SOURCE = Setting(
+    "source",
+    {"enum": ["text", "released-code"], "default": "text"},
+    "Reading: the algorithms as the papers' text has them, or as the authors' released code does.",
+    reading=True,
+    some=True,
+)
+ROUNDS = Setting(
+    "rounds",
+    {"default": None, "oneOf": [{"type": "null"}, {"type": "integer", "minimum": 1}]},
+    "The horizon; null for one pass over the stream. Longer horizons pass over it again.",
+    reading=True,
+)
+EMPTY = Setting(
+    "empty",
+    {"enum": ["zero", "one", "skip"], "default": "zero"},
+    "Reading: the measures of a query without a relevant document, or skip to leave it out.",
+    reading=True,
+)
+ORDER = Setting(
+    "order",
+    {"enum": ["shuffled", "as-is"], "default": "shuffled"},
+    "Reading: queries shuffled anew in each pass, or as they are in the files.",
+    reading=True,
+)
+KEEP = Setting(
+    "keep",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 1.0},
+    "Reading: the probability with which each query of a pass is kept.",
+    reading=True,
+)
+TUNING = Setting(
+    "tuning",
+    {"enum": ["held-out", "paper"], "default": "held-out"},
+    "Reading: the rate with the best final time average on seeds of its own (held-out) or on the very seeds that are "
+    "reported (paper). Tables show both; figures and the finals follow this one.",
+    plays=False,
+)
+TUNING_SEEDS = Setting(
+    "tuning_seeds",
+    {"type": "integer", "minimum": 0, "default": 5},
+    "How many further seeds choose the learning rates under the reading held-out.",
+    plays=False,
+)
+SCHEDULE = Setting(
+    "schedule",
+    {"enum": ["thesis", "aistats16"], "default": "thesis"},
+    "Reading: step and exploration fall with the round (thesis), or are fixed at the horizon (aistats16). The released "
+    "code has its own.",
+    reading=True,
+    some=True,
+    unless={"source": "released-code"},
+)
+MISMATCH = Setting(
+    "mismatch",
+    {"type": "number", "exclusiveMinimum": 0, "default": 10},
+    "Reading: multiplies, in the estimate, the probability of what only exploration puts on top. 1 alone is unbiased.",
+    reading=True,
+    some=True,
+)
+RADIUS = Setting(
+    "radius",
+    {"type": "number", "exclusiveMinimum": 0, "default": 1.0},
+    "Reading: U, the radius of the ball that weights are kept in.",
+    reading=True,
+    some=True,
+)
+JUDGE = Setting(
+    "judge",
+    {"enum": [*top.OBJECTIVES, None], "default": None},
+    "The surrogate whose loss is recorded; null for each learner's own.",
+)
+REGRET = Setting(
+    "regret",
+    {"type": "boolean", "default": False},
+    "Whether the best fixed weights are found, and the regret against them.",
+    plays=False,
+)
+UNMOVED_BY_ADVERSARY = ("rounds", "order", "keep", "empty")  # readings that change nothing against it
+
+STREAMS_TABLE = Shown(
+    "streams",
+    "The streams as they are: sizes, grades, norms, margins.",
+    "scant.online.frames:streams_table",
+    reads="streams",
+)
+QUANTITIES = "scant.online.quantities"
+WORDS = {"final": "time-averaged measure", "share": "loss / bound"}  # of quantities that both families have
+
+
+class Contextual(Family):
+    """What both families share: learners rank the documents of a stream's queries by their features."""
+
+    place = STREAMS
+    told = ("tuning",)
+    code = ("scant.online.run",)
+
+    def check(self, study, datasets, experiment):
+        several = self._several_rates(study, experiment)
+        if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and several:
+            raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
+
+    def _several_rates(self, study, experiment) -> bool:
+        """Whether there may be rates to choose from."""
+        return True
+
+    def jobs(self, study, datasets, name):
+        experiment, jobs = study["experiments"][name], []
+        for stream, learner in product(experiment["streams"], experiment["learners"]):
+            settings = self.settings_of_run(study, experiment, stream, learner)
+            seeds = experiment["seeds"] + self._tuning_seeds(study, experiment, learner)
+            if study["streams"][stream].get("generator") == ADVERSARY:
+                seeds = 1
+            for batch in batches(seeds, experiment["batch"]):
+                path = f"{name}/{stream}/{learner}/seed-{span(batch)}"
+                jobs.append(Job(path, settings, batch, {"streams": files(study, stream, batch)}))
+        return jobs
+
+    def settings_of_run(self, study: dict, experiment: dict, stream: str, learner: str) -> dict:
+        """The settings of a run, but for its seeds."""
+        return {
+            "study_seed": study["seed"],
+            "kind": self.kind,
+            "stream_settings": untitled(study["streams"][stream]),
+            "learner_settings": untitled(study["learners"][learner], "stands_for"),
+            **self.played(experiment),
+        }
+
+    def _tuning_seeds(self, study, experiment, learner) -> int:
+        """How many seeds choose a learner's rate: none where it has one alone."""
+        return experiment["tuning_seeds"] if len(study["learners"][learner].get("rates", [1.0])) > 1 else 0
+
+    def read(self, plan, shown):
+        stated = (name for name in plan.stated if plan.families[name].place is self.place)
+        return list(dict.fromkeys(file for name in stated for job in plan.jobs[name] for file in job.files))
+
+    def certain(self, study, place):
+        return study["streams"].get(place, {}).get("generator") == ADVERSARY
+
+    def idle(self, study, experiment, name):
+        generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
+        return "against the adversary" if name in UNMOVED_BY_ADVERSARY and generators == {ADVERSARY} else ""
+
+    def run(self, job, target, seeds, inputs):
+        from scant.online.run import run
+
+        run(job, target, seeds, inputs.get("streams", ()))
+
+    def identity(self, run):
+        from scant.online.traces import identity
+
+        return identity(run)
+
+    def completed(self, table, seeds):
+        from scant.online.traces import completed
+
+        return completed(table, seeds)
+
+    def tunings(self, study, details, traces, learners):
+        chosen = traces["tuning_seed"] & traces["learner"].isin(learners)
+        own = details["tuning"]
+        return [own, "paper" if own == "held-out" else "held-out"] if chosen.any() else [own]
+
+
+def _on(separable: bool):
+    """Whether an experiment has streams that a ranker separates, or others that are not the adversary."""
+
+    def shows(study: dict, experiment: str, name: str) -> bool:
+        generators = [
+            study["streams"][stream].get("generator") for stream in study["experiments"][experiment]["streams"]
+        ]
+        return any(one != ADVERSARY and (one in SEPARABLE) == separable for one in generators)
+
+    return shows
+
+
+def _curves(name: str, heading: str, words: str, measure: str, separable: bool) -> Shown:
+    return Shown(
+        name, f"Time-averaged {words} {BANDS} {TUNED}", "scant.online.frames:curves", "scant.online.drawings:curves",
+        options={"measure": measure, "separable": separable}, shows=_on(separable), heading=heading,
+    )  # fmt: skip
+
+
+NOT_SEPARABLE = "of the rankings shown, by round, on the streams that no ranker ranks without fault."
+
+
+class Perceptron(Contextual):
+    """Perceptron-like algorithms that see every grade (thesis, chapter II; perceptron paper)."""
+
+    kind = "perceptron"
+    about = "learners see every grade of a query"
+    settings = (SOURCE, ROUNDS, EMPTY, ORDER, KEEP, TUNING, TUNING_SEEDS)
+    learners = learners.LEARNERS
+    shown = (
+        _curves(
+            "figure-2.1", "NDCG@10 by round, separable streams",
+            "NDCG@10 of the rankings shown, by round, on the separable streams.", "ndcg@10", True,
+        ),
+        _curves("figure-2.2", "NDCG@10 by round", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),
+        _curves("figure-2.ap", "AP by round", f"AP (grades above 0 relevant) {NOT_SEPARABLE}", "ap", False),
+        Shown(
+            "finals",
+            "Final time-averaged measures at the chosen rates, with 95 % t intervals over seeds, and paired "
+            "differences to ListNet, under both tuning readings.",
+            "scant.online.frames:finals_table",
+        ),
+        Shown(
+            "bounds",
+            "Measured cumulative loss beside the bounds of the perceptron paper, at every rate.",
+            "scant.online.frames:bounds_table",
+        ),
+        Shown(
+            "rates",
+            "Every learning rate tried, what it gave on the seeds set aside and on those reported, and where it was "
+            "chosen.",
+            "scant.online.frames:rates_table",
+        ),
+        STREAMS_TABLE,
+    )  # fmt: skip
+    quantities: Mapping = {
+        "final": Quantity(WORDS["final"], f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True),
+        "bound_share": Quantity(WORDS["share"], f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
+        "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
+    }
+
+    def check(self, study, datasets, experiment):
+        for learner in experiment["learners"]:
+            settings = study["learners"][learner]
+            made_of = self.learners.get(settings["kind"], learners.Contextual)
+            if "theory" in settings.get("rates", []) and not made_of.gives_rate:
+                raise SettingError(
+                    f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
+                )
+        super().check(study, datasets, experiment)
+
+    def _tuning_seeds(self, study, experiment, learner):
+        made_of = self.learners.get(study["learners"][learner]["kind"], learners.Contextual)
+        if experiment["source"] == "released-code" and made_of.released_rates:
+            return 0
+        return super()._tuning_seeds(study, experiment, learner)
+
+
+def _rounds_figure(name: str, heading: str) -> Shown:
+    return Shown(
+        name,
+        "Time-averaged NDCG@10 of the lists shown, by round, with feedback on the top documents alone; dashed learners "
+        f"see every grade. {BANDS} {TUNED}",
+        "scant.online.frames_top:curves", "scant.online.drawings:curves", shows=asked_for, heading=heading,
+    )  # fmt: skip
+
+
+def _asks_for_regret(study: dict, experiment: str, name: str) -> bool:
+    return study["experiments"][experiment]["regret"]
+
+
+class Top(Contextual):
+    """Feedback at the top: the grades of the k documents ranked highest (thesis 3.3; AISTATS'16)."""
+
+    kind = "top"
+    about = "they see the grades of the k documents on top"
+    settings = (
+        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING, TUNING_SEEDS, REGRET,
+    )  # fmt: skip
+    learners = top.LEARNERS
+    shown = (
+        _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top"),
+        _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top, as in AISTATS'16"),
+        Shown(
+            "figure-top-k",
+            "Time-averaged NDCG@10 at the horizon against the number of grades seen. Filled points are of the lists "
+            "shown, hollow ones of the learner's own ranking, without exploration. Bars, and bands of the reference "
+            f"lines, are 95 % t intervals over seeds. {TUNED}",
+            "scant.online.frames_top:against_k", "scant.online.drawings:against_k", shows=asked_for,
+            heading="NDCG@10 by the number of grades seen",
+        ),
+        Shown(
+            "figure-top-regret",
+            "Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means over seeds, "
+            "bands 95 % t intervals; beside each line the slope of log regret on log round from a hundredth of the "
+            "horizon on, with its 95 % t interval over seeds. Thin lines have the slopes 1/2, 2/3 and 1. Where the "
+            "best weights' certified gap is above 5 % of the regret, the dotted line adds it: the regret is between "
+            "the two. "
+            f"{TUNED}",
+            "scant.online.frames_top:regret_curves", "scant.online.drawings:regrets", reads="regret", shows=asked_for,
+            heading="Regret by round, feedback at the top",
+        ),
+        Shown(
+            "figure-smoothdcg",
+            "Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the learner's own ranking "
+            "without exploration (hollow), for each variant. Bars, and bands of ListNet and Random, are 95 % t "
+            f"intervals over seeds. {TUNED}",
+            "scant.online.frames_top:ends", "scant.online.drawings:dots", shows=asked_for,
+            heading="NDCG@10 of SmoothDCG's variants",
+        ),
+        Shown(
+            "top",
+            "Feedback on the top documents: final time-averaged NDCG@10 of the lists shown and of the learner's own "
+            "ranking, at the chosen rates, with 95 % t intervals over seeds, paired differences to ListNet and Random, "
+            "and the settings as played.",
+            "scant.online.frames_top:top_table",
+        ),
+        Shown(
+            "regret",
+            "Feedback on the top documents: regret at the horizon against the best fixed weights, and the slope of log "
+            "regret on log round, with 95 % t intervals over seeds.",
+            "scant.online.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
+        ),
+        Shown(
+            "variance",
+            "What one round's estimate of a gradient is off by, in squared norms of the gradient, by the number of "
+            "grades seen: bias and variance, exact on small lists.",
+            "scant.online.variance:variance_table", reads="nothing",
+        ),
+        STREAMS_TABLE,
+    )  # fmt: skip
+    quantities: Mapping = {
+        "final": Quantity(WORDS["final"], f"{QUANTITIES}:final", ("measure",), tuned=True),
+        "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
+        "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
+        "bound_share": Quantity(WORDS["share"], f"{QUANTITIES}:regret_share", ("bound",), between=(-math.inf, 1.0)),
+    }
+
+    def check(self, study, datasets, experiment):
+        for learner in experiment["learners"]:
+            settings = study["learners"][learner]
+            if settings["kind"] in top.DESCENDING:
+                resolved, rates = top.resolve(settings, experiment, experiment["rounds"] or ANY_HORIZON)
+                if "theory" in rates:
+                    top.check_theory(resolved)
+            elif "theory" in settings.get("rates", []):
+                raise SettingError(
+                    f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
+                )
+        if "figure-top-regret" in experiment["figures"] and not experiment["regret"]:
+            raise SettingError("figure-top-regret shows what regret: true finds")
+        if experiment["regret"] and experiment["judge"] == top.NOT_CONVEX:
+            raise SettingError(
+                "regret is against the best fixed weights, which smoothdcg, not being convex, does not certify"
+            )
+        if ADVERSARY in [study["streams"][stream].get("generator") for stream in experiment["streams"]]:
+            raise SettingError("the adversary plays against learners that see every grade: kind perceptron")
+        super().check(study, datasets, experiment)
+
+    def _several_rates(self, study, experiment):
+        return any(len(study["learners"][learner].get("rates", [1])) > 1 for learner in experiment["learners"])
+
+    def comparators(self, study, name):
+        experiment = study["experiments"][name]
+        if not experiment["regret"]:
+            return []
+        jobs = []
+        for stream, judge in product(experiment["streams"], self._judges(study, experiment)):
+            settings = {
+                "study_seed": study["seed"],
+                "kind": self.kind,
+                "stream_settings": untitled(study["streams"][stream]),
+                **{key: experiment[key] for key in ("rounds", "empty", "order", "keep", "radius")},
+            }
+            for batch in batches(experiment["seeds"], experiment["batch"]):
+                path = f"{name}/{stream}/{judge}/seed-{span(batch)}"
+                jobs.append(Job(path, settings, batch, {"streams": files(study, stream, batch)}, "judge"))
+        return jobs
+
+    def _judges(self, study: dict, experiment: dict) -> list[str]:
+        """The convex surrogates by which learners are judged."""
+        found = [study["learners"][learner] for learner in experiment["learners"]]
+        found = [top.resolve(settings, experiment, ANY_HORIZON)[0].judge for settings in found
+                 if settings["kind"] in top.DESCENDING]  # fmt: skip
+        return [judge for judge in dict.fromkeys(found) if judge != top.NOT_CONVEX]
+
+
+def file(study: dict, stream: str, seed: int) -> str | None:
+    """The file that a run reads: the data set's stream, the draw for its seed (or draw 0, if all seeds share it).
+
+    None against the adversary, which answers as the game goes.
+    """
+    settings = study["streams"][stream]
+    if "dataset" in settings:
+        return STREAM.format(study=study["study"], stream=stream)
+    if settings["generator"] == ADVERSARY:
+        return None
+    return DRAW.format(study=study["study"], stream=stream, seed=0 if settings["shared"] else seed)
+
+
+def files(study: dict, stream: str, seeds: list[int]) -> list[str]:
+    """The stream files that a job of some seeds reads, each once: one for all, one for each, or none."""
+    found = (file(study, stream, seed) for seed in seeds)
+    return list(dict.fromkeys(path for path in found if path))

@@ -1,0 +1,81 @@
+"""What claims on contextual learners are of: one number for each stream, learner and seed of an experiment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from scant.online import frames, frames_top
+from scant.online.learners import MEASURES
+from scant.online.streams import ADVERSARY
+from scant.present import traces
+from scant.present.slopes import late_rounds, slopes_of_seeds
+from scant.theory.bounds import adversary_loss
+
+if TYPE_CHECKING:
+    from scant.present.traces import Played
+
+KEYS = ["stream", "learner", "seed"]
+
+
+def final(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
+    """The `measure` at the horizon, time-averaged (losses summed), at the rates that NDCG@10 chooses."""
+    return _final(played, measure, frames_top.MEASURE)
+
+
+def final_at_own_rates(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
+    """The same at the rates that the measure itself chooses, if it is one that learners may learn."""
+    return _final(played, measure, measure if measure in MEASURES else frames_top.MEASURE)
+
+
+def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
+    last = traces.finals(played.traces)
+    chosen = traces.chosen_rates(last, choosing, played.tuning)
+    return traces.at_chosen_rates(last, chosen).assign(value=lambda rows: rows[measure])
+
+
+def regret(played: Played) -> pd.DataFrame:
+    """The regret at the horizon against the best fixed weights; NaN in runs that failed."""
+    rows = _regrets(played)
+    return rows[rows["round"] == rows["end"]].assign(value=lambda ends: ends["regret"])
+
+
+def _regrets(played: Played) -> pd.DataFrame:
+    """Regrets where the best fixed weights are known."""
+    rows = frames_top.regrets(played.traces, played.about, played.comparators)
+    return rows[rows["best"].notna()]
+
+
+def regret_slope(played: Played) -> pd.DataFrame:
+    """The slope of each seed over its rounds with a positive regret, from 1 % of the horizon on."""
+    rows = _regrets(played)
+    return slopes_of_seeds(late_rounds(rows[rows["regret"] > 0], "end"), "round", frames_top.POINTS)
+
+
+def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
+    """Each seed's largest loss over its bound, over all rounds and rates that it holds for.
+
+    bound : "bound", which takes a separable stream, or "general_bound"
+    """
+    rows = played.traces[~played.traces["tuning_seed"]]
+    at_any_rate = rows["kind"].isin(frames.kinds("at_any_rate")) & (bound == "bound")
+    rows = rows[(rows["theory"] == 1) | at_any_rate]
+    return _largest(rows.assign(value=rows["loss"] / rows[bound]))
+
+
+def regret_share(played: Played, bound: str = "bound") -> pd.DataFrame:
+    """Each seed's regret at the horizon over its bound."""
+    rows = regret(played)
+    return _largest(rows.assign(value=rows["regret"] / rows[bound]))
+
+
+def _largest(shares: pd.DataFrame) -> pd.DataFrame:
+    return shares.dropna(subset="value").groupby(KEYS, sort=False)["value"].max().reset_index()
+
+
+def lower_bound_share(played: Played) -> pd.DataFrame:
+    """The least loss over rates against the adversary, over what no deterministic learner can avoid (Theorem 9)."""
+    last = traces.finals(played.traces[played.traces["generator"] == ADVERSARY])
+    shares = last.assign(value=last["loss"] / last["round"].map(adversary_loss))
+    return shares.groupby(KEYS, sort=False)["value"].min().reset_index()

@@ -1,0 +1,182 @@
+"""Streams of queries, where contextual learners play: what a study says of one. Light to import."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scant.data import registry
+from scant.errors import SettingError
+from scant.families import Place
+
+SETTINGS = {  # of each generator, those that it has
+    "separable": ("queries", "documents", "features", "grades", "margin", "spread"),
+    "released-code": ("queries", "features"),
+    "linear": ("queries", "documents", "features", "grades", "noise", "relevant"),
+    "indistinguishable": ("distribution",),
+    "adversary": ("ratio", "documents"),
+}
+SEPARABLE = ("separable", "released-code")  # generators of streams that a ranker separates
+ADVERSARY = "adversary"  # answers each ranking: there is no file of it, and nothing is left to chance
+READINGS = ("features", "documents", "drop_last")  # choices about a stream that a sweep may vary
+ID = {"$ref": "#/$defs/id"}
+COUNT = {"type": "integer", "minimum": 1}
+
+
+def _of(generator: str, names: tuple[str, ...]) -> dict:
+    """The schema's clause for the settings of one generator."""
+    allowed: dict[str, Any] = {"propertyNames": {"enum": list(names)}}
+    if generator == ADVERSARY:
+        allowed["required"] = ["ratio"]
+    then: dict[str, Any] = {"properties": {"settings": allowed}}
+    if generator == ADVERSARY:
+        then["required"] = ["settings"]
+    return {"if": {"properties": {"generator": {"const": generator}}, "required": ["generator"]}, "then": then}
+
+
+SCHEMA = {
+    "description": "A stream has either a generator or a dataset.",
+    "type": "object",
+    "additionalProperties": False,
+    "oneOf": [{"required": ["generator"]}, {"required": ["dataset"]}],
+    "allOf": [_of(generator, names) for generator, names in SETTINGS.items()],
+    "properties": {
+        "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
+        "generator": {
+            "description": "The simulation: separable (Figure 2.1), released-code (that of the authors' code), linear "
+            "(noisy grades), indistinguishable (Table B.1), or adversary (the lower bound's).",
+            "enum": list(SETTINGS),
+        },
+        "dataset": {"description": "A data set of the registry or of the study's own.", **ID},
+        "settings": {
+            "description": "Settings of the generator. Which ones it has, and their defaults, docs/studies.md says.",
+            "type": "object",
+            "additionalProperties": False,
+            "default": {},
+            "properties": {
+                "queries": {"description": "How many queries.", **COUNT},
+                "documents": {"description": "Documents of each query.", "type": "integer", "minimum": 2},
+                "features": {"description": "Features of each document.", **COUNT},
+                "grades": {"description": "The highest grade.", **COUNT, "maximum": 30},
+                "margin": {
+                    "description": "The score difference of neighbouring grades.",
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                },
+                "spread": {
+                    "description": "The standard deviation of the grades' means.",
+                    "type": "number",
+                    "minimum": 0,
+                },
+                "noise": {
+                    "description": "The noise of the scores that grades come from.",
+                    "type": "number",
+                    "minimum": 0,
+                },
+                "relevant": {
+                    "description": "The share of relevant documents.",
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "maximum": 1,
+                },
+                "distribution": {
+                    "description": "Which distribution of Table B.1.",
+                    "enum": ["first", "second", "mixture"],
+                },
+                "ratio": {
+                    "description": "R_X^2 / margin^2, one more than the rounds.",
+                    "type": "integer",
+                    "minimum": 3,
+                },
+            },
+        },
+        "shared": {
+            "description": "Whether all seeds share one draw of the generator; else each seed draws its own.",
+            "type": "boolean",
+            "default": False,
+        },
+        "parts": {
+            "description": "Parts of the data set, one after another; by default those that hold each query once.",
+            "type": "array",
+            "items": ID,
+            "minItems": 1,
+        },
+        "features": {
+            "description": "Reading: query-minmax scales each feature to [0, 1] within its query, as-is does nothing. "
+            "By default as-is for sets published normalised and for simulations, query-minmax for all others.",
+            "enum": ["query-minmax", "as-is"],
+        },
+        "documents": {
+            "description": "Reading: the order of a query's documents, by which ties are broken. shuffled by a seed of "
+            "the stream, as-is, or reversed (ties go to the later document of the file, as in the released code).",
+            "enum": ["shuffled", "as-is", "reversed"],
+            "default": "shuffled",
+        },
+        "drop_last": {
+            "description": "Reading: whether the last query of each file is left out, as the released code does.",
+            "type": "boolean",
+            "default": False,
+        },
+        "retrieval": {
+            "description": "Make a ranking stream of a classification set, whose queries are rows to find the class "
+            "of.",
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "queries": {"description": "How many queries.", **COUNT},
+                "documents": {"description": "How many documents each.", "type": "integer", "minimum": 2},
+            },
+        },
+    },
+}
+
+
+def check(stream: dict, datasets: dict) -> None:
+    """Raise a SettingError if a stream's settings do not fit each other, or its data set."""
+    others = ("settings", "shared") if "dataset" in stream else ("parts", "retrieval", "drop_last")
+    for key in others:
+        if stream.get(key):
+            raise SettingError(f"{key} does nothing for a {'data set' if 'dataset' in stream else 'generator'}")
+    if "dataset" in stream:
+        dataset = registry.find(datasets, stream["dataset"])
+        for part in stream.get("parts", []):
+            dataset.part(part)
+        if dataset.task == "ads":
+            raise SettingError(f"{dataset.id} is a set of bandit logs, which are for experiments of kind ads: see logs")
+        if (dataset.task == "ranking") == ("retrieval" in stream):
+            raise SettingError(
+                "retrieval makes a ranking stream of a classification set: it is needed for those, and "
+                f"{dataset.id} is a {dataset.task} set"
+            )
+
+
+def changes(stream: dict, reading: str) -> bool:
+    """Whether a reading of `READINGS` can change what a stream is."""
+    if reading == "drop_last":
+        return "dataset" in stream and "retrieval" not in stream
+    return stream.get("generator") != ADVERSARY
+
+
+def level(stream: dict, reading: str, datasets: Mapping | None = None):
+    """What a stream has for a reading that can change it; None for another.
+
+    datasets : by id; without them the scale of a ranking set's features is not known, unless the stream says it
+    """
+    if not changes(stream, reading):
+        return None
+    if reading == "features" and reading not in stream:
+        if "generator" in stream or "retrieval" in stream:
+            return "as-is"
+        return None if datasets is None else "as-is" if datasets[stream["dataset"]].normalised else "query-minmax"
+    return stream[reading]
+
+
+STREAMS = Place(
+    key="streams",
+    name="stream",
+    about="What learners see, by id: a simulated stream (generator), a ranking data set (dataset), or a ranking stream "
+    "made of a classification data set (dataset and retrieval).",
+    schema=SCHEMA,
+    check=check,
+    readings=READINGS,
+    level=level,
+    changes=changes,
+)

@@ -1,0 +1,225 @@
+"""The JSON schema of a study, made of what the families and their learners declare.
+
+The file in workflow/schemas is this schema as text, for readers and editors; a test holds the two equal.
+"""
+
+from functools import cache
+from typing import Any
+
+from scant.declared import Setting
+from scant.families import Family, asked_for, families, kinds, places
+
+ID = {"$ref": "#/$defs/id"}
+IDS = {"type": "array", "uniqueItems": True, "items": ID}
+TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
+OWN = ("measure", "rates", "k", "lambdas", "options")  # of one's own learner, besides those that its class declares
+OPTIONS = {
+    "description": "What your own learner is made with besides features, rate and random (or items, rounds, random).",
+    "type": "object",
+}
+COUNT = {"type": "integer", "minimum": 1}
+COMMON = {  # settings that experiments of all families have, besides their place and figures
+    "title": {"description": "The name that figures show; the id if absent.", "type": "string"},
+    "learners": {"description": "Ids of learners.", **IDS, "minItems": 1},
+    "seeds": {"description": "How many seeds the results are over.", **COUNT, "default": 10},
+    "batch": {"description": "How many seeds one job plays. Results do not depend on it.", **COUNT, "default": 5},
+    "sweep": {
+        "description": "What readings of the experiment, its streams and its learners could be besides what they are. "
+        "Of each item, a mapping of readings to levels, all combinations are played, each as an experiment of its own, "
+        "which claims alone read. Claims see both levels of tuning without a sweep.",
+        "type": "array",
+        "default": [],
+        "items": {"$ref": "#/$defs/sweep"},
+    },
+}
+STUDY = {  # sections of a study besides places, learners and experiments
+    "study": {"description": "The study's id. Its results go to results/{study}.", **ID},
+    "seed": {
+        "description": "The seed of which every random number of the study is derived.",
+        "type": "integer",
+        "minimum": 0,
+        "default": 2016,
+    },
+    "data": {
+        "description": "Where original files are looked for.",
+        "type": "object",
+        "additionalProperties": False,
+        "default": {},
+        "properties": {
+            "mirror": {
+                "description": "A folder or an http(s) address that holds original files as {set}/{file}; it is tried "
+                "before the folder data/ and before any download. Null for the environment variable SCANT_DATA.",
+                "type": ["string", "null"],
+                "default": None,
+            }
+        },
+    },
+    "datasets": {
+        "description": "Your own data sets by id, in the form of config/datasets.yaml.",
+        "type": "object",
+        "default": {},
+    },
+    "claims": {
+        "description": "The file of claims to judge, in the form of config/claims.yaml; null for none.",
+        "type": ["string", "null"],
+        "default": "config/claims.yaml",
+    },
+    "tables_of": {
+        "description": "Data sets to fetch and convert besides those that the streams need.",
+        **IDS,
+        "default": [],
+    },
+}
+DEFAULT_KIND = next(iter(families()))  # of experiments that say none
+
+
+@cache
+def schema() -> dict:
+    """The schema of a study."""
+    named = {"type": "object", "propertyNames": ID}
+    kept = {place.key: {"description": place.about, **named, "default": {}, "additionalProperties": _ref(place.name)}
+            for place in places().values()}  # fmt: skip
+    sections = {key: rule for family in families().values() for key, rule in family.sections.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A study",
+        "description": "One study, whole in one file. Unknown keys are refused.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["study", "learners", "experiments"],
+        "properties": {
+            **STUDY,
+            **kept,
+            **sections,
+            "learners": {
+                "description": "Learners by id.", **named, "minProperties": 1, "additionalProperties": _ref("learner"),
+            },
+            "experiments": {
+                "description": "Experiments by id. Each plays all its learners on all its streams (games, logs) under "
+                "one set of readings.",
+                **named, "minProperties": 1, "additionalProperties": _ref("experiment"),
+            },
+        },
+        "$defs": {
+            "id": {
+                "description": "A short name, which becomes part of file names.",
+                "type": "string",
+                "pattern": "^[A-Za-z0-9][A-Za-z0-9@._+-]*$",
+            },
+            **{place.name: dict(place.schema) for place in places().values()},
+            "learner": _learner(),
+            "experiment": _experiment(),
+            "sweep": {
+                "description": "Readings, each with levels.",
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {"type": "array", "minItems": 1, "uniqueItems": True},
+                "propertyNames": {"enum": list(readings())},
+            },
+        },
+    }  # fmt: skip
+
+
+def _ref(name: str) -> dict:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _closed(properties: dict) -> dict:
+    return {"additionalProperties": False, "properties": properties}
+
+
+def _if_kind(rule: dict, then: dict, required: bool = True) -> dict:
+    condition: dict[str, Any] = {"properties": {"kind": rule}}
+    return {"if": condition | ({"required": ["kind"]} if required else {}), "then": then}
+
+
+def learner_settings(kind: str) -> dict[str, Setting]:
+    """The settings of a kind of built-in learner, by name, whichever family it plays in."""
+    return {setting.name: setting for learner in kinds()[kind] for setting in learner.settings}
+
+
+def _learner() -> dict:
+    """One learner: title, kind, and what its classes declare."""
+    kind = {
+        "description": "; ".join(
+            f"{family.kind}: {', '.join(family.learners)}" for family in families().values() if family.learners
+        )
+        + "; or your own as module:Class.",
+        "type": "string",
+        "pattern": "^[A-Za-z0-9_.-]+(:[A-Za-z0-9_]+)?$",
+    }
+    clauses = []
+    for name, made_of in kinds().items():
+        properties = {setting.name: setting.schema for setting in learner_settings(name).values()}
+        about = " ".join(dict.fromkeys(learner.about for learner in made_of))
+        clauses.append(
+            _if_kind({"const": name}, {"description": about} | _closed({"title": {}, "kind": {}} | properties))
+        )
+    own = {"options": OPTIONS}
+    return {
+        "description": "One learner. What else it may have hangs on its kind: the clause below that names it.",
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"title": TITLE, "kind": kind},
+        "allOf": [*clauses, _if_kind({"pattern": ":"}, {"properties": own})],
+    }
+
+
+def experiment_settings(family: Family) -> dict[str, dict]:
+    """The schema of each setting of a family's experiments but `kind`, by name."""
+    place = {"description": f"Ids of {family.place.key}.", **IDS, "default": []}
+    figures = {
+        "description": "The figures that the experiment is shown in.",
+        "type": "array",
+        "items": {"enum": figures_to_ask_for(family)},
+        "uniqueItems": True,
+        "default": [],
+    }
+    declared = {setting.name: setting.schema for setting in family.settings}
+    return {**COMMON, family.place.key: place, **declared, "figures": figures}
+
+
+def figures_to_ask_for(family: Family) -> list[str]:
+    """The figures that an experiment is shown in only if it names them."""
+    return [shown.name for shown in family.shown if shown.draw and shown.shows is asked_for]
+
+
+def _experiment() -> dict:
+    """One experiment: its kind, and what the family of that kind declares."""
+    kind = {
+        "description": "; ".join(f"{family.kind}: {family.about}" for family in families().values()) + ".",
+        "enum": list(families()),
+        "default": DEFAULT_KIND,
+    }
+    return {
+        "description": "One experiment. What else it may have hangs on its kind: the clause below that names it.",
+        "type": "object",
+        "required": ["learners"],
+        "properties": {"kind": kind},
+        "allOf": [
+            _if_kind({"const": name}, _closed({"kind": {}} | experiment_settings(family)), name != DEFAULT_KIND)
+            for name, family in families().items()
+        ],
+    }
+
+
+@cache
+def readings() -> dict[str, dict]:
+    """The rule of each reading that a sweep may have levels of: of experiments, then places, then learners.
+
+    Where families or kinds differ in a rule, a level is one that any of them allows.
+    """
+    found: dict[str, list[dict]] = {}
+    for family in families().values():
+        for setting in family.settings:
+            if setting.reading:
+                found.setdefault(setting.name, []).append(dict(setting.rule))
+    for place in places().values():
+        for name in place.readings:
+            found.setdefault(name, []).append(place.schema["properties"][name])
+    for made_of in kinds().values():
+        for setting in (setting for learner in made_of for setting in learner.settings):
+            if setting.reading:
+                found.setdefault(setting.name, []).append(dict(setting.rule))
+    unique = {name: [rule for i, rule in enumerate(rules) if rule not in rules[:i]] for name, rules in found.items()}
+    return {name: rules[0] if len(rules) == 1 else {"anyOf": rules} for name, rules in unique.items()}

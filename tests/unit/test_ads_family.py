@@ -1,0 +1,292 @@
+"""The family of ads: it plans what was planned before families declared themselves, and all that it names is there."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from types import SimpleNamespace
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from scant import families
+from scant.ads import campaigns, draw, policies, quantities, scorers
+from scant.ads import family as ads
+from scant.ads import run as runs
+from scant.ads.family import Ads
+from scant.ads.learners import KINDS
+from scant.data import logs
+from scant.errors import SettingError
+from scant.schema import read_yaml
+from scant.study import settings as studies
+
+ROOT = Path(__file__).parents[2]
+FILES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
+FAMILY = Ads()
+PLANNED = {  # by study: how many jobs, and the digest of their paths, settings, seeds, files and details
+    "ads": (122, "00484391510d"),
+    "ci-real": (0, "44136fa355b3"),
+    "config": (34, "52e084a88df5"),
+    "games": (0, "44136fa355b3"),
+    "paper": (390, "e048700818b0"),
+    "readings": (36, "5e3ba64183ca"),
+    "real": (0, "44136fa355b3"),
+    "real-ads": (444, "638b321b35bf"),
+    "real-top": (0, "44136fa355b3"),
+    "tiny": (30, "128b43448f18"),
+    "yahoo-shape": (0, "44136fa355b3"),
+}
+EXAMPLES = ROOT / "examples/logs"
+STUDY = {
+    "study": "s",
+    "seed": 3,
+    "coverage": None,
+    "logs": {
+        "drawn": {"campaign": "hotel", "settings": {}},
+        "made": {"dataset": "letter"},
+        "logged": {"dataset": "clicks", "train": "a", "test": "b"},
+    },
+    "learners": {kind: {"kind": kind} for kind in KINDS},
+}
+DATASETS = {
+    "letter": SimpleNamespace(id="letter", task="classification", cover=("all",)),
+    "clicks": SimpleNamespace(id="clicks", task="ads", cover=("a", "b"), part=lambda name: {"a": 1, "b": 2}[name]),
+}
+EXPERIMENT = {
+    "kind": "ads", "logs": ["drawn"], "learners": ["logistic", "uniform"], "seeds": 3, "batch": 2, "figures": [],
+    "baseline": None,
+} | {setting.name: setting.rule["default"] for setting in FAMILY.settings}  # fmt: skip
+
+
+def with_experiment(**changes):
+    return STUDY | {"experiments": {"e": EXPERIMENT | changes}}
+
+
+# --- planning
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_jobs_and_details_are_those_that_were_planned(path):
+    study, datasets = studies.load(read_yaml(path), registry_path=ROOT / "config/datasets.yaml")
+    found, count = {}, 0
+    for name, experiment in study["experiments"].items():
+        if experiment["kind"] == FAMILY.kind:
+            jobs = [[job.path, job.settings, job.seeds, job.inputs] for job in FAMILY.jobs(study, datasets, name)]
+            found[name] = {"jobs": jobs, "details": FAMILY.details(study, name)}
+            count += len(jobs)
+            FAMILY.check(study, datasets, experiment)
+    digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
+    assert (count, digest) == PLANNED[path.stem]
+
+
+def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
+    study = with_experiment(logs=["drawn", "made", "logged"])
+    jobs = FAMILY.jobs(study, DATASETS, "e")
+    assert [job.path for job in jobs[:4]] == [
+        "e/drawn/logistic/seed-0-1", "e/drawn/logistic/seed-2", "e/drawn/uniform/seed-0-1", "e/drawn/uniform/seed-2"
+    ]  # fmt: skip
+    assert jobs[0].settings == {
+        "study_seed": 3, "kind": "ads", "log_settings": {"campaign": "hotel", "settings": {}},
+        "learner_settings": {"kind": "logistic"},
+        "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": None, "undersampled": "classifiers",
+        "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 262144,
+    }  # fmt: skip
+    inputs = {job.path.split("/")[1]: job.inputs for job in jobs if job.path.endswith("logistic/seed-0-1")}
+    bandit, table = "results/s/bandit/{}/seed-{}/{}.parquet", "results/data/tables/clicks/{}.parquet"
+    assert inputs["drawn"] == {
+        "train": [bandit.format("drawn", seed, "train") for seed in (0, 1)],
+        "test": [bandit.format("drawn", seed, "test") for seed in (0, 1)],
+        "campaign": ["results/s/campaigns/drawn.json"],
+    }
+    assert inputs["made"]["test"] == [bandit.format("made", seed, "test") for seed in (0, 1)]
+    assert inputs["logged"] == {"train": [table.format("a")], "test": [table.format("b")], "campaign": []}
+
+
+def test_titles_and_names_of_stand_ins_change_no_job():
+    study = with_experiment()
+    titled = study | {
+        "logs": study["logs"] | {"drawn": study["logs"]["drawn"] | {"title": "Hotel"}},
+        "learners": study["learners"] | {"logistic": {"kind": "logistic", "title": "L", "stands_for": "other"}},
+    }
+    assert FAMILY.jobs(titled, DATASETS, "e") == FAMILY.jobs(study, DATASETS, "e")
+    assert FAMILY.details(titled, "e")["titles"] == {
+        "streams": {"drawn": "Hotel"}, "learners": {"logistic": "L", "uniform": "uniform"}
+    }  # fmt: skip
+
+
+def test_files_that_logs_are_drawn_from():
+    study = with_experiment(logs=["logged", "drawn"])
+    assert ads.logs_in_use(study) == ["logged", "drawn"]
+    assert ads.drawn_from(study, DATASETS, "drawn") == ["results/s/campaigns/drawn.json"]
+    assert ads.drawn_from(study, DATASETS, "made") == ["results/data/tables/letter/all.parquet"]
+    assert [ads.source(study["logs"][log], DATASETS) for log in ("made", "drawn", "logged")] == list(draw.SOURCES)
+
+
+def test_what_tables_read():
+    plan = SimpleNamespace(study=with_experiment(logs=["drawn", "logged", "made"]), datasets=DATASETS)
+    shown = {one.name: one for one in FAMILY.shown}
+    assert FAMILY.read(plan, shown["table-5.1"]) == [
+        f"results/s/bandit/made/seed-0/{part}.parquet" for part in ("train", "test")
+    ]
+    assert FAMILY.read(plan, shown["table-5.2"]) == [
+        *(f"results/s/bandit/drawn/seed-0/{part}.parquet" for part in ("train", "test")),
+        *(f"results/data/tables/clicks/{part}.parquet" for part in ("a", "b")),
+    ]
+    assert FAMILY.read(plan, shown["figure-coverage"]) == []
+    plan.study["coverage"] = {"repeats": 10, "rows": [100]}
+    for name in ("figure-coverage", "ads-coverage"):
+        assert FAMILY.read(plan, shown[name]) == ["results/s/coverage.parquet"]
+
+
+# --- what is wrong is said
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ({"campaign": "hotell", "settings": {}}, "did you mean 'hotel'"),
+        ({"campaign": "hotel", "settings": {}, "share": 0.5}, "share does nothing for this log"),
+        ({"dataset": "letter", "train_rows": 9}, "train_rows does nothing"),
+        ({"dataset": "letters"}, "did you mean 'letter'"),
+        ({"dataset": "clicks", "train": "a"}, "test is needed: the part of clicks"),
+        ({"dataset": "clicks", "train": "a", "test": "a"}, "the same part"),
+        ({"dataset": "clicks", "train": "a", "test": "b", "settings": {"floor": 0.1}}, "settings does nothing"),
+    ],
+)
+def test_a_log_that_cannot_be_is_refused(log, reason):
+    with pytest.raises(SettingError, match=reason):
+        FAMILY.place.check(log, DATASETS)
+
+
+def test_logs_that_can_be():
+    for log in STUDY["logs"].values():
+        FAMILY.place.check(log, DATASETS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"logs": ["logged"], "learners": ["oracle"]}, "oracle on logged: an oracle needs a campaign"),
+        ({"figures": ["figure-ctr-by-rate"], "learners": ["logistic"]}, "add a learner of kind uniform"),
+        ({"figures": ["figure-5.1"], "epsilons": [0.1], "logs": ["made"]}, "add 0 to epsilons"),
+        ({"figures": ["figure-5.2"], "logs": ["drawn", "made"]}, "another kind than made, which is a classification"),
+        ({"figures": ["figure-logs"]}, "another kind than drawn, which is a campaign"),
+        ({"learners": ["nothing:Here"]}, "cannot be imported"),
+    ],
+)
+def test_an_experiment_that_cannot_be_played_is_refused(changes, reason):
+    study = with_experiment(**changes)
+    study["learners"] = study["learners"] | {"nothing:Here": {"kind": "nothing:Here"}}
+    with pytest.raises(SettingError, match=reason):
+        FAMILY.check(study, DATASETS, study["experiments"]["e"])
+
+
+# --- settings
+
+
+def test_defaults_keep_their_rules_and_words_are_sentences():
+    for setting in FAMILY.settings:
+        jsonschema.Draft202012Validator.check_schema(setting.schema)
+        jsonschema.validate(setting.rule["default"], setting.schema)
+        assert setting.about.endswith(".")
+
+
+def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
+    swept = {setting.name for setting in FAMILY.settings if setting.reading}
+    assert swept == {"validation", "threshold", "undersample", "undersampled", "standardise", "select"}
+    assert swept == {setting.name for setting in FAMILY.settings if setting.some}
+    assert swept == {name for learner in KINDS.values() for name in learner.heeds}
+    assert {setting.name: setting.unless for setting in FAMILY.settings if setting.unless} == {
+        "validation": {"tuning": "paper"}, "undersampled": {"undersample": None}
+    }  # fmt: skip
+    assert [setting.name for setting in FAMILY.settings if not setting.plays] == ["baseline"]
+    rules = {setting.name: setting.rule for setting in FAMILY.settings}
+    assert rules["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
+    assert {*rules["threshold"]["enum"]} == {*policies.MEASURES}
+
+
+def test_logs_have_the_settings_of_campaigns():
+    schema = FAMILY.place.schema["properties"]
+    assert schema["campaign"]["enum"] == list(campaigns.CAMPAIGNS)
+    assert set(schema["settings"]["properties"]) == {field.name for field in fields(campaigns.Settings)}
+    assert schema["settings"]["properties"]["shape"]["enum"] == list(campaigns.SHAPES)
+    jsonschema.Draft202012Validator.check_schema(FAMILY.place.schema)
+    jsonschema.Draft202012Validator.check_schema(FAMILY.sections["coverage"])
+
+
+# --- running
+
+
+def test_a_run_is_that_of_the_engine(tmp_path):
+    inputs = {}
+    for part, name in (("train", "targeted"), ("test", "uniform")):
+        logs.write(logs.read_own(EXAMPLES / f"{name}.csv"), tmp_path / f"{part}.parquet")
+        inputs[part] = [str(tmp_path / f"{part}.parquet")]
+    job = FAMILY.jobs(with_experiment(), DATASETS, "e")[0].settings
+    job |= {"study": "s", "experiment": "e", "stream": "drawn", "learner": "tree", "users": 10}
+    job["learner_settings"] = {"kind": "forest", "trees": 3}
+    FAMILY.run(job, tmp_path / "run.parquet", [0, 1], inputs)
+    runs.run(job, tmp_path / "same.parquet", [0, 1], inputs["train"], inputs["test"])
+    assert (tmp_path / "run.parquet").read_bytes() == (tmp_path / "same.parquet").read_bytes()
+    metadata = json.loads(pq.read_schema(tmp_path / "run.parquet").metadata[b"scant"])
+    assert FAMILY.identity(metadata) == {
+        "experiment": "e", "stream": "drawn", "learner": "tree", "source": "log", "kind": "forest"
+    }  # fmt: skip
+
+
+def test_declarations_are_light_to_import():
+    heavy = ("sklearn", "numba", "pandas", "scipy", "pyarrow", "matplotlib", "jsonschema")
+    code = f"import sys, scant.ads.family; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- presenting
+
+
+def test_figures_tables_and_quantities_are_there():
+    assert [one.name for one in FAMILY.shown] == [
+        "figure-5.1", "figure-5.2", "figure-ctr-by-rate", "figure-logs", "figure-coverage",
+        "ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2",
+    ]  # fmt: skip
+    for shown in FAMILY.shown:
+        assert callable(families.called(shown.frame))
+        assert not shown.draw or callable(families.called(shown.draw))
+        assert shown.caption.endswith(".") and shown.heading and "CSV" not in shown.caption
+        assert {*shown.sources} <= {*draw.SOURCES}
+    for quantity in FAMILY.quantities.values():
+        assert callable(families.called(quantity.values))
+    assert [name for name, one in FAMILY.quantities.items() if one.compared] == ["ctr_gain"]
+    assert [name for name, one in FAMILY.quantities.items() if one.tuned] == ["ctr", "ctr_gain"]
+
+
+@pytest.mark.parametrize(
+    ("tuning", "learners", "expected"),
+    [
+        ("held-out", {"logistic"}, ["held-out", "paper"]),
+        ("held-out", {"forest", "uniform"}, ["held-out"]),
+        ("held-out", {"forest", "auc-ranker"}, ["held-out", "paper"]),
+        ("paper", {"logistic"}, ["paper"]),
+    ],
+)
+def test_lambda_is_chosen_in_two_ways_where_there_is_one(tuning, learners, expected):
+    assert FAMILY.tunings(STUDY, {"tuning": tuning}, None, learners) == expected
+
+
+def test_quantities_worked_by_hand():
+    rows = [
+        ("true", "", 0.10, np.nan), ("ips", "t", 0.12, 0.08), ("ips", "betting", 0.12, 0.11),
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["estimator", "bound", "estimate", "lower"])
+    frame = frame.assign(experiment="e", stream="l", learner="a", kind="forest", epsilon=0.0, seed=0, chosen=True)
+    frame = frame.assign(**{"lambda": np.nan, "fitted_on": "all"})
+    played = SimpleNamespace(traces=frame, tuning="held-out", details={"tuning": "held-out"})
+    assert quantities.ctr(played)["value"].tolist() == [0.10]
+    assert quantities.estimate_error(played)["value"].tolist() == [pytest.approx(20)]
+    assert quantities.estimate_held(played)["value"].tolist() == [1.0]
+    assert quantities.estimate_held(played, bound="betting")["value"].tolist() == [0.0]

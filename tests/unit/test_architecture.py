@@ -1,0 +1,130 @@
+"""The package's own rules: which modules may import which."""
+
+import ast
+from fnmatch import fnmatchcase
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import scant
+from scant.study import code
+
+SOURCE = Path(scant.__file__).parent
+MODULES = {
+    ".".join(("scant", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in sorted(SOURCE.rglob("*.py"))
+}
+# From top to bottom; a module is of the first layer that it fits. It imports from its own and from those below it.
+LAYERS = {
+    "command line": ("scant.cli", "scant.__main__"),
+    "page and advice": ("scant.page*", "scant.advice*"),
+    "verdict": ("scant.verdict*",),
+    "presenting": (
+        *("scant.present*", "scant.*.frames*", "scant.*.drawing*", "scant.*.quantities", "scant.*.traces"),
+        *("scant.games.atlas", "scant.online.variance"),
+    ),
+    "study and families": ("scant.study*", "scant.families", "scant.*.family", "scant.online.streams"),
+    "engines": ("scant.online*", "scant.games*", "scant.ads*"),
+    "data and theory": ("scant.data*", "scant.theory*", "scant.surrogates"),
+    "shared": ("scant.declared", "scant.schema", "scant.runs", "scant.measures", "scant.files", "scant.randomness"),
+    "bottom": ("scant.kernels*", "scant.errors", "scant"),
+}
+# What runs are made by: the modules that jobs start from, and all that knows nothing of studies.
+ENGINES = (
+    *("scant.online.run", "scant.online.comparator", "scant.games.run"),
+    *("scant.ads.run", "scant.ads.draw", "scant.ads.campaigns", "scant.ads.coverage"),
+    *("scant.kernels*", "scant.theory*", "scant.data*", "scant.measures", "scant.surrogates"),
+    *("scant.files", "scant.errors", "scant.randomness", "scant.runs"),
+)
+
+
+class _AtImport(ast.NodeTransformer):
+    """Leaves of a module what runs when it is imported."""
+
+    def visit_FunctionDef(self, node):
+        return None
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+
+def imports(name, path, at_import=False):
+    """The modules of this package that one imports: anywhere, or when it is imported itself.
+
+    To import a module runs its packages, too.
+    """
+    tree = ast.parse(path.read_bytes())
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    asked = code._imports(_AtImport().visit(tree) if at_import else tree)
+    found = {code._absolute(imported, package) for imported in asked}
+    found |= {".".join(parts[:n]) for parts in (name.split(".") for name in found) for n in range(1, len(parts))}
+    return (found & {*MODULES}) - {name}
+
+
+ANYWHERE = {name: imports(name, path) for name, path in MODULES.items()}
+AT_IMPORT = {name: imports(name, path, at_import=True) for name, path in MODULES.items()}
+
+
+def fits(name, patterns):
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def layer(name):
+    """The number of a module's layer, from the top."""
+    return next(number for number, patterns in enumerate(LAYERS.values()) if fits(name, patterns))
+
+
+def offences(entries, forbidden):
+    """Who imports what is forbidden, among all modules that some modules come to import."""
+    found = {*code.closure(*entries)}
+    assert {*entries} <= found
+    return [f"{name} -> {other}" for name in found for other in ANYWHERE[name] if fits(other, forbidden)]
+
+
+def test_what_counts_as_an_import(tmp_path):
+    text = "import scant.files\n\nclass A:\n    from scant.kernels import pieces\n\ndef f():\n    import scant.cli\n"
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    at_import = {"scant", "scant.files", "scant.kernels", "scant.kernels.pieces"}
+    assert imports("scant.module", path, at_import=True) == at_import
+    assert imports("scant.module", path) == {*at_import, "scant.cli"}
+
+
+def test_every_module_is_of_a_layer_and_every_layer_has_one():
+    assert {layer(name) for name in MODULES} == {*range(len(LAYERS))}
+
+
+def test_modules_import_downwards():
+    up = [f"{name} -> {other}" for name in MODULES for other in AT_IMPORT[name] if layer(other) < layer(name)]
+    assert not up
+
+
+def test_no_circle_of_modules_at_import():
+    try:
+        TopologicalSorter(AT_IMPORT).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_kernels_import_kernels_alone():
+    for name in MODULES:
+        if fits(name, ["scant.kernels*"]):
+            assert all(fits(other, ["scant", "scant.kernels*"]) for other in ANYWHERE[name]), name
+
+
+def test_engines_know_nothing_of_studies_and_reports():
+    entries = [name for name in MODULES if fits(name, ENGINES)]
+    above = ["study", "present", "verdict", "page", "advice"]
+    forbidden = [*(f"scant.{room}*" for room in above), "scant.*.family", "scant.families", "scant.cli"]
+    assert not offences(entries, forbidden)
+
+
+def test_a_study_knows_nothing_of_its_reports():
+    entries = [name for name in MODULES if fits(name, ["scant.study*"])]
+    assert not offences(entries, ["scant.present*", "scant.verdict*", "scant.page*", "scant.cli"])
+
+
+def test_only_the_command_line_gives_advice():
+    asking = {name for name, found in ANYWHERE.items() if any(fits(other, ["scant.advice*"]) for other in found)}
+    assert asking <= {"scant.cli", *(name for name in MODULES if fits(name, ["scant.advice*"]))}
+    assert "scant.cli" in asking

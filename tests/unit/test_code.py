@@ -1,0 +1,239 @@
+"""The code that a job depends on: what is followed, which edits count, and what is remembered of a source file."""
+
+import json
+
+import pytest
+
+from scant.study import code
+
+CACHED = (code.closure, code._source, code._read, code._memory)
+MODULE = '''
+"""What the module is of."""
+
+from scant.tools import helper  # a comment
+
+LOOKS = {"line": "-"}
+
+
+class Learner(Base):
+    """What it learns."""
+
+    looks = {"": "red"}
+    caption: str = "Regret"
+    kind = "plain"
+    settings = (Setting("rate", default=1, about="its step"),)
+
+    def step(self, about=None):
+        """One step.
+
+        about : what for
+        """
+        about = {"about": "rounds"}
+        return helper(about, caption=self.kind)
+'''
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A function that writes files of a package that stands in for `scant`, or of the working folder: path and text."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(code, "PACKAGE", tmp_path / "src/scant")
+    monkeypatch.setattr(code, "MEMORY", tmp_path / "memory.json")
+
+    def write(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        forget()
+
+    write({"src/scant/__init__.py": ""})
+    yield write
+    forget()
+
+
+def forget():
+    """Read anew, as another process would."""
+    for function in CACHED:
+        function.cache_clear()
+
+
+def names(*entries):
+    return set(code.closure(*entries))
+
+
+# --- what is followed
+
+
+@pytest.mark.parametrize(
+    ("entry", "inside", "outside"),
+    [
+        (
+            "scant.ads.run",
+            ("scant.kernels", "scant.kernels.pairs", "scant.kernels.pieces", "scant.data.logs"),
+            "advice",
+        ),
+        ("scant.data.fetch", ("scant.data", "scant.data.lzw", "scant.data.registry", "scant.files"), "kernels"),
+        ("scant.online.run", ("scant.online.play", "scant.kernels.top", "scant.theory.bounds"), "games"),
+        ("scant.games.run", ("scant.games.play", "scant.kernels.games", "scant.theory.game_bounds"), "ads"),
+    ],
+)
+def test_a_job_depends_on_what_it_imports_wherever_the_import_stands(entry, inside, outside):
+    found = names(entry)
+    assert {entry, "scant", *inside} <= found
+    assert not [name for name in found if name.startswith(f"scant.{outside}")]
+    assert all(path.is_file() for path in code.closure(entry).values())
+
+
+def test_imports_are_followed_in_whatever_form(package):
+    package(
+        {
+            "src/scant/a.py": "import scant.b\nfrom scant import c\nimport scant.inner.d as e, numpy\n",
+            "src/scant/b.py": "def f():\n    from scant.late import g\n    return g\n",
+            "src/scant/c.py": "if True:\n    try:\n        import scant.tried\n    except ImportError:\n        pass\n",
+            "src/scant/inner/__init__.py": "from scant import of_package\n",
+            "src/scant/inner/d.py": "class A:\n    from scant.b import f, h\n",
+            **{f"src/scant/{name}.py": "" for name in ("late", "tried", "of_package", "not_imported")},
+        }
+    )
+    modules = ("a", "b", "c", "inner", "inner.d", "late", "tried", "of_package")
+    assert names("scant.a") == {"scant", *(f"scant.{name}" for name in modules)}
+
+
+def test_relative_imports_are_followed_in_a_package_of_ones_own(package):
+    package(
+        {
+            "mine/__init__.py": "from . import base\n",
+            "mine/base.py": "",
+            "mine/deep/__init__.py": "from .near import f\n",
+            "mine/deep/near.py": "from ..far import g\n",
+            "mine/deep/learner.py": "from .. import shared\n",
+            "mine/far.py": "",
+            "mine/shared.py": "",
+        }
+    )
+    modules = ("base", "deep", "deep.near", "deep.learner", "far", "shared")
+    assert names("mine.deep.learner") == {"mine", *(f"mine.{name}" for name in modules)}
+
+
+def test_a_module_of_ones_own_is_followed_into_what_it_imports(package):
+    package(
+        {
+            "learner.py": "import json\nimport numpy as np\nfrom scant.tools import helper\nimport parts\n",
+            "parts.py": "import more.parts\n",
+            "more/parts.py": "",  # of a package without an __init__.py
+            "src/scant/tools.py": "from scant import files\n",
+            "src/scant/files.py": "",
+        }
+    )
+    assert names("learner") == {"learner", "parts", "more.parts", "scant", "scant.tools", "scant.files"}
+    before = code.digest("learner")
+    package({"more/parts.py": "EDITED = True\n"})
+    assert code.digest("learner") != before
+
+
+def test_a_circle_of_imports_comes_to_an_end(package):
+    package({"src/scant/a.py": "import scant.b\n", "src/scant/b.py": "import scant.a\n"})
+    assert names("scant.a") == names("scant.b") == {"scant", "scant.a", "scant.b"}
+
+
+# --- which edits count
+
+
+@pytest.fixture
+def edited(package):
+    """A function that edits `MODULE` and says whether the digest is another."""
+    package({"src/scant/tools.py": "def helper(x, caption):\n    return x\n", "src/scant/learner.py": MODULE})
+    before = code.digest("scant.learner")
+
+    def edit(old, new):
+        assert MODULE.count(old) == 1
+        package({"src/scant/learner.py": MODULE.replace(old, new)})
+        return code.digest("scant.learner") != before
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# a comment", ""),
+        ("# a comment", "# another"),
+        ('"""What the module is of."""', ""),
+        ("What the module is of.", "Another module."),
+        ("What it learns.", "What it has learnt."),
+        ("about : what for", "about : what it is for"),
+        ('looks = {"": "red"}', 'looks = {"": "blue", "ap": "red"}'),
+        ('    looks = {"": "red"}\n', ""),
+        ('caption: str = "Regret"', 'caption: str = "Regret by round"'),
+        ('about="its step"', 'about="the length of its step"'),
+        (', about="its step"', ""),
+        ("(Setting(", "(\n        Setting("),
+        ("\n\nclass", "\n\n\n\nclass"),
+    ],
+)
+def test_words_looks_and_layout_do_not_count(edited, old, new):
+    assert not edited(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("default=1", "default=2"),
+        ('"rate"', '"step"'),
+        ('kind = "plain"', 'kind = "anew"'),
+        ("Learner(Base)", "Learner"),
+        ("def step", "def stride"),
+        ("import helper", "import helper as other"),
+        ('LOOKS = {"line": "-"}', 'LOOKS = {"line": ":"}'),
+        ('LOOKS = {"line": "-"}', 'looks = {"line": "-"}'),  # of a module: an ordinary variable
+        ('about = {"about": "rounds"}', 'about = {"about": "items"}'),  # so is one of a function
+        ("about=None", "about=0"),
+        ("caption=self.kind", "caption=self.looks"),  # worked out, not words
+        ('about="its step"', "about=text()"),
+        ("return helper", "helper"),
+    ],
+)
+def test_any_other_edit_counts(edited, old, new):
+    assert edited(old, new)
+
+
+def test_an_edit_counts_wherever_it_is_imported_from_and_only_there(edited, package):
+    before = code.digest("scant.learner")
+    package({"src/scant/unrelated.py": "X = 1\n"})
+    assert code.digest("scant.learner") == before
+    package({"src/scant/tools.py": "def helper(x, caption):\n    return x + 1\n"})
+    assert code.digest("scant.learner") != before
+
+
+def test_the_same_code_under_another_name_is_other_code(package):
+    package({"src/scant/a.py": "X = 1\n", "src/scant/b.py": "X = 1\n"})
+    assert code.digest("scant.a") != code.digest("scant.b")
+    assert code.digest("scant.a", "scant.b") == code.digest("scant.b", "scant.a")
+
+
+# --- what is remembered
+
+
+def test_what_was_read_is_remembered_and_parsed_once(package, monkeypatch):
+    package({"src/scant/a.py": "import scant.b\n", "src/scant/b.py": "X = 1\n"})
+    before = code.digest("scant.a")
+    assert len(json.loads(code.MEMORY.read_text())) == 3
+    forget()
+    with monkeypatch.context() as patch:
+        patch.setattr(code.ast, "parse", lambda *_: pytest.fail("parsed again"))
+        assert code.digest("scant.a") == before
+    package({"src/scant/b.py": "X = 2\n"})
+    assert code.digest("scant.a") != before
+
+
+def test_a_memory_that_cannot_be_read_or_written_is_done_without(package, monkeypatch, tmp_path):
+    package({"src/scant/a.py": "X = 1\n"})
+    before = code.digest("scant.a")
+    code.MEMORY.write_text('{"cut sho')
+    forget()
+    assert code.digest("scant.a") == before and json.loads(code.MEMORY.read_text())
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(code, "MEMORY", tmp_path / "file" / "memory.json")
+    forget()
+    assert code.digest("scant.a") == before
