@@ -325,6 +325,14 @@ def named(name):
     return measure, int(cut) if at else None
 
 
+def recordable(name):
+    """Whether a measure has this name."""
+    try:
+        return bool(named(name))
+    except SettingError:
+        return False
+
+
 def function_of(name):
     """The measure of this name as a function of (ranking, grades, empty=0.0); see `Measure` for `empty`."""
     measure, cut = named(name)
