@@ -98,6 +98,7 @@ MEASURES = Setting(
     "measures",
     {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}},
     "Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, precision@5 or ndcg@5.",
+    adds=True,
 )
 UNMOVED_BY_ADVERSARY = ("rounds", "order", "keep", "empty")  # readings that change nothing against it
 

@@ -226,7 +226,7 @@ class _Examiner:
         streams, learners, others = fitting
         learners = {*learners, *((others and others[1]) or ())}
         kinds = {self.study["learners"][learner]["kind"] for learner in learners}
-        said = [setting.name for setting in family.settings if setting.plays or setting.reading]
+        said = [setting.name for setting in family.settings if (setting.plays or setting.reading) and not setting.adds]
         levels = {key: experiment[key] for key in said if not unheeded(experiment, key, kinds)} | {"tuning": tuning}
         place = family.place
         levels |= self._levels(
