@@ -15,13 +15,13 @@ from scant.errors import DataError, SettingError
 from scant.files import write_parquet
 from scant.online import drawings as drawing
 from scant.online import frames_top as top
-from scant.online.run import run
 from scant.online.family import Top
+from scant.online.run import run
 from scant.online.top import EVENTS, OBJECTIVES
 from scant.online.traces import PLAYED
 from scant.present import making, panels, style, traces
-from scant.study import settings
 from scant.study.plan import Plan
+from scant.study.settings import load
 
 ROUNDS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
 LEARNERS = {  # id: kind, objective, k
@@ -156,7 +156,7 @@ CONFIG = {
 def planned(*names):
     """The plan of the study, or of some of its experiments."""
     names = names or CONFIG["experiments"]
-    return Plan(*settings.load(CONFIG | {"experiments": {name: CONFIG["experiments"][name] for name in names}}))
+    return Plan(*load(CONFIG | {"experiments": {name: CONFIG["experiments"][name] for name in names}}))
 
 
 def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
@@ -170,7 +170,7 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
     of_traces = {name: target.experiments for name, target in plan.tables.items() if target.shown.reads != "nothing"}
     del of_traces["streams"]
     assert of_traces == {
-        **dict.fromkeys(("finals", "bounds", "rates"), ["old", "bounds"]),
+        **{table: ["old", "bounds"] for table in ("finals", "bounds", "rates")},
         "top": ["top", "slow", "unseen"],
         "regret": ["slow"],
     }
