@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from scant import families
+from scant.ads import family as logs
 from scant.errors import ScantError
 from scant.files import braces, write_text
 from scant.study import code as codes

@@ -8,7 +8,7 @@ def data_tables():
         for settings in STUDY["streams"].values()
         if "dataset" in settings
     ]
-    wanted += [logs.tables(STUDY, DATASETS, log) for log in logs.in_use(STUDY) if "dataset" in STUDY["logs"][log]]
+    wanted += [logs.tables(STUDY, DATASETS, log) for log in logs.logs_in_use(STUDY) if "dataset" in STUDY["logs"][log]]
     wanted += [plan.tables_of(DATASETS, dataset) for dataset in STUDY["tables_of"]]
     return list(dict.fromkeys(table for tables in wanted for table in tables))
 
@@ -129,8 +129,7 @@ rule campaign:
 
 rule draw:
     input:
-        source=lambda wildcards: logs.campaign(STUDY, wildcards.stream)
-        or logs.tables(STUDY, DATASETS, wildcards.stream),
+        source=lambda wildcards: logs.drawn_from(STUDY, DATASETS, wildcards.stream),
     output:
         kept(plan.BANDIT).replace("{part}", "train"),
         kept(plan.BANDIT).replace("{part}", "test"),

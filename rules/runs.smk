@@ -27,7 +27,9 @@ def named(words):
 
 def inputs_of(job):
     """The files that a job reads, each list by what it is."""
-    return " ".join(f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in job.inputs.items() if files)
+    return " ".join(
+        f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in job.inputs.items() if files
+    )
 
 
 rule runs:
@@ -92,7 +94,9 @@ rule times:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
-        code=lambda wildcards: code("scant.games.run", *modules_of(STUDY["experiments"][wildcards.experiment]["learners"])),
+        code=lambda wildcards: code(
+            "scant.games.run", *modules_of(STUDY["experiments"][wildcards.experiment]["learners"])
+        ),
         jobs=lambda wildcards: compact(times_job(STUDY, wildcards.experiment)[0]),
         details=lambda wildcards: compact(times_job(STUDY, wildcards.experiment)[1]),
     shell:

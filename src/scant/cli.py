@@ -10,9 +10,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from scant.errors import ScantError, unknown
-
-PARTS = ("train", "test")  # of bandit logs
+from scant.errors import ScantError
 
 
 def _fetch(arguments) -> None:
@@ -147,7 +145,7 @@ def _status(arguments) -> None:
 
 
 def _schema(arguments) -> None:
-    from scant.study import generated
+    from scant.page import generated
 
     generated.write(arguments.root)
 
@@ -238,14 +236,10 @@ def parser() -> argparse.ArgumentParser:
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
     command("schema", _schema, "Write the files that are made of what families declare: schema, captions.", root)
     about = "For practitioners: which policy would have earned more clicks?"
-    commands_of_ads.add(commands.add_parser("ads", help=about, description=about))
+    from scant.advice import commands as advice
+
+    advice.add(commands.add_parser("ads", help=about, description=about))
     return top
-
-
-def _csv_or_json(text: str) -> Path:
-    if not text.lower().endswith((".csv", ".json")):
-        raise argparse.ArgumentTypeError(f"{text!r} ends neither in .csv nor in .json")
-    return Path(text)
 
 
 def _json(text: str):

@@ -55,7 +55,8 @@ class Learner:
     kind : its name in study files
     about : what it is, in a sentence, with its source
     settings : those that a study may give it, besides title and kind
-    looks : how it is drawn, by the measure, surrogate or id that it goes by in a figure; "" for all others
+    looks : how it is drawn, by its measure or surrogate, or by "#" and the id that a study gives it, where figures have
+        several of its kind; "" for all others
     sees : what it is shown of a round: "all", "top" (the first k of its ranking), "loss" or "nothing"
     heeds : those readings of its family that only some learners heed, and this one does
     released : settings that the authors' released code has otherwise (the reading `source: released-code`)

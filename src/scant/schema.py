@@ -95,7 +95,7 @@ def with_defaults(content, schema: dict, root: dict | None = None):
     properties, others = dict(schema.get("properties", {})), schema.get("additionalProperties")
     for clause in schema.get("allOf", ()):
         if _applies(clause.get("if", {}), content):
-            properties |= {key: rule for key, rule in clause.get("then", {}).get("properties", {}).items() if rule}
+            properties = clause.get("then", {}).get("properties", {}) | properties
     filled = {key: part["default"] for key, part in properties.items() if "default" in part} | content
     return {
         key: with_defaults(value, properties.get(key, others if isinstance(others, dict) else {}), root)

@@ -104,7 +104,7 @@ def test_a_study_may_have_it():
     root = EXAMPLES.parent
 
     def load():
-        return studies.load(json.loads(json.dumps(config)), root / studies.SCHEMA, root / "config/datasets.yaml")
+        return studies.load(json.loads(json.dumps(config)), root / "config/datasets.yaml")
 
     assert load()[0]["learners"]["bayes"]["kind"] == KIND
     for options, reason in (({"bins": 1.5}, "bins: 1.5 is not of type"), ({"bin": 3}, "argument 'bin'")):

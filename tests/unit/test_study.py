@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from scant.ads import campaigns, draw, scorers
-from scant.ads import run as ads
+from scant.ads import learners as ads
 from scant.data import simulated
 from scant.declared import settings_of
 from scant.errors import SettingError

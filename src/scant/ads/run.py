@@ -294,10 +294,3 @@ def _on_test(rows: list[dict]) -> float:
     """What the reading "paper" goes by: the CTR on the test, at the first epsilon; the least if it says nothing."""
     seen = [row["estimate"] for row in rows if row["estimator"] in ("full-information", "ips")]
     return next((value for value in seen if not np.isnan(value)), -np.inf)
-
-
-# What `scant.study` and `scant.verdict` still ask for; to go once they ask the family.
-KINDS = learners.KINDS
-CONTROLS = tuple(kind for kind, learner in KINDS.items() if not learner.learns)
-WITHOUT_LAMBDA = tuple(kind for kind, learner in KINDS.items() if not learner.regularised)
-check = scorers.check

@@ -277,8 +277,3 @@ def select(values: Mapping[float, float]) -> float:
     if not values or any(math.isnan(value) for value in values.values()):
         raise SettingError(f"no lambda can be selected by {dict(values)}")
     return max(values, key=lambda one: (values[one], one))
-
-
-# What `scant.study.sweeps` still asks for; to go once it asks the family.
-RANKERS = tuple(kind for kind, learner in KINDS.items() if learner.ranker)
-AS_THEY_ARE = tuple(kind for kind, learner in KINDS.items() if learner.learns and not learner.scaled)

@@ -243,7 +243,7 @@ class OnlineRank(Perturbed):
         Setting("sort", {"enum": ["quicksort", "plackett-luce"]}, about="How it sorts with noise.", absent="quicksort"),
         ETA,
     )
-    looks: ClassVar = {"": Look("orange", "P", "--"), "online-rank-pl": Look("orange", "^")}
+    looks: ClassVar = {"": Look("orange", "P", "--"), "#online-rank-pl": Look("orange", "^")}
 
     def __init__(self, facts, random, sort: str = "quicksort", eta: float | None = None):
         super().__init__(facts, random)
@@ -553,12 +553,12 @@ class RTopKF(Blocks):
     looks: ClassVar = {
         "": Look("blue", "o"),
         # Of the ids that our studies give them: they are beside another of the kind in some figures.
-        "blocks-200": Look("brown", "*"),
-        "blocks-10": Look("sky", "X"),
-        "blocks-400": Look("pink", "d"),
-        "blocks-200-top5": Look("sky", "p"),
-        "blocks-200-top10": Look("pink", "h"),
-        "released-100": Look("yellow", "H"),
+        "#blocks-200": Look("brown", "*"),
+        "#blocks-10": Look("sky", "X"),
+        "#blocks-400": Look("pink", "d"),
+        "#blocks-200-top5": Look("sky", "p"),
+        "#blocks-200-top10": Look("pink", "h"),
+        "#released-100": Look("yellow", "H"),
     }
 
     def __init__(self, facts, random, k=1, blocks: int | None = None, rest="random", black_box="ftpl"):

@@ -114,7 +114,11 @@ def benchmarks(folder) -> list[dict]:
                 job = json.loads(line)
                 wildcards, memory = job["wildcards"], job.get("max_rss")  # unknown if the job was short
                 jobs.append(
-                    {"rule": job["rule_name"], "learner": _learner(job["rule_name"], wildcards), "seconds": float(job["s"])}
+                    {
+                        "rule": job["rule_name"],
+                        "learner": _learner(job["rule_name"], wildcards),
+                        "seconds": float(job["s"]),
+                    }
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
                 )
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

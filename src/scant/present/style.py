@@ -74,7 +74,7 @@ def apply() -> None:
 def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str] | None:
     """Colour, marker and line that a kind of learner declares for an id, measure or surrogate; None if it has none."""
     declared = _looks_of(kind)
-    for key in (id, variant, ""):
+    for key in (f"#{id}", variant, ""):
         for looks in declared:
             if key in looks:
                 colour, marker, line = looks[key]

@@ -130,7 +130,7 @@ def spanned(text: str) -> list[int]:
 
 
 def batches(seeds: int, size: int) -> list[list[int]]:
-    """Seeds 0 to `seeds`, in batches. Each starts at a multiple of `size`: more seeds leave full batches as they are."""
+    """Seeds 0 to `seeds`, in batches that start at multiples of `size`: more seeds leave full batches as they are."""
     return [list(range(first, min(first + size, seeds))) for first in range(0, seeds, size)]
 
 

@@ -12,7 +12,7 @@ from scant.families import Family, asked_for, families, kinds, places
 ID = {"$ref": "#/$defs/id"}
 IDS = {"type": "array", "uniqueItems": True, "items": ID}
 TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
-OWN = ("measure", "rates", "k", "options")  # keys of a learner of one's own, besides those that its class declares
+OWN = ("measure", "rates", "k", "lambdas", "options")  # of one's own learner, besides those that its class declares
 OPTIONS = {
     "description": "What your own learner is made with besides features, rate and random (or items, rounds, random).",
     "type": "object",
