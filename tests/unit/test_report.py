@@ -186,6 +186,64 @@ def test_differences_are_to_the_listnet_of_the_same_experiment_and_stream(frame)
     assert one["difference"] == pytest.approx(np.mean(OUTCOMES["1"][:3]) - np.mean(LISTNET[:3]))
 
 
+ASKED = {"all": DETAILS["all"] | {"measures": ["err", "precision@5"]}}
+
+
+def with_further(frame):
+    """ERR is a tenth, and Precision@5 thrice NDCG@10; another experiment, "b", does not record them."""
+    asking = frame.assign(**{"err": frame["ndcg@10"] / 10, "precision@5": frame["ndcg@10"] * 3})
+    return gathered(asking, frame.assign(experiment="b"))
+
+
+def test_measures_that_an_experiment_asks_for_are_rows_of_the_finals(frame):
+    """At the rates that NDCG@10 chooses, here even where ERR would choose another."""
+    both = with_further(frame)
+    both.loc[(both["setting"] == "1") & (both["learner"] == "slam"), "err"] = 0.0
+    table = perceptron.finals_table(both, ASKED | {"b": DETAILS["all"]})
+    assert table["measure"].drop_duplicates().tolist() == ["ndcg@10", "ap", "err", "precision@5"]
+    asked = table[table["measure"].isin(["err", "precision@5"])]
+    assert set(asked["experiment"]) == {"all"} and len(asked) == 2 * 2 * 2  # measures, learners, tunings
+    for tuning, rate in {"held-out": "2", "paper": "1"}.items():
+        found = row(table, learner="slam", tuning=tuning, measure="precision@5")
+        expected = 3 * np.array(OUTCOMES[rate][:3])
+        low, high = stats.ttest_1samp(expected, 0).confidence_interval()
+        assert (found["rate"], found["ok"], found["n"]) == (rate, 3, 3)
+        assert (found["mean"], found["low"], found["high"]) == pytest.approx((expected.mean(), low, high))
+        assert found["last_ten"] == pytest.approx(expected.mean() / 2)
+        assert found["difference"] == pytest.approx((expected - 3 * np.array(LISTNET[:3])).mean())
+    assert row(table, learner="slam", tuning="paper", measure="err")["mean"] == 0
+    plain = perceptron.finals_table(gathered(frame, frame.assign(experiment="b")), ASKED | {"b": DETAILS["all"]})
+    pd.testing.assert_frame_equal(table[table["measure"].isin(["ndcg@10", "ap"])].reset_index(drop=True), plain)
+
+
+def test_the_runs_shown_of_aps_own_learners_are_those_that_ap_chooses(frame):
+    frame = with_further(frame.assign(own_measure="ap"))
+    frame.loc[(frame["setting"] == "1") & (frame["learner"] == "slam"), "ap"] = 0.0
+    details = ASKED | {"b": DETAILS["all"]}
+    for table in (perceptron.finals_table(frame, details), perceptron.rates_table(frame, details)):
+        chosen = table if "tuning" in table else table[table["chosen_paper"]].assign(tuning="paper")
+        rates = [row(chosen, experiment="all", learner="slam", tuning="paper", measure=measure)["rate"]
+                 for measure in ("ap", "err")]  # fmt: skip
+        assert rates == ["2", "2"]
+
+
+def test_a_failed_run_has_none_of_the_further_measures(frame):
+    last = traces.finals(with_further(frame))
+    failed = last["failed_in"] > 0
+    names = ["err", "precision@5", "err last ten", "precision@5 last ten"]
+    assert last.loc[failed, names].isna().all().all()
+    assert not last.loc[~failed & (last["experiment"] == "all"), names].isna().any().any()
+
+
+def test_the_table_of_rates_has_them_too(frame):
+    table = perceptron.rates_table(with_further(frame), ASKED | {"b": DETAILS["all"]})
+    slam = table[(table["learner"] == "slam") & (table["measure"] == "precision@5")].set_index("rate")
+    assert slam["reported_mean"].tolist() == pytest.approx([1.8, 1.2, 2.7])
+    assert slam["held_out_mean"].tolist() == pytest.approx([0.3, 1.95, 2.7])
+    assert slam["chosen_held_out"].tolist() == [False, True, False]
+    assert slam["chosen_paper"].tolist() == [True, False, False]
+
+
 def test_failed_runs_are_counted_out(frame):
     table = perceptron.finals_table(frame[(frame["setting"] == "4") | (frame["learner"] == "listnet")], DETAILS)
     one = row(table, learner="slam", tuning="paper")
@@ -503,6 +561,27 @@ def test_experiments_are_read_together(run_files, tmp_path):
     frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.2.parquet"])
     assert set(found) == {"all", "b.2"}
     assert len(frame) == 2 * len(traces.read([tmp_path / "all.parquet"])[0])
+
+
+def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_path):
+    traces.gather(run_files, tmp_path / "all.parquet", DETAILS["all"] | {"seeds": 2})
+    job = {
+        "study": "toy", "study_seed": 1, "experiment": "b", "stream": "letor", "learner": "random",
+        "kind": "perceptron", "stream_settings": {"dataset": "letor"}, "learner_settings": {"kind": "random"},
+        "source": "text", "rounds": 30, "empty": "zero", "order": "shuffled", "keep": 1.0,
+        "measures": ["err", "ap", "precision@5"],
+    }  # fmt: skip
+    run(job, tmp_path / "run.parquet", [0, 1], [tmp_path / "toy.arrow"])
+    traces.gather([tmp_path / "run.parquet"], tmp_path / "b.parquet", DETAILS["all"] | {"seeds": 2})
+    frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.parquet"])
+    assert "measures" not in found["all"]
+    assert found["b"]["measures"] == ["err", "precision@5"]  # AP is recorded in any case
+    assert frame.loc[frame["experiment"] == "all", ["err", "precision@5"]].isna().all().all()
+    table = perceptron.finals_table(frame, found)
+    assert set(zip(table["experiment"], table["measure"], strict=True)) == {
+        *((name, measure) for name in ("all", "b") for measure in ("ndcg@10", "ap")),
+        ("b", "err"), ("b", "precision@5"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "foreign"])

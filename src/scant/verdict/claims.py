@@ -126,7 +126,11 @@ class _Examiner:
                     if not any(_repeats(reading, one) for one in readings):
                         readings.append(reading)
                 else:
-                    best = max(best, (5, f"no {claim['quantity']} is known there"), key=lambda one: one[0])
+                    best = max(
+                        best,
+                        (5, f"no {claim.get('measure', claim['quantity'])} is known there"),
+                        key=lambda one: one[0],
+                    )
         return Examined(claim, readings, "" if readings else best[1])
 
     def _fitting(self, claim: dict, name: str, experiment: dict) -> tuple:
