@@ -47,11 +47,13 @@ rule run:
         mem_mb=lambda wildcards, attempt: family_of(wildcards.run).memory * attempt,
         runtime=lambda wildcards, attempt: family_of(wildcards.run).minutes * attempt,
     params:
-        code=lambda wildcards: code(*family_of(wildcards.run).code, *own_modules(RUNS[wildcards.run])),
+        code=lambda wildcards: code(family_of(wildcards.run).code, *own_modules(RUNS[wildcards.run])),
+        engine=lambda wildcards: family_of(wildcards.run).engine,
         what=lambda wildcards: what(RUNS[wildcards.run]),
         settings=lambda wildcards: compact(RUNS[wildcards.run].settings),
     shell:
-        "scant run {params.what} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant run --engine {params.engine} {params.what} --settings {params.settings:q} --output {output:q}"
+        " 2>&1 | tee {log:q}"
 
 
 rule comparator:

@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -103,3 +103,9 @@ def own_class(kind: str) -> type:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise SettingError(f"learner {kind!r} cannot be imported ({error}). It is to be module:Class") from error
+
+
+def called(dotted: str) -> Callable:
+    """The function that "module:function" names."""
+    module, _, name = dotted.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -4,13 +4,12 @@ A family is a folder with a `Family` in its `family.py`. `FAMILIES` names them a
 one, but for its own folder, study files, tests and docs.
 """
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from scant.declared import Learner, Setting, own_class
+from scant.declared import Learner, Setting, called, own_class
 from scant.errors import unknown
 
 FAMILIES = {  # by their kind, in the order of the page
@@ -147,12 +146,16 @@ class Family:
     quantities : what claims may be of
     told : settings that reports are told, besides readings
     sections : what a study has of the family besides experiments and places: the schema of each key
-    code : the modules that its runs start from; whatever they import may change a result
+    engine : the function that makes a run file, as "module:function". It takes the settings of a `Job` with `study`,
+        `experiment`, `stream` (the place's id) and `learner`, if it has one; the file to write; the seeds; and the
+        files that it reads, by what they are. A run imports its module, and nothing of the family besides: whatever
+        that imports may change a result
     memory, minutes : what a run takes at most, in MB and minutes
     """
 
     kind: str
     about: str
+    engine: str
     place: Place
     settings: tuple[Setting, ...] = ()
     learners: Mapping[str, type[Learner]] = {}
@@ -160,8 +163,12 @@ class Family:
     quantities: Mapping[str, Quantity] = {}
     told: tuple[str, ...] = ()
     sections: Mapping[str, Mapping] = {}
-    code: tuple[str, ...] = ()
     memory, minutes = 2500, 15
+
+    @property
+    def code(self) -> str:
+        """The module that its runs start from."""
+        return self.engine.partition(":")[0]
 
     # --- planning
 
@@ -219,16 +226,6 @@ class Family:
         plan : the study's `scant.study.plan.Plan`
         """
         return []
-
-    # --- running
-
-    def run(self, job: dict, target, seeds: list[int], inputs: Mapping[str, list[str]]) -> None:
-        """Make a run file.
-
-        job : the settings of `Job`, and `study`, `experiment`, `stream` (the place's id) and `learner`, if it has one
-        inputs : the files of `Job`
-        """
-        raise NotImplementedError
 
     # --- presenting
 
@@ -295,9 +292,3 @@ def shown() -> Iterator[tuple[Family, Shown]]:
     """All figures and tables, in the page's order."""
     for family in families().values():
         yield from ((family, shown) for shown in family.shown)
-
-
-def called(dotted: str) -> Callable:
-    """The function that "module:function" names."""
-    module, _, name = dotted.partition(":")
-    return getattr(importlib.import_module(module), name)

@@ -21,6 +21,7 @@ from scant.ads import run as runs
 from scant.ads.family import Ads
 from scant.ads.learners import KINDS
 from scant.data import logs
+from scant.declared import called
 from scant.errors import SettingError
 from scant.schema import read_yaml
 from scant.study import settings as studies
@@ -230,7 +231,7 @@ def test_a_run_is_that_of_the_engine(tmp_path):
     job = FAMILY.jobs(with_experiment(), DATASETS, "e")[0].settings
     job |= {"study": "s", "experiment": "e", "stream": "drawn", "learner": "tree", "users": 10}
     job["learner_settings"] = {"kind": "forest", "trees": 3}
-    FAMILY.run(job, tmp_path / "run.parquet", [0, 1], inputs)
+    called(FAMILY.engine)(job, tmp_path / "run.parquet", [0, 1], inputs)
     runs.run(job, tmp_path / "same.parquet", [0, 1], inputs["train"], inputs["test"])
     assert (tmp_path / "run.parquet").read_bytes() == (tmp_path / "same.parquet").read_bytes()
     metadata = json.loads(pq.read_schema(tmp_path / "run.parquet").metadata[b"scant"])

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from scant import families
-from scant.declared import settings_of
+from scant.declared import called, settings_of
 from scant.errors import SettingError
 from scant.files import metadata_of, read_parquet
 from scant.games import frames, quantities
@@ -234,7 +234,7 @@ def test_a_run_is_played_and_identified(tmp_path):
         "game": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False},
         "study": "s", "experiment": "e", "stream": "g",
     }  # fmt: skip
-    FAMILY.run(job, tmp_path / "run.parquet", [0], {})
+    called(FAMILY.engine)(job, tmp_path / "run.parquet", [0], {})
     table = read_parquet(tmp_path / "run.parquet")
     run = metadata_of(table.schema)
     assert {key: run[key] for key in job} == job
@@ -242,7 +242,7 @@ def test_a_run_is_played_and_identified(tmp_path):
         "experiment": "e", "stream": "g", "items": 6, "loss": "dcg", "gain": True, "game": "flip",
     }  # fmt: skip
     assert FAMILY.completed(table, 1) is table
-    assert (FAMILY.code, FAMILY.memory, FAMILY.minutes) == (("scant.games.run",), 1000, 5)
+    assert (FAMILY.code, FAMILY.memory, FAMILY.minutes) == ("scant.games.run", 1000, 5)
 
 
 def test_only_the_time_is_measured():

@@ -117,7 +117,7 @@ class Contextual(Family):
 
     place = STREAMS
     told = ("tuning",)
-    code = ("scant.online.run",)
+    engine = "scant.online.run:run_job"
 
     def check(self, study, datasets, experiment):
         for measure in experiment.get("measures", ()):
@@ -168,11 +168,6 @@ class Contextual(Family):
     def idle(self, study, experiment, name):
         generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
         return "against the adversary" if name in UNMOVED_BY_ADVERSARY and generators == {ADVERSARY} else ""
-
-    def run(self, job, target, seeds, inputs):
-        from scant.online.run import run
-
-        run(job, target, seeds, inputs.get("streams", ()))
 
     def identity(self, run):
         from scant.online.traces import identity
