@@ -216,11 +216,11 @@ class Perceptron(Contextual):
     learners = learners.LEARNERS
     shown = (
         _curves(
-            "figure-2.1", "NDCG@10 by round, separable streams",
+            "figure-2.1", "NDCG@10 by round, separable streams (thesis, Figure 2.1)",
             "NDCG@10 of the rankings shown, by round, on the separable streams.", "ndcg@10", True,
         ),
-        _curves("figure-2.2", "NDCG@10 by round", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),
-        _curves("figure-2.ap", "AP by round", f"AP (grades above 0 relevant) {NOT_SEPARABLE}", "ap", False),
+        _curves("figure-2.2", "NDCG@10 by round (thesis, Figure 2.2)", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),
+        _curves("figure-2.ap", "AP by round (perceptron paper, Figure 2)", f"AP (grades above 0 relevant) {NOT_SEPARABLE}", "ap", False),
         Shown(
             "finals",
             "Final time-averaged measures at the chosen rates, with 95 % t intervals over seeds, and paired "
@@ -286,8 +286,8 @@ class Top(Contextual):
     )  # fmt: skip
     learners = top.LEARNERS
     shown = (
-        _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top"),
-        _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top, as in AISTATS'16"),
+        _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"),
+        _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"),
         Shown(
             "figure-top-k",
             "Time-averaged NDCG@10 at the horizon against the number of grades seen. Filled points are of the lists "
