@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scant.data import registry
 from scant.errors import SettingError
 from scant.families import Place
 
@@ -136,6 +135,8 @@ def check(stream: dict, datasets: dict) -> None:
         if stream.get(key):
             raise SettingError(f"{key} does nothing for a {'data set' if 'dataset' in stream else 'generator'}")
     if "dataset" in stream:
+        from scant.data import registry  # which only planning needs
+
         dataset = registry.find(datasets, stream["dataset"])
         for part in stream.get("parts", []):
             dataset.part(part)
