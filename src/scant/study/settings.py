@@ -141,8 +141,10 @@ def _check_learner(learner: dict) -> None:
         raise errors[0]
     settings = learner_settings(kind) if kind in known else settings_of(classes[0])
     for key, setting in settings.items():
-        if key in learner and setting.when and learner.get(setting.when[0]) != setting.when[1]:
-            raise SettingError(f"{key} does nothing for the {setting.when[0]} {learner.get(setting.when[0])!r}")
+        if key in learner and setting.when:
+            other, value = setting.when
+            if (found := learner.get(other, settings[other].absent)) != value:
+                raise SettingError(f"{key} does nothing for the {other} {found!r}")
     gives_rate = any(getattr(made_of, "gives_rate", False) for made_of in known.get(kind, ()))
     if "theory" in learner.get("rates", []) and not gives_rate:
         raise SettingError(f"theory gives no rate for the kind {kind!r}. Use numbers")

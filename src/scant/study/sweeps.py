@@ -81,7 +81,7 @@ def _of_experiment(family: Family) -> dict[str, Setting]:
 def _combinations(experiment: dict) -> list[dict]:
     """All that an experiment sweeps, each combination with its readings in the order of the schema."""
     family, found = families.of(experiment), []
-    rules = {name: setting.rule for name, setting in (learner_readings() | _of_experiment(family)).items()}
+    rules = {name: setting.schema for name, setting in (learner_readings() | _of_experiment(family)).items()}
     rules |= {name: family.place.schema["properties"][name] for name in family.place.readings}
     for item in experiment["sweep"]:
         ordered = {key: item[key] for key in readings() if key in item}
