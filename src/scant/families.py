@@ -181,7 +181,13 @@ class Family:
 
     def played(self, experiment: dict) -> dict:
         """The settings of an experiment that its runs are given: all that can change their results."""
-        return {one.name: experiment[one.name] for one in self.settings if one.plays and one.name in experiment}
+        played = [setting.name for setting in self.settings if setting.plays]
+        return {name: experiment[name] for name in played if name in experiment}
+
+    def conditions(self, experiment: dict) -> dict:
+        """The settings of an experiment that what its runs measure may depend on: those played, and all readings."""
+        conditions = [setting for setting in self.settings if (setting.plays or setting.reading) and not setting.adds]
+        return {setting.name: experiment[setting.name] for setting in conditions if setting.name in experiment}
 
     def details(self, study: dict, name: str) -> dict:
         """What reports are told of an experiment: its kind, readings, seeds, and the names to show."""

@@ -13,14 +13,11 @@ import numpy as np
 from scant import declared, surrogates
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
-from scant.measures import average_precision, ndcg, rank
+from scant.measures import function_of, rank
 from scant.theory import bounds
 
-MEASURES = {  # the order is that of the columns that the compiled loop measures
-    "ndcg@10": lambda ranking, grades, empty=0.0: ndcg(ranking, grades, 10, empty),
-    "ndcg": lambda ranking, grades, empty=0.0: ndcg(ranking, grades, None, empty),
-    "ap": lambda ranking, grades, empty=0.0: average_precision(ranking, grades, empty),
-}
+# What learners may learn, each a function of (ranking, grades, empty=0.0); in the order of the columns recorded first.
+MEASURES = {name: function_of(name) for name in ("ndcg@10", "ndcg", "ap")}
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,9 @@ def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tup
         raise unknown("kind of learner", kind, LEARNERS)
     made_of = LEARNERS.get(kind, Contextual)
     known = [field.name for field in fields(Settings)]
-    apart = {"rates", "options", "k", *(own_settings(learner) if ":" in kind else ())}
-    options = {key: value for key, value in learner.items() if key not in apart}
+    options = {key: value for key, value in learner.items() if key not in ("rates", "options", "k")}
+    if ":" in kind and not options.keys() <= {*known}:  # the others are what its class declares
+        options = {key: value for key, value in options.items() if key not in own_settings(learner)}
     for key in options:
         if key not in known:
             raise unknown("setting of a learner", key, known)
