@@ -23,7 +23,6 @@ from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import LEARNERS, MEASURES, Settings
 from scant.online.streams import SEPARABLE, SETTINGS
-from scant.page import generated
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
 from scant.study.plan import Plan
@@ -198,11 +197,6 @@ def test_the_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("path", generated.texts())
-def test_what_is_made_of_declarations_is_committed_as_it_is_made(path):
-    assert (ROOT / path).read_text() == generated.texts()[path], "run `scant schema`"
-
-
 def test_the_committed_schema_is_the_one_that_studies_are_checked_by():
     assert read_yaml(ROOT / "workflow/schemas/config.schema.yaml") == SCHEMA
 
@@ -325,19 +319,6 @@ def test_experiments_have_the_settings_that_their_families_declare():
         assert {one.name for one in family.settings if one.reading} <= {*readings()}
     assert rule("top", "judge")["enum"] == [*top.OBJECTIVES, None]
     assert set(rule("top", "schedule")["enum"]) | {"released-code"} == set(top.SCHEDULES)
-
-
-def test_figures_and_tables_have_a_name_of_their_own_and_what_makes_them():
-    shown = [one for _, one in families.shown()]
-    for one in shown:
-        assert all(other is one for other in shown if other.name == one.name), one.name
-        assert callable(families.called(one.frame)) and (not one.draw or callable(families.called(one.draw)))
-        assert one.caption.endswith(".")
-    measures = {one.options["measure"] for one in families.family("perceptron").shown if "measure" in one.options}
-    assert measures and measures <= set(MEASURES)
-    for kind, family in families.families().items():  # an experiment may ask for those of its family, no other
-        drawn = {one.name for one in family.shown if one.draw}
-        assert set(rule(kind, "figures")["items"]["enum"]) <= drawn
 
 
 # --- what is wrong is said
