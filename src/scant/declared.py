@@ -101,7 +101,7 @@ def own_class(kind: str) -> type:
         sys.path.insert(0, here)  # the console script does not look there, and modules of one's own are there
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, SyntaxError, TypeError) as error:  # the last: of a relative name
         raise SettingError(f"learner {kind!r} cannot be imported ({error}). It is to be module:Class") from error
 
 

@@ -26,7 +26,7 @@ SOURCE = Setting(
 ROUNDS = Setting(
     "rounds",
     {"default": None, "oneOf": [{"type": "null"}, {"type": "integer", "minimum": 1}]},
-    "The horizon; null for one pass over the stream. Longer horizons pass over it again.",
+    "The horizon, one number; null for one pass over the stream. Longer horizons pass over it again.",
     reading=True,
 )
 EMPTY = Setting(
