@@ -237,6 +237,10 @@ class Family:
         """A run file's table with the columns that its rows settle; `seeds` is how many are reported."""
         return table
 
+    def further_measures(self, columns) -> list[str]:
+        """The measures among the columns of traces that an experiment asked for, besides those that all runs record."""
+        return []
+
     def tunings(self, study: dict, details: dict, traces, learners: set[str]) -> list[str | None]:
         """The ways of choosing rates that the runs of some learners allow, the experiment's own first."""
         return [details.get("tuning")]

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scant.verdict.quantities import QUANTITIES
 
 from scant.errors import SettingError
 from scant.games import atlas
 from scant.online import variance
+from scant.online.traces import MEASURED
 from scant.present import catalogue
-from scant.present.traces import MEASURED
 from scant.schema import check, read_yaml
 from scant.study import settings as studies
 from scant.theory.observability import MAX_ITEMS
 from scant.verdict import statistics as verdicts
-from scant.verdict.quantities import QUANTITIES
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "config/claims.yaml"
