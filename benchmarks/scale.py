@@ -82,7 +82,7 @@ def measure(folder: Path, arguments) -> None:
     project.write(settings(arguments.seeds, arguments.learners, arguments.batch), study="scale")
     target = RUNS if arguments.idle else TRACES
     if arguments.idle:
-        rules = folder / "rules/online.smk"
+        rules = folder / "rules/runs.smk"
         rules.write_text(rules.read_text().replace('"scant run ', '"touch {output:q}; : ', 1))
     plan, told = planned(project, target, "--cores", arguments.cores)
     wall, _ = timed(project, target, "--cores", arguments.cores)

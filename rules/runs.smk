@@ -20,16 +20,13 @@ def modules_of(learners):
     return [kind.partition(":")[0] for kind in kinds if ":" in kind]
 
 
-def named(words):
-    """Flags with their values, quoted: `--name value`, or `--input name file file` for lists of files."""
-    return " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in words.items())
-
-
-def inputs_of(job):
-    """The files that a job reads, each list by what it is."""
-    return " ".join(
-        f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in job.inputs.items() if files
-    )
+def what(job):
+    """What a job plays, as flags: its study, experiment, place and learner, its seeds, and its files by what they are."""
+    flags = {"study": STUDY["study"]} | job.identity
+    words = [f"--{name} {shlex.quote(value)}" for name, value in flags.items()]
+    words += ["--seeds", *map(str, job.seeds)]
+    words += [f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in job.inputs.items() if files]
+    return " ".join(words)
 
 
 rule runs:
@@ -51,13 +48,10 @@ rule run:
         runtime=lambda wildcards, attempt: family_of(wildcards.run).minutes * attempt,
     params:
         code=lambda wildcards: code(*family_of(wildcards.run).code, *own_modules(RUNS[wildcards.run])),
-        identity=lambda wildcards: named({"study": STUDY["study"]} | RUNS[wildcards.run].identity),
+        what=lambda wildcards: what(RUNS[wildcards.run]),
         settings=lambda wildcards: compact(RUNS[wildcards.run].settings),
-        seeds=lambda wildcards: RUNS[wildcards.run].seeds,
-        inputs=lambda wildcards: inputs_of(RUNS[wildcards.run]),
     shell:
-        "scant run {params.identity} --seeds {params.seeds} --settings {params.settings:q} {params.inputs}"
-        " --output {output:q} 2>&1 | tee {log:q}"
+        "scant run {params.what} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule comparator:
@@ -74,13 +68,10 @@ rule comparator:
         runtime=growing(5),
     params:
         code=lambda wildcards: code("scant.online.comparator"),
-        identity=lambda wildcards: named({"study": STUDY["study"]} | COMPARATORS[wildcards.run].identity),
+        what=lambda wildcards: what(COMPARATORS[wildcards.run]),
         settings=lambda wildcards: compact(COMPARATORS[wildcards.run].settings),
-        seeds=lambda wildcards: COMPARATORS[wildcards.run].seeds,
-        inputs=lambda wildcards: inputs_of(COMPARATORS[wildcards.run]),
     shell:
-        "scant comparator {params.identity} --seeds {params.seeds} --settings {params.settings:q} {params.inputs}"
-        " --output {output:q} 2>&1 | tee {log:q}"
+        "scant comparator {params.what} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule times:

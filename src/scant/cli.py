@@ -46,8 +46,8 @@ def _run(arguments) -> None:
 
     named = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
     identity = {name: value for name, value in named.items() if value is not None}
-    inputs = {name: files for name, *files in arguments.input}
-    families.of(arguments.settings).run(arguments.settings | identity, arguments.output, arguments.seeds, inputs)
+    job = arguments.settings | identity
+    families.of(arguments.settings).run(job, arguments.output, arguments.seeds, arguments.input)
 
 
 def _time(arguments) -> None:
@@ -79,8 +79,8 @@ def _comparator(arguments) -> None:
     from scant.online import comparator
 
     identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "judge")}
-    inputs = {name: files for name, *files in arguments.input}
-    comparator.compare(arguments.settings | identity, arguments.output, arguments.seeds, inputs.get("streams", ()))
+    job, streams = arguments.settings | identity, arguments.input.get("streams", ())
+    comparator.compare(job, arguments.output, arguments.seeds, streams)
 
 
 def _gather(arguments) -> None:
@@ -191,7 +191,7 @@ def parser() -> argparse.ArgumentParser:
         *(option(f"--{id}", required=True, help=f"the {id}'s id") for id in ("study", "experiment")),
         option("--stream", required=True, help="the id of the stream, game or log"),
         option("--seeds", type=int, nargs="+", required=True, help="the seeds"),
-        option("--input", nargs="+", action="append", default=[], metavar=("NAME", "FILE"), help="files of one kind"),
+        option("--input", nargs="+", action=_Files, default={}, metavar=("NAME", "FILE"), help="files of one kind"),
         settings,
         output,
     )
@@ -240,6 +240,16 @@ def parser() -> argparse.ArgumentParser:
 
     advice.add(commands.add_parser("ads", help=about, description=about))
     return top
+
+
+class _Files(argparse.Action):
+    """Files by what they are: `--input train a.parquet --input test b.parquet`."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        name, *files = values
+        if not files:
+            raise argparse.ArgumentError(self, f"expected a name and files, not {name!r} alone")
+        setattr(namespace, self.dest, getattr(namespace, self.dest) | {name: files})
 
 
 def _json(text: str):

@@ -18,6 +18,7 @@ class Setting:
     rule : the JSON schema of its values, with their default, if there is one
     about : what it means, in a sentence
     plays : whether runs are given it, since it may change their results
+    adds : whether it only adds to what runs record, and changes nothing else of them
     reading : whether it is a reading, a choice that the papers leave open: a sweep may have levels of it
     some : whether only the learners heed it that name it in `Learner.heeds`
     absent : of a learner, what it is where the study does not say
@@ -29,6 +30,7 @@ class Setting:
     rule: Mapping[str, Any]
     about: str = ""
     plays: bool = True
+    adds: bool = False
     reading: bool = False
     some: bool = False
     absent: Any = None

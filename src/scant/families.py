@@ -267,6 +267,7 @@ def places() -> dict[str, Place]:
     return {family.place.key: family.place for family in families().values()}
 
 
+@cache
 def kinds() -> dict[str, list[type[Learner]]]:
     """The classes of each kind of built-in learner: one of each family that has it, unless they share it."""
     found = {}

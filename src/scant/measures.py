@@ -9,11 +9,20 @@ Throughout, a query has m >= 1 documents, numbered 0..m-1.
 
 Input that breaks these rules raises a `ValueError` that says where. Everything is float64 NumPy: this is the
 readable reference that the compiled kernels are held to.
+
+Runs record some of them, by names such as "ap" and "precision@5": see `RECORDABLE`.
 """
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
+from scant.errors import SettingError, unknown
+
 MAX_GRADE = 53  # the largest grade whose gain 2^r - 1 is exact in float64
+ERR_GRADE = 4  # the top of ERR's scale, as in Chapelle et al. (2009) and in TREC's gdeval
 
 
 def rank(scores):
@@ -147,7 +156,7 @@ def precision_at(ranking, grades, n):
     return int(np.count_nonzero(relevant[: as_cutoff(n, len(relevant), "n")]))
 
 
-def err(ranking, grades, k=None, max_grade=4):
+def err(ranking, grades, k=None, max_grade=ERR_GRADE):
     """Expected reciprocal rank of the document that satisfies a user who reads from the top.
 
     A document of grade r satisfies with probability `(2^r - 1) / 2^max_grade` (Chapelle et al., 2009).
@@ -246,6 +255,104 @@ def spearman_loss(ranking, other):
     """
     place = positions(ranking)
     return -int(place @ positions(as_ranking(other, len(place))))
+
+
+# --- by name
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure that runs may record: one of a ranking of graded documents, greater being better.
+
+    title : what figures call it
+    code : the number that `scant.kernels.pieces` knows it by
+    value : its function of (ranking, grades), then of the cut-off if its name may have one
+    cut : whether its name has a cut-off, the 5 of "precision@5": "never", "may" or "must"
+    empty : whether `value` takes `empty`, its value for a query without a relevant document. Those do whose greatest
+        value is 1 for every other query, so that 1 says that nothing was lost. All others are 0 there, since no
+        ranking of such a query gains anything.
+    largest_grade : the top of its grading scale
+    """
+
+    title: str
+    code: int
+    value: Callable
+    cut: str = "never"
+    empty: bool = False
+    largest_grade: int = MAX_GRADE
+
+
+RECORDABLE = {
+    "ndcg": Measure("NDCG", 0, ndcg, cut="may", empty=True),
+    "ap": Measure("AP", 1, average_precision, empty=True),
+    "dcg": Measure("DCG", 2, dcg, cut="may"),
+    "precision": Measure("Precision", 3, precision_at, cut="must"),
+    "err": Measure("ERR", 4, err, cut="may", largest_grade=ERR_GRADE),
+}
+
+
+def named(name):
+    """The measure that a name means, and its cut-off: None for the whole list.
+
+    Parameters
+    ----------
+    name : of `RECORDABLE`, with "@" and a cut-off from 1 to 999999 if the measure may or must have one
+
+    Raises
+    ------
+    SettingError : it means none
+
+    Examples
+    --------
+    >>> measure, cut = named("precision@5")
+    >>> measure.title, cut
+    ('Precision', 5)
+    """
+    base, at, cut = str(name).partition("@")
+    if base not in RECORDABLE:
+        whole = [base for base, measure in RECORDABLE.items() if measure.cut != "must"]
+        cuts = [f"{base}@k" for base, measure in RECORDABLE.items() if measure.cut != "never"]
+        raise unknown("measure", name, [*whole, *cuts])
+    measure = RECORDABLE[base]
+    if at and measure.cut == "never":
+        raise SettingError(f"the measure {base!r} is of whole lists, without a cut-off; got {name!r}")
+    if not at and measure.cut == "must":
+        raise SettingError(f"the measure {base!r} needs a cut-off, as in '{base}@5'")
+    if at and not re.fullmatch("[1-9][0-9]{0,5}", cut):
+        raise SettingError(
+            f"the cut-off of a measure is a whole number from 1 to 999999, as in '{base}@5'; got {name!r}"
+        )
+    return measure, int(cut) if at else None
+
+
+def recordable(name):
+    """Whether a measure has this name."""
+    try:
+        return bool(named(name))
+    except SettingError:
+        return False
+
+
+def function_of(name):
+    """The measure of this name as a function of (ranking, grades, empty=0.0); see `Measure` for `empty`."""
+    measure, cut = named(name)
+
+    def value(ranking, grades, empty=0.0):
+        cuts = () if measure.cut == "never" else (cut,)
+        return measure.value(ranking, grades, *cuts, **({"empty": empty} if measure.empty else {}))
+
+    return value
+
+
+def title_of(name):
+    """What figures call the measure of this name: "Precision@5" for "precision@5"."""
+    return named(name)[0].title + "".join(str(name).partition("@")[1:])
+
+
+def codes_of(names: Iterable[str]):
+    """What `scant.kernels.pieces.measure_ranking` takes: int64 (measures, 2), each one's code and cut-off, or 0."""
+    pairs = [(measure.code, cut or 0) for measure, cut in map(named, names)]
+    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def as_scores(scores, name="scores"):

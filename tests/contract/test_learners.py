@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from scant.errors import SettingError
-from scant.measures import rank
+from scant.measures import function_of, rank
 from scant.online.learners import LEARNERS, MEASURES, Settings, make, resolve, theory_rate
-from scant.online.play import KINDS, play_compiled, play_python, query_order
+from scant.online.play import KINDS, play_compiled, play_python, query_order, recorded
 from scant.randomness import generator
 
 VARIANTS = {
@@ -30,6 +30,8 @@ VARIANTS = {
 SOURCES = ("text", "released-code")
 CASES = {f"{name}, {source}": (VARIANTS[name], source) for name, source in product(VARIANTS, SOURCES)}
 every_case = pytest.mark.parametrize(("learner", "source"), CASES.values(), ids=CASES.keys())
+# Each measure that runs may record, whole and cut: below, at and above the sizes of queries and the papers' 10.
+FURTHER = ("err", "err@3", "precision@1", "precision@5", "dcg", "dcg@10", "ndcg@1", "ndcg@5", "ndcg@40", "ndcg@100")
 LINEAR = ("slam", "max-hinge", "listnet", "binary-perceptron")
 
 
@@ -67,13 +69,13 @@ def exact_stream(packed):
     return packed(odd_queries(random, lambda m: random.integers(-64, 65, (m, 9)) / 64, relevant=4))
 
 
-def both(stream, learner, source, rate, empty="zero", rounds=90):
+def both(stream, learner, source, rate, empty="zero", rounds=90, measures=()):
     settings, _ = resolve(learner, source, simulated=True)
     queries = query_order(stream, generator(3, "queries"), rounds, empty=empty)
-    compiled = play_compiled(stream, queries, settings, rate, generator(3, "noise"), empty)
+    compiled = play_compiled(stream, queries, settings, rate, generator(3, "noise"), empty, measures)
     plain = make(settings, stream.features.shape[1], rate, generator(3, "noise"))
     with np.errstate(over="ignore", invalid="ignore"):
-        plain = play_python((stream[q] for q in queries), plain, settings, empty)
+        plain = play_python((stream[q] for q in queries), plain, settings, empty, measures=measures)
     return settings, queries, compiled, plain
 
 
@@ -169,6 +171,63 @@ def test_the_plain_loop_asks_for_grades_after_the_ranking():
     assert shown == ["ranking", "grades", "learning"] * 2
     assert play.measured[0] == pytest.approx([measure([1, 2, 0], [0, 1, 2]) for measure in MEASURES.values()])
     assert (play.weights, play.updated.tolist(), play.failed_in) == (None, [0, 0], 0)
+
+
+# --- further measures
+
+
+@every_case
+@pytest.mark.parametrize("empty", ["zero", "one", "skip"])
+def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, learner, source, empty):
+    _, queries, compiled, plain = both(stream, learner, source, 0.3, empty, measures=FURTHER)
+    alike(compiled, plain)
+    assert compiled.measured.shape == plain.measured.shape == (90, len(MEASURES) + len(FURTHER))
+    without = both(stream, learner, source, 0.3, empty)[2]
+    assert compiled.measured[:, : len(MEASURES)].tobytes() == without.measured.tobytes()
+    for name in ("loss", "updated", "weights"):
+        assert getattr(compiled, name).tobytes() == getattr(without, name).tobytes()
+    nothing = compiled.measured[stream.relevant[queries] == 0, len(MEASURES) :]
+    normalised = [float(empty == "one" and name.startswith("ndcg")) for name in FURTHER]
+    np.testing.assert_array_equal(nothing, np.broadcast_to(normalised, nothing.shape))
+    assert len(nothing) > 0 or empty == "skip"
+
+
+def test_the_measures_are_the_readable_ones(stream):
+    settings, _ = resolve({"kind": "random"})
+    play = play_compiled(stream, np.arange(len(stream)), settings, 0.0, generator(1, "noise"), measures=FURTHER)
+    random = generator(1, "noise")
+    for q in range(len(stream)):
+        x, grades = stream[q]
+        ranking = rank(np.array([random.random() for _ in x], np.float32))
+        expected = [function_of(name)(ranking, grades) for name in (*MEASURES, *FURTHER)]
+        np.testing.assert_allclose(play.measured[q], expected, rtol=1e-12)
+
+
+def test_the_ideal_ranking_has_the_greatest_of_each(stream):
+    queries = query_order(stream, generator(3, "queries"), 90, empty="skip")
+    names, plays = recorded(FURTHER), {}
+    for kind in ("ideal", "random"):
+        settings, _ = resolve({"kind": kind})
+        plays[kind] = play_compiled(stream, queries, settings, 0.0, generator(0), "skip", FURTHER).measured
+    assert (plays["ideal"] >= plays["random"] - 1e-12).all()
+    normalised = [name.startswith(("ndcg", "ap")) for name in names]
+    assert (plays["ideal"][:, normalised] == 1).all()  # to the last bit, at every cut
+
+
+def test_what_is_recorded_anyway_is_recorded_once():
+    assert recorded() == recorded(["ap", "ndcg"]) == tuple(MEASURES)
+    assert recorded(["err", "ap", "err"]) == (*MEASURES, "err")
+    with pytest.raises(SettingError, match="did you mean 'err'"):
+        recorded(["er"])
+
+
+def test_grades_beyond_a_measures_scale_are_refused(packed):
+    finer = packed([(np.array([0, 5, 1]), np.ones((3, 2), np.float32))])
+    settings, _ = resolve({"kind": "random"})
+    with pytest.raises(SettingError, match="'err@5' is of grades up to 4; the stream's go up to 5"):
+        play_compiled(finer, np.array([0]), settings, 0.0, generator(0), measures=["err@5"])
+    play = play_compiled(finer, np.array([0]), settings, 0.0, generator(0), measures=["ndcg@2"])
+    assert play.measured.shape == (1, 4)
 
 
 # --- rates

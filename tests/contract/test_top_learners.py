@@ -20,6 +20,7 @@ from scant.randomness import generator
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 RTOP = ("squared", "kl", "smoothdcg", "ranksvm")
+FURTHER = ("err", "err@3", "precision@5", "dcg@10", "dcg", "ndcg@1", "ndcg@5", "ndcg@40")  # measures
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 
 
@@ -64,15 +65,15 @@ def stream(request):
     return request.getfixturevalue(request.param)
 
 
-def compiled(stream, settings, rate, rounds=60, seed=3, empty="zero"):
+def compiled(stream, settings, rate, rounds=60, seed=3, empty="zero", measures=()):
     queries = query_order(stream, generator(seed, "queries"), rounds)
-    return play_top(stream, queries, settings, rate, generator(seed, "noise"), empty)
+    return play_top(stream, queries, settings, rate, generator(seed, "noise"), empty, measures)
 
 
-def plain(stream, settings, rate, rounds=60, seed=3, empty="zero", learner=Top):
+def plain(stream, settings, rate, rounds=60, seed=3, empty="zero", learner=Top, measures=()):
     queries = query_order(stream, generator(seed, "queries"), rounds)
     one = learner(stream.features.shape[1], rate, settings, generator(seed, "noise"))
-    return play_python((stream[q] for q in queries), one, settings, empty, settings.k or None)
+    return play_python((stream[q] for q in queries), one, settings, empty, settings.k or None, measures)
 
 
 def alike(one, two):
@@ -126,6 +127,20 @@ def test_queries_without_a_relevant_document_are_learnt_from(odd, empty):
     np.testing.assert_array_equal(one.ranker[~there], float(empty == "one"))
     assert not one.loss[~there].any()
     np.testing.assert_array_equal(one.loss[there], 1 - one.measured[there, 0])
+
+
+@pytest.mark.parametrize("empty", ["zero", "one"])
+@pytest.mark.parametrize("objective", RTOP)
+def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, objective, empty):
+    settings, _ = resolve({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 60)
+    one = compiled(stream, settings, 0.5, empty=empty, measures=FURTHER)
+    alike(one, plain(stream, settings, 0.5, empty=empty, measures=FURTHER))
+    assert one.measured.shape == (60, len(learners.MEASURES) + len(FURTHER))
+    assert one.events[:, MISMATCHED].any()
+    without = compiled(stream, settings, 0.5, empty=empty)
+    assert one.measured[:, : len(learners.MEASURES)].tobytes() == without.measured.tobytes()
+    for name in ("loss", "updated", "weights", "ranker", "surrogate", "events"):
+        assert getattr(one, name).tobytes() == getattr(without, name).tobytes()
 
 
 def test_a_play_again_is_the_same_and_leaves_the_stream_as_it_was(stream):

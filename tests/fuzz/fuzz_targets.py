@@ -207,7 +207,7 @@ def fuzz_yaml(data: bytes) -> None:
     """A study, a registry, claims."""
     with written(data) as path, _files_of_the_project():
         with suppress(ScantError):
-            study.load(schema.read_yaml(path), **_PROJECT)
+            study.load(schema.read_yaml(path), REGISTRY)
         with suppress(ScantError):
             registry.load(path, schema=DATASETS_SCHEMA)
         with suppress(ScantError):
@@ -215,7 +215,6 @@ def fuzz_yaml(data: bytes) -> None:
 
 
 REGISTRY, DATASETS_SCHEMA = ROOT / "config/datasets.yaml", ROOT / "workflow/schemas/datasets.schema.yaml"
-_PROJECT = {"schema_path": ROOT / study.SCHEMA, "registry_path": REGISTRY}
 _load, _read = registry.load, schema.read_yaml
 _once = cache(_read)
 

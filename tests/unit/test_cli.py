@@ -12,6 +12,8 @@ import pytest
 from scant.cli import main
 from scant.data import stream
 from scant.files import metadata_of
+from scant.games.family import FixedItems
+from scant.page import generated
 
 SIMULATED = {
     "generator": "separable",
@@ -27,7 +29,10 @@ DETAILS = {
     "kind": "perceptron", "readings": {"source": "text"}, "seeds": 1, "tuning": "held-out", "title": "text",
     "titles": {"streams": {"sim": "Separable"}, "learners": {"slam": "SLAM", "listnet": "ListNet"}},
 }  # fmt: skip
-COMMANDS = ("fetch", "convert", "pack", "simulate", "run", "gather", "figure", "table", "streams")
+COMMANDS = (
+    "fetch", "convert", "pack", "simulate", "campaign", "draw", "run", "time", "coverage", "comparator", "gather",
+    "figure", "table", "claims", "claims-figure", "page",
+)  # fmt: skip
 
 
 def simulate(folder, seed=0):
@@ -41,9 +46,14 @@ def run_command(stream_files, target, learner="slam", seeds=(0,), **changes):
     settings = JOB | {"learner_settings": LEARNERS.get(learner, {"kind": learner})} | changes
     identity = {"study": "toy", "experiment": "all", "stream": "sim", "learner": learner}
     options = [part for name, value in identity.items() for part in (f"--{name}", value)]
-    options += ["--settings", json.dumps(settings), "--seeds", *map(str, seeds), "--input"]
-    options += map(str, stream_files if isinstance(stream_files, list) else [stream_files])
+    options += ["--settings", json.dumps(settings), "--seeds", *map(str, seeds)]
+    if files := list(map(str, stream_files if isinstance(stream_files, list) else [stream_files])):
+        options += ["--input", "streams", *files]
     return ["run", *options, "--output", str(target)]
+
+
+def table(name, *inputs, target):
+    return ["table", name, *map(str, inputs), "--study-seed", "1", "--output", str(target)]
 
 
 def scant(*arguments):
@@ -75,13 +85,46 @@ def test_several_seeds_by_the_command_line(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(tmp_path):
-    command = run_command(simulate(tmp_path), tmp_path / "run.parquet")
+def imported(*command):
+    """The modules that a command imports, which is to succeed."""
     code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
-    printed = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True).stdout
-    code, *modules = printed.split()
-    assert code == "0"
-    assert {"pandas", "sklearn", "seaborn", "matplotlib", "scipy.stats", "jsonschema", "pooch"}.isdisjoint(modules)
+    done = subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, check=True)
+    code, *modules = done.stdout.split()
+    assert (code, done.stderr) == ("0", "")
+    return set(modules)
+
+
+SLOW = {"pandas", "sklearn", "seaborn", "matplotlib", "scipy.stats", "jsonschema", "pooch"}  # to import
+
+
+def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(tmp_path):
+    modules = imported(*run_command(simulate(tmp_path), tmp_path / "run.parquet"))
+    assert SLOW.isdisjoint(modules)
+    assert {"scant.games.family", "scant.ads.family"}.isdisjoint(modules)  # nor of another family's modules
+
+
+def test_a_figure_or_table_is_made_without_what_learning_needs(tmp_path):
+    traces, target = gathered(tmp_path), tmp_path / "out"
+    others = {"numba", "scipy.optimize", "scipy.stats", *SLOW - {"pandas", "matplotlib"}}
+    assert others.isdisjoint(imported("figure", "figure-2.1", traces, "--output", target))
+    assert {*others, "matplotlib"}.isdisjoint(imported(*table("finals", traces, target=target)))
+
+
+def test_a_run_of_a_game_by_the_command_line(tmp_path):
+    game = {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False}
+    job = {"study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]], "rounds": [60]}
+    identity = {"study": "s", "experiment": "e", "stream": "g"}
+    options = [part for name, value in identity.items() for part in (f"--{name}", value)]
+    options += ["--seeds", "0", "2", "--settings", json.dumps(job | {"game": game})]
+    assert main(["run", *options, "--output", str(tmp_path / "a.parquet")]) == 0
+    FixedItems().run(job | {"game": game} | identity, tmp_path / "b.parquet", [0, 2], {})
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+def test_what_is_made_of_declarations_is_written_anew(tmp_path):
+    assert main(["schema", "--root", str(tmp_path)]) == 0
+    made = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*.*")}
+    assert made == generated.texts()
 
 
 def test_from_a_simulation_to_figures_and_tables(tmp_path, capsys):
@@ -93,13 +136,14 @@ def test_from_a_simulation_to_figures_and_tables(tmp_path, capsys):
     traces, out = str(tmp_path / "all.parquet"), tmp_path / "out"
     assert main(["gather", *runs, "--details", json.dumps(DETAILS), "--output", traces]) == 0
     for name in ("finals", "bounds", "rates"):
-        assert main(["table", name, traces, "--output", str(out / name)]) == 0
+        assert main(table(name, traces, target=out / name)) == 0
     assert main(["figure", "figure-2.1", traces, "--output", str(out / "figure-2.1")]) == 0
     draws = [str(tmp_path / f"seed-{seed}.arrow") for seed in range(2)]
-    assert main(["streams", *draws, "--output", str(out / "streams")]) == 0
+    assert main(table("streams", *draws, target=out / "streams")) == 0
+    assert main(table("table-3.1", target=out / "table-3.1")) == 0  # of nothing but the theory
     assert sorted(path.name for path in out.iterdir()) == sorted(
         ["figure-2.1.csv", "figure-2.1.png", "figure-2.1.svg"]
-        + [f"{name}.{ending}" for name in ("finals", "bounds", "rates", "streams") for ending in ("csv", "tex")]
+        + [f"{name}.{end}" for name in ("finals", "bounds", "rates", "streams", "table-3.1") for end in ("csv", "tex")]
     )
     assert capsys.readouterr() == ("", "")
 
@@ -150,7 +194,7 @@ ERRORS = {
         "none.parquet: there is no such run file",
     ),
     "unknown table": (
-        lambda folder: ["table", "final", str(gathered(folder)), "--output", str(folder / "out")],
+        lambda folder: table("final", gathered(folder), target=folder / "out"),
         "did you mean 'finals'",
     ),
     "figure of nothing": (
@@ -158,11 +202,11 @@ ERRORS = {
         "the study has no stream for this figure",
     ),
     "missing traces": (
-        lambda folder: ["table", "finals", str(folder / "none.parquet"), "--output", str(folder / "out")],
+        lambda folder: table("finals", folder / "none.parquet", target=folder / "out"),
         "none.parquet",
     ),
     "missing stream": (
-        lambda folder: ["streams", str(folder / "none.arrow"), "--output", str(folder / "out")],
+        lambda folder: table("streams", folder / "none.arrow", target=folder / "out"),
         "none.arrow: there is no such stream",
     ),
 }  # fmt: skip
@@ -214,7 +258,7 @@ def test_every_command_explains_itself(capsys):
     code, printed = left(["--help"], capsys)
     assert code == 0
     for name in COMMANDS:
-        assert f"    {name} " in printed.out
+        assert re.search(rf"^    {name}\s", printed.out, re.MULTILINE)
         code, one = left([name, "--help"], capsys)
         assert code == 0
         assert one.out.startswith(f"usage: scant {name} ")
@@ -230,6 +274,8 @@ def test_every_command_explains_itself(capsys):
         ([], "COMMAND"),
         (["rum"], "invalid choice: 'rum'"),
         (["table", "finals", "x.parquet"], "--output"),
+        (["table", "finals", "x.parquet", "--output", "y"], "--study-seed"),
+        (["run", "--input", "x.arrow", "--output", "y"], "--input: expected a name and files, not 'x.arrow' alone"),
         (["gather", "x.parquet", "--output", "y", "--details", "{"], "not JSON"),
         (["simulate", "s", "--settings", "{}", "--study-seed", "one", "--seed", "0", "--output", "y"], "invalid int"),
         (run_command("x.arrow", "y", seeds=()), "--seeds: expected at least one argument"),
@@ -243,7 +289,7 @@ def test_wrong_grammar_is_refused(arguments, message, capsys):
 
 
 def test_long_lists_of_files_come_from_a_file(tmp_path, capsys):
-    (tmp_path / "arguments").write_text(f"streams\n{tmp_path / 'none.arrow'}\n--output\n{tmp_path / 'out'}\n")
+    (tmp_path / "arguments").write_text("\n".join(table("streams", tmp_path / "none.arrow", target=tmp_path / "out")))
     assert main([f"@{tmp_path / 'arguments'}"]) == 1
     assert "none.arrow" in capsys.readouterr().err
 
@@ -253,7 +299,7 @@ def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
     own = {"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}
     ids = [f"--{name}=toy" for name in ("study", "experiment", "stream", "learner")]
     settings = f"--settings={json.dumps(JOB | {'learner_settings': own})}"
-    files = [f"--input={simulate(tmp_path)}", f"--output={tmp_path / 'run.parquet'}"]
+    files = ["--input", "streams", str(simulate(tmp_path)), f"--output={tmp_path / 'run.parquet'}"]
     script = str(Path(sys.executable).parent / "scant")
     done = subprocess.run([script, "run", *ids, "--seeds=0", settings, *files], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

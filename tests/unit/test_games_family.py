@@ -1,6 +1,9 @@
-"""What the family of games declares is what the project had in its tables; and all that it names is there."""
+"""The family of games on fixed items: it plans what was planned before families declared themselves, and plays it."""
 
-import inspect
+import hashlib
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -11,27 +14,37 @@ import pytest
 from scant import families
 from scant.declared import settings_of
 from scant.errors import SettingError
+from scant.files import metadata_of, read_parquet
 from scant.games import frames, quantities
 from scant.games.family import TIMED, FixedItems, times_job
 from scant.games.learners import LEARNERS
-from scant.page import about
-from scant.present import catalogue, figures, style, tables, traces
+from scant.present.traces import Played
 from scant.schema import read_yaml
 from scant.study import settings as studies
-from scant.study import sweeps
-from scant.study.plan import span
-from scant.verdict import quantities as before
+from scant.study.plan import Plan
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = read_yaml(ROOT / studies.SCHEMA)["$defs"]
 FILES = sorted([ROOT / "config/config.yaml", *ROOT.glob("config/studies/*.yaml")])
 FAMILY = FixedItems()
+PLANNED = {  # by study: how many jobs, and the digest of their paths, settings, seeds and files, of times and details
+    "ads": (0, "44136fa355b3"),
+    "ci-real": (0, "44136fa355b3"),
+    "config": (24, "72bd8ff172df"),
+    "games": (40, "92f7a6900ab6"),
+    "paper": (6, "61611b1283eb"),
+    "readings": (0, "44136fa355b3"),
+    "real": (0, "44136fa355b3"),
+    "real-ads": (0, "44136fa355b3"),
+    "real-top": (0, "44136fa355b3"),
+    "tiny": (8, "f65f8d7f1bfe"),
+    "yahoo-shape": (0, "44136fa355b3"),
+}
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
 def study(request):
-    """A study of the project and its data sets."""
-    return studies.load(read_yaml(request.param), ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")
+    """A study of the project and its data sets; its file's name goes with it."""
+    return request.param.stem, *studies.load(read_yaml(request.param), ROOT / "config/datasets.yaml")
 
 
 def experiments(study):
@@ -41,29 +54,25 @@ def experiments(study):
 # --- planning
 
 
-def test_jobs_are_those_that_were_planned(study):
-    study, datasets = study
-    for name in experiments(study):
-        jobs = [(job.path, job.settings, job.seeds, job.files) for job in FAMILY.jobs(study, datasets, name)]
-        planned = [
-            (f"{name}/{game}/seed-{span(seeds)}", studies.match(study, name, game), seeds, [])
-            for game, seeds in studies.matches(study, name)
-        ]
-        assert jobs == (planned if name in catalogue.played(study) else [])
-
-
-def test_details_and_times_are_as_they_were(study):
-    study, _ = study
-    for name in experiments(study):
-        details = studies.details(study, name)
-        assert FAMILY.details(study, name) == details
-        games = study["experiments"][name]["games"]
-        jobs = [studies.match(study, name, game) | {"experiment": name, "stream": game} for game in games]
-        assert times_job(study, name) == (jobs, details)
+def test_jobs_times_and_details_are_those_that_were_planned(study):
+    name, study, datasets = study
+    found, count = {}, 0
+    for experiment in experiments(study):
+        jobs = FAMILY.jobs(study, datasets, experiment)
+        timed = TIMED in study["experiments"][experiment]["figures"]
+        found[experiment] = {
+            "jobs": [[job.path, job.settings, job.seeds, job.inputs] for job in jobs],
+            "times": times_job(study, experiment)[0] if timed else None,
+            "details": FAMILY.details(study, experiment),
+        }
+        assert times_job(study, experiment)[1] == found[experiment]["details"]
+        count += len(jobs)
+    digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
+    assert (count, digest) == PLANNED[name]
 
 
 def test_every_game_and_experiment_passes_its_check(study):
-    study, datasets = study
+    _, study, datasets = study
     for settings in study["games"].values():
         FAMILY.place.check(settings, datasets)
     for name in experiments(study):
@@ -100,87 +109,47 @@ def test_an_experiment_that_cannot_be_played_is_refused():
 # --- settings
 
 
-def test_a_game_has_the_schema_that_it_had():
-    assert FAMILY.place.schema == SCHEMA["game"]
+def test_rules_are_rules_and_defaults_keep_them():
     jsonschema.Draft202012Validator.check_schema(FAMILY.place.schema)
-
-
-def test_experiments_have_the_settings_that_they_had():
-    kinds = studies.FOR_KINDS
-    declared = {setting.name: setting for setting in FAMILY.settings}
-    assert {*declared, "games", "figures"} == {name for name in kinds if "fixed-items" in kinds[name]}
-    readings = SCHEMA["sweep"]["propertyNames"]["enum"]
-    for name, setting in declared.items():
+    for setting in (*FAMILY.settings, *(one for learner in LEARNERS.values() for one in learner.settings)):
         jsonschema.Draft202012Validator.check_schema(setting.schema)
-        assert setting.reading == (name in readings)
-        assert setting.plays == (name in studies.READINGS["fixed-items"])
-        rule = SCHEMA["experiment"]["properties"][name]
-        for key in {*rule} - {"description", "oneOf"} if name != "rounds" else ():
-            assert setting.rule[key] == rule[key]
-    choices = SCHEMA["experiment"]["properties"]["rounds"]["oneOf"]
-    assert declared["rounds"].rule["oneOf"] == [choice for choice in choices if choice["type"] != "null"]
+        if "default" in setting.rule:
+            jsonschema.validate(setting.rule["default"], setting.rule)
+        assert setting.about.endswith("."), setting.name
 
 
-def test_learners_have_the_settings_that_they_had():
-    assert FAMILY.learners is LEARNERS
-    rules = SCHEMA["learner"]["properties"]
-    for kind, learner in LEARNERS.items():
-        assert kind in studies.KINDS["fixed-items"]
-        used = {name for name, kinds in studies.USED_BY.items() if kind in kinds}
-        assert {*settings_of(learner)} == used - {"measure"}  # which the contextual learner random has
-        for name, setting in settings_of(learner).items():
-            assert setting.rule == {key: value for key, value in rules[name].items() if key != "description"}
-            swept = name in sweeps.OF_LEARNERS and kind in sweeps.OF_LEARNERS[name][0]
-            assert setting.reading == swept
-            assert not swept or setting.absent == sweeps.OF_LEARNERS[name][1]
+def test_settings_that_play_and_readings():
+    assert {setting.name: (setting.plays, setting.reading) for setting in FAMILY.settings} == {
+        "rounds": (True, True), "comparator": (False, True), "baseline": (False, False),
+    }  # fmt: skip
+    with pytest.raises(jsonschema.ValidationError):  # a game has no horizon of its own: no null, unlike other families
+        jsonschema.validate(None, FAMILY.settings[0].schema)
 
 
-def test_learners_look_as_they_looked():
-    colours = ("blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "yellow", "sky")
-    palette = dict(zip(colours, style.PALETTE, strict=True))
-    looks = {
-        (kind, name): (palette.get(look.colour, look.colour), look.marker, look.line)
-        for kind, learner in LEARNERS.items()
-        for name, look in learner.looks.items()
+def test_learners_have_the_settings_that_they_heed():
+    eta = ("fpl-gumbel", "hedge", "multiplicative-weights", "permelearn", "comb-band")
+    assert {kind: {*settings_of(learner)} for kind, learner in LEARNERS.items()} == {
+        "random": set(), "best-fixed": set(), "ftpl": {"epsilon"}, **{kind: {"eta"} for kind in eta},
+        "online-rank": {"eta", "sort"}, "rtopkf": {"blocks", "k", "black_box", "rest"},
+        "rtopkf-anytime": {"k", "rest"}, "rtopkf-adaptive": {"k", "rest"},
+    }  # fmt: skip
+    swept = {
+        (kind, setting.name) for kind, made_of in LEARNERS.items() for setting in made_of.settings if setting.reading
     }
-    assert {kind: look for (kind, name), look in looks.items() if not name} == {
-        kind: style.LOOKS[kind, ""] for kind in LEARNERS
-    }
-    assert {name: look for (_, name), look in looks.items() if name} == style.VARIETIES
+    assert swept == {("ftpl", "epsilon")}
+    assert all(learner.kind == kind for kind, learner in LEARNERS.items())
 
 
 # --- what is shown
 
 
-def test_figures_and_tables_are_those_that_were_made():
-    drawn = [shown.name for shown in FAMILY.shown if shown.draw]
-    tabled = [shown.name for shown in FAMILY.shown if not shown.draw]
-    assert drawn == list(catalogue.GAMES)
-    assert tabled == [name for name, kind in (catalogue.TABLES | catalogue.THEORY).items() if kind == "fixed-items"]
-    assert len({shown.heading for shown in FAMILY.shown}) == len(FAMILY.shown)
-    for shown in FAMILY.shown:
-        assert shown.heading[0].isupper() and shown.caption.endswith(".")
-        added = " The CSV file of the same name holds exactly what is shown." if shown.draw else ""
-        assert shown.caption + added == about.caption("figure" if shown.draw else "table", shown.name)
-        frame = families.called(shown.frame)
-        if shown.draw:
-            frame_before, draw_before = figures.MAKERS[shown.name]
-            assert families.called(shown.draw) is draw_before
-            assert shown.options.get("start", 0.0) == getattr(frame_before, "keywords", {}).get("start", 0.0)
-            assert frame is getattr(frame_before, "func", frame_before) or shown.name == "figure-observability"
-        elif shown.reads == "traces":
-            assert frame is tables.MAKERS[shown.name]
-        taken = [
-            name for name, argument in inspect.signature(frame).parameters.items() if argument.default is argument.empty
-        ]
-        assert taken == {"nothing": [], "times": ["rows", "details"]}.get(shown.reads, ["traces", "details"])
-
-
 def test_figures_show_the_experiments_that_ask_for_them(study):
-    study, _ = study
+    _, study, datasets = study
+    plan = Plan(study, datasets)
     for figure in (shown for shown in FAMILY.shown if shown.draw):
-        names = [name for name in experiments(study) if figure.shows(study, name, figure.name)]
-        assert names == [name for name in catalogue.shown(study, figure.name) if name in experiments(study)]
+        asking = [name for name in experiments(study) if figure.name in study["experiments"][name]["figures"]]
+        asking = [name for name in asking if "stands_for" not in study["experiments"][name]]
+        assert (plan.figures[figure.name].experiments if figure.name in plan.figures else []) == asking
 
 
 def test_the_atlas_has_the_slopes_that_were_measured(monkeypatch):
@@ -188,64 +157,78 @@ def test_the_atlas_has_the_slopes_that_were_measured(monkeypatch):
     monkeypatch.setattr(frames, "observed", lambda traces, details: measured)
     frame = families.called("scant.games.atlas:measured")(None, {})
     assert frame.dropna(subset="slope")[["measure", "m", "k", "slope"]].to_numpy().tolist() == [["dcg", 3, 1, 0.7]]
-    pd.testing.assert_frame_equal(frame, figures._atlas(None, {}))
 
 
 # --- what claims are of
 
+GAMES = {"small": 5, "middle": 10, "large": 20, "other": 5}  # items; all but the last are of one stream
+EXPONENTS = {"one": 0.7, "two": 0.5}
+
+
+def regret(game, learner, seed, t):
+    return (seed + 1) * GAMES[game] ** 2 * t ** EXPONENTS[learner]
+
 
 @pytest.fixture
 def played():
-    """Two games of one stream and loss and another, two horizons and more, as played by two learners over two seeds."""
-    random, rows = np.random.default_rng(0), []
-    for game, items in {"small": 5, "middle": 10, "large": 20, "other": 5}.items():
-        for learner in ("one", "two"):
-            for seed in (0, 1):
-                for horizon in (100, 300, 1000, 3000):
-                    rounds = np.array([1, 10, 30, 100, 300, 1000, 3000])
-                    for t in rounds[rounds <= horizon]:
-                        best, worse = 2.0 * t, random.random() * t**0.7 * items - (game == "other") * 5
-                        rows.append((game, learner, seed, horizon, t, items, best - worse, best, 8.0 * t))
-    columns = ["stream", "learner", "seed", "horizon", "round", "items", "value", "best", "bound"]
-    frame = pd.DataFrame(rows, columns=columns)
+    """Games of two learners over two seeds and four horizons, whose regret is a power of rounds and items."""
+    rows = [
+        {"stream": game, "learner": learner, "seed": seed, "horizon": horizon, "round": t, "items": items}
+        | {"best": 2.0 * t, "value": 2.0 * t - regret(game, learner, seed, t), "bound": 8.0 * t * items**2}
+        for game, items in GAMES.items()
+        for learner in EXPONENTS
+        for seed in (0, 1)
+        for horizon in (100, 300, 1000, 3000)
+        for t in (1, 10, 30, 100, 300, 1000, 3000)
+        if t <= horizon
+    ]
+    frame = pd.DataFrame(rows).assign(experiment="e", loss="dcg", gain=True)
     frame["game"] = np.where(frame["stream"] == "other", "zipf", "flip")
+    frame["best_at_horizon"] = frame["best"]
     frame.loc[frame["learner"] == "two", "bound"] = np.nan
-    frame = frame.assign(experiment="e", loss="dcg", gain=True, best_at_horizon=frame["best"])
-    return before.Played("e", None, frame, {"kind": "fixed-items", "comparator": "prefix"}, None)
+    return Played("e", None, frame, {"kind": "fixed-items", "comparator": "prefix"}, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("game_regret", {}),
-        ("game_regret", {"horizon": 300}),
-        *(("game_slope", {"along": along}) for along in ("horizon", "rounds", "items")),
-        ("game_slope", {}),
-        ("bound_share", {}),
-    ],
-)
-def test_quantities_are_what_they_were(played, name, options):
+def worked_out(name, played, **options):
+    """A quantity's values by stream, learner and seed."""
     made = families.called(FAMILY.quantities[name].values)(played, **options)
-    assert len(made)
-    pd.testing.assert_frame_equal(made, before.QUANTITIES[name].values(played, **options))
+    assert not made.duplicated(["stream", "learner", "seed"]).any()
+    return made.set_index(["stream", "learner", "seed"])["value"].to_dict()
 
 
-def test_quantities_are_declared_as_they_were():
-    declared = {name: quantity for name, quantity in before.QUANTITIES.items() if "fixed-items" in quantity.kinds}
-    assert {*FAMILY.quantities} == {*declared}
-    for name, quantity in FAMILY.quantities.items():
-        assert (quantity.words, quantity.tuned) == (declared[name].words, declared[name].tuned)
-        assert quantity.between == before.SHARES.get(name)
-        options = [*inspect.signature(families.called(quantity.values)).parameters][1:]
-        assert list(quantity.options) == options
+@pytest.mark.parametrize(("options", "t"), [({}, 3000), ({"horizon": 300}, 300)])
+def test_regret_is_that_at_the_end_of_a_horizon(played, options, t):
+    expected = {(game, learner, seed): regret(game, learner, seed, t)
+                for game in GAMES for learner in EXPONENTS for seed in (0, 1)}  # fmt: skip
+    assert worked_out("game_regret", played, **options) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("options", [{}, {"along": "horizon"}, {"along": "rounds"}])
+def test_slopes_over_rounds_and_horizons(played, options):
+    expected = {(game, learner, seed): EXPONENTS[learner]
+                for game in GAMES for learner in EXPONENTS for seed in (0, 1)}  # fmt: skip
+    assert worked_out("game_slope", played, **options) == pytest.approx(expected)
+
+
+def test_slopes_over_items_are_of_games_of_one_stream(played):
+    expected = {("flip, dcg", learner, seed): 2.0 for learner in EXPONENTS for seed in (0, 1)}
+    assert worked_out("game_slope", played, along="items") == pytest.approx(expected)
+
+
+def test_slopes_need_as_many_points_as_tables_do(played):
+    few = Played("e", None, played.traces[played.traces["horizon"] <= 300], played.details, None)
+    assert quantities.game_slope(few).empty
+
+
+def test_the_largest_share_of_a_bound_over_horizons_where_there_is_one(played):
+    expected = {(game, "one", seed): (seed + 1) * 100**-0.3 / 8 for game in GAMES for seed in (0, 1)}
+    assert worked_out("bound_share", played) == pytest.approx(expected)
 
 
 # --- running and gathering
 
 
 def test_a_run_is_played_and_identified(tmp_path):
-    from scant.files import metadata_of, read_parquet
-
     job = {
         "study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]], "rounds": [60],
         "game": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False},
@@ -255,14 +238,11 @@ def test_a_run_is_played_and_identified(tmp_path):
     table = read_parquet(tmp_path / "run.parquet")
     run = metadata_of(table.schema)
     assert {key: run[key] for key in job} == job
-    assert FAMILY.identity(run) == traces.IDENTITIES["fixed-items"](run)
+    assert FAMILY.identity(run) == {
+        "experiment": "e", "stream": "g", "items": 6, "loss": "dcg", "gain": True, "game": "flip",
+    }  # fmt: skip
     assert FAMILY.completed(table, 1) is table
     assert (FAMILY.code, FAMILY.memory, FAMILY.minutes) == (("scant.games.run",), 1000, 5)
-
-
-def test_slopes_need_as_many_points_as_tables_do(played):
-    few = played.traces[played.traces["horizon"] <= 300]
-    assert quantities.game_slope(before.Played("e", None, few, played.details, None)).empty
 
 
 def test_only_the_time_is_measured():
@@ -275,9 +255,6 @@ def test_only_the_time_is_measured():
 
 
 def test_declaring_is_light():
-    import subprocess
-    import sys
-
     code = """
 import sys
 import scant.games.family

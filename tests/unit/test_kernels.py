@@ -1,7 +1,11 @@
 """The compiled pieces of a round do what `scant.measures` and `scant.surrogates` say, and NumPy."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import pytrec_eval
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -77,6 +81,53 @@ def test_measures_are_those_of_the_readable_module(query, cut):
         value = pieces.average_precision(grades[order], relevant)
         assert value == pytest.approx(measures.average_precision(order, grades), rel=1e-13)
         assert (value == 1.0) == bool(np.all(grades[order[:relevant]] > 0))
+
+
+def test_kernels_know_each_measure_by_its_code():
+    for name, measure in measures.RECORDABLE.items():
+        assert getattr(pieces, name.upper()) == measure.code
+    assert len({measure.code for measure in measures.RECORDABLE.values()}) == len(measures.RECORDABLE)
+    assert pieces.ERR_GRADE == measures.ERR_GRADE
+
+
+def cascade(ranked, cut):
+    """ERR from its definition: a user reads on past each document that does not satisfy (Chapelle et al., 2009)."""
+    satisfied = [Fraction(2 ** int(grade) - 1, 2**4) for grade in ranked[:cut]]
+    stops = [one * math.prod(1 - before for before in satisfied[:at]) for at, one in enumerate(satisfied)]
+    return float(sum(stop / (at + 1) for at, stop in enumerate(stops)))
+
+
+@given(queries, st.integers(1, 45))
+def test_err_is_that_of_a_user_who_reads_until_satisfied(query, cut):
+    scores, grades = query
+    order = sort(scores)
+    assert pieces.err(grades[order], cut, GAINS) == pytest.approx(cascade(grades[order], cut), rel=1e-12)
+    assert measures.err(order, grades, cut) == pytest.approx(cascade(grades[order], cut), rel=1e-12)
+    assert pieces.precision(grades[order], cut) == sum(grades[order[:cut]] > 0)
+
+
+@given(queries, st.sampled_from([1, 5, 10]))
+def test_compiled_measures_are_those_of_trec_eval(query, cut):
+    _, grades = query
+    m = len(grades)
+    scores = np.arange(m, 0, -1.0)  # untied: trec_eval breaks ties otherwise
+    order = sort(scores.astype(np.float32))
+
+    def trec(measure, values):
+        judged = {f"d{i}": int(value) for i, value in enumerate(values)}
+        evaluator = pytrec_eval.RelevanceEvaluator({"q": judged}, {f"{measure}.{cut}"})
+        return evaluator.evaluate({"q": {f"d{i}": score for i, score in enumerate(scores)}})["q"][f"{measure}_{cut}"]
+
+    names = [f"precision@{cut}", f"ndcg@{cut}"]
+    ideals = np.full((1, 2), np.nan)
+    pieces.ideal_dcgs(np.array([0, m]), grades, cut, GAINS, DISCOUNTS, ideals[:, 1])
+    out = np.full(2, np.nan)
+    pieces.measure_ranking(
+        order, grades, np.empty(m, np.int16), np.count_nonzero(grades), ideals[0], 0.0, measures.codes_of(names),
+        GAINS, DISCOUNTS, out,
+    )  # fmt: skip
+    assert out[0] == pytest.approx(cut * trec("P", grades), abs=1e-12)
+    assert out[1] == pytest.approx(trec("ndcg_cut", GAINS[grades]), abs=1e-12)
 
 
 @given(queries, st.integers(1, 45), st.booleans(), st.randoms(use_true_random=False))

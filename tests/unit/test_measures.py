@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 
 from scant import measures
+from scant.errors import SettingError
 from scant.measures import (
     auc_loss,
     average_precision,
@@ -95,6 +96,60 @@ def test_gain_and_discount_are_the_papers():
     assert gain([0, 1, 2, 4, 53]).tolist() == [0, 1, 3, 15, 2**53 - 1]
     assert gain(3) == 7
     assert discount([1, 3, 7]).tolist() == [1, 1 / 2, 1 / 3]
+
+
+# --- by name
+
+
+def test_a_name_means_a_measure_and_a_cut():
+    every = {
+        "ndcg": ndcg(RANKING, GRADES, None),
+        "ndcg@2": ndcg(RANKING, GRADES, 2),
+        "ap": average_precision(RANKING, GRADES),
+        "dcg": dcg(RANKING, GRADES),
+        "dcg@2": dcg(RANKING, GRADES, 2),
+        "precision@3": precision_at(RANKING, GRADES, 3),
+        "err": err(RANKING, GRADES),
+        "err@2": err(RANKING, GRADES, 2),
+    }
+    assert {name.partition("@")[0] for name in every} == set(measures.RECORDABLE)
+    for name, value in every.items():
+        assert measures.function_of(name)(RANKING, GRADES) == value
+    titles = ["NDCG", "NDCG@2", "AP", "DCG", "DCG@2", "Precision@3", "ERR", "ERR@2"]
+    assert [measures.title_of(name) for name in every] == titles
+    codes = {name: measure.code for name, measure in measures.RECORDABLE.items()}
+    assert measures.codes_of(["err", "precision@12"]).tolist() == [[codes["err"], 0], [codes["precision"], 12]]
+    assert (measures.codes_of([]).shape, measures.codes_of([]).dtype) == ((0, 2), np.int64)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "ndcg@2", "ap", "dcg@2", "precision@2", "err"])
+def test_only_what_can_be_1_is_so_without_a_relevant_document(name):
+    """DCG, Precision and ERR gain nothing there, whatever the reading `empty` says of the others."""
+    of = measures.function_of(name)
+    assert of([1, 0], [0, 0]) == of([1, 0], [0, 0], 0.0) == 0
+    assert of([1, 0], [0, 0], 1.0) == (name[:4] in ("ndcg", "ap"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ndgc", "unknown measure 'ndgc': did you mean 'ndcg'"),
+        ("precison@5", "did you mean 'precision@k'"),
+        ("NDCG", "Known: ap, dcg, dcg@k, err, err@k, ndcg, ndcg@k, precision@k"),
+        ("precision", "'precision' needs a cut-off, as in 'precision@5'"),
+        ("ap@5", "'ap' is of whole lists, without a cut-off; got 'ap@5'"),
+        ("err@0", "a whole number from 1 to 999999, as in 'err@5'; got 'err@0'"),
+        ("dcg@05", "whole number from 1"),
+        ("dcg@", "whole number from 1"),
+        ("dcg@-1", "whole number from 1"),
+        ("ndcg@5@5", "whole number from 1"),
+        ("ndcg@1000000", "whole number from 1"),
+        (5, "unknown measure '5'"),
+    ],
+)
+def test_a_name_that_means_none_is_refused(name, message):
+    with pytest.raises(SettingError, match=message):
+        measures.named(name)
 
 
 def test_doctests():

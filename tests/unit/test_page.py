@@ -151,6 +151,14 @@ def test_claims_lead_to_their_figures_and_back(make):
     assert links.count("#claim-c-1") == 1 and "#claim-c-2" not in links
 
 
+def test_headings_are_those_told_or_are_made_of_names(make):
+    seen = Page(make(about={"headings": {"figure-1": NASTY, "finals": "What came out"}}))
+    assert {NASTY, "Figure 2", "What came out"} <= {text.strip() for text in seen.text}
+    assert "Figure 1" not in {text.strip() for text in seen.text}
+    assert page.title("table-5.1", {}) == "Table 5.1"
+    assert page.title("figure-claims-top", {"figure-1": "One"}) == "Claims: top"
+
+
 def test_intervals_have_zero_in_view():
     places = page._interval(0.2, 0.1, 0.4)
     assert places["zero"] == 6 and places["high"] == 94

@@ -13,11 +13,12 @@ import seaborn as sns
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
+from scant import families
 from scant.ads import drawings as drawing_ads
 from scant.games import atlas, drawing_atlas
 from scant.games import drawings as drawing_games
 from scant.online import drawings as drawing
-from scant.present import figures, style
+from scant.present import style
 from scant.verdict import drawings as drawing_claims
 
 SMALLEST = 6  # points
@@ -128,7 +129,8 @@ FRAMES = {
 
 
 def test_every_figure_is_drawn_here():
-    assert {draw for _, draw in figures.MAKERS.values()} | {drawing_claims.specification} == set(FRAMES)
+    drawn = {families.called(shown.draw) for _, shown in families.shown() if shown.draw}
+    assert drawn | {drawing_claims.specification} == set(FRAMES)
 
 
 def faults(figure) -> list[str]:
@@ -202,14 +204,40 @@ def test_faults_are_found():
     assert sum(one.startswith("cut off") for one in wrong) == 1 and any(one.startswith("overlap") for one in wrong)
 
 
+ALWAYS_SLOW = {"seaborn", "scipy", "sklearn", "numba", "jsonschema", "yaml"}
+
+
 @pytest.mark.parametrize(
-    ("imported", "slow"),
-    [("figures", {"seaborn", "scipy.stats", "scipy.optimize", "numba"}), ("atlas, tables, variance", {"matplotlib"})],
+    ("drawn", "slow"), [(True, ALWAYS_SLOW), (False, ALWAYS_SLOW | {"matplotlib"})], ids=["figures", "tables"]
 )
-def test_a_figure_or_table_pays_for_its_own_imports_only(imported, slow):
-    code = f"import sys; from scant.report import {imported}; print(*sys.modules)"
+def test_a_figure_or_table_pays_for_its_own_imports_only(drawn, slow):
+    """Of all of them together: finding one asks every family, and drawing it asks every learner how it looks."""
+    code = f"""
+import sys
+from scant import families
+from scant.present import making
+
+for shown in [shown for _, shown in families.shown() if bool(shown.draw) == {drawn}]:
+    assert making.find(shown.name, {drawn}) and all(map(families.called, filter(None, (shown.frame, shown.draw))))
+for kind in families.kinds() if {drawn} else ():
+    from scant.present import style
+
+    style.own_look(kind)
+print(*sys.modules)
+"""
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert slow.isdisjoint(modules)
+    assert "pandas" in modules and slow.isdisjoint(modules)
+
+
+@pytest.mark.parametrize("kind", families.FAMILIES)
+def test_a_job_imports_its_own_family_only(kind):
+    code = f"import sys; from scant import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"pandas", "pyarrow", "matplotlib", "numba", "scipy", "sklearn"}.isdisjoint(modules)
+    own = families.FAMILIES[kind].partition(":")[0]
+    assert {module for module in families.FAMILIES.values() if module.partition(":")[0] in modules} == {
+        module for module in families.FAMILIES.values() if module.startswith(f"{own}:")
+    }
 
 
 def test_the_look_is_seaborns():

@@ -14,11 +14,16 @@ from scant.errors import DataError, ScantError, SettingError
 from scant.online import drawings as drawing
 from scant.online import frames as perceptron
 from scant.online.run import run
-from scant.present import figures, style, tables, traces
+from scant.present import making, style, tables, traces
 from scant.present.intervals import t_interval
 from scant.theory.bounds import adversary_loss
 
 TABLES = ("finals", "bounds", "rates")  # of the perceptron study
+
+
+def make(name, stem, *read):
+    """Write a figure, if that is its name, or a table."""
+    making.make(making.find(name, name.startswith("figure")), stem, *read)
 
 
 def trace(learner, seed, values, setting="1", **changes):
@@ -181,6 +186,64 @@ def test_differences_are_to_the_listnet_of_the_same_experiment_and_stream(frame)
     assert one["difference"] == pytest.approx(np.mean(OUTCOMES["1"][:3]) - np.mean(LISTNET[:3]))
 
 
+ASKED = {"all": DETAILS["all"] | {"measures": ["err", "precision@5"]}}
+
+
+def with_further(frame):
+    """ERR is a tenth, and Precision@5 thrice NDCG@10; another experiment, "b", does not record them."""
+    asking = frame.assign(**{"err": frame["ndcg@10"] / 10, "precision@5": frame["ndcg@10"] * 3})
+    return gathered(asking, frame.assign(experiment="b"))
+
+
+def test_measures_that_an_experiment_asks_for_are_rows_of_the_finals(frame):
+    """At the rates that NDCG@10 chooses, here even where ERR would choose another."""
+    both = with_further(frame)
+    both.loc[(both["setting"] == "1") & (both["learner"] == "slam"), "err"] = 0.0
+    table = perceptron.finals_table(both, ASKED | {"b": DETAILS["all"]})
+    assert table["measure"].drop_duplicates().tolist() == ["ndcg@10", "ap", "err", "precision@5"]
+    asked = table[table["measure"].isin(["err", "precision@5"])]
+    assert set(asked["experiment"]) == {"all"} and len(asked) == 2 * 2 * 2  # measures, learners, tunings
+    for tuning, rate in {"held-out": "2", "paper": "1"}.items():
+        found = row(table, learner="slam", tuning=tuning, measure="precision@5")
+        expected = 3 * np.array(OUTCOMES[rate][:3])
+        low, high = stats.ttest_1samp(expected, 0).confidence_interval()
+        assert (found["rate"], found["ok"], found["n"]) == (rate, 3, 3)
+        assert (found["mean"], found["low"], found["high"]) == pytest.approx((expected.mean(), low, high))
+        assert found["last_ten"] == pytest.approx(expected.mean() / 2)
+        assert found["difference"] == pytest.approx((expected - 3 * np.array(LISTNET[:3])).mean())
+    assert row(table, learner="slam", tuning="paper", measure="err")["mean"] == 0
+    plain = perceptron.finals_table(gathered(frame, frame.assign(experiment="b")), ASKED | {"b": DETAILS["all"]})
+    pd.testing.assert_frame_equal(table[table["measure"].isin(["ndcg@10", "ap"])].reset_index(drop=True), plain)
+
+
+def test_the_runs_shown_of_aps_own_learners_are_those_that_ap_chooses(frame):
+    frame = with_further(frame.assign(own_measure="ap"))
+    frame.loc[(frame["setting"] == "1") & (frame["learner"] == "slam"), "ap"] = 0.0
+    details = ASKED | {"b": DETAILS["all"]}
+    for table in (perceptron.finals_table(frame, details), perceptron.rates_table(frame, details)):
+        chosen = table if "tuning" in table else table[table["chosen_paper"]].assign(tuning="paper")
+        rates = [row(chosen, experiment="all", learner="slam", tuning="paper", measure=measure)["rate"]
+                 for measure in ("ap", "err")]  # fmt: skip
+        assert rates == ["2", "2"]
+
+
+def test_a_failed_run_has_none_of_the_further_measures(frame):
+    last = traces.finals(with_further(frame))
+    failed = last["failed_in"] > 0
+    names = ["err", "precision@5", "err last ten", "precision@5 last ten"]
+    assert last.loc[failed, names].isna().all().all()
+    assert not last.loc[~failed & (last["experiment"] == "all"), names].isna().any().any()
+
+
+def test_the_table_of_rates_has_them_too(frame):
+    table = perceptron.rates_table(with_further(frame), ASKED | {"b": DETAILS["all"]})
+    slam = table[(table["learner"] == "slam") & (table["measure"] == "precision@5")].set_index("rate")
+    assert slam["reported_mean"].tolist() == pytest.approx([1.8, 1.2, 2.7])
+    assert slam["held_out_mean"].tolist() == pytest.approx([0.3, 1.95, 2.7])
+    assert slam["chosen_held_out"].tolist() == [False, True, False]
+    assert slam["chosen_paper"].tolist() == [True, False, False]
+
+
 def test_failed_runs_are_counted_out(frame):
     table = perceptron.finals_table(frame[(frame["setting"] == "4") | (frame["learner"] == "listnet")], DETAILS)
     one = row(table, learner="slam", tuning="paper")
@@ -252,7 +315,7 @@ def test_the_table_of_bounds():
 def test_the_table_of_streams(tmp_path):
     facts = streams.write(tmp_path / "a.arrow", [(0, np.array([2, 0]), np.eye(2))], {"stream": "a", "seed": 4})
     streams.write(tmp_path / "b.arrow", [(0, np.array([0, 0, 0]), np.eye(3))], {"stream": "b"}, np.eye(3)[0])
-    table = tables.streams_table([tmp_path / "a.arrow", tmp_path / "b.arrow"])
+    table = perceptron.streams_table([tmp_path / "a.arrow", tmp_path / "b.arrow"])
     assert table["stream"].tolist() == ["a", "b"]
     assert table["documents"].tolist() == [2, 3]
     assert table["without_relevant"].tolist() == [0, 1]
@@ -286,8 +349,8 @@ def test_latex_escapes_text_and_rounds_numbers():
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path, name):
     frame["bound"] = 1 / 3
-    tables.make(name, frame, DETAILS, tmp_path / "out" / f"{name}.v1")
-    made = tables.MAKERS[name](frame, DETAILS)
+    make(name, tmp_path / "out" / f"{name}.v1", frame, DETAILS)
+    made = making.frame_of(making.find(name, drawn=False), frame, DETAILS)
     read = pd.read_csv(tmp_path / "out" / f"{name}.v1.csv", dtype={"rate": str})
     pd.testing.assert_frame_equal(read, made, check_dtype=False, rtol=1e-14)
     assert len((tmp_path / "out" / f"{name}.v1.tex").read_text().splitlines()) == len(made) + 6
@@ -296,9 +359,12 @@ def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path, name):
 
 def test_unknown_tables_and_figures_are_named(frame, tmp_path):
     with pytest.raises(SettingError, match="unknown table 'final': did you mean 'finals'"):
-        tables.make("final", frame, DETAILS, tmp_path / "x")
+        make("final", tmp_path / "x", frame, DETAILS)
     with pytest.raises(SettingError, match=r"unknown figure 'figure-2\.app': did you mean 'figure-2\.ap'"):
-        figures.make("figure-2.app", frame, DETAILS, tmp_path / "x")
+        make("figure-2.app", tmp_path / "x", frame, DETAILS)
+    for name, drawn in (("finals", True), ("figure-2.1", False)):  # a table is no figure, nor is a figure a table
+        with pytest.raises(SettingError, match="unknown"):
+            making.find(name, drawn)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -359,7 +425,7 @@ def test_failed_runs_are_not_drawn(many):
 def test_a_figure_of_failed_runs_alone_is_refused_in_words(many, tmp_path):
     many["failed_in"] = 31
     with pytest.raises(ScantError):
-        figures.make("figure-2.2", many, DETAILS, tmp_path / "figure")
+        make("figure-2.2", tmp_path / "figure", many, DETAILS)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -371,7 +437,7 @@ def lines(axis):
 
 
 def test_the_csv_is_what_is_drawn(many, tmp_path):
-    figures.make("figure-2.2", many, DETAILS, tmp_path / "out" / "figure-2.2")
+    make("figure-2.2", tmp_path / "out" / "figure-2.2", many, DETAILS)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         f"figure-2.2.{ending}" for ending in ("csv", "png", "svg")
     ]
@@ -400,7 +466,7 @@ def test_the_csv_is_what_is_drawn(many, tmp_path):
 def test_the_same_figure_is_the_same_bytes(many, tmp_path):
     for name in ("one", "two"):
         with matplotlib.rc_context({"svg.hashsalt": None}):  # whatever was set before
-            figures.make("figure-2.1", many, DETAILS, tmp_path / name)
+            make("figure-2.1", tmp_path / name, many, DETAILS)
     for ending in ("csv", "svg", "png"):
         assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
     assert b"dc:date" not in (tmp_path / "one.svg").read_bytes()
@@ -415,19 +481,37 @@ def test_learners_are_told_apart(many):
     assert len(looks) == len(set(frame["learner"])) == 4
 
 
-def test_there_are_looks_enough():
-    many = pd.DataFrame([(f"own-{i}", f"own:Learner{i}", "ndcg@10") for i in range(25)], columns=LOOKS)
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module with 25 learners of one's own that declare no look, and one that declares its own."""
+    lines = [f"class Learner{i}:\n    pass\n" for i in range(25)]
+    (tmp_path / "learners_of_ones_own.py").write_text(
+        "".join(lines) + "class Seen:\n    looks = {'': ('pink', 'p', ':'), 'ap': ('#123456', '8', '-')}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    return "learners_of_ones_own"
+
+
+def test_there_are_looks_enough(own):
+    many = pd.DataFrame([(f"own-{i}", f"{own}:Learner{i}", "ndcg@10") for i in range(25)], columns=LOOKS)
     looks = style.looks(pd.concat([many, pd.DataFrame([("slam", "slam", "ndcg@10")], columns=LOOKS)]))
     assert len(set(looks.values())) == len(looks) == 26
     alone = style.looks(pd.DataFrame([("slam", "slam", "ndcg@10")], columns=LOOKS))
     assert looks["slam"] == alone["slam"]  # a kind looks the same in every figure
 
 
+def test_a_learner_of_ones_own_looks_as_it_declares(own):
+    shown = [("slam", "slam", "ndcg@10"), ("mine", f"{own}:Seen", "ndcg@10"), ("mine-ap", f"{own}:Seen", "ap")]
+    looks = style.looks(pd.DataFrame(shown, columns=LOOKS))
+    assert looks["mine"] == (style.COLOURS["pink"], "p", ":") and looks["mine-ap"] == ("#123456", "8", "-")
+    assert looks["slam"] == style.own_look("slam", "ndcg@10")
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("rounds", "seeds"), [(5, 1), (1, 2), (12, 1)])
 def test_short_and_single_runs_can_be_drawn(rounds, seeds, tmp_path):
     parts = [trace("slam", seed, np.linspace(0.4, 0.5, rounds)) for seed in range(seeds)]
-    figures.make("figure-2.2", gathered(*parts), DETAILS, tmp_path / "figure")
+    make("figure-2.2", tmp_path / "figure", gathered(*parts), DETAILS)
     assert len(list(tmp_path.iterdir())) == 3
 
 
@@ -468,7 +552,7 @@ def test_runs_are_gathered_with_their_identity(run_files, tmp_path):
     assert last["ndcg@10"].isna().sum() == (last["failed_in"] > 0).sum() == 2
     assert chosen(frame, "held-out")["slam"][0] in ("0.5", "theory")
     for name in TABLES:
-        assert len(tables.MAKERS[name](frame, found))
+        assert len(making.frame_of(making.find(name, drawn=False), frame, found))
 
 
 def test_experiments_are_read_together(run_files, tmp_path):
@@ -477,6 +561,27 @@ def test_experiments_are_read_together(run_files, tmp_path):
     frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.2.parquet"])
     assert set(found) == {"all", "b.2"}
     assert len(frame) == 2 * len(traces.read([tmp_path / "all.parquet"])[0])
+
+
+def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_path):
+    traces.gather(run_files, tmp_path / "all.parquet", DETAILS["all"] | {"seeds": 2})
+    job = {
+        "study": "toy", "study_seed": 1, "experiment": "b", "stream": "letor", "learner": "random",
+        "kind": "perceptron", "stream_settings": {"dataset": "letor"}, "learner_settings": {"kind": "random"},
+        "source": "text", "rounds": 30, "empty": "zero", "order": "shuffled", "keep": 1.0,
+        "measures": ["err", "ap", "precision@5"],
+    }  # fmt: skip
+    run(job, tmp_path / "run.parquet", [0, 1], [tmp_path / "toy.arrow"])
+    traces.gather([tmp_path / "run.parquet"], tmp_path / "b.parquet", DETAILS["all"] | {"seeds": 2})
+    frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.parquet"])
+    assert "measures" not in found["all"]
+    assert found["b"]["measures"] == ["err", "precision@5"]  # AP is recorded in any case
+    assert frame.loc[frame["experiment"] == "all", ["err", "precision@5"]].isna().all().all()
+    table = perceptron.finals_table(frame, found)
+    assert set(zip(table["experiment"], table["measure"], strict=True)) == {
+        *((name, measure) for name in ("all", "b") for measure in ("ndcg@10", "ap")),
+        ("b", "err"), ("b", "precision@5"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "foreign"])

@@ -8,6 +8,7 @@ from scipy import stats
 from scant.ads import coverage
 from scant.ads import drawings as drawing_ads
 from scant.ads import frames as ads
+from scant.ads.family import Ads
 from scant.data import logs
 from scant.errors import SettingError
 from scant.present import style, tables
@@ -364,3 +365,4 @@ def test_kinds_of_ads_look_different():
     looks = style.looks(pd.DataFrame({"learner": kinds, "kind": kinds}))
     assert len({colour for colour, _, _ in looks.values()}) == len({marker for _, marker, _ in looks.values()}) == 8
     assert [name for name, (_, _, line) in looks.items() if line == "--"] == kinds[-3:]
+    assert set(kinds) <= {*Ads.learners} and looks == {kind: style.own_look(kind) for kind in kinds}

@@ -6,10 +6,12 @@ import pytest
 from scipy import stats
 
 from scant.errors import SettingError
+from scant.families import called
 from scant.games import drawings as drawing_games
 from scant.games import frames as games
 from scant.games import run as runs
-from scant.present import figures, panels, style, tables, traces
+from scant.games.learners import LEARNERS
+from scant.present import making, panels, style
 
 DETAILS = {
     "e": {
@@ -116,15 +118,15 @@ def test_the_slowest_slope_is_observed_in_a_cell(frame):
     ],
 )
 def test_figures_are_drawn_of_their_frames(frame, tmp_path, name, along, count):
-    figures.make(name, frame, DETAILS, tmp_path / name)
+    shown = making.find(name, drawn=True)
+    making.make(shown, tmp_path / name, frame, DETAILS)
     held = pd.read_csv(tmp_path / f"{name}.csv")
-    frame_of, draw = figures.MAKERS[name]
-    drawn = draw(frame_of(frame, DETAILS))
+    drawn = called(shown.draw)(making.frame_of(shown, frame, DETAILS))
     assert len([axis for axis in drawn.axes if axis.get_visible() and axis.get_title(loc="left")]) == count
     for axis, (_, panel) in zip(drawn.axes, panels.split(held), strict=False):
-        shown = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in axis.lines}
+        curves = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in axis.lines}
         for _, rows in panel.groupby("learner"):
-            assert tuple(np.round(rows.sort_values(along)["mean"], 6)) in shown
+            assert tuple(np.round(rows.sort_values(along)["mean"], 6)) in curves
         assert "DCG" in axis.get_ylabel()
 
 
@@ -144,21 +146,23 @@ def test_times_are_drawn(tmp_path):
         for m in (3, 6, 12)
     ]  # fmt: skip
     runs.time(jobs, tmp_path / "e.parquet", DETAILS["e"], least=0.001)
-    figures.make("figure-games-time", *traces.read([tmp_path / "e.parquet"]), tmp_path / "figure")
+    shown = making.find("figure-games-time", drawn=True)
+    making.make(shown, tmp_path / "figure", *making.read(shown, [tmp_path / "e.parquet"]))
     held = pd.read_csv(tmp_path / "figure.csv")
     assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2 and sorted(held["items"].unique()) == [3, 6, 12]
     assert set(held["label"]) == {"Slow", "Fast"}
 
 
 def test_kinds_of_learners_look_different():
-    kinds = [kind for kind, variant in style.LOOKS if variant == ""]
+    kinds = list(LEARNERS)
     looks = style.looks(pd.DataFrame({"learner": kinds, "kind": kinds}))
     assert len(set(looks.values())) == len(kinds)
+    assert looks == {kind: style.own_look(kind) for kind in kinds}  # no spare one is needed
     again = style.looks(pd.DataFrame({"learner": ["a", "b", "c"], "kind": ["rtopkf"] * 3}))
     assert len({colour for colour, _, _ in again.values()}) == 3
 
 
 def test_tables_are_written_by_name(frame, tmp_path):
     for name in ("games", "slopes"):
-        tables.make(name, frame, DETAILS, tmp_path / name)
+        making.make(making.find(name, drawn=False), tmp_path / name, frame, DETAILS)
         assert len(pd.read_csv(tmp_path / f"{name}.csv")) > 0 and (tmp_path / f"{name}.tex").exists()

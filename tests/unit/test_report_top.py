@@ -1,9 +1,7 @@
 """Reports of feedback at the top: tables and figures of runs whose outcome is known."""
 
 from itertools import product
-from pathlib import Path
 
-import jinja2
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -11,15 +9,19 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
+from scant import families
 from scant.data import stream as streams
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
 from scant.online import drawings as drawing
 from scant.online import frames_top as top
+from scant.online.family import Top
 from scant.online.run import run
 from scant.online.top import EVENTS, OBJECTIVES
-from scant.present import catalogue, figures, panels, style, tables, traces
-from scant.schema import read_yaml
+from scant.online.traces import PLAYED
+from scant.present import making, panels, style, traces
+from scant.study.plan import Plan
+from scant.study.settings import load
 
 ROUNDS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
 LEARNERS = {  # id: kind, objective, k
@@ -123,79 +125,94 @@ def no_figure_is_left_open():
     plt.close("all")
 
 
-# --- the catalogue
+def declared(name):
+    """The declaration of a figure or table."""
+    return making.find(name, name.startswith("figure"))
 
-STUDY = {
-    "coverage": None,
-    "streams": {"data": {}, "sim": {"generator": "separable"}, "foe": {"generator": "adversary"}},
-    "experiments": {
-        "old": {"kind": "perceptron", "streams": ["data", "foe"], "regret": False, "figures": []},
-        "bounds": {"kind": "perceptron", "streams": ["foe"], "regret": False, "figures": []},
-        "top": {"kind": "top", "streams": ["data", "sim"], "regret": False, "figures": ["figure-3.4"]},
-        "slow": {"kind": "top", "streams": ["sim"], "regret": True, "figures": ["figure-top-regret", "figure-3.4"]},
-        "unseen": {"kind": "top", "streams": ["data"], "regret": False, "figures": []},
+
+# --- the plan
+
+CONFIG = {
+    "study": "s",
+    "streams": {
+        "data": {"dataset": "digits", "retrieval": {}}, "sim": {"generator": "separable"},
+        "foe": {"generator": "adversary", "settings": {"ratio": 9}},
     },
-}
+    "learners": {"slam": {"kind": "slam"}, "squared": {"kind": "rtop", "surrogate": "squared"}},
+    "claims": None,
+    "experiments": {
+        "old": {"kind": "perceptron", "learners": ["slam"], "streams": ["data", "foe"]},
+        "bounds": {"kind": "perceptron", "learners": ["slam"], "streams": ["foe"]},
+        "top": {"kind": "top", "learners": ["squared"], "streams": ["data", "sim"], "figures": ["figure-3.4"]},
+        "slow": {
+            "kind": "top", "learners": ["squared"], "streams": ["sim"], "regret": True,
+            "figures": ["figure-top-regret", "figure-3.4"],
+        },
+        "unseen": {"kind": "top", "learners": ["squared"], "streams": ["data"]},
+    },
+}  # fmt: skip
 
 
-def only(*names):
-    return STUDY | {"experiments": {name: STUDY["experiments"][name] for name in names}}
+def planned(*names):
+    """The plan of the study, or of some of its experiments."""
+    names = names or CONFIG["experiments"]
+    return Plan(*load(CONFIG | {"experiments": {name: CONFIG["experiments"][name] for name in names}}))
 
 
 def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
-    assert catalogue.figures(STUDY) == ["figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-regret"]
-    assert catalogue.shown(STUDY, "figure-2.2") == ["old"]
-    assert catalogue.shown(STUDY, "figure-2.1") == []  # the separable stream is an experiment's at the top
-    assert catalogue.shown(STUDY, "figure-3.4") == ["top", "slow"]
-    assert catalogue.shown(STUDY, "figure-top-regret") == ["slow"]
-    assert catalogue.shown(STUDY, "figure-3") == catalogue.tabled(STUDY, "finale") == []
-    assert catalogue.tables(STUDY) == ["finals", "bounds", "rates", "top", "regret"]
-    for table in ("finals", "bounds", "rates"):
-        assert catalogue.tabled(STUDY, table) == ["old", "bounds"]
-    assert catalogue.tabled(STUDY, "top") == ["top", "slow", "unseen"]
-    assert catalogue.tabled(STUDY, "regret") == ["slow"]
-    assert catalogue.tables(only("old")) == ["finals", "bounds", "rates"]
-    assert catalogue.tables(only("top")) == ["top"]
-    assert catalogue.figures(only("bounds", "unseen")) == []
+    plan = planned()
+    assert {name: target.experiments for name, target in plan.figures.items()} == {
+        "figure-2.2": ["old"],  # no figure-2.1: the separable stream is an experiment's at the top
+        "figure-2.ap": ["old"],
+        "figure-3.4": ["top", "slow"],
+        "figure-top-regret": ["slow"],
+    }
+    of_traces = {name: target.experiments for name, target in plan.tables.items() if target.shown.reads != "nothing"}
+    del of_traces["streams"]
+    assert of_traces == {
+        **{table: ["old", "bounds"] for table in ("finals", "bounds", "rates")},
+        "top": ["top", "slow", "unseen"],
+        "regret": ["slow"],
+    }
+    assert list(plan.figures) == ["figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-regret"]
+    assert list(planned("old").tables) == ["finals", "bounds", "rates", "streams"]
+    assert set(planned("top").tables) == {"top", "variance", "streams"}
+    assert "streams" not in planned("bounds").tables  # the adversary's answers are in no file
+    assert planned("bounds", "unseen").figures == {}
+
+
+def test_a_figure_or_table_reads_the_traces_of_its_experiments():
+    plan = planned()
+    for target in (*plan.figures.values(), *plan.tables.values()):
+        if target.shown.reads in ("traces", "regret"):
+            assert plan.files(target) == [f"results/s/traces/{name}.parquet" for name in target.experiments]
+    draws = [f"results/s/streams/sim/seed-{seed}.arrow" for seed in range(10)]
+    assert set(plan.files(plan.tables["streams"])) == {"results/s/streams/data.arrow", *draws}
+    assert plan.files(plan.tables["variance"]) == []
 
 
 def test_regret_alone_reads_comparators():
-    wanted = {name for name in (*catalogue.FIGURES, *catalogue.TABLES) if catalogue.wants_comparators(name)}
-    assert wanted == {"regret", "figure-top-regret"}
+    plan, wanted = planned(), {"regret", "figure-top-regret"}
+    assert {shown.name for _, shown in families.shown() if shown.reads == "regret"} == wanted
+    made = plan.figures | plan.tables
+    assert {name for name, target in made.items() if plan.compared(target)} == wanted
+    for name in wanted:
+        assert plan.compared(made[name]) == [
+            f"results/s/comparators/slow/sim/squared/seed-{seeds}.parquet" for seeds in ("0-4", "5-9")
+        ]
 
 
-def test_the_catalogue_the_schema_the_makers_and_the_captions_name_the_same():
-    experiment = read_yaml("workflow/schemas/config.schema.yaml")["$defs"]["experiment"]["properties"]
-    assert experiment["figures"]["items"]["enum"] == [*catalogue.TOP, *catalogue.GAMES, *catalogue.ADS]
-    assert list(figures.MAKERS) == [*catalogue.FIGURES, catalogue.COVERAGE[0]]
-    assert list(tables.MAKERS) == [*catalogue.TABLES, catalogue.COVERAGE[1]]
-    assert set(catalogue.TABLES.values()) <= set(experiment["kind"]["enum"])
-    assert set(top.OBJECTIVES) == set(style.OBJECTIVES) == set(OBJECTIVES)
-    assert set(EVENTS) | set(traces.PLAYED) <= set(trace("squared", 0, 1.0))
-
-    def caption(kind, **snakemake):
-        template = jinja2.Template(Path(f"workflow/report/{kind}.rst").read_text(), undefined=jinja2.StrictUndefined)
-        return template.render(snakemake=snakemake).strip()
-
-    captions = [
-        caption("figure", output={"svg": f"results/figures/{name}.svg"})
-        for name in (*figures.MAKERS, "figure-claims-top")
-    ]
-    captions += [
-        caption("table", output={"csv": f"results/tables/{name}.csv"})
-        for name in (*tables.MAKERS, *catalogue.THEORY, *catalogue.LOGS, "streams")
-    ]
-    assert all(len(text) > 40 for text in captions)
-    with pytest.raises(jinja2.UndefinedError):
-        caption("figure", output={"svg": "figure-2.3.svg"})
+def test_objectives_and_columns_have_one_set_of_names():
+    looks = {name for learner in Top.learners.values() for name in learner.looks}
+    assert set(top.OBJECTIVES) == looks & set(OBJECTIVES) == set(OBJECTIVES)
+    assert set(EVENTS) | set(PLAYED) <= set(trace("squared", 0, 1.0))
 
 
-def test_unknown_names_get_the_nearest(frame, tmp_path):
+def test_unknown_names_get_the_nearest():
     with pytest.raises(SettingError, match="unknown table 'regrets': did you mean 'regret'"):
-        tables.make("regrets", frame, DETAILS, tmp_path / "x")
+        making.find("regrets", drawn=False)
     with pytest.raises(SettingError, match=r"unknown figure 'figure-3\.5': did you mean 'figure-3\.4'"):
-        figures.make("figure-3.5", frame, DETAILS, tmp_path / "x")
-    assert list(tmp_path.iterdir()) == []
+        making.find("figure-3.5", drawn=True)
 
 
 # --- the table top
@@ -400,13 +417,28 @@ def test_regret_is_at_the_chosen_rate():
     assert (one["rate"], one["slope"], one["n"]) == ("2", pytest.approx(0.8), 3)
 
 
+def read(name, frame, there):
+    """What a figure or table is made of, of traces and comparators."""
+    return frame, DETAILS, *([there] if declared(name).reads == "regret" else [])
+
+
+def make(name, stem, frame, there=None):
+    """Write a figure or table of traces and comparators."""
+    making.make(declared(name), stem, *read(name, frame, there))
+
+
+def frame_of(name, study):
+    """The frame of a figure or table."""
+    return making.frame_of(declared(name), *read(name, *study))
+
+
 @pytest.mark.parametrize("name", ["top", "regret"])
 def test_tables_are_written_in_full_and_the_same_twice(name, frame, tmp_path):
     frame = gathered(frame, trace("smooth", 0, 0.5))
     there = gathered(comparators(gap=1 / 3), comparators("listnet"))
     for stem in ("one", "two"):
-        tables.make(name, frame, DETAILS, tmp_path / stem, there)
-    made = tables.MAKERS[name](frame, DETAILS, *([there] if name == "regret" else []))
+        make(name, tmp_path / stem, frame, there)
+    made = frame_of(name, (frame, there))
     whole = {column: kind for column, kind in made.dtypes.items() if kind == "Int64"}
     read = pd.read_csv(tmp_path / "one.csv", dtype={"rate": str} | whole)
     pd.testing.assert_frame_equal(read, made, check_dtype=False, rtol=1e-14)
@@ -434,13 +466,8 @@ def study():
     return gathered(*parts), gathered(*there)
 
 
-FIGURES = [name for name in catalogue.TOP if name != "figure-aistats16.1"]  # which is made as figure-3.4 is
-
-
-def frame_of(name, study):
-    """The frame of a figure as its maker gives it."""
-    maker, _ = figures.MAKERS[name]
-    return maker(study[0], DETAILS, *(study[1:] if catalogue.wants_comparators(name) else []))
+# figure-aistats16.1 is made as figure-3.4 is
+FIGURES = [shown.name for shown in Top.shown if shown.draw and shown.name != "figure-aistats16.1"]
 
 
 def panels_of(frame, draw):
@@ -452,14 +479,15 @@ def panels_of(frame, draw):
 
 
 def test_both_papers_curves_are_made_alike():
-    assert figures.MAKERS["figure-aistats16.1"] == figures.MAKERS["figure-3.4"]
+    one, other = declared("figure-aistats16.1"), declared("figure-3.4")
+    assert (one.frame, one.draw, one.options, one.shows) == (other.frame, other.draw, other.options, other.shows)
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_comes_with_its_frame_says_what_it_shows_and_is_the_same_bytes_twice(name, study, tmp_path):
     for stem in ("one", "two"):
-        figures.make(name, study[0], DETAILS, tmp_path / stem, study[1])
+        make(name, tmp_path / stem, study[0], study[1])
     for ending in ("csv", "svg", "png"):
         assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
     assert len(list(tmp_path.iterdir())) == 6
@@ -568,7 +596,7 @@ def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
         there = there[there["seed"] == 1]
     else:
         there["gap"] = np.nan if change == "no gap" else np.inf
-    figures.make("figure-top-regret", frame, DETAILS, tmp_path / "figure", there)
+    make("figure-top-regret", tmp_path / "figure", frame, there)
     svg = (tmp_path / "figure.svg").read_text()
     assert ("no slope" in svg) == (change == "few rounds")
     shown = pd.read_csv(tmp_path / "figure.csv")
@@ -592,7 +620,7 @@ def test_dots_are_the_rows(study):
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_single_seed_can_be_drawn(name, study, tmp_path):
     frame, there = (part[part["seed"] == 0] for part in study)
-    figures.make(name, frame[frame["experiment"] == "top"], DETAILS, tmp_path / name, there)
+    make(name, tmp_path / name, frame[frame["experiment"] == "top"], there)
     assert pd.read_csv(tmp_path / f"{name}.csv")["low"].isna().all()
 
 
@@ -600,14 +628,14 @@ def test_a_single_seed_can_be_drawn(name, study, tmp_path):
 def test_figures_of_nothing_are_refused_in_words(name, study, tmp_path):
     frame, there = study
     with pytest.raises(SettingError, match=r"failed|has a regret"):
-        figures.make(name, frame.assign(failed_in=5), DETAILS, tmp_path / name, there)
+        make(name, tmp_path / name, frame.assign(failed_in=5), there)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_regret_without_comparators_is_refused_in_words(study, tmp_path):
     for there in (None, traces.read_comparators([])):
         with pytest.raises(SettingError, match="need regret: true"):
-            figures.make("figure-top-regret", study[0], DETAILS, tmp_path / "figure", there)
+            make("figure-top-regret", tmp_path / "figure", study[0], there)
 
 
 def test_failed_runs_are_not_drawn(study):
@@ -637,7 +665,9 @@ def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
     assert [dashes[name] for name in ("full", "listnet", "listnet-2", "random")] == ["--"] * 4
     alone = top.curves(trace("smooth", 0, 0.5), DETAILS)
     assert style.looks(alone)["smooth"] == looks["smooth"]  # the same in every figure
-    assert len({colour for colour, _ in style.OBJECTIVES.values()}) == len(style.OBJECTIVES)
+    assert len({style.own_look("rtop", one)[0] for one in OBJECTIVES}) == len(OBJECTIVES)
+    for one in OBJECTIVES:  # what sees every grade has the surrogate's colour and marker
+        assert style.own_look("ogd", one)[:2] == style.own_look("rtop", one)[:2]
 
 
 def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
@@ -716,7 +746,7 @@ def test_runs_are_gathered_with_their_settings_as_played(tmp_path):
     traces.gather(files, tmp_path / "top.parquet", details)
     frame, found = traces.read([tmp_path / "top.parquet"])
     assert found == {"top": details}
-    played = frame.groupby("learner")[list(traces.PLAYED)].first()
+    played = frame.groupby("learner")[list(PLAYED)].first()
     assert played.loc["smooth", ["objective", "judge", "k", "sign"]].tolist() == [
         "smoothdcg",
         "smoothdcg",

@@ -269,6 +269,41 @@ def test_seeds_and_streams_that_do_not_go_together_are_refused(draws, tmp_path):
     assert not (tmp_path / "run.parquet").exists()
 
 
+FURTHER = ["precision@5", "err", "ap", "ndcg@3"]  # AP is recorded in any case
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS, "own"])
+def test_further_measures_are_columns_after_the_others(draws, tmp_path, learner, own):
+    settings = own(0) if learner == "own" else LEARNERS[learner]
+    changes = {"learner_settings": settings, "rounds": 60} | (TOP if learner == "top" else {})
+    if learner == "adversary":
+        changes["stream_settings"] = {"generator": "adversary", "settings": {"ratio": 20, "documents": 5}}
+
+    def of(**more):
+        return played([] if learner == "adversary" else draws[:2], tmp_path, [0, 1], **changes, **more)
+
+    table, without = of(measures=FURTHER), of()
+    assert table.schema.names == [*SCHEMA.names, "precision@5", "err", "ndcg@3"]
+    assert without.schema.equals(SCHEMA)
+    assert as_bytes(table.select(SCHEMA.names)) == as_bytes(without)
+    assert files.metadata_of(table.schema)["measures"] == FURTHER
+    assert "measures" not in files.metadata_of(without.schema)
+    got = table.to_pandas()
+    assert (got["precision@5"].between(0, 5) & got["err"].between(0, 1) & got["ndcg@3"].between(0, 1)).all()
+    assert (got[["precision@5", "err", "ndcg@3"]].to_numpy() > 0).any(axis=0).all()
+
+
+def test_further_measures_are_time_averages(stream_path, tmp_path):
+    table = played(stream_path, tmp_path, learner_settings={"kind": "random"}, measures=FURTHER)
+    there = streams.read(stream_path)
+    queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130)
+    noise = generator(1, "perceptron", "sep", 0, "noise")
+    play = play_compiled(there, queries, resolve({"kind": "random"})[0], 0.0, noise, measures=FURTHER)
+    for i, name in enumerate([*MEASURED, "precision@5", "err", "ndcg@3"]):
+        averages = [play.measured[: t + 1, i].mean() for t in kept_rounds(130) - 1]
+        np.testing.assert_allclose(table[name].to_numpy(), averages, rtol=1e-12)
+
+
 # --- feedback at the top
 
 
@@ -408,7 +443,9 @@ def test_a_run_that_fails_in_its_first_round_is_a_row(stream_path, tmp_path, own
         assert (row["round"], row["failed_in"], row["updates"]) == (0, 1, 0)
         assert not any(row[name] for name in EVENTS)
         assert np.isnan([row[name] for name in (*MEASURED, "ranker_ndcg@10", "loss", "surrogate_loss")]).all()
-    assert capsys.readouterr().err.count("round 1: scores are no longer finite") == 2
+    further = played(stream_path, tmp_path, learner_settings=own(None), measures=["err"])
+    assert np.isnan(further["err"].to_numpy()).all() and len(further) == 1
+    assert capsys.readouterr().err.count("round 1: scores are no longer finite") == 3
 
 
 def test_against_the_adversary(tmp_path):
@@ -430,6 +467,7 @@ def test_against_the_adversary(tmp_path):
         ({"learner_settings": {"kind": "slamm"}}, SettingError, "did you mean 'slam'"),
         ({"learner_settings": {"kind": "listnet", "rates": ["theory"]}}, SettingError, "theory gives no rate"),
         ({"learner_settings": {"kind": "no_such_module:Own"}}, SettingError, "cannot be imported"),
+        ({"measures": ["err", "precison@5"]}, SettingError, "streams.sep: .*did you mean 'precision@k'"),
         (TOP | {"learner_settings": {"kind": "rtop", "surrogate": "listnet"}}, SettingError, "Lemma 27"),
         (
             TOP | {"learner_settings": {"kind": "rtop", "surrogate": "kl"}, "schedule": "aistats16", "rounds": 7},

@@ -120,6 +120,7 @@ def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):
 
 def test_a_study_without_claims_has_a_page(tmp_path):
     config = yaml.safe_load(Path("config/studies/tiny.yaml").read_text())
-    target = tmp_path / "report.html"
-    assert main(["page", "--study", json.dumps(config), "--output", str(target)]) == 0
+    study, target = tmp_path / "study.json", tmp_path / "report.html"
+    study.write_text(json.dumps(config))
+    assert main(["page", "--study", str(study), "--output", str(target)]) == 0
     assert "This study tests no claim." in target.read_text()

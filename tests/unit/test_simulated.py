@@ -127,7 +127,7 @@ def test_retrieval_packed_from_a_table(tmp_path):
 def draw_file(folder, name="one", generator="linear", study_seed=5, seed=0, settings=(), **others):
     path = folder / f"{name}-{study_seed}-{seed}-{len(list(folder.iterdir()))}.arrow"
     given = {"generator": generator, "settings": {"queries": 20} | dict(settings), "documents": "shuffled"} | others
-    packing.simulate(name, given, path, study_seed, seed)
+    simulated.simulate(name, given, path, study_seed, seed)
     return path
 
 

@@ -25,9 +25,9 @@ total         5
 Select jobs to execute...
 """
 DONE = "[Sat Nov 21 18:42:46 2026]\nFinished jobid: {id} (Rule: {rule})\n{n} of 5 steps ({n}0%) done\n"
-FAILED = """CalledProcessError in file "rules/online.smk", line 22:
+FAILED = """CalledProcessError in file "rules/runs.smk", line 22:
 Command 'set -euo pipefail; PATH=bin:$PATH;  scant run --study s --settings '{{"a": 1}}' --output results/s/runs/e/x/l/seed-0.parquet 2>&1 | tee results/s/logs/run/e/x/l/seed-0.log' returned non-zero exit status 1.
-CalledProcessError in file "rules/report.smk", line 22:
+CalledProcessError in file "rules/present.smk", line 22:
 Command 'set -euo pipefail; PATH=bin:$PATH;  scant figure f --output results/s/figures/f 2>&1 | tee results/s/logs/figure/f.log' returned non-zero exit status 1.
 """  # noqa: E501
 ENDED = "Complete log(s): x.log\nElapsed time: 0:00:30\n"
@@ -37,14 +37,13 @@ ENDED = "Complete log(s): x.log\nElapsed time: 0:00:30\n"
 def root(tmp_path):
     """A folder in which the study `s` runs: three jobs have ended."""
     (tmp_path / "s.yaml").write_text("study: s\n")
-    for name, rule, learner, seconds, memory in (
-        ("run/a", "run", "kl", 2.0, 100.0),
-        ("run/b", "run", "squared", 3.0, None),
-        ("figure/f", "figure", None, 1.0, 50.0),
+    for name, rule, wildcards, seconds, memory in (
+        ("run/a", "run", {"run": "e/x/kl/seed-0"}, 2.0, 100.0),
+        ("run/b", "run", {"run": "e/x/squared/seed-0-4"}, 3.0, None),
+        ("figure/f", "figure", {"figure": "f"}, 1.0, 50.0),
     ):
         path = tmp_path / f"results/s/benchmarks/{name}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        wildcards = {"learner": learner} if learner else {}
         path.write_text(json.dumps({"rule_name": rule, "s": seconds, "max_rss": memory, "wildcards": wildcards}) + "\n")
     (tmp_path / "results/s/logs/run/e/x/l").mkdir(parents=True)
     (tmp_path / "results/s/logs/run/e/x/l/seed-0.log").write_text("".join(f"line {i}\n" for i in range(9)))
@@ -71,6 +70,15 @@ def test_a_run_that_was_killed(root, config):
         ("squared", 1, 0),
         ("kl", 1, 100),
     ]
+
+
+def test_jobs_that_play_several_learners_are_no_learners(root):
+    game = {"rule_name": "run", "s": 9.0, "max_rss": 1.0, "wildcards": {"run": "e/game/seed-0-4"}}
+    weights = {"rule_name": "comparator", "s": 1.0, "max_rss": 1.0, "wildcards": {"run": "e/x/kl/seed-0"}}
+    (root / "results/s/benchmarks/run/c.jsonl").write_text(f"{json.dumps(game)}\n{json.dumps(weights)}\n")
+    found = status(root / "results/s", root)
+    assert {row["rule"]: row["jobs"] for row in found.rules} == {"run": 3, "figure": 1, "comparator": 1}
+    assert [(row["learner"], row["jobs"]) for row in found.learners] == [("squared", 1), ("kl", 1)]
 
 
 def test_a_run_under_way(root, monkeypatch):

@@ -13,7 +13,7 @@ from scant.errors import SettingError
 from scant.kernels import pieces, top
 from scant.measures import rank
 from scant.online import estimators
-from scant.online.top import KINDS, OBJECTIVES, Settings, resolve
+from scant.online.top import DESCENDING, OBJECTIVES, Settings, resolve
 
 GRADES = 4
 GAINS, DISCOUNTS, EXPONENTIALS = gains(GRADES), discounts(60), np.exp(-np.arange(GRADES + 1.0))
@@ -156,7 +156,7 @@ def test_what_just_passes():
 def test_names_are_those_of_the_compiled_loop():
     numbers = [getattr(top, name.upper().replace("-", "_")) for name in OBJECTIVES]
     assert numbers == list(range(len(OBJECTIVES)))
-    assert KINDS == ("rtop", "ogd", "listnet")
+    assert tuple(DESCENDING) == ("rtop", "ogd", "listnet")
     assert pieces.EXP_CLIP == surrogates.EXP_CLIP == estimators.surrogates.EXP_CLIP == 300.0
     with np.errstate(over="ignore"):
         assert np.isfinite(np.exp(pieces.LARGEST_EXPONENT))
@@ -284,14 +284,24 @@ def test_listnets_value(query, scale):
 def test_a_ranking_is_measured(query, cut, empty, seed):
     _, labels = query
     order = np.random.default_rng(seed).permutation(len(labels)).astype(np.int32)
-    best, out = rank(labels), nans(3)
-    ideal, at_cut = measures.dcg(best, labels), measures.dcg(best, labels, cut)
+    expected = {
+        f"ndcg@{cut}": measures.ndcg(order, labels, cut, empty),
+        "ndcg": measures.ndcg(order, labels, None, empty),
+        "ap": measures.average_precision(order, labels, empty),
+        "dcg": measures.dcg(order, labels),
+        f"dcg@{cut}": measures.dcg(order, labels, cut),
+        f"precision@{cut}": measures.precision_at(order, labels, cut),
+        "err": measures.err(order, labels),
+        f"err@{cut}": measures.err(order, labels, cut),
+    }
+    assert {name.partition("@")[0] for name in expected} == set(measures.RECORDABLE)
+    best, out = rank(labels), nans(len(expected))
+    ideals = np.array([measures.dcg(best, labels, measures.named(name)[1]) for name in expected])
     pieces.measure_ranking(
-        order, labels, np.full(len(labels), -1, np.int16), np.count_nonzero(labels), ideal, at_cut, cut, empty, GAINS,
-        DISCOUNTS, out,
+        order, labels, np.full(len(labels), -1, np.int16), np.count_nonzero(labels), ideals, empty,
+        measures.codes_of(expected), GAINS, DISCOUNTS, out,
     )  # fmt: skip
-    expected = [measures.ndcg(order, labels, k, empty) for k in (cut, None)]
-    np.testing.assert_allclose(out, [*expected, measures.average_precision(order, labels, empty)], rtol=1e-12)
+    np.testing.assert_allclose(out, list(expected.values()), rtol=1e-12)
 
 
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=20), st.sampled_from([0.5, 1.0, 7.0]))

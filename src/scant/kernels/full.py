@@ -7,6 +7,7 @@ from scant.kernels.pieces import (
     listnet,
     max_hinge,
     measure_ranking,
+    prefetch,
     score,
     slam,
     sort_scores,
@@ -14,7 +15,7 @@ from scant.kernels.pieces import (
 )
 
 RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY = range(6)
-NDCG_AT_CUT, NDCG, AP = range(3)
+NDCG_AT_CUT, NDCG_WHOLE, AP_WHOLE = range(3)  # columns: the measures that learners may learn
 
 
 @compiled()
@@ -45,23 +46,26 @@ def _pair_step(features, labels, rate, weights, random):
 
 @compiled()
 def play(
-    features, offsets, grades, labels, ideal, ideal_at_cut, relevant, queries,
+    features, offsets, grades, labels, ideals, relevant, queries,
     kind, measure, trigger, rate, decay, by_loss, margin, by_grade, averaged, empty, learn_on_empty, cut,
-    gains, discounts, exponentials, random, weights, measured, loss, updated,
+    measures, gains, discounts, exponentials, random, weights, measured, loss, updated,
 ):  # fmt: skip
     """Play one learner over the queries named in `queries`, in that order.
 
     Parameters
     ----------
-    features, offsets, grades, ideal, ideal_at_cut, relevant : the stream (documents x features float32, and so on)
+    features, offsets, grades, relevant : the stream (documents x features float32, and so on)
     labels : what the learner learns from: the grades, or whether they are above 0
     kind : the learner, one of the constants above
-    measure : the measure whose loss is the learner's own; trigger : the one that must be below 1 for an update
+    measure : the column of the measure whose loss is the learner's own, one of those above
+    trigger : the column of the one that must be below 1 for an update
     rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if `by_loss`
     margin, by_grade, averaged : see `slam`
     empty : what the measures are without a relevant document; learn_on_empty : whether ListNet then learns
+    measures, ideals : int64 (n, 2) and float64 (queries, n), what to record of the ranking shown: NDCG@cut, NDCG, AP
+        and any others, as `measure_ranking` takes them
     weights : float64 (features), where to start; where it ends after the call
-    measured : float64 (rounds, 3), NDCG@cut, NDCG and AP of the ranking shown
+    measured : float64 (rounds, n), the measures
     loss : float64 (rounds), the learner's own; 0 without a relevant document, since no ranking loses less
     updated : uint8 (rounds)
 
@@ -79,7 +83,7 @@ def play(
     scratch = np.empty((6, gains.shape[0]), np.float64)
     d = features.shape[1]
     ranked = np.empty(largest, np.int16)
-    flat = features.reshape(features.size)
+    flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -96,6 +100,7 @@ def play(
         after = queries[min(t + 1, queries.shape[0] - 1)]
         begin, end = offsets[after] * d, offsets[after + 1] * d
         middle = (begin + end) // 2
+        prefetch(flat_ideals, after * measures.shape[0])
         if kind == RANDOM:
             for i in range(m):
                 s[i] = random.random()
@@ -109,7 +114,7 @@ def play(
 
         out = measured[t]
         measure_ranking(
-            o, truth, ranked[:m], relevant[q], ideal[q], ideal_at_cut[q], cut, empty, gains, discounts, out
+            o, truth, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, out
         )  # fmt: skip
         loss[t] = 1.0 - out[measure] if relevant[q] > 0 else 0.0
         updated[t] = 0
@@ -131,7 +136,8 @@ def play(
             if kind == SLAM:
                 places = cut if measure == NDCG_AT_CUT and not averaged else m
                 slam(
-                    s, o, label, places, measure == AP, margin, by_grade, averaged, gains, discounts, scratch, g[:m]
+                    s, o, label, places, measure == AP_WHOLE, margin, by_grade, averaged, gains, discounts, scratch,
+                    g[:m],
                 )  # fmt: skip
             else:
                 max_hinge(s, o, label, scratch, g[:m])

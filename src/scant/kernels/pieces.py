@@ -19,6 +19,8 @@ from scant.kernels import compiled
 SUMS = {"reassoc", "contract"}
 EXP_CLIP = 300.0  # that of scant.surrogates (a test holds them equal)
 LARGEST_EXPONENT = 709.782712893384  # of which float64 holds the exponential
+NDCG, AP, DCG, PRECISION, ERR = range(5)  # codes of scant.measures.RECORDABLE (a test holds them equal)
+ERR_GRADE = 4  # that of scant.measures (likewise)
 INSERTION_LIMIT = 28  # below this many documents an insertion sort is quicker than a radix sort (measured)
 
 
@@ -157,20 +159,61 @@ def average_precision(ranked, relevant):
 
 
 @compiled()
-def measure_ranking(order, truth, ranked, relevant, ideal, ideal_at_cut, cut, empty, gains, discounts, out):
-    """NDCG@cut, NDCG and AP of the ranking `order`, into `out`; all `empty` without a relevant document.
+def precision(ranked, cut):
+    """How many of the first `cut` grades of `ranked` are above 0."""
+    found = 0
+    for i in range(min(cut, ranked.shape[0])):
+        found += ranked[i] > 0
+    return found
 
-    truth : the query's grades; ranked : scratch of the same kind, in the end the grades in the order shown
+
+@compiled()
+def err(ranked, cut, gains):
+    """Expected reciprocal rank over the first `cut` places; no grade of `ranked` may be above `ERR_GRADE`."""
+    total, reading = 0.0, 1.0
+    for i in range(min(cut, ranked.shape[0])):
+        satisfied = gains[ranked[i]] / 2.0**ERR_GRADE
+        total += reading * satisfied / (i + 1)
+        reading *= 1.0 - satisfied
+    return total
+
+
+@compiled()
+def ideal_dcgs(offsets, grades, cut, gains, discounts, out):
+    """The largest DCG@cut of each query, into `out`: float64 (queries)."""
+    counts = np.empty(gains.shape[0], np.int64)
+    for q in range(out.shape[0]):
+        out[q] = ideal_dcg(grades[offsets[q] : offsets[q + 1]], cut, gains, discounts, counts)
+
+
+@compiled(inline="always")  # a call with so many arrays takes as long as measuring a list of twenty
+def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out):
+    """Measures of the ranking `order`, into `out`.
+
+    Without a relevant document NDCG and AP are `empty`, and all others, of which no ranking gains anything, are 0.
+
+    truth : the query's grades; ranked : scratch of the same kind
+    measures : int64 (n, 2), the code of each, and how many places count for it, 0 for the whole list
+    ideals : float64 (n), the query's largest DCG of so many places, where the measure is NDCG
+    out : float64 (n)
     """
-    if relevant == 0:
-        out[:] = empty
-        return
     m = order.shape[0]
     for i in range(m):
         ranked[i] = truth[order[i]]
-    out[0] = dcg(ranked, cut, gains, discounts) / ideal_at_cut
-    out[1] = dcg(ranked, m, gains, discounts) / ideal
-    out[2] = average_precision(ranked, relevant)
+    for j in range(measures.shape[0]):
+        code, cut = measures[j, 0], measures[j, 1]
+        if cut == 0:
+            cut = m
+        if code == NDCG:
+            out[j] = dcg(ranked, cut, gains, discounts) / ideals[j] if relevant > 0 else empty
+        elif code == AP:
+            out[j] = average_precision(ranked, relevant) if relevant > 0 else empty
+        elif code == DCG:
+            out[j] = dcg(ranked, cut, gains, discounts)
+        elif code == PRECISION:
+            out[j] = precision(ranked, cut)
+        elif code == ERR:
+            out[j] = err(ranked, cut, gains)
 
 
 @compiled()

@@ -8,6 +8,7 @@ from scant.kernels.pieces import (
     kl,
     listnet,
     measure_ranking,
+    prefetch,
     project,
     ranksvm,
     score,
@@ -127,15 +128,15 @@ def estimate(
 
 @compiled()
 def play(
-    features, offsets, grades, ideal, ideal_at_cut, relevant, queries,
+    features, offsets, grades, ideal, ideals, relevant, queries,
     objective, judge, top, gamma, gamma_decay, mismatch, ordered, rate, decay, radius, epsilon, epsilon_decay, ascend,
-    empty, cut, gains, discounts, exponentials, random, weights, measured, ranker, loss, events, updated,
+    empty, measures, gains, discounts, exponentials, random, weights, measured, ranker, loss, events, updated,
 ):  # fmt: skip
     """Play RTop-kF, or with full feedback online gradient descent, over the queries named in `queries`.
 
     Parameters
     ----------
-    features, offsets, grades, ideal, ideal_at_cut, relevant : the stream
+    features, offsets, grades, ideal, relevant : the stream
     objective, judge : the surrogate to descend on, and the one whose loss is recorded; constants above
     top : k; 0 if every grade is seen and nothing explored
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
@@ -143,9 +144,11 @@ def play(
     rate, decay : the step at round t is rate * t^-decay; radius : of the ball that the weights are kept in
     epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
     ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print it)
+    measures, ideals : int64 (n, 2) and float64 (queries, n), what to record of the ranking shown: NDCG@10 and any
+        others, as `measure_ranking` takes them
     weights : float64 (features), where to start; where it ends after the call
-    measured : float64 (rounds, 3), NDCG@cut, NDCG and AP of the ranking shown
-    ranker : float64 (rounds), NDCG@cut of the ranking by the weights, shown or not
+    measured : float64 (rounds, n), the measures
+    ranker : float64 (rounds), NDCG@10 of the ranking by the weights, shown or not
     loss : float64 (rounds), the judging surrogate of the scores shown
     events : int32 (rounds, 4): whether the round explored, whether the top k shown were not the weights' own, how
         many exponents were clipped, whether the query had too few documents to learn from
@@ -163,8 +166,8 @@ def play(
     keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
     radix, bits = np.empty(1024, np.int64), np.empty(largest, np.int64)
     scratch, counts = np.empty(largest, np.float64), np.empty((2, gains.shape[0]), np.float64)
-    ranked, inside, out = np.empty(largest, np.int16), np.empty(largest, np.int8), np.empty(3, np.float64)
-    d, flat = features.shape[1], features.reshape(features.size)
+    ranked, inside, out = np.empty(largest, np.int16), np.empty(largest, np.int8), np.empty(1, np.float64)
+    d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -176,6 +179,7 @@ def play(
         after = queries[min(t + 1, queries.shape[0] - 1)]
         begin, end = offsets[after] * d, offsets[after + 1] * d
         middle = (begin + end) // 2
+        prefetch(flat_ideals, after * measures.shape[0])
         if not score(x, weights, s, flat[begin:middle]):
             return t
         sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
@@ -198,12 +202,12 @@ def play(
                     events[t, MISMATCHED] = 1
         events[t, EXPLORED] = explored
         measure_ranking(
-            shown, label, ranked[:m], relevant[q], ideal[q], ideal_at_cut[q], cut, empty, gains, discounts, measured[t]
+            shown, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
         )  # fmt: skip
         ranker[t] = measured[t, 0]
         if explored:
             measure_ranking(
-                o, label, ranked[:m], relevant[q], ideal[q], ideal_at_cut[q], cut, empty, gains, discounts, out
+                o, label, ranked[:m], relevant[q], ideals[q], empty, measures[:1], gains, discounts, out
             )  # fmt: skip
             ranker[t] = out[0]
         loss[t], clipped = surrogate(

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
+from scant.measures import title_of
 from scant.online.frames_top import OBJECTIVES
 from scant.present import panels, style
 
-NAMES = {"ndcg@10": "NDCG@10", "ap": "AP", "ndcg": "NDCG"}
 POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # regret of full feedback, feedback on top, no learning
 UNSURE = 0.05  # a comparator's gap is drawn from this share of the regret on
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # ranking, without exploration
@@ -33,7 +33,7 @@ def curves(frame: pd.DataFrame):
         if panel["round"].max() > 10:
             axis.set_xlim(10, panel["round"].max())
     for axis in axes[:, 0]:
-        axis.set_ylabel(f"time-averaged {NAMES[frame['measure'].iloc[0]]}")
+        axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
     panels.legend(figure, handles, f"mean over n seeds; bands: {panels.INTERVAL}")
     return figure
 
@@ -127,7 +127,7 @@ def against_k(frame: pd.DataFrame):
         axis.set_xticks(range(len(places)), places)
         panels.beside(axis, texts)
     for axis in axes[:, 0]:
-        axis.set_ylabel(f"time-averaged {NAMES[frame['measure'].iloc[0]]}")
+        axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
     _rankings(figure, handles, "bars and bands", size=7)
     return figure
 
@@ -164,7 +164,7 @@ def dots(frame: pd.DataFrame):
         axis.set_ylim(len(learners) - 0.5, -0.5)
         axis.set_xlim(max(0, axis.get_xlim()[0]), min(1.02, axis.get_xlim()[1]))
         axis.grid(axis="y", visible=False)
-        axis.set_xlabel(f"time-averaged {NAMES[one.measure]}")
+        axis.set_xlabel(f"time-averaged {title_of(one.measure)}")
         panels.head(axis, panel, _rounds(panel))
     _rankings(figure, {}, "bars and bands", size=4)
     return figure

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from itertools import product
 
+from scant import measures
 from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Quantity, Shown, asked_for
@@ -93,6 +94,12 @@ REGRET = Setting(
     "Whether the best fixed weights are found, and the regret against them.",
     plays=False,
 )
+MEASURES = Setting(
+    "measures",
+    {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}},
+    "Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, precision@5 or ndcg@5.",
+    adds=True,
+)
 UNMOVED_BY_ADVERSARY = ("rounds", "order", "keep", "empty")  # readings that change nothing against it
 
 STREAMS_TABLE = Shown(
@@ -113,6 +120,10 @@ class Contextual(Family):
     code = ("scant.online.run",)
 
     def check(self, study, datasets, experiment):
+        for measure in experiment.get("measures", ()):
+            measures.named(measure)
+            if measure in learners.MEASURES:
+                raise SettingError(f"measures: {measure} is recorded of every run; leave it out")
         several = self._several_rates(study, experiment)
         if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and several:
             raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
@@ -206,7 +217,7 @@ class Perceptron(Contextual):
 
     kind = "perceptron"
     about = "learners see every grade of a query"
-    settings = (SOURCE, ROUNDS, EMPTY, ORDER, KEEP, TUNING, TUNING_SEEDS)
+    settings = (SOURCE, ROUNDS, EMPTY, ORDER, KEEP, MEASURES, TUNING, TUNING_SEEDS)
     learners = learners.LEARNERS
     shown = (
         _curves(
@@ -276,7 +287,7 @@ class Top(Contextual):
     kind = "top"
     about = "they see the grades of the k documents on top"
     settings = (
-        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING, TUNING_SEEDS, REGRET,
+        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING, TUNING_SEEDS, REGRET,
     )  # fmt: skip
     learners = top.LEARNERS
     shown = (

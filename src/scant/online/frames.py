@@ -1,5 +1,7 @@
 """What the tables and figures of the perceptron study hold, as frames."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -7,10 +9,10 @@ from scant.errors import SettingError
 from scant.online.learners import LEARNERS, Contextual
 from scant.online.streams import ADVERSARY, SEPARABLE
 from scant.present.intervals import cells, t_interval
-from scant.present.traces import GROUP, at_chosen_rates, averages, chosen_rates, difference, finals
+from scant.present.traces import GROUP, SHOWN, at_chosen_rates, averages, chosen_rates, difference, finals, further
 from scant.theory.bounds import adversary_loss
 
-MEASURES = ("ndcg@10", "ap")
+OWN = "own"  # a column of `by_own_measure`
 
 
 def belongs(frame: pd.DataFrame, measure: str) -> pd.Series:
@@ -24,16 +26,35 @@ def kinds(fact: str) -> list[str]:
     return [kind for kind, learner in LEARNERS.items() if getattr(learner, fact)]
 
 
+def by_own_measure(last: pd.DataFrame) -> pd.DataFrame:
+    """Final rows with a column `OWN`, which chooses the rates at which measures are shown that no learner learns.
+
+    It is AP for AP's own learners, NDCG@10 for all others: the runs shown are those that are shown under these.
+    """
+    return last.assign(**{OWN: last["ap"].where(last["own_measure"] == "ap", last["ndcg@10"])})
+
+
+def _measures(last: pd.DataFrame, details: dict) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """For each measure of the tables the final rows shown under it, and the column that chooses their rates.
+
+    Measures that experiments ask for besides are shown of all of their learners.
+    """
+    for measure in SHOWN:
+        yield measure, last[belongs(last, measure)], measure
+    for measure in further(last.columns):
+        asking = [name for name, about in details.items() if measure in about.get("measures", ())]
+        yield measure, by_own_measure(last[last["experiment"].isin(asking)]), OWN
+
+
 def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Final time-averaged measure of each learner at its chosen rate, with 95 % t intervals over seeds.
 
     Both tuning readings; `difference` is the paired one to ListNet at its own chosen rate, on the same seeds.
     """
-    last, rows = finals(traces), []
-    for measure in MEASURES:
-        shown = last[belongs(last, measure)]
+    rows = []
+    for measure, shown, choosing in _measures(finals(traces), details):
         for tuning in ("held-out", "paper"):
-            chosen = chosen_rates(shown, measure, tuning)
+            chosen = chosen_rates(shown, choosing, tuning)
             chosen = chosen[chosen["tuning"] == tuning]
             best = at_chosen_rates(shown, chosen)
             for key, group in best.groupby(GROUP, sort=False):
@@ -99,10 +120,10 @@ def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 def rates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Every rate tried, its final time-averaged measure on both sets of seeds, and where it was chosen."""
-    last, rows = finals(traces), []
-    for measure in MEASURES:
-        shown = last[belongs(last, measure) & (last["setting"] != "none")]
-        choices = [chosen_rates(shown, measure, tuning) for tuning in ("held-out", "paper")]
+    rows = []
+    for measure, shown, choosing in _measures(finals(traces), details):
+        shown = shown[shown["setting"] != "none"]
+        choices = [chosen_rates(shown, choosing, tuning) for tuning in ("held-out", "paper")]
         chosen = set(pd.concat(choices).itertuples(index=False, name=None))
         for key, group in shown.groupby([*GROUP, "setting"], sort=False):
             aside = group["tuning_seed"]

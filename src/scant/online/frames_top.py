@@ -20,6 +20,7 @@ from scant.present.traces import (
     chosen_rates,
     difference,
     finals,
+    further,
     names,
     read_comparators,
 )
@@ -41,9 +42,9 @@ def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Final time-averaged NDCG@10 of each learner, of the lists shown and of its own ranking, with settings as played.
 
     `to_listnet` and `to_random` are paired differences, on the same seeds, to the first ListNet and Random. Means are
-    over the runs that ended well.
+    over the runs that ended well. Measures that experiments ask for besides come last, each with its t interval.
     """
-    rows = []
+    rows, more = [], []
     for key, group, best in _finals(traces, details):
         mean, low, high, n = t_interval(group[MEASURE])
         well, failed = group[group["failed_in"] == 0], group.loc[group["failed_in"] > 0, "failed_in"]
@@ -56,7 +57,10 @@ def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | {name: well[name].mean() for name in ("updates", *EVENTS)}
             | {"ok": n, "n": len(group), "failed_in": failed.min() if len(failed) else pd.NA}
         )
-    return pd.DataFrame(rows).astype({"k": "Int64", "failed_in": "Int64"})
+        asked = [name for name in further(group.columns) if name in details[key[0]].get("measures", ())]
+        more.append({column: value for name in asked for column, value in cells(name, group[name]).items()})
+    table = pd.DataFrame(rows).astype({"k": "Int64", "failed_in": "Int64"})
+    return table.join(pd.DataFrame(more, table.index))
 
 
 def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -13,14 +13,11 @@ import numpy as np
 from scant import declared, surrogates
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
-from scant.measures import average_precision, ndcg, rank
+from scant.measures import function_of, rank
 from scant.theory import bounds
 
-MEASURES = {  # the order is that of the columns that the compiled loop measures
-    "ndcg@10": lambda ranking, grades, empty=0.0: ndcg(ranking, grades, 10, empty),
-    "ndcg": lambda ranking, grades, empty=0.0: ndcg(ranking, grades, None, empty),
-    "ap": lambda ranking, grades, empty=0.0: average_precision(ranking, grades, empty),
-}
+# What learners may learn, each a function of (ranking, grades, empty=0.0); in the order of the columns recorded first.
+MEASURES = {name: function_of(name) for name in ("ndcg@10", "ndcg", "ap")}
 
 
 @dataclass(frozen=True)

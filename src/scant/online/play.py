@@ -1,11 +1,13 @@
 """One learner plays one stream: the compiled loop for the built-in learners, a Python loop for all others."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from scant.data.stream import CUT, Stream, discounts, gains
-from scant.measures import rank
+from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
+from scant.errors import SettingError
+from scant.measures import codes_of, function_of, named, rank
 from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
 from scant.online.top import OBJECTIVES
 from scant.online.top import Settings as TopSettings
@@ -15,7 +17,7 @@ from scant.online.top import Settings as TopSettings
 class Play:
     """What happened, round by round. All arrays have one entry (or row) a round played."""
 
-    measured: np.ndarray  # float64, rounds x 3: NDCG@10, NDCG, AP of the ranking shown
+    measured: np.ndarray  # float64, rounds x measures of the ranking shown: those of `recorded`
     loss: np.ndarray  # float64, the learner's own; 0 without a relevant document, since no ranking loses less
     updated: np.ndarray  # uint8
     weights: np.ndarray | None  # float64 (features), at the end
@@ -25,6 +27,40 @@ class Play:
     surrogate: np.ndarray | None = None  # float64, the judging surrogate's loss of the scores shown
     events: np.ndarray | None = None  # rounds x 4: whether it explored, whether other documents were on top for it,
     # how many exponents were clipped, whether the query had too few documents to learn from
+
+
+def recorded(measures: Iterable[str] = (), largest_grade: int = 0) -> tuple[str, ...]:
+    """The names of the measures that a play records: those that learners may learn, then others of `measures`.
+
+    largest_grade : of the stream
+
+    Raises
+    ------
+    SettingError : an unknown name, or a measure whose scale ends below the stream's largest grade
+    """
+    names = tuple(dict.fromkeys((*MEASURES, *measures)))
+    for name in names:
+        if (top := named(name)[0].largest_grade) < largest_grade:
+            raise SettingError(f"the measure {name!r} is of grades up to {top}; the stream's go up to {largest_grade}")
+    return names
+
+
+def _ideals(stream: Stream, measures: np.ndarray) -> np.ndarray:
+    """The largest DCG of each query at each measure's cut-off, where the measure is NDCG: float64, queries x measures.
+
+    measures : of `codes_of`
+    """
+    from scant.kernels import pieces
+
+    stored = {0: stream.ideal_dcg, CUT: stream.ideal_dcg_at_cut}
+    worth = (gains(LARGEST_GRADE), discounts(stream.metadata["largest_query"]))
+    ideals = np.ones((len(stream), len(measures)))
+    for j, (code, cut) in enumerate(measures):
+        if code == pieces.NDCG and cut in stored:
+            ideals[:, j] = stored[cut]
+        elif code == pieces.NDCG:
+            pieces.ideal_dcgs(stream.offsets, stream.grades, cut, *worth, ideals[:, j])
+    return ideals
 
 
 def query_order(
@@ -56,26 +92,32 @@ def query_order(
 
 
 def play_compiled(
-    stream: Stream, queries: np.ndarray, settings: Settings, rate: float, random, empty: str = "zero"
+    stream: Stream,
+    queries: np.ndarray,
+    settings: Settings,
+    rate: float,
+    random,
+    empty: str = "zero",
+    measures: Iterable[str] = (),
 ) -> Play:
-    """Play a built-in learner through the compiled loop."""
+    """Play a built-in learner through the compiled loop; `measures` are recorded besides those of all plays."""
     from scant.kernels import full
 
     labels = settings.labels(stream.grades)
     labels.flags.writeable = False  # the loop is compiled for read-only arrays, as memory-mapped ones are
     largest_grade = max(1, stream.metadata["largest_grade"])
-    rounds = len(queries)
-    measured, loss = np.zeros((rounds, 3)), np.zeros(rounds)
+    rounds, measures = len(queries), codes_of(recorded(measures, largest_grade))
+    measured, loss = np.zeros((rounds, len(measures))), np.zeros(rounds)
     updated, weights = np.zeros(rounds, np.uint8), np.zeros(stream.features.shape[1])
     by_grade = settings.margin == "grade-gap"
     names = list(MEASURES)
     played = full.play(
         stream.features, stream.offsets, stream.grades, labels,
-        stream.ideal_dcg, stream.ideal_dcg_at_cut, stream.relevant, queries,
+        _ideals(stream, measures), stream.relevant, queries,
         KINDS[settings.kind], names.index(settings.measure), names.index(settings.trigger),
         float(rate), float(settings.decay), settings.by_loss, 1.0 if by_grade else float(settings.margin),
         by_grade, settings.averaged, 1.0 if empty == "one" else 0.0, settings.learn_on_empty, CUT,
-        gains(largest_grade), discounts(stream.metadata["largest_query"]),
+        measures, gains(largest_grade), discounts(stream.metadata["largest_query"]),
         np.exp(-np.arange(largest_grade + 1.0)), random, weights, measured, loss, updated,
     )  # fmt: skip
     failed_in = 0 if played == rounds else played + 1
@@ -83,28 +125,36 @@ def play_compiled(
 
 
 def play_top(
-    stream: Stream, queries: np.ndarray, settings: TopSettings, rate: float, random, empty: str = "zero"
+    stream: Stream,
+    queries: np.ndarray,
+    settings: TopSettings,
+    rate: float,
+    random,
+    empty: str = "zero",
+    measures: Iterable[str] = (),
 ) -> Play:
     """Play RTop-kF or gradient descent through the compiled loop, with `rate` in front of its steps.
 
-    Every query is learnt from, also one without a relevant document: the top k do not tell.
+    Every query is learnt from, also one without a relevant document: the top k do not tell. `measures` are recorded
+    besides those of all plays.
     """
     from scant.kernels import top
 
     largest_grade = max(1, stream.metadata["largest_grade"])
-    rounds = len(queries)
-    measured, ranker, loss = np.zeros((rounds, 3)), np.zeros(rounds), np.zeros(rounds)
+    rounds, measures = len(queries), codes_of(recorded(measures, largest_grade))
+    measured, ranker, loss = np.zeros((rounds, len(measures))), np.zeros(rounds), np.zeros(rounds)
     events, updated = np.zeros((rounds, 4), np.int32), np.zeros(rounds, np.uint8)
     weights = np.zeros(stream.features.shape[1])
     played = top.play(
-        stream.features, stream.offsets, stream.grades, stream.ideal_dcg, stream.ideal_dcg_at_cut, stream.relevant,
-        queries, OBJECTIVES.index(settings.objective), OBJECTIVES.index(settings.judge), settings.k,
+        stream.features, stream.offsets, stream.grades, stream.ideal_dcg, _ideals(stream, measures),
+        stream.relevant, queries, OBJECTIVES.index(settings.objective), OBJECTIVES.index(settings.judge), settings.k,
         settings.gamma, settings.gamma_decay, float(settings.mismatch), settings.ordered,
         float(rate) * settings.scale, settings.decay, float(settings.radius),
         float(settings.epsilon), float(settings.epsilon_decay),
         settings.objective == "smoothdcg" and settings.sign == "as-printed",
-        1.0 if empty == "one" else 0.0, CUT, gains(largest_grade), discounts(stream.metadata["largest_query"]),
-        np.exp(-np.arange(largest_grade + 1.0)), random, weights, measured, ranker, loss, events, updated,
+        1.0 if empty == "one" else 0.0, measures, gains(largest_grade),
+        discounts(stream.metadata["largest_query"]), np.exp(-np.arange(largest_grade + 1.0)), random, weights,
+        measured, ranker, loss, events, updated,
     )  # fmt: skip
     own = np.where(stream.relevant[queries] > 0, 1 - measured[:, 0], 0.0)
     return Play(
@@ -116,14 +166,18 @@ def play_top(
 KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # as the compiled loop numbers them
 
 
-def play_python(rounds, learner, settings, empty: str = "zero", k: int | None = None) -> Play:
+def play_python(
+    rounds, learner, settings, empty: str = "zero", k: int | None = None, measures: Iterable[str] = ()
+) -> Play:
     """Play any learner in Python.
 
     rounds : gives, for each round, `(features, answer)`, where `answer` is the grades (m) or a function that gives
         them for the ranking shown (an adversary)
     settings : of the learner; its `kind` and `measure` are used
     k : the learner is given the grades of its top k alone, and -1 for all others; None for every grade
+    measures : recorded besides those of all plays
     """
+    functions = [function_of(name) for name in recorded(measures)]
     value = 1.0 if empty == "one" else 0.0
     measured, loss, updated, ranker, surrogate, events = [], [], [], [], [], []
     failed_in = 0
@@ -139,7 +193,7 @@ def play_python(rounds, learner, settings, empty: str = "zero", k: int | None = 
         except NonFiniteScores:
             failed_in = len(loss) + 1
             break
-        row = [measure(ranking, grades, value) for measure in MEASURES.values()]
+        row = [measure(ranking, grades, value) for measure in functions]
         seen = grades
         if k is not None:
             seen = np.full(len(grades), -1, np.int64)
@@ -156,7 +210,7 @@ def play_python(rounds, learner, settings, empty: str = "zero", k: int | None = 
             events.append(learner.events(ranking))
     several = hasattr(learner, "events")
     return Play(
-        np.array(measured).reshape(-1, len(MEASURES)),
+        np.array(measured, float).reshape(-1, len(functions)),
         np.array(loss, float),
         np.array(updated, np.uint8),
         getattr(learner, "weights", None),

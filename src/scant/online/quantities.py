@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from scant.measures import named
 from scant.online import frames, frames_top
 from scant.online.learners import MEASURES
 from scant.online.streams import ADVERSARY
@@ -25,12 +26,23 @@ def final(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
 
 
 def final_at_own_rates(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
-    """The same at the rates that the measure itself chooses, if it is one that learners may learn."""
-    return _final(played, measure, measure if measure in MEASURES else frames_top.MEASURE)
+    """The same at the rates that the measure itself chooses, if it is one that learners may learn.
+
+    A measure that the experiment asks for besides is at the rates of the table of finals.
+    """
+    if measure in MEASURES:
+        return _final(played, measure, measure)
+    return _final(played, measure, frames_top.MEASURE if measure in traces.MEASURED else frames.OWN)
 
 
 def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
+    """No rows for a measure that the experiment does not record; a SettingError for a name that means none."""
+    if measure not in traces.MEASURED:
+        named(measure)
+        if measure not in played.details.get("measures", ()):
+            return pd.DataFrame(columns=[*KEYS, "value"])
     last = traces.finals(played.traces)
+    last = frames.by_own_measure(last) if choosing == frames.OWN else last
     chosen = traces.chosen_rates(last, choosing, played.tuning)
     return traces.at_chosen_rates(last, chosen).assign(value=lambda rows: rows[measure])
 

@@ -12,12 +12,12 @@ from scant.files import write_parquet
 from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import LEARNERS, MEASURES, Contextual, Settings, make, own_settings, resolve, theory_rate
-from scant.online.play import KINDS, Play, play_compiled, play_python, play_top, query_order
+from scant.online.play import KINDS, Play, play_compiled, play_python, play_top, query_order, recorded
 from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
 from scant.theory import bounds
 
-SCHEMA = pa.schema(
+SCHEMA = pa.schema(  # of a run that is asked for no further measures; those come after
     {
         "seed": pa.int64(),
         "rate": pa.float64(),  # of the learner; NaN for those that have none
@@ -47,7 +47,7 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     """Play a learner for each seed at each of its rates, and write the run file.
 
     job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings and the readings of
-        the experiment (see the schema of the config)
+        the experiment (see the schema of the config); `measures` if it asks for some besides those of all runs
     stream_paths : the stream's file for each seed, or one for all; none if the stream is the adversary
     """
     tables, resolved = [], None
@@ -88,7 +88,7 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
     if stream is None:
         return _against_the_adversary(job, seed)
     queries = queries_of(job, seed, stream)
-    learner, tables = job["learner_settings"], []
+    learner, tables, measures = job["learner_settings"], [], _measures(job, stream.metadata)
     at_the_top = job["kind"] == "top" and learner["kind"] in top.DESCENDING
     if at_the_top:
         settings, rates = top.resolve(learner, job, len(queries))
@@ -99,19 +99,28 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
         theory = top.theory_rate if at_the_top else theory_rate
         step, general = theory(settings, stream.metadata) if rate == "theory" else rate, None
         if at_the_top:
-            played = play_top(stream, queries, settings, step, noise, job["empty"])
+            played = play_top(stream, queries, settings, step, noise, job["empty"], measures)
         elif settings.kind in KINDS:
-            played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"])
+            played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"], measures)
         else:
             own = make(settings, stream.metadata["features"], step, noise, own_settings(learner))
-            played = play_python((stream[q] for q in queries), own, settings, job["empty"], learner.get("k"))
+            rounds = (stream[q] for q in queries)
+            played = play_python(rounds, own, settings, job["empty"], learner.get("k"), measures)
         if played.failed_in:
             where = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {played.failed_in}"
             print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
         if rate == "theory" and not at_the_top:
             general = general_bound(stream, queries, played, settings)
-        tables.append(trace(seed, played, settings, step, rate == "theory", stream.metadata, general))
+        tables.append(trace(seed, played, settings, step, rate == "theory", stream.metadata, general, measures))
     return tables, settings
+
+
+def _measures(job: dict, facts: dict) -> tuple[str, ...]:
+    """What the run records on a stream with this metadata: the measures' names, in the order of their columns."""
+    try:
+        return recorded(job.get("measures") or (), facts["largest_grade"])
+    except SettingError as error:
+        raise SettingError(f"streams.{job['stream']}: {error}") from None
 
 
 def _class(settings) -> type:
@@ -127,16 +136,29 @@ def _against_the_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settin
     for rate in rates if _class(settings).learns else [None]:
         opponent = LowerBoundAdversary(**job["stream_settings"]["settings"])
         facts = opponent.metadata()
+        measures = _measures(job, facts)
         step = theory_rate(settings, facts) if rate == "theory" else rate
         options = own_settings(learner) if ":" in settings.kind else None
         player = make(settings, opponent.features, step, generator(*_axes(job, seed), "noise"), options)
-        played = play_python(opponent, player, settings, job["empty"])
-        tables.append(trace(seed, played, settings, step, rate == "theory", facts, None))
+        played = play_python(opponent, player, settings, job["empty"], measures=measures)
+        tables.append(trace(seed, played, settings, step, rate == "theory", facts, None, measures))
     return tables, settings
 
 
-def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, general: np.ndarray | None) -> pa.Table:
-    """The rows of one rate: time averages, cumulative losses, events and bounds at the kept rounds."""
+def trace(
+    seed: int,
+    played: Play,
+    settings,
+    rate,
+    theory: bool,
+    facts: dict,
+    general: np.ndarray | None,
+    measures: tuple[str, ...] = tuple(MEASURES),
+) -> pa.Table:
+    """The rows of one rate: time averages, cumulative losses, events and bounds at the kept rounds.
+
+    measures : the names of what was measured, of `recorded`
+    """
     n = len(played.loss)
     ranker = played.measured[:, 0] if played.ranker is None else played.ranker
     surrogate = np.full(n, np.nan) if played.surrogate is None else played.surrogate
@@ -147,7 +169,7 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
     loss, updates = np.cumsum(played.loss)[at], np.cumsum(played.updated, dtype=np.int64)[at]
     surrogate, events = np.cumsum(surrogate)[at], np.cumsum(events, axis=0, dtype=np.int64)[at]
     if not n:  # it failed in round 1: one row says so
-        rounds, means = np.zeros(1, np.int64), np.full((1, len(MEASURES) + 1), np.nan)
+        rounds, means = np.zeros(1, np.int64), np.full((1, len(measures) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
         surrogate, events = np.full(1, np.nan), np.zeros((1, len(top.EVENTS)), np.int64)
     if isinstance(settings, top.Settings):
@@ -160,7 +182,7 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
         "rate": np.full(n, np.nan if rate is None else rate),
         "theory": np.full(n, theory, np.int8),
         "round": rounds,
-        **{name: means[:, i] for i, name in enumerate((*MEASURES, "ranker_ndcg@10"))},
+        **{name: means[:, i] for i, name in enumerate((*measures, "ranker_ndcg@10"))},
         "loss": loss,
         "surrogate_loss": surrogate,
         "updates": updates,
@@ -169,7 +191,8 @@ def trace(seed: int, played: Play, settings, rate, theory: bool, facts: dict, ge
         "general_bound": np.full(n, np.nan) if general is None else general[at],
         "failed_in": np.full(n, played.failed_in),
     }
-    return table_of(SCHEMA, columns)
+    further = [pa.field(name, pa.float64()) for name in measures if name not in SCHEMA.names]
+    return table_of(pa.schema([*SCHEMA, *further]), columns)
 
 
 def separable_bound(settings, facts: dict) -> float:

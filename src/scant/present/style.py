@@ -1,10 +1,12 @@
 """One look for all figures: each learner has the same colour, marker and dash everywhere."""
 
+from collections.abc import Mapping
 from itertools import chain, product
 
 import matplotlib
 
 from scant import families
+from scant.errors import SettingError
 
 matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
 
@@ -71,7 +73,7 @@ def apply() -> None:
 
 def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str] | None:
     """Colour, marker and line that a kind of learner declares for an id, measure or surrogate; None if it has none."""
-    declared = [learner.looks for learner in families.classes(kind)]
+    declared = _looks_of(kind)
     for key in (f"#{id}", variant, ""):
         for looks in declared:
             if key in looks:
@@ -82,7 +84,18 @@ def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str]
 
 def _declares(kind: str, variant: str) -> bool:
     """Whether a kind of learner has a look for just this measure or surrogate."""
-    return any(variant in learner.looks for learner in families.classes(kind))
+    return any(variant in looks for looks in _looks_of(kind))
+
+
+def _looks_of(kind: str) -> list[Mapping]:
+    """The looks that the classes of a kind of learner declare.
+
+    None for one's own that cannot be imported: a figure is drawn of what was played, wherever that was.
+    """
+    try:
+        return [learner.looks for learner in families.classes(kind)]
+    except SettingError:
+        return []
 
 
 def looks(frame) -> dict[str, tuple[str, str, str]]:

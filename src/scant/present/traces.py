@@ -10,11 +10,13 @@ import pyarrow as pa
 from scant import families
 from scant.errors import DataError, SettingError
 from scant.files import foreign, metadata_of, read_parquet, write_parquet
+from scant.measures import recordable
 from scant.present.intervals import t_interval
 
 GROUP = ["experiment", "stream", "learner"]
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"
-MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]
+MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record
+SHOWN = ["ndcg@10", "ap"]  # what tables and figures show of all, and rates are chosen by
 COMPARED = ["experiment", "stream", "judge", "seed", "round"]  # what a comparator is of
 
 
@@ -53,13 +55,23 @@ def _of(path, kind: str):
     return foreign(path, f"whole {kind} file", "Delete it; the next run makes it anew")
 
 
+def further(columns) -> list[str]:
+    """Those of the columns of traces that are measures which an experiment asked for: all runs record the others."""
+    return [name for name in columns if name not in MEASURED and recordable(name)]
+
+
 def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
-    """The traces of some experiments as one frame, and each experiment's details."""
+    """The traces of some experiments as one frame, and each experiment's details.
+
+    Where an experiment's runs record further measures, these are its details' `measures`; in the rows of others they
+    are NaN.
+    """
     frames, details = [], {}
     for path in paths:
         with _of(path, "traces"):
             table = read_parquet(path)
-            details[Path(path).stem] = metadata_of(table.schema)
+            asked = further(table.schema.names)
+            details[Path(path).stem] = metadata_of(table.schema) | ({"measures": asked} if asked else {})
             frame = table.replace_schema_metadata(None).to_pandas()
             text = frame.select_dtypes("category").columns
             frames.append(frame.astype(dict.fromkeys(text, "str")))
@@ -89,11 +101,12 @@ def finals(traces: pd.DataFrame) -> pd.DataFrame:
 
     A run that failed has no measures here (NaN), whatever it had reached.
     """
+    asked = further(traces.columns)
     ends = traces.groupby(RUN)["round"].transform("max")
     last = traces[traces["round"] == ends]
-    tail = traces[traces["round"] > ends - 10].groupby(RUN)[["ndcg@10", "ap"]].mean()
-    last = last.merge(tail.add_suffix(" last ten").reset_index(), on=RUN)
-    last.loc[last["failed_in"] > 0, [*MEASURED, "ndcg@10 last ten", "ap last ten"]] = np.nan
+    tail = traces[traces["round"] > ends - 10].groupby(RUN)[[*SHOWN, *asked]].mean().add_suffix(" last ten")
+    last = last.merge(tail.reset_index(), on=RUN)
+    last.loc[last["failed_in"] > 0, [*MEASURED, *asked, *tail.columns]] = np.nan
     return last
 
 

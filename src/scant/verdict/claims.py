@@ -126,7 +126,11 @@ class _Examiner:
                     if not any(_repeats(reading, one) for one in readings):
                         readings.append(reading)
                 else:
-                    best = max(best, (5, f"no {claim['quantity']} is known there"), key=lambda one: one[0])
+                    best = max(
+                        best,
+                        (5, f"no {claim.get('measure', claim['quantity'])} is known there"),
+                        key=lambda one: one[0],
+                    )
         return Examined(claim, readings, "" if readings else best[1])
 
     def _fitting(self, claim: dict, name: str, experiment: dict) -> tuple:
@@ -222,7 +226,7 @@ class _Examiner:
         streams, learners, others = fitting
         learners = {*learners, *((others and others[1]) or ())}
         kinds = {self.study["learners"][learner]["kind"] for learner in learners}
-        said = [setting.name for setting in family.settings if setting.plays or setting.reading]
+        said = [setting.name for setting in family.settings if (setting.plays or setting.reading) and not setting.adds]
         levels = {key: experiment[key] for key in said if not unheeded(experiment, key, kinds)} | {"tuning": tuning}
         place = family.place
         levels |= self._levels(

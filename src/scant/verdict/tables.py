@@ -11,6 +11,7 @@ import pyarrow as pa
 from scant import families
 from scant.errors import DataError
 from scant.files import atomic, write_parquet
+from scant.measures import recordable, title_of
 from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
@@ -153,7 +154,9 @@ def _said_of(claim: dict) -> str:
     """What a claim's estimate is of, in words, with its unit."""
     quantity = claim["quantity"]
     said = next(iter(selection.quantities()[quantity].values()))
-    words = claim.get("measure", "ndcg@10").upper() if "measure" in said.options else said.words
+    measure = claim.get("measure", "ndcg@10")
+    called = title_of(measure) if recordable(measure) else measure.upper()
+    words = called if "measure" in said.options else said.words
     compared = "other" in claim or (claim.get("against") is not None and claim["comparison"] != "slope")
     return f"difference in {words}" if compared and not said.compared else words
 

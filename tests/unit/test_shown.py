@@ -1,0 +1,140 @@
+"""What families declare of their figures, tables and looks: it is there, it is told apart, and it is said in words."""
+
+import inspect
+from itertools import combinations
+from pathlib import Path
+
+import jinja2
+import pytest
+from matplotlib.colors import is_color_like
+from matplotlib.markers import MarkerStyle
+
+from scant import families
+from scant.data.simulated import GENERATORS
+from scant.online.learners import MEASURES
+from scant.online.streams import SEPARABLE
+from scant.page import about, generated, page
+from scant.present import making, style
+from scant.study.schema import experiment_settings, figures_to_ask_for
+
+ROOT = Path(__file__).parents[2]
+SHOWN = {shown.name: shown for _, shown in families.shown()}
+FIGURES = {name: shown for name, shown in SHOWN.items() if shown.draw}
+READS = {  # by what a frame is made of: how many arguments its function takes
+    "traces": 2, "times": 2, "coverage": 2, "regret": 3, "streams": 1, "logs": 1, "nothing": 0,
+}  # fmt: skip
+SAME = {("ogd", "listnet", "listnet")}  # descent on ListNet's loss with every grade seen is both
+every_family = pytest.mark.parametrize("family", families.families().values(), ids=lambda family: family.kind)
+every_shown = pytest.mark.parametrize("shown", SHOWN.values(), ids=lambda shown: shown.name)
+
+
+# --- figures and tables
+
+
+def test_a_name_stands_for_one_figure_or_table():
+    for _, shown in families.shown():
+        assert SHOWN[shown.name] is shown  # also where two families share it
+        assert shown.name.startswith("figure-") == bool(shown.draw)
+        assert making.find(shown.name, bool(shown.draw)) is shown
+    headings = [shown.heading for shown in SHOWN.values() if shown.heading]
+    assert len({*headings}) == len(headings)
+
+
+@every_shown
+def test_frames_and_drawings_are_there_and_take_what_is_read(shown):
+    frame, arguments = families.called(shown.frame), [None] * READS[shown.reads]
+    if shown.reads == "nothing" and "seed" in inspect.signature(frame).parameters:
+        arguments = [None]
+    inspect.signature(frame).bind(*arguments, **shown.options)
+    if shown.draw:
+        inspect.signature(families.called(shown.draw)).bind(None)
+    assert len(shown.modules) == 1 + bool(shown.draw)
+
+
+@every_shown
+def test_captions_are_sentences_and_figures_have_headings(shown):
+    assert len(shown.caption) > 40 and shown.caption[0].isupper() and shown.caption.endswith(".")
+    assert "\n" not in shown.caption and "  " not in shown.caption and "CSV" not in shown.caption
+    assert about.caption(shown).endswith("exactly what is shown.") == bool(shown.draw)
+    assert shown.heading or not shown.draw
+    heading = page.title(shown.name, about.headings())
+    assert heading[0].isupper() and not heading.endswith(".") and "  " not in heading
+
+
+@every_family
+def test_a_study_may_ask_for_the_figures_that_are_shown_on_request(family):
+    asked = figures_to_ask_for(family)
+    assert experiment_settings(family)["figures"]["items"]["enum"] == asked
+    study = {"experiments": {"e": {"figures": asked[:1]}}}
+    for name in asked:
+        assert SHOWN[name].shows(study, "e", name) == (name in asked[:1])
+
+
+def test_curves_are_of_measures_that_are_recorded():
+    curves = [shown for shown in SHOWN.values() if "measure" in shown.options]
+    assert {shown.options["measure"] for shown in curves} <= {*MEASURES} and len(curves) == 3
+    assert {*SEPARABLE} <= {*GENERATORS}
+
+
+# --- files that are made of declarations
+
+
+@pytest.mark.parametrize("path", generated.texts())
+def test_files_of_the_project_are_what_families_declare(path):
+    assert (ROOT / path).read_text(encoding="utf-8") == generated.texts()[path], "run `scant schema`"
+
+
+def test_snakemakes_report_has_every_caption():
+    def caption(kind, **output):
+        text = (ROOT / f"workflow/report/{kind}.rst").read_text(encoding="utf-8")
+        template = jinja2.Template(text, undefined=jinja2.StrictUndefined)
+        return template.render(snakemake={"output": output}).strip()
+
+    for name, shown in SHOWN.items():
+        made = {"svg": f"results/s/figures/{name}.svg"} if shown.draw else {"csv": f"results/s/tables/{name}.csv"}
+        assert caption("figure" if shown.draw else "table", **made) == about.caption(shown)
+    assert caption("figure", svg="results/s/figures/figure-claims-top.svg") == about.CLAIMS_CAPTION
+    for kind, made in {"figure": {"svg": "figure-2.3.svg"}, "table": {"csv": "figure-2.1.csv"}}.items():
+        with pytest.raises(jinja2.UndefinedError):
+            caption(kind, **made)
+
+
+# --- looks
+
+
+@every_family
+def test_every_learner_has_a_look_and_no_two_have_the_same(family):
+    for kind, learner in family.learners.items():
+        assert learner.looks, kind
+        for colour, marker, line in learner.looks.values():
+            assert colour in style.COLOURS or is_color_like(colour)
+            assert MarkerStyle(marker) and line in style.LINES
+    variants = {key for learner in family.learners.values() for key in learner.looks if not key.startswith("#")}
+    for variant in variants:  # learners of one measure or surrogate meet in a figure
+        able = {
+            kind: learner for kind, learner in family.learners.items()
+            if getattr(learner, "objective", "") in ("", variant)
+        }  # fmt: skip
+        looks = {kind: learner.looks.get(variant) for kind, learner in able.items()}
+        for (kind, look), (other, second) in combinations(looks.items(), 2):
+            assert look != second or look is None or (kind, other, variant) in SAME, (kind, other, variant)
+
+
+@every_family
+def test_learners_known_by_id_differ_from_their_kind(family):
+    for kind, learner in family.learners.items():
+        named = {key: look for key, look in learner.looks.items() if key.startswith("#")}
+        assert len({*named.values()} - {learner.looks.get("")}) == len(named)
+        for key, (_, marker, line) in named.items():
+            assert style.own_look(kind, "", key[1:])[1:] == (marker, line)
+
+
+# --- what claims are of
+
+
+@every_family
+def test_quantities_are_there_and_take_their_options(family):
+    for name, quantity in family.quantities.items():
+        first, *options = inspect.signature(families.called(quantity.values)).parameters
+        assert list(quantity.options) == options, name
+        assert first and quantity.words and (not quantity.between or quantity.between[0] < quantity.between[1])
