@@ -42,12 +42,11 @@ def _simulate(arguments) -> None:
 
 
 def _run(arguments) -> None:
-    from scant import families
+    from scant.declared import called
 
     named = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
     identity = {name: value for name, value in named.items() if value is not None}
-    job = arguments.settings | identity
-    families.of(arguments.settings).run(job, arguments.output, arguments.seeds, arguments.input)
+    called(arguments.engine)(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
 
 
 def _time(arguments) -> None:
@@ -144,6 +143,12 @@ def _status(arguments) -> None:
     print(status.describe(status.status(arguments.folder)), end="")
 
 
+def _compile(arguments) -> None:
+    from scant import compiling
+
+    compiling.compile_all()
+
+
 def _schema(arguments) -> None:
     from scant.page import generated
 
@@ -196,7 +201,9 @@ def parser() -> argparse.ArgumentParser:
         output,
     )
     learner = option("--learner", help="the learner's id; none if the job plays all of a game's")
-    command("run", _run, "Make a run file: play one learner, or all of a game, for some seeds.", learner, *played)
+    engine = option("--engine", required=True, help="what plays, module:function: see scant.families.Family")
+    about = "Make a run file: play one learner, or all of a game, for some seeds."
+    command("run", _run, about, engine, learner, *played)
     command("campaign", _campaign, "Make a simulated campaign: JSON.", name, settings, output)
     log = option("log", help="the log's id")
     outputs = option("--outputs", nargs=2, required=True, type=Path, help="the logs that train and test")
@@ -233,6 +240,7 @@ def parser() -> argparse.ArgumentParser:
         option("--family", help="only claims of this family"),
         option("--summary", action="store_true", help="only what the claims came to"),
     )  # fmt: skip
+    command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
     command("schema", _schema, "Write the files that are made of what families declare: schema, captions.", root)
     about = "For practitioners: which policy would have earned more clicks?"

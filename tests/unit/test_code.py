@@ -6,7 +6,7 @@ import pytest
 
 from scant.study import code
 
-CACHED = (code.closure, code._source, code._read, code._memory)
+CACHED = (code.digest, code.closure, code._source, code._read, code._memory)
 MODULE = '''
 """What the module is of."""
 

@@ -419,7 +419,7 @@ class Ads(Family):
     }
     told = ("baseline", "tuning")
     sections: ClassVar = {"coverage": STUDY_OF_BOUNDS}
-    code = ("scant.ads.run",)
+    engine = "scant.ads.run:run_job"
     memory, minutes = 3000, 30
 
     # --- planning
@@ -472,14 +472,6 @@ class Ads(Family):
         logs = [log for log in logs_in_use(study) if source(study["logs"][log], datasets) in shown.sources]
         parts = product(logs, ("train", "test"))
         return [file for log, part in parts for file in files(study, datasets, log, part, [0])]
-
-    # --- running
-
-    def run(self, job: dict, target, seeds: list[int], inputs: Mapping[str, list[str]]) -> None:
-        from scant.ads.run import run
-
-        campaign = next(iter(inputs.get("campaign", ())), None)
-        run(job, target, seeds, inputs["train"], inputs["test"], campaign)
 
     # --- presenting
 

@@ -130,6 +130,15 @@ def fits(
     ]
 
 
+def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
+    """Make a run file, as the command line asks for it.
+
+    inputs : the logs of "train" and "test", and, if they are simulated, the "campaign"
+    """
+    campaign = next(iter(inputs.get("campaign", ())), None)
+    run(job, target, seeds, inputs["train"], inputs["test"], campaign)
+
+
 def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_path=None) -> None:
     """Fit a learner to the training log of each seed, evaluate its policies on the test log, and write the run file.
 

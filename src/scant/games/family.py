@@ -266,7 +266,7 @@ class FixedItems(Family):
         "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along",)),
     }
     told = ("comparator", "baseline")
-    code = ("scant.games.run",)
+    engine = "scant.games.run:run_job"
     memory, minutes = 1000, 5
 
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
@@ -290,11 +290,6 @@ class FixedItems(Family):
             for game, settings in _settings(study, name).items()
             for seeds in spans
         ]
-
-    def run(self, job: dict, target, seeds: list[int], inputs: Mapping[str, list[str]]) -> None:
-        from scant.games.run import run
-
-        run(job, target, seeds)
 
     def identity(self, run: dict) -> dict[str, Any]:
         metadata = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}

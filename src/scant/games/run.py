@@ -40,6 +40,11 @@ TIMES = pa.schema(
 PROBED = 100  # rounds that are drawn to see what values a stream has
 
 
+def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
+    """Make a run file, as the command line asks for it; a game reads no files."""
+    run(job, target, seeds)
+
+
 def run(job: dict, target, seeds: list[int]) -> None:
     """Play all learners of a game for each seed and horizon, and write the run file, with columns of `SCHEMA`.
 

@@ -65,8 +65,9 @@ def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tup
         raise unknown("kind of learner", kind, LEARNERS)
     made_of = LEARNERS.get(kind, Contextual)
     known = [field.name for field in fields(Settings)]
-    apart = {"rates", "options", "k", *(own_settings(learner) if ":" in kind else ())}
-    options = {key: value for key, value in learner.items() if key not in apart}
+    options = {key: value for key, value in learner.items() if key not in ("rates", "options", "k")}
+    if ":" in kind and not options.keys() <= {*known}:  # the others are what its class declares
+        options = {key: value for key, value in options.items() if key not in own_settings(learner)}
     for key in options:
         if key not in known:
             raise unknown("setting of a learner", key, known)

@@ -43,6 +43,11 @@ SCHEMA = pa.schema(  # of a run that is asked for no further measures; those com
 MULTIPLES = 2.0 ** np.arange(-4, 5)
 
 
+def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
+    """Make a run file, as the command line asks for it; `inputs` has the files of "streams"."""
+    run(job, target, seeds, inputs.get("streams", ()))
+
+
 def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     """Play a learner for each seed at each of its rates, and write the run file.
 

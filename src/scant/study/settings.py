@@ -2,11 +2,11 @@
 
 from scant import families
 from scant.data import registry
-from scant.declared import own_class, settings_of
+from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import sweeps
-from scant.study.schema import OWN, experiment_settings, figures_to_ask_for, learner_settings, schema
+from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 
@@ -37,16 +37,13 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
 
 
 def claims(path, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
-    """The claims that a file states, by their ids. They may be of any quantity and table that a family declares.
+    """The claims that a file states, by their ids.
 
     Raises
     ------
     SettingError : names the claim and the key at fault
     """
     stated, rules = read_yaml(path), read_yaml(schema_path)
-    allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
-    allowed["quantity"]["enum"] = [*dict.fromkeys(name for family in declared for name in family.quantities), "table"]
-    allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
     check(stated, rules, str(path))
     return with_defaults(stated, rules)
 
@@ -54,30 +51,36 @@ def claims(path, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
 def _check_misplaced(config: dict) -> None:
     """Raise a SettingError for a setting that another kind of learner or experiment has; the schema says the rest."""
     kinds = {kind: {*learner_settings(kind)} for kind in families.kinds()}
-    everywhere = {*OWN}.union(*kinds.values())
-    for name, kind, keys in _entries(config, "learners"):
-        for key in keys if kind in kinds else ():
+    everywhere = set().union(*kinds.values())
+    for name, kind, entry in _entries(config, "learners"):
+        for key in entry if kind in kinds else ():
             if key == "options":
                 raise SettingError(f"learners.{name}: options are for learners of your own (kind: module:Class)")
             if key in everywhere - kinds[kind]:
                 raise SettingError(f"learners.{name}: {key} does nothing for the kind {kind!r}")
     settings = {kind: {*experiment_settings(family)} for kind, family in families.families().items()}
-    for name, kind, keys in _entries(config, "experiments"):
+    figures = {kind: {*figures_to_ask_for(family)} for kind, family in families.families().items()}
+    for name, kind, entry in _entries(config, "experiments"):
         if kind not in settings:
             continue
         useless = set().union(*settings.values()) - settings[kind]
-        useless |= {"figures"} if not figures_to_ask_for(families.families()[kind]) else set()
-        for key in sorted(useless.intersection(keys)):
+        useless |= set() if figures[kind] else {"figures"}
+        for key in sorted(useless.intersection(entry)):
             raise SettingError(f"experiments.{name}: {key} does nothing in an experiment of kind {kind!r}")
+        elsewhere = set().union(*figures.values()) - figures[kind]
+        asked = entry.get("figures")
+        for figure in asked if isinstance(asked, list) else ():
+            if isinstance(figure, str) and figure in elsewhere:
+                raise SettingError(f"experiments.{name}: {figure} is no figure of an experiment of kind {kind!r}")
 
 
 def _entries(config: dict, section: str):
-    """Each entry of a section that has the form of one: its id, kind and keys."""
+    """Each entry of a section that has the form of one, with its id and kind."""
     entries = config.get(section)
     default = next(iter(families.families())) if section == "experiments" else None
     for name, entry in entries.items() if isinstance(entries, dict) else ():
         if isinstance(entry, dict) and isinstance(kind := entry.get("kind", default), str):
-            yield name, kind, list(entry)
+            yield name, kind, entry
 
 
 def _check(study: dict, datasets: dict) -> None:
@@ -88,6 +91,7 @@ def _check(study: dict, datasets: dict) -> None:
                 place.check(settings, datasets)
             except SettingError as error:
                 raise SettingError(f"{key}.{name}: {error}") from None
+    _check_own(study["learners"])
     for name, learner in study["learners"].items():
         try:
             _check_learner(learner)
@@ -106,41 +110,44 @@ def _check(study: dict, datasets: dict) -> None:
             raise SettingError(f"experiments.{where}: {error}") from None
 
 
+def _check_own(learners: dict) -> None:
+    """Check what a study says of learners of one's own against what their classes declare, by rules of the same form.
+
+    Of the built-in ones the schema says it.
+    """
+    rules = {}
+    for name, learner in learners.items():
+        if ":" in learner["kind"]:
+            try:
+                rules[name] = own_settings(own_class(learner["kind"]))
+            except SettingError as error:
+                raise SettingError(f"learners.{name}: {error}") from None
+    check({"learners": learners}, {"properties": {"learners": {"properties": rules}}}, "study")
+
+
 def _check_learner(learner: dict) -> None:
-    kind = learner["kind"]
-    if ":" in kind:
-        return _check_own(learner)
-    if kind not in families.kinds():
-        raise unknown("kind of learner", kind, families.kinds())
+    kind, known = learner["kind"], families.kinds()
+    if ":" not in kind and kind not in known:
+        raise unknown("kind of learner", kind, known)
+    classes = known[kind] if kind in known else [own_class(kind)]
     errors = []
-    for made_of in families.kinds()[kind]:  # settings may be those of any family that has the kind
+    for made_of in classes:  # settings may be those of any family that has the kind
         try:
-            made_of.check(learner)
+            if isinstance(made_of, type) and issubclass(made_of, Learner):
+                made_of.check(learner)
         except SettingError as error:
             errors.append(error)
-    if len(errors) == len(families.kinds()[kind]):
+    if len(errors) == len(classes):
         raise errors[0]
-    for key, setting in learner_settings(kind).items():
-        if key in learner and setting.when and learner.get(setting.when[0]) != setting.when[1]:
-            raise SettingError(f"{key} does nothing for the {setting.when[0]} {learner.get(setting.when[0])!r}")
-    if "theory" in learner.get("rates", []) and not any(
-        getattr(one, "gives_rate", False) for one in families.kinds()[kind]
-    ):
+    settings = learner_settings(kind) if kind in known else settings_of(classes[0])
+    for key, setting in settings.items():
+        if key in learner and setting.when:
+            other, value = setting.when
+            if (found := learner.get(other, settings[other].absent)) != value:
+                raise SettingError(f"{key} does nothing for the {other} {found!r}")
+    gives_rate = any(getattr(made_of, "gives_rate", False) for made_of in known.get(kind, ()))
+    if "theory" in learner.get("rates", []) and not gives_rate:
         raise SettingError(f"theory gives no rate for the kind {kind!r}. Use numbers")
-    return None
-
-
-def _check_own(learner: dict) -> None:
-    """Check what a study says of a learner of one's own against what its class declares."""
-    declared = settings_of(own_class(learner["kind"]))
-    known = ("title", "kind", *OWN, *declared)
-    for key in learner:
-        if key not in (*known, "stands_for"):  # which a sweep adds
-            raise unknown("key", key, known)
-    rules = {"properties": {key: setting.schema for key, setting in declared.items()}}
-    check({key: value for key, value in learner.items() if key in declared}, rules, "its settings")
-    if "theory" in learner.get("rates", []):
-        raise SettingError(f"theory gives no rate for the kind {learner['kind']!r}. Use numbers")
 
 
 def _check_experiment(study: dict, datasets: dict, name: str) -> None:

@@ -78,10 +78,16 @@ def _of_experiment(family: Family) -> dict[str, Setting]:
     return {setting.name: setting for setting in family.settings}
 
 
+def _of_learners(family: Family) -> dict[str, Setting]:
+    """The readings that learners of a family have; in another, one of the same name may be something else."""
+    every = (setting for learner in family.learners.values() for setting in learner.settings)
+    return {setting.name: setting for setting in every if setting.reading}
+
+
 def _combinations(experiment: dict) -> list[dict]:
     """All that an experiment sweeps, each combination with its readings in the order of the schema."""
     family, found = families.of(experiment), []
-    rules = {name: setting.rule for name, setting in (learner_readings() | _of_experiment(family)).items()}
+    rules = {name: setting.schema for name, setting in (_of_learners(family) | _of_experiment(family)).items()}
     rules |= {name: family.place.schema["properties"][name] for name in family.place.readings}
     for item in experiment["sweep"]:
         ordered = {key: item[key] for key in readings() if key in item}
@@ -96,14 +102,13 @@ def _check(study: dict, experiment: dict, levels: dict) -> None:
     """Raise a SettingError if one of the levels would change nothing in an experiment, whatever it is."""
     family, under = families.of(experiment), experiment | levels
     kinds = {study["learners"][learner]["kind"] for learner in experiment["learners"]}
-    settings = _of_experiment(family)
+    settings = _of_learners(family) | _of_experiment(family)
     for key in levels:
-        if key not in settings and key not in family.place.readings and key not in learner_readings():
+        if key not in settings and key not in family.place.readings:
             raise SettingError(f"{key} does nothing in an experiment of kind {family.kind!r}")
         if heeding := unheeded(under, key, kinds):
             raise SettingError(f"{key} does nothing without a learner of kind {' or '.join(heeding)}")
-        setting = settings.get(key) or learner_readings().get(key)
-        for other, value in (setting.unless if setting else {}).items():
+        for other, value in (settings[key].unless if key in settings else {}).items():
             if other in under and under[other] == value:
                 raise SettingError(f"{key} does nothing where {other} is {_text(value)}")
         if reason := family.idle(study, experiment, key):

@@ -167,7 +167,7 @@ class _Examiner:
         if "other" not in claim:
             return name
         kind, named, family = experiment["kind"], {*claim["where"], *claim["other"]}, self.plan.families[name]
-        same = {key: value for key, value in family.played(experiment).items() if key not in named}
+        same = {key: value for key, value in family.conditions(experiment).items() if key not in named}
         keys = [family.place.key, *([] if isinstance(claim.get("against"), dict) else ["learners"])]
         for one, settings in self.study["experiments"].items():
             alike = settings["kind"] == kind and all(settings.get(key) == value for key, value in same.items())
@@ -226,8 +226,8 @@ class _Examiner:
         streams, learners, others = fitting
         learners = {*learners, *((others and others[1]) or ())}
         kinds = {self.study["learners"][learner]["kind"] for learner in learners}
-        said = [setting.name for setting in family.settings if (setting.plays or setting.reading) and not setting.adds]
-        levels = {key: experiment[key] for key in said if not unheeded(experiment, key, kinds)} | {"tuning": tuning}
+        conditions = family.conditions(experiment).items()
+        levels = {key: value for key, value in conditions if not unheeded(experiment, key, kinds)} | {"tuning": tuning}
         place = family.place
         levels |= self._levels(
             place.readings, place.key, streams, lambda settings, key: place.level(settings, key, None)
