@@ -61,7 +61,7 @@ class Bandit(Family):
         ),
     )
     quantities: ClassVar = {"bandit_regret": Quantity("regret", "scant.bandit.frames:final_regret")}
-    code = ("scant.bandit.run",)
+    engine = "scant.bandit.run:run"
     memory, minutes = 1000, 5
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
@@ -77,11 +77,6 @@ class Bandit(Family):
             for seeds in batches(experiment["seeds"], experiment["batch"]):
                 jobs.append(Job(f"{name}/{bandit}/{learner}/seed-{span(seeds)}", settings, seeds, {}))
         return jobs
-
-    def run(self, job: dict, target, seeds: list[int], inputs: Mapping[str, list[str]]) -> None:
-        from scant.bandit.run import run
-
-        run(job, target, seeds)
 
     def identity(self, run: dict) -> dict:
         names = {key: run[key] for key in ("experiment", "stream", "learner")}

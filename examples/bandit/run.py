@@ -17,20 +17,15 @@ SCHEMA = pa.schema(
 )
 
 
-def run(job: dict, target, seeds: list[int]) -> None:
-    """Play a learner for each seed, and write the run file, with the columns of `SCHEMA`.
+def run(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
+    """Play a learner for each seed, and write the run file, with the columns of `SCHEMA`. It reads no files.
 
     job : study, study_seed, experiment, stream (the bandit's id), bandit_settings, learner, learner_settings, rounds
     """
     arms, kept = np.array(job["bandit_settings"]["arms"]), kept_rounds(job["rounds"])
     tables = []
     for seed in seeds:
-        axes = (
-            job["study_seed"],
-            "arms",
-            job["stream"],
-            seed,
-        )  # all learners have the same rewards, and the same noise
+        axes = (job["study_seed"], "arms", job["stream"], seed)  # of all learners: same rewards, same noise
         rewards = generator(*axes, "rewards").random((job["rounds"], len(arms))) < arms
         learner = make(job["learner_settings"], len(arms), generator(*axes, "noise"))
         regret = np.zeros(job["rounds"])
