@@ -1,4 +1,4 @@
-"""What learners, places and experiments declare of themselves: their settings, how they look, what they heed."""
+"""How learners and families declare themselves: their settings, and how figures draw a learner."""
 
 import importlib
 import sys
@@ -12,18 +12,19 @@ from scant.errors import SettingError
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a learner, or of the experiments of a family.
+    """A setting of a learner, or of the experiments of a family.
 
     name : its key in a study file
-    rule : the JSON schema of its values, with their default, if there is one
+    rule : the JSON schema of its values, including the default, if there is one
     about : what it means, in a sentence
-    plays : whether runs are given it, since it may change their results
-    adds : whether it only adds to what runs record, and changes nothing else of them
-    reading : whether it is a reading, a choice that the papers leave open: a sweep may have levels of it
-    some : whether only the learners heed it that name it in `Learner.heeds`
-    absent : of a learner, what it is where the study does not say
-    when : of a learner, another setting and the value that it must have for this one to do something
-    unless : settings of the experiment, and the values under which this one does nothing
+    plays : whether it is passed to runs, because it may change their results
+    adds : whether it only makes runs record more, and changes nothing else in them
+    reading : whether it is a reading: a choice that the papers leave open, and that a sweep may vary
+    some : whether it affects only the learners that list it in `Learner.heeds`; else it affects all
+    absent : for a setting of a learner, its value if the study gives none
+    when : for a setting of a learner, (name, value) of another setting: this one has an effect only if that one has
+        this value
+    unless : settings of the experiment by name: this one has no effect if one of them has the value listed here
     """
 
     name: str
@@ -39,12 +40,16 @@ class Setting:
 
     @property
     def schema(self) -> dict:
-        """Its JSON schema, with its description."""
+        """The JSON schema of its values, with its description."""
         return {"description": self.about, **self.rule}
 
 
 class Look(NamedTuple):
-    """How figures draw a learner: a colour of `scant.present.style.PALETTE` by name, a marker, a line."""
+    """How figures draw a learner.
+
+    colour : a name from `scant.present.style.COLOURS`, or any colour of Matplotlib
+    marker, line : of Matplotlib, such as "o" and "--"
+    """
 
     colour: str
     marker: str
@@ -52,17 +57,17 @@ class Look(NamedTuple):
 
 
 class Learner:
-    """What a learner declares of itself, whatever its family: one's own may declare the same.
+    """What a learner of any family declares about itself. A user's own learner may declare the same.
 
     kind : its name in study files
     about : what it is, in a sentence, with its source
-    settings : those that a study may give it, besides title and kind
-    looks : how it is drawn, by its measure or surrogate, or by "#" and the id that a study gives it, where figures have
-        several of its kind; "" for all others
-    sees : what it is shown of a round: "all", "top" (the first k of its ranking), "loss" or "nothing"
-    heeds : those readings of its family that only some learners heed, and this one does
-    released : settings that the authors' released code has otherwise (the reading `source: released-code`)
-    released_rates : the rates that it has there; None for those of the study
+    settings : the settings that a study may give it, besides title and kind
+    looks : how figures draw it. The key is its measure or surrogate, or "#" and its id in the study, for figures that
+        show several learners of this kind; "" is the look of all others
+    sees : the feedback that it gets in a round: "all", "top" (on the first k of its ranking), "loss" or "nothing"
+    heeds : the readings that affect it, among those of its family that affect only some learners (`Setting.some`)
+    released : the settings that differ in the authors' released code (the reading `source: released-code`)
+    released_rates : the learning rates in that code; None if it takes those of the study
     """
 
     kind: ClassVar[str] = ""
@@ -76,29 +81,29 @@ class Learner:
 
     @classmethod
     def heeds_in(cls, name: str, experiment: Mapping) -> bool:
-        """Whether the learner heeds a reading under the others of an experiment."""
+        """Whether the reading `name` affects the learner, under the experiment's other readings."""
         return name in cls.heeds
 
     @classmethod
     def check(cls, settings: Mapping) -> None:
-        """Raise a SettingError for settings that each keep their own rule, but not together."""
+        """Raise a SettingError if the settings contradict each other. Each by itself fits its rule already."""
 
 
 def settings_of(learner: type) -> dict[str, Setting]:
-    """The settings that a class declares, by name; none for one's own that declares nothing."""
+    """The settings that a learner's class declares, by name; none for a user's own class that declares nothing."""
     return {setting.name: setting for setting in getattr(learner, "settings", ())}
 
 
 def own_class(kind: str) -> type:
-    """The class that one's own `module:Class` names, which may lie in the working folder.
+    """The class of a user's own learner, named as "module:Class". The module may be in the working folder.
 
     Raises
     ------
-    SettingError : it cannot be imported
+    SettingError : the class cannot be imported
     """
     module, _, name = kind.partition(":")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)  # the console script does not look there, and modules of one's own are there
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, folder)  # the console script does not look there
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, SyntaxError, TypeError) as error:  # the last: of a relative name
@@ -106,6 +111,6 @@ def own_class(kind: str) -> type:
 
 
 def called(dotted: str) -> Callable:
-    """The function that "module:function" names."""
+    """The function that is named as "module:function"."""
     module, _, name = dotted.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -1,7 +1,7 @@
-"""The families of experiments, and what each declares. Light to import: the workflow and every job may ask.
+"""The families of experiments, and what each of them declares.
 
-A family is a folder with a `Family` in its `family.py`. `FAMILIES` names them all; nothing else in the project names
-one, but for its own folder, study files, tests and docs.
+A family is a folder with a subclass of `Family` in its `family.py`. `FAMILIES` lists them all. Outside its folder,
+only study files, tests and docs name a family. This module is quick to import, since the workflow and every job do.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from typing import Any
 from scant.declared import Learner, Setting, called, own_class
 from scant.errors import unknown
 
-FAMILIES = {  # by their kind, in the order of the page
+FAMILIES = {  # by kind, in the order in which the page shows them
     "perceptron": "scant.online.family:Perceptron",
     "top": "scant.online.family:Top",
     "fixed-items": "scant.games.family:FixedItems",
@@ -22,15 +22,16 @@ FAMILIES = {  # by their kind, in the order of the page
 
 @dataclass(frozen=True)
 class Place:
-    """Where learners play: streams, games or logs.
+    """What learners of a family play on: streams, games or logs. A study defines several of them, each with an id.
 
-    key : its key in a study file; a single one is called `name`
-    about : what it is, in a sentence
-    schema : the JSON schema of one
-    check : takes the settings of one and the data sets by id; raises a SettingError if it cannot be
-    readings : the choices that a study makes in it, which a sweep may vary
-    level : what one has for a reading that can change it, given (settings, reading, data sets or None), else None
-    changes : whether a reading can change one, given (settings, reading)
+    key : the section of a study file that defines them: "streams", "games" or "logs"
+    name : what a single one is called: "stream", "game" or "log"
+    about : what they are, in a sentence
+    schema : the JSON schema of the settings of a place
+    check : takes the settings of a place and the data sets by id; raises a SettingError if the settings are not valid
+    readings : the settings of a place that are readings, which a sweep may vary
+    level : takes (settings, reading, data sets or None); the value of a reading, or None if it cannot change the place
+    changes : takes (settings, reading); whether the reading can change the place
     """
 
     key: str
@@ -44,30 +45,30 @@ class Place:
 
 
 def asked_for(study: dict, experiment: str, name: str) -> bool:
-    """Whether an experiment names a figure among its own."""
+    """Whether the experiment lists the figure `name` under `figures`."""
     return name in study["experiments"][experiment]["figures"]
 
 
 def always(study: dict, experiment: str, name: str) -> bool:
-    """Of every experiment."""
+    """Every experiment is shown."""
     return True
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure, if it is drawn, else a table.
+    """A figure or a table. It is a figure if it has a function that draws it.
 
     name : of its files
     caption : what it shows, in sentences
-    frame : the function that makes its frame, as "module:function"
-    draw : the function that draws that, likewise; none for a table
-    reads : what the frame is made of: "traces" (the function is given them and the experiments' details), "regret"
-        (comparators besides), "times", "coverage", "streams" or "logs" (the paths of their files), or "nothing" (but
-        the study's seed, if it takes one)
-    heading : what the page calls it; made of the name if absent
-    options : further arguments of the frame's function
-    shows : whether an experiment is in it: given (study, experiment, name)
-    sources : of what reads logs or shows ads, the kinds of logs that it is of
+    frame : the function that computes its data frame, as "module:function"
+    draw : the function that draws the frame, likewise; "" for a table
+    reads : the input of the function `frame`: "traces" (the traces and the experiments' details), "regret" (these and
+        comparators), "times" or "coverage" (as traces), "streams" or "logs" (the paths of their files), or "nothing"
+        (at most the study's seed)
+    heading : its title on the page; made from the name if empty
+    options : further keyword arguments of the function `frame`
+    shows : takes (study, experiment, name); whether it shows an experiment
+    sources : if it shows logs or experiments on them, the kinds of logs that it shows; empty for all
     """
 
     name: str
@@ -87,21 +88,22 @@ class Shown:
 
     @property
     def modules(self) -> list[str]:
-        """The modules that make it."""
+        """The modules of its functions."""
         return [dotted.partition(":")[0] for dotted in (self.frame, self.draw, self.writer) if dotted]
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a claim may be of: one number for each stream (game, log), learner and seed.
+    """What a claim can be about: one number for each place, learner and seed of an experiment.
 
-    words : what figures call it, with its unit
-    values : the function that works it out, as "module:function". It takes an experiment as played
-        (`scant.present.traces.Played`) and the claim's `options`, and gives a frame with a row for each `stream`,
-        `learner` and `seed`, their `value`, and `bound` where there is one
-    tuned : whether it depends on how rates are chosen
-    between : the ends that it must lie between, where chance has no part in it
-    compared : whether it says by itself that it is a comparison
+    words : its name in figures, with its unit
+    values : the function that computes it, as "module:function". It takes a `scant.present.traces.Played` and the
+        claim's `options`, and returns a frame with the columns `stream` (the place's id), `learner`, `seed` and
+        `value`, and `bound` if it has one
+    options : the keys of a claim that are passed to the function
+    tuned : whether it depends on how learning rates are chosen
+    between : the interval that it must lie in, for a quantity that involves no chance
+    compared : whether `words` already says that it compares two things
     """
 
     words: str
@@ -114,13 +116,14 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Job:
-    """One run file to make: a place, its learner or learners, and a batch of seeds.
+    """A run file to make: of one place, one learner or all of them, and a batch of seeds.
 
-    path : below results/{study}/runs, without ending: experiment, place, learner if it has one, and seeds
-    settings : all that can change its result, but for the seeds
-    seeds : which it plays
-    inputs : the files that it reads, by what they are
-    player : what the last id of its path is of
+    path : of the file below results/{study}/runs, without its ending: experiment/place/learner/seeds, or
+        experiment/place/seeds if all learners play in one job
+    settings : everything that can change its result, except the seeds
+    seeds : the seeds that it plays
+    inputs : the paths of the files that it reads, by what they hold, such as "streams"
+    player : whose id follows the place's in the path: "learner" or "judge"
     """
 
     path: str
@@ -131,31 +134,32 @@ class Job:
 
     @property
     def identity(self) -> dict[str, str]:
-        """The ids of its experiment, place and learner (or judge)."""
+        """The ids in its path: `experiment`, `stream` (the place), and `learner` or `judge` if it has one."""
         return dict(zip(("experiment", "stream", self.player), self.path.split("/")[:-1], strict=False))
 
     @property
     def files(self) -> list[str]:
+        """The paths of all files that it reads, each once."""
         return list(dict.fromkeys(file for files in self.inputs.values() for file in files))
 
 
 class Family:
-    """What all families share; each says the rest of itself.
+    """What all families share. A subclass declares what is special to a family.
 
     kind : its name in study files
     about : what its learners do, in a few words
-    place : where they play
-    settings : of its experiments, besides those that all have (`scant.study.schema.COMMON`)
+    engine : the function that makes a run file, as "module:function". It takes the settings of a `Job`, together with
+        `study`, `experiment`, `stream` (the place's id) and `learner`, if the job has one; the file to write; the
+        seeds; and the files to read, as `Job.inputs`. A run imports this function's module and nothing else of the
+        family, so that only what the module imports can change a result
+    place : what its learners play on
+    settings : of its experiments, besides those of all experiments (`scant.study.schema.COMMON`)
     learners : the classes of its built-in learners, by kind
     shown : its figures and tables, in the page's order
-    quantities : what claims may be of
-    told : settings that reports are told, besides readings
-    sections : what a study has of the family besides experiments and places: the schema of each key
-    engine : the function that makes a run file, as "module:function". It takes the settings of a `Job` with `study`,
-        `experiment`, `stream` (the place's id) and `learner`, if it has one; the file to write; the seeds; and the
-        files that it reads, by what they are. A run imports its module, and nothing of the family besides: whatever
-        that imports may change a result
-    memory, minutes : what a run takes at most, in MB and minutes
+    quantities : what claims can be about, by name
+    told : the settings that reports need, besides those of `played`
+    sections : the family's own sections of a study file, besides experiments and places: the JSON schema of each
+    memory, minutes : what a run needs at most, in MB and minutes
     """
 
     kind: str
@@ -172,15 +176,16 @@ class Family:
 
     @property
     def code(self) -> str:
-        """The module that its runs start from."""
+        """The module that runs are started from."""
         return self.engine.partition(":")[0]
 
     # --- planning
 
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
-        """Raise a SettingError for an experiment that cannot be played, as far as that shows without its data.
+        """Raise a SettingError if the experiment cannot be played, as far as that can be told without its data.
 
-        Its settings keep their rules, and its places, learners and figures are there and fit the family.
+        When this is called, its settings fit their schema, and its places, learners and figures exist and fit the
+        family.
         """
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
@@ -188,21 +193,21 @@ class Family:
         raise NotImplementedError
 
     def comparators(self, study: dict, name: str) -> list[Job]:
-        """The files of the best fixed weights that the regret of an experiment is measured against, if it is."""
+        """The files of best fixed weights, against which the regret of an experiment is measured, if it is."""
         return []
 
     def played(self, experiment: dict) -> dict:
-        """The settings of an experiment that its runs are given: all that can change their results."""
+        """The settings of an experiment that are passed to its runs: all that can change their results."""
         played = [setting.name for setting in self.settings if setting.plays]
         return {name: experiment[name] for name in played if name in experiment}
 
     def conditions(self, experiment: dict) -> dict:
-        """The settings of an experiment that what its runs measure may depend on: those played, and all readings."""
-        conditions = [setting for setting in self.settings if (setting.plays or setting.reading) and not setting.adds]
-        return {setting.name: experiment[setting.name] for setting in conditions if setting.name in experiment}
+        """The settings of an experiment that its measured values may depend on: those played, and all readings."""
+        names = [setting.name for setting in self.settings if (setting.plays or setting.reading) and not setting.adds]
+        return {name: experiment[name] for name in names if name in experiment}
 
     def details(self, study: dict, name: str) -> dict:
-        """What reports are told of an experiment: its kind, readings, seeds, and the names to show."""
+        """What reports need to know of an experiment: its kind, readings, number of seeds, and titles."""
         experiment = study["experiments"][name]
 
         def titles(key: str) -> dict:
@@ -218,15 +223,15 @@ class Family:
         }
 
     def certain(self, study: dict, place: str) -> bool:
-        """Whether chance has no part in what is played at a place."""
+        """Whether the place with this id involves no chance, so that all seeds give the same result."""
         return False
 
     def idle(self, study: dict, experiment: dict, name: str) -> str:
-        """Where a reading changes nothing in an experiment, for a reason that no setting declares: that reason."""
+        """Why the reading `name` changes nothing in an experiment, if no setting declares it; "" if it may."""
         return ""
 
     def read(self, plan, shown: Shown) -> list[str]:
-        """The files that a figure or table is made of, if it `reads` something else than traces, times or nothing.
+        """The files that a figure or table reads, if they are others than traces and times.
 
         plan : the study's `scant.study.plan.Plan`
         """
@@ -235,21 +240,28 @@ class Family:
     # --- presenting
 
     def identity(self, run: dict) -> dict:
-        """What a run file's metadata say of all its rows: columns of the traces, besides those of the file."""
+        """The columns of traces that are the same in all rows of a run file, from its metadata."""
         raise NotImplementedError
 
     def completed(self, table, seeds: int):
-        """A run file's table with the columns that its rows settle; `seeds` is how many are reported."""
+        """A run file's table, with the columns that are computed from its rows.
+
+        seeds : how many seeds are reported; later ones only choose learning rates
+        """
         return table
 
+    def further_measures(self, columns) -> list[str]:
+        """The measures among the columns of traces that an experiment asked for, besides those that all runs record."""
+        return []
+
     def tunings(self, study: dict, details: dict, traces, learners: set[str]) -> list[str | None]:
-        """The ways of choosing rates that the runs of some learners allow, the experiment's own first."""
+        """The readings of `tuning` that the runs of some learners allow, the experiment's own first."""
         return [details.get("tuning")]
 
 
 @cache
 def family(kind: str) -> Family:
-    """The family of experiments of this kind; the others are not imported.
+    """The family of this kind. The modules of other families are not imported.
 
     Raises
     ------
@@ -265,29 +277,29 @@ def families() -> dict[str, Family]:
     return {kind: family(kind) for kind in FAMILIES}
 
 
-def of(experiment: Mapping) -> Family:
-    """The family of an experiment, of a job or of details: whatever has its `kind`."""
-    return family(experiment["kind"])
+def of(settings: Mapping) -> Family:
+    """The family that the `kind` of an experiment, of a job or of details names."""
+    return family(settings["kind"])
 
 
 def places() -> dict[str, Place]:
-    """Where learners of all families play, by their key in a study."""
+    """What learners of all families play on, by the key of its section in a study."""
     return {family.place.key: family.place for family in families().values()}
 
 
 @cache
 def kinds() -> dict[str, list[type[Learner]]]:
-    """The classes of each kind of built-in learner: one of each family that has it, unless they share it."""
-    found = {}
+    """The classes of each kind of built-in learner. Families that have the same kind may have different classes."""
+    classes_by_kind = {}
     for family in families().values():
         for kind, learner in family.learners.items():
-            if learner not in found.setdefault(kind, []):
-                found[kind].append(learner)
-    return found
+            if learner not in classes_by_kind.setdefault(kind, []):
+                classes_by_kind[kind].append(learner)
+    return classes_by_kind
 
 
 def classes(kind: str) -> list[type[Learner]]:
-    """The classes that a kind of learner stands for; of one's own, if it declares anything, that one."""
+    """The classes of a kind of learner; for a user's own, its class if that declares how it is drawn, else none."""
     if ":" in kind:
         return [learner for learner in [own_class(kind)] if hasattr(learner, "looks")]
     return kinds().get(kind, [])

@@ -192,7 +192,7 @@ def fuzz_run(data: bytes) -> None:
     """Run files, traces and comparators."""
     with written(data) as path:
         for read in (
-            lambda: traces.gather([path], FOLDER / "traces.parquet", {"seeds": 1}),
+            lambda: traces.gather([path], FOLDER / "traces.parquet", {"kind": "perceptron", "seeds": 1}),
             lambda: traces.read([path]),
             lambda: traces.read_comparators([path]),
         ):

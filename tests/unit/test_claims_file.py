@@ -14,7 +14,7 @@ from scant.errors import SettingError
 from scant.games import atlas
 from scant.measures import recordable
 from scant.online import variance
-from scant.present.traces import MEASURED
+from scant.online.traces import MEASURED
 from scant.schema import check, read_yaml
 from scant.study import settings as studies
 from scant.study.schema import experiment_settings

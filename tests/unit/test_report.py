@@ -13,6 +13,7 @@ from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
 from scant.online import drawings as drawing
 from scant.online import frames as perceptron
+from scant.online import traces as online_traces
 from scant.online.run import run
 from scant.present import making, style, tables, traces
 from scant.present.intervals import t_interval
@@ -46,6 +47,7 @@ def gathered(*parts):
 
 DETAILS = {
     "all": {
+        "kind": "perceptron",
         "seeds": 3,
         "tuning": "held-out",
         "title": "text",
@@ -97,7 +99,7 @@ def test_an_interval_needs_two_values():
 
 
 def test_finals_are_the_last_rounds(frame):
-    last = traces.finals(gathered(trace("slam", 0, np.arange(15) / 100), frame[frame["learner"] == "listnet"]))
+    last = online_traces.finals(gathered(trace("slam", 0, np.arange(15) / 100), frame[frame["learner"] == "listnet"]))
     assert len(last) == 4
     slam = last[last["learner"] == "slam"].iloc[0]
     assert (slam["round"], slam["ndcg@10"], slam["ap"]) == (15, 0.14, 0.07)
@@ -106,7 +108,7 @@ def test_finals_are_the_last_rounds(frame):
 
 
 def test_a_failed_run_has_no_final_measure(frame):
-    last = traces.finals(frame.assign(surrogate_loss=1.0))
+    last = online_traces.finals(frame.assign(surrogate_loss=1.0))
     failed = last["failed_in"] > 0
     assert failed.sum() == 2
     names = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss", "ndcg@10 last ten", "ap last ten"]
@@ -115,7 +117,7 @@ def test_a_failed_run_has_no_final_measure(frame):
 
 
 def chosen(frame, tuning, measure="ndcg@10"):
-    found = traces.chosen_rates(traces.finals(frame), measure, tuning)
+    found = online_traces.chosen_rates(online_traces.finals(frame), measure, tuning)
     return {row.learner: (row.setting, row.tuning) for row in found.itertuples()}
 
 
@@ -144,7 +146,9 @@ def test_a_rate_at_which_a_run_failed_is_chosen_only_if_there_is_no_other(frame)
 
 
 def test_only_reported_seeds_are_shown(frame):
-    shown = traces.at_chosen_rates(frame, traces.chosen_rates(traces.finals(frame), "ndcg@10", "held-out"))
+    shown = online_traces.at_chosen_rates(
+        frame, online_traces.chosen_rates(online_traces.finals(frame), "ndcg@10", "held-out")
+    )
     assert set(shown["seed"]) == {0, 1, 2}
     assert set(shown.loc[shown["learner"] == "slam", "setting"]) == {"2"}
 
@@ -228,7 +232,7 @@ def test_the_runs_shown_of_aps_own_learners_are_those_that_ap_chooses(frame):
 
 
 def test_a_failed_run_has_none_of_the_further_measures(frame):
-    last = traces.finals(with_further(frame))
+    last = online_traces.finals(with_further(frame))
     failed = last["failed_in"] > 0
     names = ["err", "precision@5", "err last ten", "precision@5 last ten"]
     assert last.loc[failed, names].isna().all().all()
@@ -547,7 +551,7 @@ def test_runs_are_gathered_with_their_identity(run_files, tmp_path):
     for name, value in {"generator": "data", "source": "text", "experiment": "all", "stream": "letor"}.items():
         assert set(frame[name]) == {value}
     assert set(slam["kind"]) == {"slam"}
-    last = traces.finals(frame)
+    last = online_traces.finals(frame)
     assert len(last) == 2 * 4
     assert last["ndcg@10"].isna().sum() == (last["failed_in"] > 0).sum() == 2
     assert chosen(frame, "held-out")["slam"][0] in ("0.5", "theory")

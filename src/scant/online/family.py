@@ -180,6 +180,11 @@ class Contextual(Family):
 
         return completed(table, seeds)
 
+    def further_measures(self, columns):
+        from scant.online.traces import further_measures
+
+        return further_measures(columns)
+
     def tunings(self, study, details, traces, learners):
         chosen = traces["tuning_seed"] & traces["learner"].isin(learners)
         own = details["tuning"]

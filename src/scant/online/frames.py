@@ -8,8 +8,9 @@ import pandas as pd
 from scant.errors import SettingError
 from scant.online.learners import LEARNERS, Contextual
 from scant.online.streams import ADVERSARY, SEPARABLE
+from scant.online.traces import SHOWN, at_chosen_rates, averages, chosen_rates, difference, finals, further_measures
 from scant.present.intervals import cells, t_interval
-from scant.present.traces import GROUP, SHOWN, at_chosen_rates, averages, chosen_rates, difference, finals, further
+from scant.present.traces import GROUP
 from scant.theory.bounds import adversary_loss
 
 OWN = "own"  # a column of `by_own_measure`
@@ -41,7 +42,7 @@ def _measures(last: pd.DataFrame, details: dict) -> Iterator[tuple[str, pd.DataF
     """
     for measure in SHOWN:
         yield measure, last[belongs(last, measure)], measure
-    for measure in further(last.columns):
+    for measure in further_measures(last.columns):
         asking = [name for name, about in details.items() if measure in about.get("measures", ())]
         yield measure, by_own_measure(last[last["experiment"].isin(asking)]), OWN
 

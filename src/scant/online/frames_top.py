@@ -9,21 +9,18 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.online.top import EVENTS
-from scant.present.intervals import cells, t_interval
-from scant.present.slopes import late_rounds, slope, slope_columns
-from scant.present.traces import (
-    COMPARED,
-    GROUP,
+from scant.online.traces import (
     at_chosen_rates,
     at_tuned_rates,
     averages,
     chosen_rates,
     difference,
     finals,
-    further,
-    names,
-    read_comparators,
+    further_measures,
 )
+from scant.present.intervals import cells, t_interval
+from scant.present.slopes import late_rounds, slope, slope_columns
+from scant.present.traces import COMPARED, GROUP, names, read_comparators
 
 MEASURE = "ndcg@10"
 RANKINGS = {"shown": MEASURE, "own": f"ranker_{MEASURE}"}  # the lists shown, and the learner's without exploration
@@ -57,7 +54,7 @@ def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | {name: well[name].mean() for name in ("updates", *EVENTS)}
             | {"ok": n, "n": len(group), "failed_in": failed.min() if len(failed) else pd.NA}
         )
-        asked = [name for name in further(group.columns) if name in details[key[0]].get("measures", ())]
+        asked = [name for name in further_measures(group.columns) if name in details[key[0]].get("measures", ())]
         more.append({column: value for name in asked for column, value in cells(name, group[name]).items()})
     table = pd.DataFrame(rows).astype({"k": "Int64", "failed_in": "Int64"})
     return table.join(pd.DataFrame(more, table.index))

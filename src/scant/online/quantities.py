@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from scant.measures import named
-from scant.online import frames, frames_top
+from scant.online import frames, frames_top, traces
 from scant.online.learners import MEASURES
 from scant.online.streams import ADVERSARY
-from scant.present import traces
 from scant.present.slopes import late_rounds, slopes_of_seeds
 from scant.theory.bounds import adversary_loss
 

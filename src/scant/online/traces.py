@@ -1,11 +1,18 @@
-"""What the traces of contextual learners say of each row, besides what run files hold."""
+"""The traces of contextual learners: their columns, the choice of learning rates, and averages over seeds."""
 
 import math
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-PLAYED = {  # settings as played that reports show, and what stands for none
+from scant.errors import SettingError
+from scant.measures import recordable
+from scant.present.intervals import t_interval
+from scant.present.traces import GROUP, names
+
+PLAYED = {  # settings as played that reports show, and the value that stands for "none" in their columns
     "objective": "",
     "judge": "",
     "k": 0,
@@ -17,20 +24,132 @@ PLAYED = {  # settings as played that reports show, and what stands for none
     "epsilon_decay": math.nan,
     "sign": "",
 }
+RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"
+MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record
+SHOWN = ["ndcg@10", "ap"]  # the measures that tables and figures show of every experiment, and choose rates by
 
 
 def identity(run: dict) -> dict:
-    """What the rows of a run file are of, by its metadata: text and numbers, the same in all rows."""
-    names = {key: run[key] for key in ("experiment", "stream", "learner", "source", "own_measure")}
-    names["kind"] = run["learner_settings"]["kind"]
+    """The columns that a run file's metadata determine: text and numbers, the same in all rows of the file."""
+    columns = {key: run[key] for key in ("experiment", "stream", "learner", "source", "own_measure")}
+    columns["kind"] = run["learner_settings"]["kind"]
     played = run["learner_settings"] | run["resolved"]
-    names |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
-    return names | {"generator": run["stream_settings"].get("generator") or "data"}
+    columns |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
+    return columns | {"generator": run["stream_settings"].get("generator") or "data"}
 
 
 def completed(table: pa.Table, seeds: int) -> pa.Table:
-    """The table with the columns `setting` (the rate: a number, "theory", or "none") and `tuning_seed`."""
+    """The table of a run file with two more columns.
+
+    setting : text, the rate: a number, "theory", or "none" for learners without one
+    tuning_seed : whether the seed is set aside to choose rates; seeds below `seeds` are reported
+    """
     setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
     setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
     table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
     return table.append_column("tuning_seed", pc.greater_equal(table["seed"], seeds))
+
+
+def further_measures(columns) -> list[str]:
+    """The measures among the columns of traces that an experiment asked for, besides those that all runs record."""
+    return [name for name in columns if name not in MEASURED and recordable(name)]
+
+
+def finals(traces: pd.DataFrame) -> pd.DataFrame:
+    """The last kept round of every run at every rate: its row of the traces, with `{measure} last ten` besides.
+
+    These are the means of the time averages over the run's last ten rounds, of `SHOWN` and of the measures that
+    experiments asked for. A run that failed has no measures here (NaN), whatever it had reached.
+    """
+    measures = further_measures(traces.columns)
+    horizon = traces.groupby(RUN)["round"].transform("max")
+    last = traces[traces["round"] == horizon]
+    tail = traces[traces["round"] > horizon - 10].groupby(RUN)[[*SHOWN, *measures]].mean().add_suffix(" last ten")
+    last = last.merge(tail.reset_index(), on=RUN)
+    last.loc[last["failed_in"] > 0, [*MEASURED, *measures, *tail.columns]] = np.nan
+    return last
+
+
+def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
+    """For each learner and stream, the rate with the best final time-averaged `measure`, on average over seeds.
+
+    A rate at which a run failed is chosen only if a run failed at every rate.
+
+    Parameters
+    ----------
+    last : of `finals`
+    tuning : "held-out" averages over the seeds set aside to choose rates, "paper" over the reported ones
+
+    Returns
+    -------
+    frame : experiment, stream, learner, setting and tuning. Where no seeds are set aside, as against the adversary,
+        rates are chosen as under "paper", and `tuning` says so. A single rate is no choice: it keeps the tuning asked
+        for.
+    """
+    rows = []
+    for key, group in last.groupby(GROUP, sort=False):
+        set_aside = group["tuning_seed"]
+        held_out = tuning == "held-out" and set_aside.any()
+        by_rate = group[set_aside if held_out else ~set_aside].groupby("setting", sort=False)[measure]
+        means = by_rate.mean().where(by_rate.count() == by_rate.size())  # NaN as soon as one run failed
+        best = means.idxmax() if means.notna().any() else means.index[0]
+        rows.append((*key, best, tuning if held_out or len(means) == 1 else "paper"))
+    return pd.DataFrame(rows, columns=[*GROUP, "setting", "tuning"])
+
+
+def at_chosen_rates(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
+    """The rows of reported seeds at the rates that `chosen_rates` gave."""
+    return frame[~frame["tuning_seed"]].merge(chosen, on=[*GROUP, "setting"])
+
+
+def at_tuned_rates(traces: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
+    """The rows of reported seeds at the rates that `measure` chooses under the reading `tuning`."""
+    return at_chosen_rates(traces, chosen_rates(finals(traces), measure, tuning))
+
+
+def difference(group: pd.DataFrame, last: pd.DataFrame, kind: str, measure: str) -> pd.Series:
+    """A learner's final measure minus that of the first learner of `kind` on the same stream, paired by seed.
+
+    Parameters
+    ----------
+    group : the learner's rows of `last`
+    last : the final rows of an experiment, at chosen rates
+
+    Returns
+    -------
+    differences : by seed; NaN for seeds that only one of the two has, and for learners that are of this kind themselves
+    """
+    run = group.iloc[0]
+    same_stream = (last["experiment"] == run["experiment"]) & (last["stream"] == run["stream"])
+    references = last[same_stream & (last["kind"] == kind)]
+    first = references["learner"].iloc[0] if len(references) and run["kind"] != kind else None
+    return group.set_index("seed")[measure] - references[references["learner"] == first].set_index("seed")[measure]
+
+
+def averages(traces: pd.DataFrame, details: dict, measure: str, columns: tuple = ()) -> pd.DataFrame:
+    """The time-averaged `measure` at each kept round: its mean over the reported seeds, with a 95 % t interval.
+
+    Each learner is at the rate that its experiment's tuning reading chooses. Runs that failed are left out.
+
+    columns : further columns of the traces to keep, the same in all rows of a learner
+
+    Raises
+    ------
+    SettingError : every run failed
+    """
+    rows = []
+    for experiment, part in traces.groupby("experiment", sort=False):
+        tuned = at_tuned_rates(part, measure, details[experiment]["tuning"])
+        for key, group in tuned[tuned["failed_in"] == 0].groupby([*GROUP, "round"], sort=False):
+            mean, low, high, n = t_interval(group[measure])
+            run = group.iloc[0]
+            rows.append(
+                dict(zip([*GROUP, "round"], key, strict=True))
+                | {"measure": measure, "mean": mean, "low": low, "high": high, "n": n}
+                | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
+                | {name: run[name] for name in ("own_measure", *columns)}
+                | names(key, details)
+            )
+    if not rows:
+        raise SettingError("every run of this figure failed: the tables say where")
+    return pd.DataFrame(rows)
