@@ -1,5 +1,6 @@
 """Every study can be planned, named targets ask for their stage alone, and the workflow is clean."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -115,6 +116,15 @@ def test_a_target_asks_for_its_stage_alone(bare, target, rules):
         wanted = sum(len(plan.jobs[experiment]) for experiment in experiments)
         assert jobs.get("run", 0) == (wanted if "run" in rules else 0)
         assert jobs.get("traces", 0) == (len(experiments) if "traces" in rules else 0)
+
+
+def test_the_groups_of_the_cluster_profile_are_of_rules():
+    profile = read_yaml(ROOT / "profiles/slurm/profile.yaml")
+    rules = {
+        name for file in (ROOT / "rules").glob("*.smk") for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)
+    }
+    assert {*profile["groups"]} <= rules and "run" in profile["groups"]
+    assert {*profile["groups"].values()} == {*profile["group-components"]}
 
 
 def test_snakemake_finds_nothing_to_complain_of(bare):
