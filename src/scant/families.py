@@ -188,7 +188,7 @@ class Family:
         raise NotImplementedError
 
     def comparators(self, study: dict, name: str) -> list[Job]:
-        """The files of best fixed weights, which the regret of an experiment is measured against; none without regret."""
+        """The files of best fixed weights, which an experiment's regret is measured against; none without regret."""
         return []
 
     def played(self, experiment: dict) -> dict:
