@@ -52,8 +52,8 @@ clean:
 	rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis .benchmarks build
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-# What has no wheel is built by the locked setuptools, where pip would take another.
-# The last line compiles the package's own bytecode, also where PYTHONDONTWRITEBYTECODE keeps imports from doing so.
+# What has no wheel is built by the locked setuptools, where pip would take another. The last lines compile the package's
+# own bytecode, also where PYTHONDONTWRITEBYTECODE keeps imports from doing so, and its loops, which takes half a minute.
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
 	  "scant needs Python 3.11 or newer, and $(PYTHON) is not. Name one that is: make PYTHON=python3.12" >&2; exit 1; }
@@ -63,4 +63,5 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-build-isolation --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q src
+	$(BIN)/scant compile
 	touch $@

@@ -1,4 +1,5 @@
-# The study's settings, checked, and what they amount to. No rule composes a path: `scant.study.plan` does.
+# The study, checked, and what it amounts to: jobs, targets, and the functions that rules share. Paths are those of
+# `scant.study.plan`.
 import argparse
 import gc
 import json
@@ -12,6 +13,7 @@ from scant import families
 from scant.ads import family as logs
 from scant.errors import ScantError
 from scant.files import braces, write_text
+from scant.games.family import times_job
 from scant.study import code as codes
 from scant.study import plan
 from scant.study import settings as studies
@@ -121,3 +123,46 @@ def own_entry(dataset):
     """The study's own entry of a data set, as JSON; empty for one of the registry."""
     entry = STUDY["datasets"].get(dataset)
     return compact({dataset: entry} if entry else {})
+
+
+def data_tables():
+    """The parquet tables that the study's streams and logs, and its `tables_of`, ask for."""
+    wanted = [
+        plan.tables_of(DATASETS, settings["dataset"], settings.get("parts"))
+        for settings in STUDY["streams"].values()
+        if "dataset" in settings
+    ]
+    wanted += [logs.tables(STUDY, DATASETS, log) for log in logs.logs_in_use(STUDY) if "dataset" in STUDY["logs"][log]]
+    wanted += [plan.tables_of(DATASETS, dataset) for dataset in STUDY["tables_of"]]
+    return list(dict.fromkeys(table for tables in wanted for table in tables))
+
+
+def family_of(path):
+    """The family of a run file's experiment."""
+    return PLAN.families[path.partition("/")[0]]
+
+
+def own_modules(job):
+    """The modules of one's own learners that play in a job: its learner, or all of its experiment."""
+    alone = job.identity.get("learner")
+    return modules_of([alone] if alone else STUDY["experiments"][job.identity["experiment"]]["learners"])
+
+
+def modules_of(learners):
+    """The modules of those learners that are one's own."""
+    kinds = [STUDY["learners"][learner]["kind"] for learner in learners]
+    return [kind.partition(":")[0] for kind in kinds if ":" in kind]
+
+
+def what(job):
+    """What a job plays, as flags: its study, experiment, place and learner, its seeds, and its files by what they are."""
+    flags = {"study": STUDY["study"]} | job.identity
+    words = [f"--{name} {shlex.quote(value)}" for name, value in flags.items()]
+    words += ["--seeds", *map(str, job.seeds)]
+    words += [f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in job.inputs.items() if files]
+    return " ".join(words)
+
+
+def looks(name):
+    """How the learners of a figure's family are drawn: what its source code does not say."""
+    return {kind: learner.looks for kind, learner in PLAN.figures[name].family.learners.items()}

@@ -1,18 +1,6 @@
 # From original files, checked, to parquet tables, to streams, and to the logs of each seed.
 
 
-def data_tables():
-    """The parquet tables that the study's streams and logs, and its `tables_of`, ask for."""
-    wanted = [
-        plan.tables_of(DATASETS, settings["dataset"], settings.get("parts"))
-        for settings in STUDY["streams"].values()
-        if "dataset" in settings
-    ]
-    wanted += [logs.tables(STUDY, DATASETS, log) for log in logs.logs_in_use(STUDY) if "dataset" in STUDY["logs"][log]]
-    wanted += [plan.tables_of(DATASETS, dataset) for dataset in STUDY["tables_of"]]
-    return list(dict.fromkeys(table for tables in wanted for table in tables))
-
-
 rule data:
     input:
         data_tables(),

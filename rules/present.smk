@@ -2,11 +2,6 @@
 # what it shows.
 
 
-def looks(name):
-    """How the learners of a figure's family are drawn: what its source code does not say."""
-    return {kind: learner.looks for kind, learner in PLAN.figures[name].family.learners.items()}
-
-
 rule traces:
     input:
         runs=lambda wildcards: PLAN.run_files(wildcards.experiment),

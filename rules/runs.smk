@@ -1,32 +1,5 @@
 # One rule for the runs of every family: a job for each place, learner (or all of them) and batch of seeds. Besides, the
 # best fixed weights that regret is measured against, how long rounds take, and how often bounds on click rates hold.
-from scant.games.family import times_job
-
-
-def family_of(path):
-    """The family of a run file's experiment."""
-    return PLAN.families[path.partition("/")[0]]
-
-
-def own_modules(job):
-    """The modules of one's own learners that play in a job: its learner, or all of its experiment."""
-    alone = job.identity.get("learner")
-    return modules_of([alone] if alone else STUDY["experiments"][job.identity["experiment"]]["learners"])
-
-
-def modules_of(learners):
-    """The modules of those learners that are one's own."""
-    kinds = [STUDY["learners"][learner]["kind"] for learner in learners]
-    return [kind.partition(":")[0] for kind in kinds if ":" in kind]
-
-
-def what(job):
-    """What a job plays, as flags: its study, experiment, place and learner, its seeds, and its files by what they are."""
-    flags = {"study": STUDY["study"]} | job.identity
-    words = [f"--{name} {shlex.quote(value)}" for name, value in flags.items()]
-    words += ["--seeds", *map(str, job.seeds)]
-    words += [f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in job.inputs.items() if files]
-    return " ".join(words)
 
 
 rule runs:

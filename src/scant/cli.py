@@ -143,6 +143,12 @@ def _status(arguments) -> None:
     print(status.describe(status.status(arguments.folder)), end="")
 
 
+def _compile(arguments) -> None:
+    from scant import compiling
+
+    compiling.compile_all()
+
+
 def _schema(arguments) -> None:
     from scant.page import generated
 
@@ -234,6 +240,7 @@ def parser() -> argparse.ArgumentParser:
         option("--family", help="only claims of this family"),
         option("--summary", action="store_true", help="only what the claims came to"),
     )  # fmt: skip
+    command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
     command("schema", _schema, "Write the files that are made of what families declare: schema, captions.", root)
     about = "For practitioners: which policy would have earned more clicks?"

@@ -106,7 +106,7 @@ def own_class(kind: str) -> type:
         sys.path.insert(0, folder)  # the console script does not look there
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, SyntaxError, TypeError) as error:  # the last: of a relative name
         raise SettingError(f"learner {kind!r} cannot be imported ({error}). It is to be module:Class") from error
 
 

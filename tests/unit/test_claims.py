@@ -9,11 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scant import families
 from scant.errors import DataError, SettingError
-from scant.present import catalogue, style
+from scant.games.frames import POINTS
+from scant.present import style
+from scant.present.slopes import slopes_of_seeds
 from scant.schema import read_yaml
 from scant.study import settings as studies
-from scant.verdict import claims, quantities
+from scant.study.plan import Plan
+from scant.verdict import claims, readings, selection, tables
 from scant.verdict import drawings as drawing_claims
 
 ROOT = Path(__file__).parents[2]
@@ -50,14 +54,14 @@ CONTRACT = [
 AGAINST_ALL = {"against": {"kind": "ftpl"}}
 
 
-def loaded(config: dict) -> dict:
-    return studies.load(config, ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")[0]
+def planned(config: dict) -> Plan:
+    return Plan(*studies.load(config, ROOT / "config/datasets.yaml"))
 
 
 def played(config: dict, regrets=REGRETS) -> dict:
     """Traces of every experiment on fixed items; those of the second have the first's regrets negated."""
-    study, found = loaded(config), {}
-    for name, experiment in study["experiments"].items():
+    plan, found = planned(config), {}
+    for name, experiment in plan.study["experiments"].items():
         rows = []
         for game in experiment["games"]:
             for place, learner in enumerate(experiment["learners"]):
@@ -71,23 +75,23 @@ def played(config: dict, regrets=REGRETS) -> dict:
                             | {"bound": 100.0 * horizon**power, "loss": "sum-loss", "gain": False, "game": game}
                             | {"items": 20}
                         )
-        found[name] = (pd.DataFrame(rows), studies.details(study, name))
+        found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
 
 
-def judge_study(made: dict, study: dict, traces: dict, *more, **settings) -> pd.DataFrame:
-    return claims.table(claims.examine(made, study, traces, *more, **settings), study)
+def judge_study(made: dict, plan: Plan, traces: dict, *more, **settings) -> pd.DataFrame:
+    return tables.table(claims.examine(made, plan, traces, *more, **settings), plan.study)
 
 
-def cells(made: dict, study: dict, traces: dict) -> pd.DataFrame:
-    return claims.cells_table(claims.examine(made, study, traces))
+def cells(made: dict, plan: Plan, traces: dict) -> pd.DataFrame:
+    return tables.cells_table(claims.examine(made, plan, traces))
 
 
 def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.DataFrame:
     """The verdicts on claims, each of what differs from CLAIM, by id."""
     traces = played(config) if traces is None else traces
     made = {name: CLAIM | one for name, one in stated.items()}
-    return judge_study(made, loaded(config), traces).set_index("id")
+    return judge_study(made, planned(config), traces).set_index("id")
 
 
 # --- verdicts
@@ -196,7 +200,7 @@ def test_failed_runs_are_left_out_and_too_few_decide_nothing():
 )
 def test_what_is_missing_is_said(stated, missing):
     row = judged(one=stated).loc["one"]
-    assert row["verdict"] == claims.UNTESTABLE and row["readings_total"] == row["n"] == 0
+    assert row["verdict"] == tables.UNTESTABLE and row["readings_total"] == row["n"] == 0
     assert row["data"].startswith("games; missing here: ") and missing in row["data"]
 
 
@@ -209,7 +213,7 @@ def test_what_is_missing_is_said(stated, missing):
     ],
 )  # fmt: skip
 def test_selectors(value, wanted, fits):
-    assert catalogue.fits(value, wanted) is fits
+    assert selection.fits(value, wanted) is fits
 
 
 def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
@@ -218,7 +222,7 @@ def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
             "top-1": CLAIM | {"against": {"kind": "rtopkf"}},
             "both": CLAIM | {"learner": {"kind": "rtopkf"}} | AGAINST_ALL,
         },
-        loaded(GAMES),
+        planned(GAMES),
         played(GAMES),
     )
     pairs = {name: {(cell.learner, cell.against) for cell in one.readings[0].cells} for name, one in found.items()}
@@ -261,13 +265,19 @@ STREAMS = {
 }
 
 
+def runs(plan: Plan, experiment: str) -> list[tuple[str, str, int]]:
+    """Place, learner and seed of each run of an experiment."""
+    return [(*job.path.split("/")[1:-1], seed) for job in plan.jobs[experiment] for seed in job.seeds]
+
+
 @pytest.fixture
 def contextual():
     """Rate 1 is best on the seeds set aside, rate 0.1 on those that are reported."""
-    study, found = loaded(STREAMS), {}
+    plan, found = planned(STREAMS), {}
+    study = plan.study
     for name, experiment in study["experiments"].items():
         rows = []
-        for stream, learner, seed in studies.runs(study, name):
+        for stream, learner, seed in runs(plan, name):
             aside = seed >= experiment["seeds"]
             for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
                 value = 0.5 + 0.01 * NOISE[seed]
@@ -280,7 +290,7 @@ def contextual():
                     | {"loss": 8 * 0.3691 * (1 + rate if adversary else 1), "surrogate_loss": np.nan, "failed_in": 0}
                     | {"bound": 2.0 if rate == 1.0 else 4.0, "general_bound": 5.0, "generator": generator}
                 )
-        found[name] = (pd.DataFrame(rows), studies.details(study, name))
+        found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
 
 
@@ -292,7 +302,7 @@ def test_both_ways_of_choosing_rates_are_readings(contextual):
     row = judged(STREAMS, contextual, tuned=FINAL | LINEAR).loc["tuned"]
     assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(-0.1)  # as the experiment has it: held-out
     assert (row["readings_holding"], row["readings_total"], row["matters"]) == (1, 2, "tuning")
-    found = cells({"tuned": CLAIM | FINAL | LINEAR}, loaded(STREAMS), contextual)
+    found = cells({"tuned": CLAIM | FINAL | LINEAR}, planned(STREAMS), contextual)
     assert found["tuning"].tolist() == ["held-out", "paper"] and found["first"].tolist() == [True, False]
     assert found["estimate"].to_list() == pytest.approx([-0.1, 0.2])
 
@@ -323,8 +333,8 @@ TOP = {
 
 
 def test_regret_is_against_the_best_fixed_weights():
-    study, rows, best = loaded(TOP), [], []
-    for (_, learner, seed), round_ in product(studies.runs(study, "top"), (10, 100, 300, 1000, 10000)):
+    plan, rows, best = planned(TOP), [], []
+    for (_, learner, seed), round_ in product(runs(plan, "top"), (10, 100, 300, 1000, 10000)):
         judge, own = ("kl", round_**0.6) if learner == "kl" else ("smoothdcg", 0.0)
         own *= 1 + 0.1 * NOISE[seed]
         about = {"experiment": "top", "stream": "linear", "judge": judge, "seed": seed, "round": round_}
@@ -335,7 +345,7 @@ def test_regret_is_against_the_best_fixed_weights():
         )  # fmt: skip
         if judge == "kl":
             best.append(about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0})
-    played_top = {"top": (pd.DataFrame(rows), studies.details(study, "top"))}
+    played_top = {"top": (pd.DataFrame(rows), plan.details("top"))}
     kl = CLAIM | {"where": {"kind": "top"}, "learner": {"surrogate": "kl"}, "quantity": "regret"}
     slope = {"quantity": "regret_slope", "learner": {"kind": "rtop"}, "against": 2 / 3, "comparison": "slope"}
     made = {
@@ -344,15 +354,15 @@ def test_regret_is_against_the_best_fixed_weights():
         "smooth": kl | {"learner": {"surrogate": "smoothdcg"}, "against": 0.0},
         "share": kl | {"quantity": "bound_share", "comparison": "exact"},
     }
-    table = judge_study(made, study, played_top, pd.DataFrame(best)).set_index("id")
+    table = judge_study(made, plan, played_top, pd.DataFrame(best)).set_index("id")
     assert table.loc["rate", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0.6)]
     assert table.loc["rate", "n"] == 8  # of kl alone: no fixed weights are known to be best for SmoothDCG
     regrets = 10000**0.6 * (1 + 0.1 * NOISE[:8])
     assert table.loc["bound", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() - 500)]
     assert table.loc["share", "estimate"] == pytest.approx(regrets.max() / 500)
-    assert table.loc["smooth", "verdict"] == claims.UNTESTABLE
-    none = judge_study(made, study, played_top)
-    assert set(none["verdict"]) == {claims.UNTESTABLE}
+    assert table.loc["smooth", "verdict"] == tables.UNTESTABLE
+    none = judge_study(made, plan, played_top)
+    assert set(none["verdict"]) == {tables.UNTESTABLE}
 
 
 # --- ads
@@ -376,10 +386,10 @@ WORTH = {"logistic": 0.4, "ranker": 0.5, "uniform": 0.1}
 
 @pytest.fixture
 def logged():
-    study, found = loaded(ADS), {}
-    for name in study["experiments"]:
+    plan, found = planned(ADS), {}
+    for name in plan.study["experiments"]:
         rows = []
-        for _, learner, seed in studies.runs(study, name):
+        for _, learner, seed in runs(plan, name):
             for epsilon in (0.0, 0.2):
                 true = WORTH[learner] * (1 - 0.5 * epsilon) * (1 + 0.01 * NOISE[seed])
                 true += 0.1 * (name == "under") + 0.7 * (name == "unlike")
@@ -389,16 +399,16 @@ def logged():
                 rows.append(policy | {"estimator": "true", "estimate": true, "lower": np.nan})
                 rows.append(policy | ips | {"lower": true + 0.01 * (-1 if seed else 1)})
                 rows.append(policy | ips | {"bound": "betting", "lower": 0.5 * true})
-        found[name] = (pd.DataFrame(rows), studies.details(study, name))
+        found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
 
 
 def test_every_epsilon_is_a_cell_compared_at_the_same(logged):
-    found = claims.examine({"all": CLAIM | CTR, "one": CLAIM | CTR | {"epsilon": 0.2}}, loaded(ADS), logged)
+    found = claims.examine({"all": CLAIM | CTR, "one": CLAIM | CTR | {"epsilon": 0.2}}, planned(ADS), logged)
     assert [cell.learner for cell in found["all"].readings[0].cells] == ["ranker, epsilon 0", "ranker, epsilon 0.2"]
     (cell,) = found["one"].readings[0].cells
     np.testing.assert_allclose(cell.differences, 0.09 * (1 + 0.01 * NOISE[:10]))
-    control = claims.examine({"one": CLAIM | CTR | {"against": {"kind": "uniform"}}}, loaded(ADS), logged)
+    control = claims.examine({"one": CLAIM | CTR | {"against": {"kind": "uniform"}}}, planned(ADS), logged)
     assert len(control["one"].readings[0].cells) == 2  # one that knows no epsilon is compared with each
 
 
@@ -431,12 +441,12 @@ def test_gains_are_in_percent_and_errors_of_the_truth(logged):
 def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
     under = {"quantity": "ctr", "where": {"kind": "ads", "undersample": 2, "tuning": "paper"}}
     same = under | {"other": {"undersample": None, "tuning": "held-out"}, "learner": {"kind": "auc-ranker"}}
-    found = claims.examine({"one": CLAIM | same | {"epsilon": 0.0}}, loaded(ADS), logged)
+    found = claims.examine({"one": CLAIM | same | {"epsilon": 0.0}}, planned(ADS), logged)
     (cell,) = found["one"].readings[0].cells
     assert cell.against == "ranker (plain)"  # not the one that has other features, too
     np.testing.assert_allclose(cell.differences, 0.1)
     across = claims.examine(
-        {"one": CLAIM | same | {"against": {"kind": "logistic"}, "epsilon": 0.0}}, loaded(ADS), logged
+        {"one": CLAIM | same | {"against": {"kind": "logistic"}, "epsilon": 0.0}}, planned(ADS), logged
     )
     assert across["one"].readings[0].cells[0].against == "logistic (plain)"
 
@@ -468,7 +478,7 @@ TABLE = pd.DataFrame(
 )  # fmt: skip
 def test_cells_of_tables(stated, verdict):
     claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
-    table = judge_study({"one": claim}, loaded(GAMES), {}, tables={"observability": TABLE})
+    table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
     assert table.loc[0, "verdict"] == verdict and table.loc[0, "readings_total"] == 1
 
 
@@ -484,13 +494,13 @@ def test_cells_of_tables(stated, verdict):
 def test_defects_of_claims_about_tables(stated, said):
     claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {"k": 1}, "column": "rate", "expected": "T"}
     with pytest.raises(SettingError, match=re.escape(said)):
-        judge_study({"one": claim | stated}, loaded(GAMES), {}, tables={"observability": TABLE})
+        judge_study({"one": claim | stated}, planned(GAMES), {}, tables={"observability": TABLE})
 
 
 def test_theorys_tables_are_computed_if_they_are_not_given():
     claim = CLAIM | {"quantity": "table", "table": "table-3.1", "comparison": "exact", "margin": 0.0}
     made = claim | {"cell": {"sigma": 1}, "column": "R1 = 000", "expected": 0}
-    assert judge_study({"one": made}, loaded(GAMES), {}).loc[0, "verdict"] == "holds"
+    assert judge_study({"one": made}, planned(GAMES), {}).loc[0, "verdict"] == "holds"
 
 
 # --- the file
@@ -505,9 +515,16 @@ def test_an_unknown_quantity_is_refused(tmp_path):
 
 def test_the_schema_and_the_engine_know_the_same_quantities():
     schema = read_yaml(ROOT / studies.CLAIMS_SCHEMA)["$defs"]["claim"]["properties"]
-    assert set(schema["quantity"]["enum"]) == {*quantities.QUANTITIES, claims.TABLE}
-    options = {option for one in quantities.QUANTITIES.values() for option in one.options}
+    declared = [family.quantities for family in families.families().values()]
+    assert set(schema["quantity"]["enum"]) == {claims.TABLE}.union(*declared) == {claims.TABLE, *selection.quantities()}
+    options = {option for quantities in declared for quantity in quantities.values() for option in quantity.options}
     assert options <= set(schema)
+    for kind, family in families.families().items():
+        for name, quantity in family.quantities.items():
+            assert selection.quantities()[name][kind] is quantity
+    for name, of in selection.quantities().items():  # one that several families have is one thing
+        assert len({quantity.words for quantity in of.values()}) == 1, name
+        assert len({(quantity.between, quantity.compared) for quantity in of.values()}) == 1, name
 
 
 # --- quantities
@@ -522,7 +539,8 @@ def test_slopes_need_points_and_positive_regrets():
             for seed, regret in enumerate((1.0, 5.0, -1.0 if horizon == 100 else 1.0))
         ]
     )
-    made = quantities._slopes(frame, "horizon", 3)
+    assert POINTS == 3
+    made = slopes_of_seeds(frame, "horizon", POINTS)
     assert set(made["learner"]) == {"long"}  # the other has too few points
     np.testing.assert_allclose(made["value"], [0.6, 0.6, np.nan])
 
@@ -532,9 +550,9 @@ def test_slopes_need_points_and_positive_regrets():
 
 def test_the_specification_of_a_family():
     stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
-    frame = cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, loaded(GAMES), played(GAMES))
+    frame = cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, planned(GAMES), played(GAMES))
     assert len(frame) == 9 and set(frame["claim"]) == {"near", "far", "other"}
-    shown = claims.specification(frame, "items")
+    shown = readings.specification(frame, "items")
     assert shown["claim"].tolist() == ["near"] * 3 + ["far"] * 3
     for _, rows in shown.groupby("claim"):
         assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2]
@@ -542,15 +560,15 @@ def test_the_specification_of_a_family():
     others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
     near = shown[(shown["claim"] == "near") & shown["first"]]
     assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 2) and np.isinf(near["to"]).all()
-    none = claims.specification(frame, "none")
+    none = readings.specification(frame, "none")
     assert none.empty and len(drawing_claims.specification(none).texts) == 1
 
 
 def test_readings_are_read_as_they_were_written(tmp_path):
     stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
-    examined = claims.examine(stated, loaded(GAMES), played(GAMES))
-    claims.write(examined, loaded(GAMES), tmp_path / "claims")
-    read, made = claims.read_readings(tmp_path / "claims-readings.csv"), claims.cells_table(examined)
+    examined = claims.examine(stated, planned(GAMES), played(GAMES))
+    tables.write(examined, planned(GAMES).study, tmp_path / "claims")
+    read, made = readings.read(tmp_path / "claims-readings.csv"), tables.cells_table(examined)
     numbers = ["estimate", "low", "high", "n", "from", "to"]
     np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
     others = [name for name in made if name not in numbers]
@@ -560,12 +578,12 @@ def test_readings_are_read_as_they_were_written(tmp_path):
     assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == table["verdict"].tolist()
     (tmp_path / "claims-readings.csv").write_text("claim,estimate\nnear,what\n")
     with pytest.raises(DataError, match="not a whole file of readings"):
-        claims.read_readings(tmp_path / "claims-readings.csv")
+        readings.read(tmp_path / "claims-readings.csv")
 
 
 def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
-    frame = claims.specification(
-        cells({"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0}}, loaded(GAMES), played(GAMES)),
+    frame = readings.specification(
+        cells({"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0}}, planned(GAMES), played(GAMES)),
         "items",
     )
     figure = drawing_claims.specification(frame)

@@ -7,33 +7,32 @@ from pathlib import Path
 
 import pytest
 import yaml
-from scant.verdict.quantities import QUANTITIES
 
+from scant import families
+from scant.declared import settings_of
 from scant.errors import SettingError
 from scant.games import atlas
+from scant.measures import recordable
 from scant.online import variance
 from scant.online.traces import MEASURED
-from scant.present import catalogue
 from scant.schema import check, read_yaml
 from scant.study import settings as studies
+from scant.study.schema import experiment_settings
 from scant.theory.observability import MAX_ITEMS
 from scant.verdict import statistics as verdicts
+from scant.verdict.selection import quantities
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "config/claims.yaml"
 CLAIMS = read_yaml(FILE)
 SCHEMA = read_yaml(ROOT / "workflow/schemas/claims.schema.yaml")
 PROPERTIES = SCHEMA["$defs"]["claim"]["properties"]
-SETTINGS = {
-    name: set(part["properties"])
-    for name, part in read_yaml(ROOT / studies.SCHEMA)["$defs"].items()
-    if "properties" in part
-}
+FAMILIES = families.families()
 TESTABLE = {name: claim for name, claim in CLAIMS.items() if "not_testable" not in claim}
 OF_RUNS = {name: claim for name, claim in TESTABLE.items() if claim["quantity"] != "table"}
 OF_TABLES = {name: claim for name, claim in TESTABLE.items() if claim["quantity"] == "table"}
 STUDIES = [
-    studies.load(read_yaml(path), ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")[0]
+    studies.load(read_yaml(path), ROOT / "config/datasets.yaml")[0]
     for path in (ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml")))
 ]
 
@@ -70,13 +69,13 @@ def readings(claim: dict, study: dict) -> list[str]:
     """The experiments of a study that a claim can be judged by."""
     found = []
     for name, experiment in study["experiments"].items():
-        place, against = studies.PLACES[experiment["kind"]], claim.get("against")
+        place, against = FAMILIES[experiment["kind"]].place.key, claim.get("against")
         if not fits(experiment, claim["where"]):
             continue
         other = next((one for one in study["experiments"].values() if alike(experiment, one, claim)), None)
         if other is None:
             continue
-        there = set(chosen(study, experiment, place, claim.get("on", {}))) & set(other[place])
+        there = set(chosen(study, experiment, place, claim.get("on", {}))) & set(other.get(place, ()))
         learners = chosen(study, experiment, "learners", claim["learner"])
         if isinstance(against, dict):
             others = chosen(study, other, "learners", against)
@@ -92,7 +91,7 @@ def alike(experiment: dict, other: dict, claim: dict) -> bool:
     if "other" not in claim:
         return other is experiment
     named = {*claim["where"], *claim["other"]}
-    same = [key for key in studies.READINGS[experiment["kind"]] if key not in named]
+    same = FAMILIES[experiment["kind"]].conditions(experiment).keys() - named
     return (
         other["kind"] == experiment["kind"]
         and fits(other, claim["other"])
@@ -158,43 +157,82 @@ def test_no_two_claims_ask_the_same():
 # --- in step with the code
 
 
+def theory() -> set[str]:
+    """The tables that need no run, by what families declare."""
+    return {shown.name for _, shown in families.shown() if shown.reads == "nothing"}
+
+
 def test_the_schema_names_what_there_is():
-    assert set(PROPERTIES["quantity"]["enum"]) == {*QUANTITIES, "table"}
+    declared = {name for family in FAMILIES.values() for name in family.quantities}
+    assert set(PROPERTIES["quantity"]["enum"]) == declared | {"table"} == {*quantities(), "table"}
     assert set(PROPERTIES["comparison"]["enum"]) == {*verdicts.COMPARISONS, "exact"}
     assert tuple(PROPERTIES["over"]["enum"]) == verdicts.HOW
     assert set(PROPERTIES["test"]["enum"]) == set(verdicts.FLIPS) - {None}
-    assert set(PROPERTIES["table"]["enum"]) == set(catalogue.THEORY)
+    assert set(PROPERTIES["table"]["enum"]) == theory()
     assert {claim["measure"] for claim in TESTABLE.values() if "measure" in claim} <= set(MEASURED)  # by all runs
 
 
+@pytest.mark.parametrize("measure", [*MEASURED, "err", "precision@5", "ndcg@3"])
+def test_the_schema_has_room_for_every_measure_that_is_recorded(measure):
+    assert measure in MEASURED or recordable(measure)
+    assert re.fullmatch(PROPERTIES["measure"]["pattern"], measure)
+
+
+def quantities_with(key: str) -> set[str]:
+    """The quantities that a claim may be of if it has this key."""
+    (clause,) = [one for one in SCHEMA["$defs"]["claim"]["allOf"] if one["if"] == {"required": [key]}]
+    rule = clause["then"]["properties"]["quantity"]
+    return {rule["const"]} if "const" in rule else {*rule["enum"]}
+
+
+def test_the_schema_gives_quantities_the_options_that_they_declare():
+    options = {}
+    for family in FAMILIES.values():
+        for name, quantity in family.quantities.items():
+            for option in quantity.options:
+                options.setdefault(option, set()).add(name)
+    assert {*options} == {"measure", "along", "horizon", "bound"}
+    for option, names in options.items():
+        assert quantities_with(option) == names, option
+    assert quantities_with("epsilon") == {*FAMILIES["ads"].quantities}  # whose policies have one
+    between = {name for name, of in quantities().items() for quantity in of.values() if quantity.between}
+    (exact,) = [
+        one["if"]["properties"]["quantity"]["enum"]
+        for one in SCHEMA["$defs"]["claim"]["allOf"]
+        if one["then"].get("properties", {}).get("comparison") == {"const": "exact"}
+    ]
+    assert {*exact} == between
+
+
 @pytest.mark.parametrize("name", TESTABLE)
-def test_figures_are_in_the_catalogue(name):
+def test_figures_are_those_of_the_claim_s_family(name):
     claim = TESTABLE[name]
     figure = claim.get("figure")
-    if figure is None or claim["quantity"] == "table":
-        assert figure in (None, *catalogue.FIGURES)
-        return
-    kinds = [kind for kind, figures in catalogue.CHOSEN.items() if figure in figures]
-    assert claim["where"]["kind"] in (kinds or ["perceptron"] * (figure in catalogue.PERCEPTRON))
+    drawn = {kind: {shown.name for shown in family.shown if shown.draw} for kind, family in FAMILIES.items()}
+    known = set().union(*drawn.values()) if claim["quantity"] == "table" else drawn[claim["where"]["kind"]]
+    assert figure is None or figure in known
 
 
 @pytest.mark.parametrize("name", OF_RUNS)
 def test_settings_are_such_as_studies_have(name):
     claim = OF_RUNS[name]
     kind = claim["where"]["kind"]
-    assert kind in QUANTITIES[claim["quantity"]].kinds
-    place = SETTINGS[studies.PLACES[kind].removesuffix("s")]
+    family = FAMILIES[kind]
+    assert claim["quantity"] in family.quantities and kind in quantities()[claim["quantity"]]
+    experiment = {"kind", *experiment_settings(family)}
+    learners = {"ids", "title", "kind"} | {one for learner in family.learners.values() for one in settings_of(learner)}
     for selector, known in {
-        "where": SETTINGS["experiment"],
-        "other": SETTINGS["experiment"],
-        "on": {*place, "ids"},
-        "learner": SETTINGS["learner"],
-        "against": SETTINGS["learner"],
+        "where": experiment,
+        "other": experiment,
+        "on": {"ids", *family.place.schema["properties"]},
+        "learner": learners,
+        "against": learners,
     }.items():
         wanted = claim.get(selector)
         assert set(wanted if isinstance(wanted, dict) else ()) <= known, selector
-    for key in set(claim["where"]) & set(studies.FOR_KINDS):
-        assert kind in studies.FOR_KINDS[key], key
+    for wanted in (claim["learner"], claim.get("against")):
+        kinds = wanted.get("kind", []) if isinstance(wanted, dict) else []
+        assert {*(kinds if isinstance(kinds, list) else [kinds])} <= {*family.learners}
 
 
 @pytest.mark.parametrize("name", OF_RUNS)

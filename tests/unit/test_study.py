@@ -1,6 +1,8 @@
 """A study's settings: completed, checked, in step with the code, and turned into runs."""
 
 import inspect
+import re
+import sys
 from copy import deepcopy
 from dataclasses import fields
 from pathlib import Path
@@ -8,8 +10,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from scant import families
 from scant.ads import campaigns, draw, scorers
-from scant.ads import learners as ads
+from scant.ads.family import source
+from scant.ads.learners import KINDS as SCORERS
 from scant.data import simulated
 from scant.declared import settings_of
 from scant.errors import SettingError
@@ -17,22 +21,47 @@ from scant.games.learners import LEARNERS as PLAYERS
 from scant.games.streams import STREAMS
 from scant.online import top
 from scant.online.adversary import LowerBoundAdversary
-from scant.online.drawings import NAMES
 from scant.online.learners import LEARNERS, MEASURES, Settings
-from scant.present import catalogue
-from scant.present.tables import MAKERS
+from scant.online.streams import SEPARABLE, SETTINGS
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
+from scant.study.plan import Plan
+from scant.study.schema import experiment_settings, readings, schema
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = read_yaml(ROOT / studies.SCHEMA)
-STREAM, LEARNER, EXPERIMENT = (SCHEMA["$defs"][name]["properties"] for name in ("stream", "learner", "experiment"))
+SCHEMA = schema()
+STREAM = SCHEMA["$defs"]["stream"]["properties"]
 PLACES = ("streams", "games", "logs", "learners")
 STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
+CONTEXTUAL = {  # defaults of experiments on streams
+    "seeds": 10, "batch": 5, "tuning_seeds": 5, "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero",
+    "order": "shuffled", "keep": 1.0, "figures": [],
+}  # fmt: skip
 
 
 def load(config):
-    return studies.load(config, ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")
+    return studies.load(config, ROOT / "config/datasets.yaml")
+
+
+def planned(config) -> Plan:
+    return Plan(*load(config))
+
+
+def runs(plan, experiment) -> list[tuple]:
+    """Place, learner and seed of each run of an experiment, in their order."""
+    return [(*job.path.split("/")[1:-1], seed) for job in plan.jobs[experiment] for seed in job.seeds]
+
+
+def batches(plan, experiment) -> list[tuple]:
+    """Place, learner (if jobs have one) and seeds of each job."""
+    return [(*job.path.split("/")[1:-1], job.seeds) for job in plan.jobs[experiment]]
+
+
+def settings_of_job(plan, experiment, *ids) -> dict:
+    """The settings of the jobs of a place and learner."""
+    found = [job.settings for job in plan.jobs[experiment] if tuple(job.path.split("/")[1:-1]) == ids]
+    assert found and all(settings == found[0] for settings in found)
+    return found[0]
 
 
 def small(**changes):
@@ -54,16 +83,31 @@ def test_every_absent_key_has_its_default():
         "generator": "separable", "settings": {}, "shared": False, "documents": "shuffled", "drop_last": False,
     }  # fmt: skip
     assert study["learners"]["random"] == {"kind": "random"}  # a learner's defaults are those of its Settings
-    assert study["experiments"]["all"] == {
-        "kind": "perceptron", "streams": ["sim", "real"], "learners": ["slam", "random"],
-        "seeds": 10, "batch": 5, "tuning_seeds": 5,
-        "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
-        "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False, "figures": [],
-        "games": [], "comparator": "prefix", "baseline": None,
-        "logs": [], "validation": 0.2, "threshold": "f1", "undersample": None, "undersampled": "classifiers",
-        "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 262144,
+    assert study["experiments"]["all"] == CONTEXTUAL | {
+        "kind": "perceptron", "streams": ["sim", "real"], "learners": ["slam", "random"]
     }  # fmt: skip
     assert "ohsumed" in datasets
+
+
+def completed(config, name="e"):
+    """An experiment with its defaults alone."""
+    given = config["experiments"][name]
+    made = load(config)[0]["experiments"][name]
+    assert given.items() <= made.items()
+    return {key: value for key, value in made.items() if key not in given}
+
+
+def test_an_experiment_has_the_settings_of_its_own_family_alone():
+    """A perceptron has no users, an experiment of ads no horizon."""
+    assert completed(with_top(), "top") == CONTEXTUAL | {
+        "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False
+    }  # fmt: skip
+    assert completed(with_games()) == {"batch": 5, "figures": [], "comparator": "prefix", "baseline": None}
+    assert completed(with_ads()) == {
+        "batch": 5, "figures": [], "baseline": None, "tuning": "held-out", "validation": 0.2, "threshold": "f1",
+        "undersample": None, "undersampled": "classifiers", "standardise": True, "select": 1.0, "epsilons": [0.0],
+        "level": 0.95, "users": 262144,
+    }  # fmt: skip
 
 
 def test_what_is_set_stays_and_what_was_given_is_not_changed():
@@ -96,52 +140,76 @@ def test_defaults_reach_through_references_and_maps():
     }
 
 
-# --- schema, settings and code in step
+# --- schema, declarations and code in step
 
 
 def parts(schema, path="study"):
-    """Every property in the schema and its path."""
-    for key, value in schema.items():
-        if key == "properties":
-            for name, part in value.items():
-                yield f"{path}.{name}", part
-                yield from parts(part, f"{path}.{name}")
-        elif key == "$defs":
-            for name, part in value.items():
-                yield name, part
-                yield from parts(part, name)
+    """Every property in the schema and its path; those of one kind of learner or experiment below its kind."""
+    for name, part in schema.get("properties", {}).items():
+        yield f"{path}.{name}", part
+        yield from parts(part, f"{path}.{name}")
+    for name, part in schema.get("$defs", {}).items():
+        yield name, part
+        yield from parts(part, name)
+    for kind, then in clauses(schema).items():
+        for place, part in parts(then, f"{path}.{kind}"):
+            if place.removeprefix(f"{path}.{kind}.") not in schema["properties"]:  # else it narrows one of those
+                yield place, part
+
+
+def clauses(schema) -> dict[str, dict]:
+    """What a schema adds for each kind (of streams, generator); ":" is one's own learners."""
+    found = {}
+    for clause in schema.get("allOf", ()):
+        (rule,) = clause["if"]["properties"].values()
+        found[rule.get("const") or rule["pattern"]] = clause["then"]
+    return found
 
 
 def test_every_property_is_described():
     found = dict(parts(SCHEMA))
-    assert len(found) > 50
+    assert len(found) > 150 and {"study.seed", "learner.slam.rates", "experiment.ads.users", "log.train"} <= {*found}
     assert [path for path, part in found.items() if not part.get("description", "").endswith((".", "]"))] == []
 
 
 def test_every_default_keeps_its_own_schema():
     found = {path: part for path, part in parts(SCHEMA) if "default" in part}
-    assert len(found) >= 15
+    assert len(found) >= 50
     for part in found.values():
         jsonschema.validate(part["default"], part | {"$defs": SCHEMA["$defs"]})
 
 
 def test_unknown_keys_are_refused_everywhere():
     open_ones = {f"study.{key}" for key in ("datasets", "streams", "games", "logs", "learners", "experiments")}
-    open_ones |= {"learner.options", "sweep"}
+    open_ones |= {"learner.:.options", "sweep"}
+    open_ones |= {"learner", "experiment"}  # whose clauses are closed
     objects = {path: part for path, part in parts(SCHEMA) if part.get("type") in ("object", ["object", "null"])}
     assert {path for path, part in objects.items() if part.get("additionalProperties") is not False} == open_ones
     assert SCHEMA["additionalProperties"] is False
+    for name in ("learner", "experiment"):
+        of_kinds = clauses(SCHEMA["$defs"][name])
+        assert [kind for kind, then in of_kinds.items() if then.get("additionalProperties") is not False] == (
+            [":"] if name == "learner" else []  # what one's own may have, its class says
+        )
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_the_committed_schema_is_the_one_that_studies_are_checked_by():
+    assert read_yaml(ROOT / "workflow/schemas/config.schema.yaml") == SCHEMA
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_the_studies_are_whole(path):
-    config = read_yaml(path)
-    study, _ = load(config)
+    plan = planned(read_yaml(path))
+    study = plan.study
     assert path.stem in (study["study"], "config")
-    used = {key: {one for e in study["experiments"].values() for one in e[key]} for key in PLACES}
+    used = {key: {one for e in study["experiments"].values() for one in e.get(key, ())} for key in PLACES}
     assert used == {key: set(study[key]) for key in used}  # nothing is left over
     for name, experiment in study["experiments"].items():
-        assert studies.matches(study, name) if experiment["kind"] == "fixed-items" else studies.runs(study, name)
+        assert plan.jobs[name] or experiment["figures"] == ["figure-games-time"]
 
 
 def test_study_ids_differ():
@@ -157,13 +225,11 @@ def test_generators_have_the_settings_that_the_schema_says():
     made = {name: parameters(function) for name, function in simulated.GENERATORS.items()}
     made["adversary"] = parameters(LowerBoundAdversary) - {"radius"}  # a scale, which changes nothing
     assert set(STREAM["generator"]["enum"]) == set(made)
-    said = {
-        rule["if"]["properties"]["generator"]["const"]: rule["then"]["properties"]["settings"]["propertyNames"]["enum"]
-        for rule in SCHEMA["$defs"]["stream"]["allOf"]
-        if "const" in rule["if"].get("properties", {}).get("generator", {})
-    }
-    assert {name: set(keys) for name, keys in said.items()} == made
+    assert {name: set(keys) for name, keys in SETTINGS.items()} == made
+    for name, then in clauses(SCHEMA["$defs"]["stream"]).items():
+        assert then["properties"]["settings"]["propertyNames"]["enum"] == list(SETTINGS[name])
     assert set(STREAM["settings"]["properties"]) == set().union(*made.values())
+    assert set(SEPARABLE) <= set(simulated.GENERATORS)
 
 
 def test_retrieval_has_the_settings_that_the_schema_says():
@@ -182,55 +248,77 @@ def test_logs_have_the_settings_that_the_schema_says():
     assert log["campaign"]["enum"] == list(campaigns.CAMPAIGNS)
     assert set(log["settings"]["properties"]) == {field.name for field in fields(campaigns.Settings)}
     assert log["settings"]["properties"]["shape"]["enum"] == list(campaigns.SHAPES)
-    assert {source for wanted in catalogue.ADS.values() for source in wanted} <= set(draw.SOURCES)
-    assert {source for wanted in catalogue.LOGS.values() for source in wanted} == set(draw.SOURCES)
+    read = {
+        kind: [one.sources for one in families.family("ads").shown if one.reads == kind] for kind in ("logs", "traces")
+    }
+    assert {source for sources in read["traces"] for source in sources} <= set(draw.SOURCES)
+    assert {source for sources in read["logs"] for source in sources} == set(draw.SOURCES)
+
+
+def rule(kind, name) -> dict:
+    """The rule of a setting of a family's experiments."""
+    return experiment_settings(families.family(kind))[name]
 
 
 def test_readings_of_ads_are_those_of_the_scorers():
-    assert EXPERIMENT["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
-    assert EXPERIMENT["threshold"]["enum"] == ["f1", "precision", "recall"]
-    assert EXPERIMENT["tuning"]["enum"] == ["held-out", "paper"]
+    assert rule("ads", "undersampled")["enum"] == list(scorers.UNDERSAMPLED)
+    assert rule("ads", "threshold")["enum"] == ["f1", "precision", "recall"]
+    assert rule("ads", "tuning")["enum"] == ["held-out", "paper"]
     assert {*scorers.READINGS, "regularisation", "options"} == {one.name for one in fields(scorers.Settings)}
-    for learner in ads.KINDS.values():
-        for name, setting in settings_of(learner).items():
-            assert LEARNER[name] == setting.schema
+    assert {*scorers.READINGS} <= {one.name for one in families.family("ads").settings}
 
 
-def test_learners_have_the_settings_that_the_schema_says():
-    own = {field.name for field in fields(Settings)} | {"title", "rates", "options"}
-    at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate"}
-    in_games = {name for kind in PLAYERS.values() for name in parameters(kind)} - {"facts"}
-    of_ads = {name for learner in ads.KINDS.values() for name in settings_of(learner)}
-    assert set(LEARNER) >= own | in_games | of_ads
-    assert set(LEARNER) - own <= at_the_top | in_games | of_ads
-    for name in in_games:  # a kind has each setting that its class takes, and no other
-        kinds = {kind for kind, made in PLAYERS.items() if name in parameters(made)}
-        assert kinds == set(studies.USED_BY[name]) & set(PLAYERS)
-    for kind in (*LEARNERS, *top.KINDS, *PLAYERS, *ads.KINDS):
-        assert kind in LEARNER["kind"]["description"]
-        check({"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner")
-    assert set(SCHEMA["$defs"]["measure"]["enum"]) == set(MEASURES) == set(NAMES)
-    assert LEARNER["surrogate"]["enum"] == list(top.OBJECTIVES)
-    assert LEARNER["sign"]["enum"] == ["negated", "as-printed"]
-    assert (LEARNER["gamma"]["exclusiveMinimum"], LEARNER["gamma"]["maximum"], LEARNER["k"]["minimum"]) == (0, 0.5, 1)
+def test_learners_declare_the_settings_that_their_code_takes():
+    def declared(classes):
+        return {name for made_of in classes for name in settings_of(made_of)}
+
+    own = {field.name for field in fields(Settings)} - {"kind"}
+    assert declared(LEARNERS.values()) == own | {"rates"}
+    at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate", "rates"}
+    assert declared(top.DESCENDING.values()) <= at_the_top
+    for made in PLAYERS.values():
+        assert {*settings_of(made)} == parameters(made) - {"facts"}
+    for made in SCORERS.values():
+        assert {*settings_of(made)} - {"lambdas"} == parameters(made) - {"regularisation"}
+        assert ("lambdas" in settings_of(made)) == made.regularised == ("regularisation" in parameters(made))
 
 
-def test_experiments_have_the_settings_that_the_schema_says():
-    assert EXPERIMENT["kind"]["enum"] == list(studies.READINGS) == list(studies.KINDS)
-    assert EXPERIMENT["judge"]["enum"] == [*top.OBJECTIVES, None]
-    assert set(EXPERIMENT["schedule"]["enum"]) | {"released-code"} == set(top.SCHEDULES)
-    for readings in studies.READINGS.values():
-        assert set(readings) <= set(EXPERIMENT)
-    assert set(studies.USED_BY) | {"kind", "title", "options"} == set(LEARNER)
-    kinds = {kind for several in studies.KINDS.values() for kind in several}
-    assert {kind for several in studies.USED_BY.values() for kind in several} <= kinds
+def test_each_kind_of_learner_has_the_settings_of_its_classes_and_no_other():
+    found = clauses(SCHEMA["$defs"]["learner"])
+    assert [*found] == [*families.kinds(), ":"]
+    for family in families.families().values():
+        for kind, made_of in family.learners.items():
+            assert kind == made_of.kind and kind in SCHEMA["$defs"]["learner"]["properties"]["kind"]["description"]
+            check({"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner")
+            for name, setting in settings_of(made_of).items():
+                assert found[kind]["properties"][name] == setting.schema
+    for kind, classes in families.kinds().items():
+        settings = {name for made_of in classes for name in settings_of(made_of)}
+        assert {*found[kind]["properties"]} == {"title", "kind"} | settings
+        assert all(made_of.about in found[kind]["description"] for made_of in classes)
 
 
-def test_reports_are_those_of_the_catalogue():
-    assert {*catalogue.TABLES, catalogue.COVERAGE[1]} == set(MAKERS)
-    assert list(catalogue.CHOSEN) == list(studies.KINDS)
-    assert set(catalogue.SEPARABLE) <= set(simulated.GENERATORS)
-    assert {measure for measure, _ in catalogue.PERCEPTRON.values()} <= set(MEASURES)
+def test_rules_of_learners_are_what_their_code_can_do():
+    rules = {name: one.rule for name, one in settings_of(top.RTop).items()}
+    assert set(settings_of(LEARNERS["slam"])["measure"].rule["enum"]) == set(MEASURES)
+    assert settings_of(LEARNERS["slam"])["trigger"].rule["enum"] == list(MEASURES)
+    assert rules["surrogate"]["enum"] == list(top.OBJECTIVES)
+    assert rules["sign"]["enum"] == ["negated", "as-printed"]
+    assert (rules["gamma"]["exclusiveMinimum"], rules["gamma"]["maximum"], rules["k"]["minimum"]) == (0, 0.5, 1)
+
+
+def test_experiments_have_the_settings_that_their_families_declare():
+    experiment = SCHEMA["$defs"]["experiment"]
+    assert experiment["properties"]["kind"]["enum"] == list(families.FAMILIES) == list(families.families())
+    assert experiment["properties"]["kind"]["default"] == "perceptron"
+    for kind, family in families.families().items():
+        assert family.kind == kind
+        declared = {one.name for one in family.settings}
+        common = {"title", "learners", "seeds", "batch", "sweep", "figures", "kind"}
+        assert {*clauses(experiment)[kind]["properties"]} == declared | common | {family.place.key}
+        assert {one.name for one in family.settings if one.reading} <= {*readings()}
+    assert rule("top", "judge")["enum"] == [*top.OBJECTIVES, None]
+    assert set(rule("top", "schedule")["enum"]) | {"released-code"} == set(top.SCHEDULES)
 
 
 # --- what is wrong is said
@@ -407,23 +495,28 @@ def test_a_listnet_setting_of_perceptrons_is_refused_at_the_top(key, value):
         load(config)
 
 
-def test_rates_of_ones_own_learner_at_the_top_need_seeds_to_choose_them():
+def test_rates_of_ones_own_learner_at_the_top_need_seeds_to_choose_them(own):
     config = with_top(learners=["own"], tuning_seeds=0)
-    config["learners"]["own"] = {"kind": "my:Own", "rates": [0.1, 1.0]}
+    config["learners"]["own"] = {"kind": own, "rates": [0.1, 1.0]}
     with pytest.raises(SettingError, match="needs tuning_seeds"):
         load(config)
 
 
 def test_the_table_of_variance_belongs_to_experiments_at_the_top():
-    assert catalogue.theory(load(with_top())[0]) == ["variance"]
-    assert catalogue.theory({"experiments": {"all": {"kind": "perceptron"}}}) == []
+    assert theory(planned(with_top())) == ["variance"]
+    assert theory(planned(small())) == []
 
 
-def test_what_is_of_use_is_not():
+def theory(plan) -> list[str]:
+    """The tables of a study that need no run."""
+    return [name for name, target in plan.tables.items() if target.shown.reads == "nothing"]
+
+
+def test_what_is_of_use_is_not(own):
     for surrogate in top.OBJECTIVES:
         config = with_top(learners=["top", "listnet", "full", "random", "ideal", "own"], judge=surrogate, radius=0.5)
         config["learners"]["full"]["surrogate"] = surrogate
-        config["learners"] |= {"ideal": {"kind": "ideal"}, "own": {"kind": "my:Own", "options": {"a": 1}, "k": 3}}
+        config["learners"] |= {"ideal": {"kind": "ideal"}, "own": {"kind": own, "options": {"a": 1}, "k": 3}}
         config["learners"]["top"] |= {"k": 4, "gamma": 0.5, "rates": [0.1, 3]}
         config["learners"]["smooth"] |= {"epsilon": 2.0, "epsilon_decay": 0.5, "sign": "as-printed"}
         config["experiments"]["more"] = {"streams": ["sim"], "learners": ["own", "smooth"], "kind": "top"}
@@ -432,6 +525,116 @@ def test_what_is_of_use_is_not():
     load(with_top(schedule="aistats16", rounds=8))
     load(with_top(schedule="aistats16"))  # one pass, which is not known yet
     load(with_top(tuning_seeds=0))  # one rate is no choice
+
+
+# --- learners of one's own
+
+OWN = """
+from scant.declared import Learner, Setting
+from scant.errors import SettingError
+
+
+class Own(Learner):
+    settings = (
+        Setting("depth", {"type": "integer", "minimum": 1}, "How deep it looks.", absent=2),
+        Setting("mode", {"enum": ["fast", "thorough"]}, "How it looks.", absent="fast"),
+        Setting("width", {"type": "number"}, "How broadly.", when=("mode", "thorough")),
+    )
+
+    @classmethod
+    def check(cls, settings):
+        if settings.get("mode") == "thorough" and settings.get("depth", 2) > 8:
+            raise SettingError("depth is to be 8 at most where mode is thorough")
+
+
+class Bare:
+    def __init__(self, features, rate, random, **options):
+        pass
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """The kind of a learner in a module beside the project, which declares settings."""
+    (tmp_path / "learners_of_ones_own.py").write_text(OWN)
+    (tmp_path / "broken_learner.py").write_text("def Own(:\n")
+    (tmp_path / "learner_of_missing.py").write_text("import nowhere_to_be_found\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "learners_of_ones_own:Own"
+    for name in ("learners_of_ones_own", "broken_learner", "learner_of_missing"):
+        sys.modules.pop(name, None)
+
+
+def with_own(**settings):
+    """A study in which a learner of one's own plays beside a built-in one."""
+    config = small()
+    config["learners"]["own"] = settings
+    config["experiments"]["all"]["learners"] = ["own", "random"]
+    return config
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {}, {"title": "Mine", "rates": [0.1, 1], "measure": "ap", "k": 2, "lambdas": [0.1], "options": {"any": "one"}},
+        {"depth": 3}, {"mode": "thorough", "width": 0.5, "depth": 8}, {"options": {"depth": 3}},
+    ],
+)  # fmt: skip
+def test_what_ones_own_learner_may_have(own, settings):
+    plan = planned(with_own(kind=own, **settings))
+    made = settings_of_job(plan, "all", "sim", "own")["learner_settings"]
+    assert made == {"kind": own} | {key: value for key, value in settings.items() if key != "title"}
+
+
+def test_ones_own_that_declares_nothing_has_what_all_have(own):
+    bare = own.replace("Own", "Bare")
+    load(with_own(kind=bare, rates=[0.1], options={"depth": 0}))
+    with pytest.raises(SettingError, match=r"learners\.own: unknown key 'depth': Known: k, kind, lambdas"):
+        load(with_own(kind=bare, depth=3))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"deepth": 3}, "study: learners.own: unknown key 'deepth': did you mean 'depth'? Known: "),
+        ({"surrogate": "kl"}, "study: learners.own: unknown key 'surrogate'"),
+        ({"stands_for": "slam"}, "study: learners.own: unknown key 'stands_for'"),
+        ({"depth": 0}, "study: learners.own.depth: 0 is less than the minimum of 1"),
+        ({"depth": "3"}, "study: learners.own.depth: '3' is not of type 'integer'"),
+        ({"options": {"depth": 0}}, "study: learners.own.options.depth: 0 is less than the minimum of 1"),
+        ({"mode": "thorogh"}, "study: learners.own.mode: unknown value 'thorogh': did you mean 'thorough'?"),
+        ({"width": 0.5}, "learners.own: width does nothing for the mode 'fast'"),
+        ({"mode": "fast", "width": 0.5}, "learners.own: width does nothing for the mode 'fast'"),
+        ({"mode": "thorough", "depth": 9}, "learners.own: depth is to be 8 at most where mode is thorough"),
+        # what all have is held to the rules of the built-in learners
+        ({"rates": [0]}, "study: learners.own.rates.0: 0 is not valid"),
+        ({"rates": 0.1}, "study: learners.own.rates: 0.1 is not of type 'array'"),
+        ({"rates": ["theory"]}, "learners.own: theory gives no rate for the kind 'learners_of_ones_own:Own'"),
+        ({"measure": "ndcg@1"}, "study: learners.own.measure: unknown value 'ndcg@1': did you mean 'ndcg@10'?"),
+        ({"k": 0}, "study: learners.own.k: 0 is less than the minimum of 1"),
+        ({"lambdas": []}, "study: learners.own.lambdas: "),
+        ({"options": 3}, "study: learners.own.options: 3 is not of type 'object'"),
+        ({"title": 3}, "study: learners.own.title: 3 is not of type 'string'"),
+    ],
+)
+def test_what_ones_own_learner_cannot_have(own, settings, message):
+    with pytest.raises(SettingError, match=re.escape(message)):
+        load(with_own(kind=own, **settings))
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("nowhere_to_be_found:Own", "No module named 'nowhere_to_be_found'"),
+        ("learner_of_missing:Own", "No module named 'nowhere_to_be_found'"),
+        ("learners_of_ones_own:Nothing", "no attribute 'Nothing'"),
+        ("broken_learner:Own", "invalid syntax"),
+        (".relative:Own", "relative import"),
+    ],
+)
+def test_a_learner_that_cannot_be_imported_is_refused_before_anything_is_run(own, kind, reason):
+    with pytest.raises(SettingError, match=rf"^learners\.own: learner '{kind}' cannot be imported \(.*{reason}"):
+        load(with_own(kind=kind))
 
 
 @pytest.mark.parametrize(
@@ -450,7 +653,7 @@ def test_a_file_that_is_no_study(tmp_path, content, message):
 
 
 def test_runs_are_the_reported_seeds_and_then_those_that_choose():
-    study, _ = load(
+    plan = planned(
         small(
             streams={"sim": {"generator": "separable"}, "foe": {"generator": "adversary", "settings": {"ratio": 9}}},
             experiments={
@@ -459,19 +662,19 @@ def test_runs_are_the_reported_seeds_and_then_those_that_choose():
             },
         )
     )
-    assert studies.runs(study, "all") == [
+    assert runs(plan, "all") == [
         ("sim", "slam", 0), ("sim", "slam", 1), ("sim", "slam", 2),
         ("sim", "random", 0), ("sim", "random", 1),  # it has no rate to choose
         ("foe", "slam", 0), ("foe", "random", 0),  # nothing is left to chance
     ]  # fmt: skip
-    assert studies.runs(study, "code") == [("sim", "slam", 0), ("sim", "slam", 1)]  # the code has one rate
+    assert runs(plan, "code") == [("sim", "slam", 0), ("sim", "slam", 1)]  # the code has one rate
 
 
 def test_runs_at_the_top():
     config = with_top(learners=["top", "smooth", "listnet", "random"], seeds=2, tuning_seeds=1, source="released-code")
     config["learners"]["top"]["rates"] = [0.1, 1.0]
     config["learners"]["listnet"]["rates"] = [0.01, 0.1]  # here the code's is one of the study's, as with other sets
-    assert studies.runs(load(config)[0], "top") == [
+    assert runs(planned(config), "top") == [
         ("sim", "top", 0), ("sim", "top", 1), ("sim", "top", 2), ("sim", "smooth", 0), ("sim", "smooth", 1),
         ("sim", "listnet", 0), ("sim", "listnet", 1), ("sim", "listnet", 2), ("sim", "random", 0), ("sim", "random", 1),
     ]  # fmt: skip
@@ -487,37 +690,39 @@ def test_batches_are_the_runs(name, batch):
     before = None
     for seeds, tuning_seeds in ((4, 3), (5, 3), (9, 3), (9, 0)):
         config["experiments"][name] |= {"seeds": seeds, "tuning_seeds": tuning_seeds, "batch": batch, "tuning": "paper"}
-        study, _ = load(config)
-        batches = studies.batches(study, name)
-        apart = [(stream, learner, seed) for stream, learner, several in batches for seed in several]
-        assert apart == studies.runs(study, name)
-        for _, _, several in batches:
+        jobs = batches(planned(config), name)
+        config["experiments"][name]["batch"] = 1
+        apart = [(stream, learner, seed) for stream, learner, several in jobs for seed in several]
+        assert apart == runs(planned(config), name)
+        last = {}
+        for stream, learner, several in jobs:
             assert several[0] % batch == 0
             assert several == list(range(several[0], several[-1] + 1))
             assert len(several) <= batch
-        last = {}
-        for stream, learner, several in batches:
             last[stream, learner] = several
-        assert all(len(one[2]) == batch or last[one[0], one[1]] == one[2] for one in batches)
+        assert all(len(several) == batch or last[stream, learner] == several for stream, learner, several in jobs)
+        for (stream, learner), several in last.items():
+            played = seeds + tuning_seeds * (learner in ("slam", "listnet"))  # which have rates to choose from
+            assert several[-1] + 1 == (1 if stream == "foe" else played)
         if before and tuning_seeds:
-            full = [one for one in before if len(one[2]) == batch]
-            assert all(one in batches for one in full)
-        before = batches
+            full = [job for job in before if len(job[2]) == batch]
+            assert all(job in jobs for job in full)
+        before = jobs
 
 
 def test_titles_reach_reports_and_no_run():
     config = small()
     config["streams"]["sim"]["title"], config["learners"]["slam"]["title"] = "Separable", "SLAM"
-    study, _ = load(config)
-    job = studies.job(study, "all", "sim", "slam")
-    assert job == {
+    plan = planned(config)
+    assert settings_of_job(plan, "all", "sim", "slam") == {
         "study_seed": 2016,
         "kind": "perceptron",
         "stream_settings": load(small())[0]["streams"]["sim"],
         "learner_settings": {"kind": "slam", "rates": [0.1, "theory"]},
         "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
     }  # fmt: skip
-    details = studies.details(study, "all")
+    assert plan.jobs == planned(small()).jobs
+    details = plan.details("all")
     assert details["titles"] == {
         "streams": {"sim": "Separable", "real": "real"}, "learners": {"slam": "SLAM", "random": "random"},
     }  # fmt: skip
@@ -527,44 +732,50 @@ def test_titles_reach_reports_and_no_run():
 def test_a_job_at_the_top_has_its_readings():
     config = with_top(judge="kl", mismatch=1, schedule="aistats16", rounds=50, batch=3, figures=["figure-3.4"])
     config["learners"]["top"]["title"] = "Squared"
-    study, _ = load(config)
-    job = studies.job(study, "top", "sim", "top")
-    assert job == {
+    plan = planned(config)
+    assert settings_of_job(plan, "top", "sim", "top") == {
         "study_seed": 2016, "kind": "top",
         "stream_settings": load(small())[0]["streams"]["sim"],
         "learner_settings": {"kind": "rtop", "surrogate": "squared"},
         "source": "text", "rounds": 50, "empty": "zero", "order": "shuffled", "keep": 1.0,
         "schedule": "aistats16", "mismatch": 1, "radius": 1.0, "judge": "kl",
     }  # fmt: skip
-    details = studies.details(study, "top")
+    details = plan.details("top")
     assert (details["kind"], details["readings"]["judge"], details["readings"]["mismatch"]) == ("top", "kl", 1)
-    assert studies.details(study, "all")["kind"] == "perceptron"
-    assert "judge" not in studies.details(study, "all")["readings"]
+    assert plan.details("all")["kind"] == "perceptron"
+    assert "judge" not in plan.details("all")["readings"]
 
 
 def test_regret_is_judged_by_each_surrogate_once():
     learners = ["listnet", "top", "full", "smooth", "random", "more"]  # of which SmoothDCG is not convex
     config = with_top(learners=learners, regret=True)
     config["learners"]["more"] = {"kind": "ogd", "surrogate": "squared"}
-    assert studies.judges(load(config)[0], "top") == ["listnet", "squared", "ranksvm"]
+    assert judges(config) == ["listnet", "squared", "ranksvm"]
     config["experiments"]["top"] |= {"judge": "kl", "batch": 3, "seeds": 4}
-    jobs = [("sim", "kl", [0, 1, 2]), ("sim", "kl", [3])]  # the reported seeds alone
-    assert studies.comparators(load(config)[0], "top") == jobs
-    assert studies.judges(load(config)[0], "top") == ["kl"]
+    jobs = [(job.path, job.seeds) for job in planned(config).comparators["top"]]
+    assert jobs == [("top/sim/kl/seed-0-2", [0, 1, 2]), ("top/sim/kl/seed-3", [3])]  # the reported seeds alone
+    assert judges(config) == ["kl"]
     config["experiments"]["top"]["regret"] = False
-    assert studies.judges(load(config)[0], "top") == []
-    assert studies.judges(load(config)[0], "all") == []
+    assert judges(config) == []
+    assert planned(config).comparators["all"] == []
+
+
+def judges(config) -> list[str]:
+    """The surrogates that an experiment at the top is judged by."""
+    return list(dict.fromkeys(job.path.split("/")[2] for job in planned(config).comparators["top"]))
 
 
 def test_only_figures_with_something_to_show_are_asked_for():
     def asked(*generators):
-        streams = {f"s{i}": {"generator": one} if one else {} for i, one in enumerate(generators)}
-        one = {"kind": "perceptron", "streams": list(streams), "figures": []}
-        return catalogue.figures({"streams": streams, "experiments": {"all": one}, "coverage": None})
+        streams = {f"s{i}": {"generator": one} if one else {"dataset": "ohsumed"} for i, one in enumerate(generators)}
+        for stream in streams.values():
+            stream |= {"settings": {"ratio": 9}} if stream.get("generator") == "adversary" else {}
+        experiment = {"streams": list(streams), "learners": ["slam"]}
+        return list(planned(small(streams=streams, experiments={"all": experiment})).figures)
 
     assert asked("separable") == asked("released-code", "adversary") == ["figure-2.1"]
     assert asked("linear") == asked(None) == ["figure-2.2", "figure-2.ap"]
-    assert asked("separable", None) == list(catalogue.PERCEPTRON)
+    assert asked("separable", None) == ["figure-2.1", "figure-2.2", "figure-2.ap"]
     assert asked("adversary") == []
 
 
@@ -582,30 +793,30 @@ def with_games(**changes):
 
 
 def test_a_study_of_games_alone_is_one():
-    study, _ = load(with_games(batch=2))
-    assert studies.matches(study, "e") == [("g", [0, 1]), ("g", [2])]
-    job = studies.match(study, "e", "g")
+    plan = planned(with_games(batch=2))
+    assert batches(plan, "e") == [("g", [0, 1]), ("g", [2])]
+    job = settings_of_job(plan, "e", "g")
     assert job["learners"] == [["top", {"kind": "rtopkf", "k": 2}], ["all", {"kind": "ftpl"}]]
     assert job["rounds"] == [100, 200] and job["game"]["stream"] == "flip" and "title" not in job["game"]
-    assert studies.match(load(with_games(rounds=100))[0], "e", "g")["rounds"] == [100]
-    details = studies.details(study, "e")
+    assert settings_of_job(planned(with_games(rounds=100)), "e", "g")["rounds"] == [100]
+    details = plan.details("e")
     assert details["titles"] == {"streams": {"g": "G"}, "learners": {"top": "Top", "all": "all"}}
     assert (details["comparator"], details["baseline"]) == ("prefix", None)
-    assert catalogue.tables(study) == ["games", "slopes"] and "table-b.1" in catalogue.theory(study)
+    assert list(plan.tables) == ["games", "slopes", *theory(plan)] and "table-b.1" in theory(plan)
 
 
 def test_an_experiment_that_is_only_timed_has_no_tables():
-    study, _ = load(with_games(figures=["figure-games-time"]))
-    assert catalogue.figures(study) == ["figure-games-time"] and catalogue.tables(study) == []
+    plan = planned(with_games(figures=["figure-games-time"]))
+    assert list(plan.figures) == ["figure-games-time"] and list(plan.tables) == theory(plan) and plan.played == []
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rounds": None}, ["needs rounds"]),
+        ({"rounds": None}, ["experiments.e.rounds", "The horizon T; a list is of horizons", "no default"]),
         ({"games": []}, ["needs games"]),
         ({"games": ["h"]}, ["experiments.e.games", "unknown game 'h'"]),
-        ({"streams": ["g"]}, ["unknown stream"]),
+        ({"streams": ["g"]}, ["streams does nothing", "fixed-items"]),
         ({"keep": 0.5}, ["keep does nothing", "fixed-items"]),
         ({"mismatch": 1}, ["mismatch does nothing"]),
         ({"figures": ["figure-3.4"]}, ["figure-3.4 is no figure", "fixed-items"]),
@@ -618,6 +829,13 @@ def test_what_an_experiment_on_fixed_items_cannot_be(changes, words):
     with pytest.raises(SettingError) as error:
         load(with_games(**changes))
     assert not [word for word in words if word not in str(error.value)], error.value
+
+
+def test_an_experiment_on_fixed_items_needs_a_horizon():
+    config = with_games()
+    del config["experiments"]["e"]["rounds"]
+    with pytest.raises(SettingError, match=r"experiments\.e: .*needs rounds: a horizon, or a list of them"):
+        load(config)
 
 
 @pytest.mark.parametrize(
@@ -640,14 +858,12 @@ def test_what_a_learner_on_fixed_items_cannot_be(learner, words):
 def test_games_and_horizons_are_not_for_contextual_learners():
     config = small()
     config["experiments"]["all"]["rounds"] = [10, 20]
-    with pytest.raises(SettingError, match="several horizons"):
+    with pytest.raises(SettingError, match=r"experiments\.all\.rounds: \[10, 20\] .*The horizon, one number"):
         load(config)
-    config["experiments"]["all"] |= {"rounds": 10, "games": ["g"]}
-    with pytest.raises(SettingError, match="unknown game"):
-        load(config | {"games": {"h": {"stream": "flip", "loss": "dcg"}}})
-    config["experiments"]["all"]["games"] = ["h"]
-    with pytest.raises(SettingError, match="games does nothing in an experiment of kind 'perceptron'"):
-        load(config | {"games": {"h": {"stream": "flip", "loss": "dcg"}}})
+    config["experiments"]["all"] |= {"rounds": 10, "games": ["h"]}
+    for games in ({"h": {"stream": "flip", "loss": "dcg"}}, {}):
+        with pytest.raises(SettingError, match="games does nothing in an experiment of kind 'perceptron'"):
+            load(config | {"games": games})
     config["experiments"]["all"] = {"learners": ["random"]}
     with pytest.raises(SettingError, match="needs streams"):
         load(config)
@@ -675,24 +891,24 @@ def with_ads(**changes):
 
 
 def test_a_study_of_ads_alone_is_one():
-    study, datasets = load(with_ads(batch=2))
-    assert studies.batches(study, "e")[:2] == [("digits", "ranker", [0, 1]), ("digits", "ranker", [2])]
-    assert len(studies.runs(study, "e")) == 12
-    job = studies.job(study, "e", "hotel", "ranker")
+    plan = planned(with_ads(batch=2))
+    assert batches(plan, "e")[:2] == [("digits", "ranker", [0, 1]), ("digits", "ranker", [2])]
+    assert len(runs(plan, "e")) == 12
+    job = settings_of_job(plan, "e", "hotel", "ranker")
     assert job["log_settings"] == {"campaign": "hotel", "settings": {"share": 0.1}}
     assert job["learner_settings"] == {"kind": "auc-ranker"} and job["threshold"] == "f1"
-    assert studies.details(study, "e")["titles"] == {
+    assert plan.details("e")["titles"] == {
         "streams": {"digits": "Digits", "hotel": "hotel"}, "learners": {"ranker": "Ranker", "forest": "forest"}
     }  # fmt: skip
-    sources = [studies.source(log, datasets) for log in study["logs"].values()]
+    sources = [source(log, plan.datasets) for log in plan.study["logs"].values()]
     assert sources == ["classification", "campaign", "log"]
-    assert catalogue.tables(study) == ["ads", "ads-estimates", "ads-readings"] and catalogue.figures(study) == []
+    assert list(plan.tables) == ["ads", "ads-estimates", "ads-readings", "table-5.1", "table-5.2"] and not plan.figures
 
 
 def test_the_study_of_bounds_is_asked_for():
-    study, _ = load(with_ads() | {"coverage": {}})
-    assert study["coverage"] == {"repeats": 2000, "rows": [2000, 20000, 200000]}
-    assert catalogue.figures(study) == ["figure-coverage"] and "ads-coverage" in catalogue.tables(study)
+    plan = planned(with_ads() | {"coverage": {}})
+    assert plan.study["coverage"] == {"repeats": 2000, "rows": [2000, 20000, 200000]}
+    assert list(plan.figures) == ["figure-coverage"] and "ads-coverage" in plan.tables
 
 
 @pytest.mark.parametrize(

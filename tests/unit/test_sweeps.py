@@ -14,19 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scant.data import packing, stream
+from scant import families
+from scant.data import packing, simulated, stream
 from scant.errors import SettingError
 from scant.online.run import run
-from scant.present import catalogue
-from scant.schema import read_yaml
 from scant.study import settings as studies
-from scant.study import sweeps
-from scant.verdict import claims
+from scant.study.plan import Plan, untitled
+from scant.study.schema import readings, schema
+from scant.verdict import claims, tables
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = read_yaml(ROOT / studies.SCHEMA)
-READINGS = SCHEMA["$defs"]["sweep"]["propertyNames"]["enum"]
-ID = re.compile(SCHEMA["$defs"]["id"]["pattern"])
+READINGS = schema()["$defs"]["sweep"]["propertyNames"]["enum"]
+ID = re.compile(schema()["$defs"]["id"]["pattern"])
 CONFIG = {
     "study": "small",
     "streams": {
@@ -57,6 +56,7 @@ CONFIG = {
         "real": {"streams": ["real", "digits"], "learners": ["slam"]},
         "lower": {"streams": ["adversary"], "learners": ["slam"], "tuning": "paper"},
         "top": {"kind": "top", "streams": ["sim"], "learners": ["smooth", "smooth-1", "kl"], "rounds": 20},
+        "full": {"kind": "top", "streams": ["sim"], "learners": ["full", "kl"], "rounds": 20},
         "games": {
             "kind": "fixed-items", "games": ["flip"], "learners": ["ftpl", "random"], "rounds": 20, "baseline": "ftpl"
         },
@@ -70,8 +70,17 @@ CLAIM = {
 }  # fmt: skip
 
 
+def planned(config) -> Plan:
+    return Plan(*studies.load(config, ROOT / "config/datasets.yaml"))
+
+
 def load(config):
-    return studies.load(config, ROOT / studies.SCHEMA, ROOT / "config/datasets.yaml")[0]
+    return planned(config).study
+
+
+def job_of(plan, experiment, *ids):
+    """The first job of a place and learner."""
+    return next(job for job in plan.jobs[experiment] if tuple(job.path.split("/")[1:-1]) == ids)
 
 
 def swept(name, *sweep, **changes):
@@ -198,14 +207,21 @@ FITTING = {  # for each reading that the schema lets sweep, an experiment that h
 }  # fmt: skip
 
 
-def test_schema_and_code_are_in_step():
-    assert list(FITTING) == READINGS
-    known = {*sweeps.OF_STREAMS, *sweeps.OF_LEARNERS, "comparator"}.union(*studies.READINGS.values())
-    assert set(READINGS) <= known
+def test_each_reading_that_is_declared_can_be_swept():
+    assert list(FITTING) == READINGS == list(readings())
+    declared = [name for family in families.families().values() for name in declares(family)]
+    assert {*READINGS} == {*declared}
     for key, (name, value) in FITTING.items():
         more = {"undersample": 2} if key == "undersampled" else {}
-        study = load(swept(name, {key: [value]}, **more))
-        assert list(made(study, name).values()) == [{key: value}], key
+        config = swept(name, {key: [value]}, **more)
+        assert list(made(load(config), name).values()) == [{key: value}], key
+        assert key in declares(families.family(config["experiments"][name].get("kind", "perceptron")))
+
+
+def declares(family) -> list[str]:
+    """The readings of a family: of its experiments, its places and its learners."""
+    settings = [*family.settings, *(one for learner in family.learners.values() for one in learner.settings)]
+    return [one.name for one in settings if one.reading] + list(family.place.readings)
 
 
 # --- what is refused
@@ -221,8 +237,10 @@ BAD = {
     "nothing": ("text", {}, "sweep"),
     "twice": ("text", {"empty": ["one", "one"]}, "non-unique"),
     "other kind": ("text", {"mismatch": [10]}, "mismatch does nothing in an experiment of kind 'perceptron'"),
-    "stream reading of ads": ("ads", {"features": ["as-is"]}, "features does nothing for the streams"),
-    "learner reading of none": ("ads", {"epsilon": [0.5]}, "epsilon does nothing for the learners"),
+    "stream reading of ads": ("ads", {"features": ["as-is"]}, "features does nothing in an experiment of kind 'ads'"),
+    "learner reading of another kind": ("ads", {"epsilon": [0.5]}, "epsilon does nothing in an experiment of"),
+    "learner reading of none": ("text", {"sign": ["negated"]}, "sign does nothing in an experiment of kind"),
+    "learner reading of other learners": ("full", {"epsilon": [0.5]}, "epsilon does nothing for the learners"),
     "drop_last of no ranking set": ("text", {"drop_last": [True]}, "drop_last does nothing for the streams"),
     "adversary": ("lower", {"order": ["as-is"]}, "order does nothing against the adversary"),
     "adversary's documents": ("lower", {"documents": ["as-is"]}, "documents does nothing for the streams"),
@@ -231,7 +249,9 @@ BAD = {
         "top", {"source": ["released-code"], "schedule": ["aistats16"]}, "schedule does nothing where source"
     ),
     "epsilon of the code": ("top", {"source": ["released-code"], "epsilon": [0.1]}, "epsilon does nothing where"),
-    "several horizons": ("text", {"rounds": [[5, 9]]}, "rounds 5-9: several horizons"),
+    "several horizons": (
+        "text", {"rounds": [[5, 9]]}, "rounds: [5, 9] is not valid under any of the given schemas. The horizon, one"
+    ),
 }  # fmt: skip
 
 
@@ -293,37 +313,37 @@ def test_two_experiments_share_a_stand_in():
 
 
 def test_the_code_s_rates_need_no_tuning_seeds():
-    study = load(swept("text", {"source": ["released-code"]}, seeds=2, tuning_seeds=3))
+    plan = planned(swept("text", {"source": ["released-code"]}, seeds=2, tuning_seeds=3))
     seeds = {
-        name: [seed for _, learner, seed in studies.runs(study, name) if learner == "slam"]
-        for name in made(study, "text")
+        name: [seed for job in plan.jobs[name] if job.identity["learner"] == "slam" for seed in job.seeds]
+        for name in made(plan.study, "text")
     }
     assert seeds == {"text+source-released-code": [0, 1] * 2}
-    assert len(studies.runs(study, "text")) == 2 * (5 + 2)
+    assert sum(len(job.seeds) for job in plan.jobs["text"]) == 2 * (5 + 2)
 
 
 def test_jobs_of_stand_ins_have_their_own_settings_and_the_draws_of_what_they_stand_for(tmp_path):
-    study = load(swept("top", {"documents": ["as-is"], "epsilon": [0.5]}))
+    plan = planned(swept("top", {"documents": ["as-is"], "epsilon": [0.5]}))
     name, one = "top+documents-as-is+epsilon-0.5", "smooth+epsilon-0.5"
-    job = studies.job(study, name, "sim+documents-as-is", one)
+    job = job_of(plan, name, "sim+documents-as-is", one).settings
     assert job["learner_settings"] == {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 0.5}
     assert job["stream_settings"]["stands_for"] == "sim" and "title" not in job["stream_settings"]
-    games = load(swept("games", {"epsilon": [0.5]}))
-    assert studies.match(games, "games+epsilon-0.5", "flip")["learners"][0] == [
+    games = planned(swept("games", {"epsilon": [0.5]}))
+    assert job_of(games, "games+epsilon-0.5", "flip").settings["learners"][0] == [
         "ftpl+epsilon-0.5",
         {"kind": "ftpl", "epsilon": 0.5},
     ]
 
 
-def simulated(study, name, folder, seed=3):
-    packing.simulate(name, studies.untitled(study["streams"][name]), folder / name, study["seed"], seed)
+def drawn(study, name, folder, seed=3):
+    simulated.simulate(name, untitled(study["streams"][name]), folder / name, study["seed"], seed)
     return stream.read(folder / name)
 
 
 def test_a_stand_in_of_a_simulation_holds_the_same_queries(tmp_path):
     study = load(swept("text", {"documents": ["as-is", "reversed"]}, {"features": ["query-minmax"]}, streams=["sim"]))
     own, as_is, back, scaled = (
-        simulated(study, f"sim{end}", tmp_path)
+        drawn(study, f"sim{end}", tmp_path)
         for end in ("", "+documents-as-is", "+documents-reversed", "+features-query-minmax")
     )
     for q in range(len(own)):
@@ -332,7 +352,7 @@ def test_a_stand_in_of_a_simulation_holds_the_same_queries(tmp_path):
         assert sorted(map(tuple, as_is[q][0])) == sorted(map(tuple, own[q][0]))
         np.testing.assert_array_equal(scaled[q][1], own[q][1])  # the same shuffle
     assert not np.array_equal(scaled.features, own.features)
-    packing.simulate("other", study["streams"]["sim"], tmp_path / "other", study["seed"], 3)
+    simulated.simulate("other", study["streams"]["sim"], tmp_path / "other", study["seed"], 3)
     assert not np.array_equal(stream.read(tmp_path / "other").features, own.features)  # a name of its own
 
 
@@ -353,11 +373,11 @@ def packed(name, settings, folder):
 
 
 def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_path):
-    study = load(swept("top", {"documents": ["as-is"], "mismatch": [1]}, seeds=2))
-    simulated(study, "sim", tmp_path)
+    plan = planned(swept("top", {"documents": ["as-is"], "mismatch": [1]}, seeds=2))
+    drawn(plan.study, "sim", tmp_path)
 
     def rows(name, experiment):
-        job = studies.job(study, experiment, name, "kl") | {"study": "small", "experiment": experiment}
+        job = job_of(plan, experiment, name, "kl").settings | {"study": "small", "experiment": experiment}
         run(job | {"stream": name, "learner": "kl", "mismatch": 10}, tmp_path / "run", [3], [tmp_path / "sim"])
         table = pq.read_table(tmp_path / "run")
         about = json.loads(table.schema.metadata[b"scant"])
@@ -377,24 +397,21 @@ def test_no_figure_and_no_table_shows_a_swept_experiment():
     for name, key, level in (("top", "radius", 2), ("games", "comparator", "horizon"), ("ads", "threshold", "recall")):
         config["experiments"][name]["sweep"] = [{key: [level]}]
     config["experiments"]["top"] |= {"figures": ["figure-3.4"]}
-    study, before = load(config), deepcopy(config)
+    plan, before = planned(config), deepcopy(config)
     for one in before["experiments"].values():
         one.pop("sweep", None)
-    before = load(before)
-    assert len(study["experiments"]) == len(before["experiments"]) + 4
-    assert catalogue.stated(study) == list(before["experiments"])
-    assert catalogue.figures(study) == catalogue.figures(before)
-    assert catalogue.tables(study) == catalogue.tables(before) and catalogue.theory(study) == catalogue.theory(before)
-    for name in catalogue.figures(study):
-        assert catalogue.shown(study, name) == catalogue.shown(before, name)
-    for name in catalogue.TABLES:
-        assert catalogue.tabled(study, name) == catalogue.tabled(before, name)
-    assert catalogue.played(study) == list(study["experiments"])
+    before = planned(before)
+    assert len(plan.study["experiments"]) == len(before.study["experiments"]) + 4
+    assert plan.stated == list(before.study["experiments"])
+    assert plan.figures == before.figures and plan.tables == before.tables
+    read = [plan.files(target) for target in (*plan.figures.values(), *plan.tables.values())]
+    assert read == [before.files(target) for target in (*before.figures.values(), *before.tables.values())]
+    assert plan.played == list(plan.study["experiments"])
 
 
-def ctrs(study, better):
+def ctrs(plan, better):
     """Traces of the ads experiments; `better` says by how much the ranker's CTR is above the others' in each."""
-    found = {}
+    study, found = plan.study, {}
     for name, experiment in study["experiments"].items():
         if experiment["kind"] != "ads":
             continue
@@ -409,14 +426,14 @@ def ctrs(study, better):
             }
             for log, learner, seed in product(experiment["logs"], experiment["learners"], range(8))
         ]
-        found[name] = (pd.DataFrame(rows), studies.details(study, name))
+        found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
 
 
 def judged(config, better, **stated):
-    study = load(config)
-    examined = claims.examine({name: CLAIM | one for name, one in stated.items()}, study, ctrs(study, better))
-    return claims.table(examined, study).set_index("id"), claims.cells_table(examined)
+    plan = planned(config)
+    examined = claims.examine({name: CLAIM | one for name, one in stated.items()}, plan, ctrs(plan, better))
+    return tables.table(examined, plan.study).set_index("id"), tables.cells_table(examined)
 
 
 def test_a_claim_names_the_reading_that_it_depends_on():
@@ -475,10 +492,10 @@ def test_a_claim_of_two_experiments_compares_those_of_equal_readings():
     level = {(None, True): 0.0, (2, True): 0.1, (None, False): 0.1, (2, False): 0.0}
     stated = {"where": {"kind": "ads", "undersample": 2}, "other": {"undersample": None}, "against": None}
     stated = {key: value for key, value in (CLAIM | stated).items() if value is not None}
-    study = load(config)
-    traces = ctrs(study, lambda one: level[one["undersample"], one["standardise"]])
-    examined = claims.examine({"claim": stated}, study, traces)
-    cells = claims.cells_table(examined).set_index("experiment")
+    plan = planned(config)
+    traces = ctrs(plan, lambda one: level[one["undersample"], one["standardise"]])
+    examined = claims.examine({"claim": stated}, plan, traces)
+    cells = tables.cells_table(examined).set_index("experiment")
     assert cells["estimate"].round(6).to_dict() == {
         "ads+undersample-2": 0.1,
         "ads+undersample-2+standardise-false": -0.1,
@@ -503,10 +520,10 @@ def test_what_matters_is_told_stream_by_stream():
     config = swept("ads", {"threshold": ["recall"]}, {"standardise": [False]}, tuning="paper", seeds=8)
     config["logs"]["more"] = config["logs"]["digits"]
     config["experiments"]["ads"]["logs"] = ["digits", "more"]
-    study = load(config)
-    traces = ctrs(study, lambda one: 0.2 - 0.01 * (not one["standardise"]))
+    plan = planned(config)
+    traces = ctrs(plan, lambda one: 0.2 - 0.01 * (not one["standardise"]))
     frame, details = traces["ads+threshold-recall"]  # what differs most does so on one log, where the claim is safest
     there = (frame["stream"] == "more") & (frame["learner"] == "ranker")
     traces["ads+threshold-recall"] = (frame.assign(estimate=frame["estimate"] + 0.3 * there), details)
-    row = claims.table(claims.examine({"claim": CLAIM}, study, traces), study).iloc[0]
+    row = tables.table(claims.examine({"claim": CLAIM}, plan, traces), plan.study).iloc[0]
     assert (row["readings_holding"], row["matters"]) == (3, "threshold") and row["matters_share"] > 0.9

@@ -26,7 +26,7 @@ SOURCE = Setting(
 ROUNDS = Setting(
     "rounds",
     {"default": None, "oneOf": [{"type": "null"}, {"type": "integer", "minimum": 1}]},
-    "The horizon; null for one pass over the stream. Longer horizons pass over it again.",
+    "The horizon, one number; null for one pass over the stream. Longer horizons pass over it again.",
     reading=True,
 )
 EMPTY = Setting(
@@ -107,6 +107,7 @@ STREAMS_TABLE = Shown(
     "The streams as they are: sizes, grades, norms, margins.",
     "scant.online.frames:streams_table",
     reads="streams",
+    heading="Streams",
 )
 QUANTITIES = "scant.online.quantities"
 WORDS = {"final": "time-averaged measure", "share": "loss / bound"}  # of quantities that both families have
@@ -221,27 +222,33 @@ class Perceptron(Contextual):
     learners = learners.LEARNERS
     shown = (
         _curves(
-            "figure-2.1", "NDCG@10 by round, separable streams",
+            "figure-2.1", "NDCG@10 by round, separable streams (thesis, Figure 2.1)",
             "NDCG@10 of the rankings shown, by round, on the separable streams.", "ndcg@10", True,
         ),
-        _curves("figure-2.2", "NDCG@10 by round", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),
-        _curves("figure-2.ap", "AP by round", f"AP (grades above 0 relevant) {NOT_SEPARABLE}", "ap", False),
+        _curves("figure-2.2", "NDCG@10 by round (thesis, Figure 2.2)", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),
+        _curves(
+            "figure-2.ap", "AP by round (perceptron paper, Figure 2)",
+            f"AP (grades above 0 relevant) {NOT_SEPARABLE}", "ap", False,
+        ),
         Shown(
             "finals",
             "Final time-averaged measures at the chosen rates, with 95 % t intervals over seeds, and paired "
             "differences to ListNet, under both tuning readings.",
             "scant.online.frames:finals_table",
+            heading="Final measures of perceptrons",
         ),
         Shown(
             "bounds",
             "Measured cumulative loss beside the bounds of the perceptron paper, at every rate.",
             "scant.online.frames:bounds_table",
+            heading="Losses of perceptrons, and their bounds",
         ),
         Shown(
             "rates",
             "Every learning rate tried, what it gave on the seeds set aside and on those reported, and where it was "
             "chosen.",
             "scant.online.frames:rates_table",
+            heading="Learning rates of perceptrons",
         ),
         STREAMS_TABLE,
     )  # fmt: skip
@@ -291,8 +298,8 @@ class Top(Contextual):
     )  # fmt: skip
     learners = top.LEARNERS
     shown = (
-        _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top"),
-        _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top, as in AISTATS'16"),
+        _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"),
+        _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"),
         Shown(
             "figure-top-k",
             "Time-averaged NDCG@10 at the horizon against the number of grades seen. Filled points are of the lists "
@@ -326,18 +333,21 @@ class Top(Contextual):
             "ranking, at the chosen rates, with 95 % t intervals over seeds, paired differences to ListNet and Random, "
             "and the settings as played.",
             "scant.online.frames_top:top_table",
+            heading="Final NDCG@10, feedback at the top",
         ),
         Shown(
             "regret",
             "Feedback on the top documents: regret at the horizon against the best fixed weights, and the slope of log "
             "regret on log round, with 95 % t intervals over seeds.",
             "scant.online.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
+            heading="Regret at the horizon, feedback at the top",
         ),
         Shown(
             "variance",
             "What one round's estimate of a gradient is off by, in squared norms of the gradient, by the number of "
             "grades seen: bias and variance, exact on small lists.",
             "scant.online.variance:variance_table", reads="nothing",
+            heading="Bias and variance of gradient estimates",
         ),
         STREAMS_TABLE,
     )  # fmt: skip

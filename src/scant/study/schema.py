@@ -6,13 +6,13 @@ The file in workflow/schemas is this schema as text, for readers and editors. A 
 from functools import cache
 from typing import Any
 
-from scant.declared import Setting
+from scant.declared import Setting, settings_of
 from scant.families import Family, asked_for, families, kinds, places
 
 ID = {"$ref": "#/$defs/id"}
 IDS = {"type": "array", "uniqueItems": True, "items": ID}
 TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
-OWN = ("measure", "rates", "k", "lambdas", "options")  # settings of a user's own learner, besides its class's
+OWN = ("measure", "rates", "k", "lambdas")  # settings of built-in learners that a user's own have, too
 OPTIONS = {
     "description": "What your own learner is made with besides features, rate and random (or items, rounds, random).",
     "type": "object",
@@ -140,6 +140,14 @@ def _if_kind(rule: dict, then: dict, required: bool = True) -> dict:
 def learner_settings(kind: str) -> dict[str, Setting]:
     """The settings of a kind of built-in learner, by name; of all its classes, if it has several."""
     return {setting.name: setting for learner in kinds()[kind] for setting in learner.settings}
+
+
+def own_settings(learner: type) -> dict:
+    """The schema of a user's own learner: the settings that its class declares, and those that all have."""
+    declared = {name: setting.schema for name, setting in settings_of(learner).items()}
+    built_in = {name: setting.schema for kind in kinds() for name, setting in learner_settings(kind).items()}
+    of_all = {"title": TITLE, "kind": {}, "options": {**OPTIONS, "properties": declared}}
+    return _closed(of_all | {name: built_in[name] for name in OWN} | declared)
 
 
 def _learner() -> dict:

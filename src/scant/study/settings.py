@@ -2,11 +2,11 @@
 
 from scant import families
 from scant.data import registry
-from scant.declared import own_class, settings_of
+from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import sweeps
-from scant.study.schema import OWN, experiment_settings, figures_to_ask_for, learner_settings, schema
+from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 
@@ -56,30 +56,36 @@ def _check_misplaced(config: dict) -> None:
     It is checked before the schema, whose message would not say that.
     """
     kinds = {kind: {*learner_settings(kind)} for kind in families.kinds()}
-    everywhere = {*OWN}.union(*kinds.values())
-    for name, kind, keys in _entries(config, "learners"):
-        for key in keys if kind in kinds else ():
+    everywhere = set().union(*kinds.values())
+    for name, kind, entry in _entries(config, "learners"):
+        for key in entry if kind in kinds else ():
             if key == "options":
                 raise SettingError(f"learners.{name}: options are for learners of your own (kind: module:Class)")
             if key in everywhere - kinds[kind]:
                 raise SettingError(f"learners.{name}: {key} does nothing for the kind {kind!r}")
     settings = {kind: {*experiment_settings(family)} for kind, family in families.families().items()}
-    for name, kind, keys in _entries(config, "experiments"):
+    figures = {kind: {*figures_to_ask_for(family)} for kind, family in families.families().items()}
+    for name, kind, entry in _entries(config, "experiments"):
         if kind not in settings:
             continue
         useless = set().union(*settings.values()) - settings[kind]
-        useless |= {"figures"} if not figures_to_ask_for(families.families()[kind]) else set()
-        for key in sorted(useless.intersection(keys)):
+        useless |= set() if figures[kind] else {"figures"}
+        for key in sorted(useless.intersection(entry)):
             raise SettingError(f"experiments.{name}: {key} does nothing in an experiment of kind {kind!r}")
+        elsewhere = set().union(*figures.values()) - figures[kind]
+        asked = entry.get("figures")
+        for figure in asked if isinstance(asked, list) else ():
+            if isinstance(figure, str) and figure in elsewhere:
+                raise SettingError(f"experiments.{name}: {figure} is no figure of an experiment of kind {kind!r}")
 
 
 def _entries(config: dict, section: str):
-    """The id, kind and keys of each entry of a section; entries that are no mapping with a kind are skipped."""
+    """The id, kind and settings of each entry of a section; entries that are no mapping with a kind are skipped."""
     entries = config.get(section)
     default = next(iter(families.families())) if section == "experiments" else None
     for name, entry in entries.items() if isinstance(entries, dict) else ():
         if isinstance(entry, dict) and isinstance(kind := entry.get("kind", default), str):
-            yield name, kind, list(entry)
+            yield name, kind, entry
 
 
 def _check(study: dict, datasets: dict) -> None:
@@ -95,6 +101,7 @@ def _check(study: dict, datasets: dict) -> None:
                 place.check(settings, datasets)
             except SettingError as error:
                 raise SettingError(f"{key}.{name}: {error}") from None
+    _check_own(study["learners"])
     for name, learner in study["learners"].items():
         try:
             _check_learner(learner)
@@ -113,40 +120,44 @@ def _check(study: dict, datasets: dict) -> None:
             raise SettingError(f"experiments.{where}: {error}") from None
 
 
+def _check_own(learners: dict) -> None:
+    """Check the settings of users' own learners against those that their classes declare.
+
+    The study's schema does this for built-in ones.
+    """
+    rules = {}
+    for name, learner in learners.items():
+        if ":" in learner["kind"]:
+            try:
+                rules[name] = own_settings(own_class(learner["kind"]))
+            except SettingError as error:
+                raise SettingError(f"learners.{name}: {error}") from None
+    check({"learners": learners}, {"properties": {"learners": {"properties": rules}}}, "study")
+
+
 def _check_learner(learner: dict) -> None:
-    kind = learner["kind"]
-    if ":" in kind:
-        return _check_own(learner)
-    if kind not in families.kinds():
-        raise unknown("kind of learner", kind, families.kinds())
+    kind, known = learner["kind"], families.kinds()
+    if ":" not in kind and kind not in known:
+        raise unknown("kind of learner", kind, known)
+    classes = known[kind] if kind in known else [own_class(kind)]
     errors = []
-    classes = families.kinds()[kind]
     for cls in classes:  # one of each family that has the kind; the settings need only fit one of them
         try:
-            cls.check(learner)
+            if isinstance(cls, type) and issubclass(cls, Learner):
+                cls.check(learner)
         except SettingError as error:
             errors.append(error)
     if len(errors) == len(classes):
         raise errors[0]
-    for key, setting in learner_settings(kind).items():
-        if key in learner and setting.when and learner.get(setting.when[0]) != setting.when[1]:
-            raise SettingError(f"{key} does nothing for the {setting.when[0]} {learner.get(setting.when[0])!r}")
-    if "theory" in learner.get("rates", []) and not any(getattr(cls, "gives_rate", False) for cls in classes):
+    settings = learner_settings(kind) if kind in known else settings_of(classes[0])
+    for key, setting in settings.items():
+        if key in learner and setting.when:
+            other, value = setting.when
+            if (actual := learner.get(other, settings[other].absent)) != value:
+                raise SettingError(f"{key} does nothing for the {other} {actual!r}")
+    gives_rate = any(getattr(cls, "gives_rate", False) for cls in known.get(kind, ()))
+    if "theory" in learner.get("rates", []) and not gives_rate:
         raise SettingError(f"theory gives no rate for the kind {kind!r}. Use numbers")
-    return None
-
-
-def _check_own(learner: dict) -> None:
-    """Check the settings of a user's own learner against those that its class declares."""
-    declared = settings_of(own_class(learner["kind"]))
-    known = ("title", "kind", "stands_for", *OWN, *declared)
-    for key in learner:
-        if key not in known:
-            raise unknown("key", key, known)
-    rules = {"properties": {key: setting.schema for key, setting in declared.items()}}
-    check({key: value for key, value in learner.items() if key in declared}, rules, "its settings")
-    if "theory" in learner.get("rates", []):
-        raise SettingError(f"theory gives no rate for the kind {learner['kind']!r}. Use numbers")
 
 
 def _check_experiment(study: dict, datasets: dict, name: str) -> None:

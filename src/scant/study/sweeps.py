@@ -89,6 +89,12 @@ def _experiment_settings(family: Family) -> dict[str, Setting]:
     return {setting.name: setting for setting in family.settings}
 
 
+def _learner_readings_in(family: Family) -> dict[str, Setting]:
+    """The readings that a family's learners have, by name. Those of other families may have other rules."""
+    settings = (setting for learner in family.learners.values() for setting in learner.settings)
+    return {setting.name: setting for setting in settings if setting.reading}
+
+
 def _combinations(experiment: dict) -> list[dict]:
     """Every combination of levels of an experiment's sweep: by reading, in the order of the schema.
 
@@ -97,7 +103,8 @@ def _combinations(experiment: dict) -> list[dict]:
     SettingError : a level does not fit the rule of its reading
     """
     family, combinations = families.of(experiment), []
-    rules = {name: setting.rule for name, setting in (learner_readings() | _experiment_settings(family)).items()}
+    settings = _learner_readings_in(family) | _experiment_settings(family)
+    rules = {name: setting.schema for name, setting in settings.items()}
     rules |= {name: family.place.schema["properties"][name] for name in family.place.readings}
     for item in experiment["sweep"]:
         ordered = {key: item[key] for key in readings() if key in item}
@@ -112,14 +119,13 @@ def _check(study: dict, experiment: dict, levels: dict) -> None:
     """Raise a SettingError if one of the readings has no effect in an experiment, whatever its level."""
     family, changed = families.of(experiment), experiment | levels
     kinds = {study["learners"][learner]["kind"] for learner in experiment["learners"]}
-    settings = _experiment_settings(family)
+    settings = _learner_readings_in(family) | _experiment_settings(family)
     for key in levels:
-        if key not in settings and key not in family.place.readings and key not in learner_readings():
+        if key not in settings and key not in family.place.readings:
             raise SettingError(f"{key} does nothing in an experiment of kind {family.kind!r}")
         if heeding := unheeded(changed, key, kinds):
             raise SettingError(f"{key} does nothing without a learner of kind {' or '.join(heeding)}")
-        setting = settings.get(key) or learner_readings().get(key)
-        for other, value in (setting.unless if setting else {}).items():
+        for other, value in (settings[key].unless if key in settings else {}).items():
             if other in changed and changed[other] == value:
                 raise SettingError(f"{key} does nothing where {other} is {_text(value)}")
         if reason := family.idle(study, experiment, key):

@@ -1,0 +1,48 @@
+"""What `scant compile` compiles is what studies call: after it no loop is compiled for other types."""
+
+from numba.core.dispatcher import Dispatcher
+
+from scant import compiling
+from scant.ads.learners import AucRanker
+from scant.games import streams
+from scant.games.play import Game, play
+from scant.kernels import batch, full, games, pairs, pieces, top
+from scant.online import comparator, run
+from scant.randomness import generator
+
+MODULES = (batch, full, games, pairs, pieces, top)
+
+
+def signatures():
+    """The types that each loop is compiled for."""
+    found = {f"{module.__name__}.{name}": value for module in MODULES for name, value in vars(module).items()}
+    return {name: list(value.signatures) for name, value in found.items() if isinstance(value, Dispatcher)}
+
+
+def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
+    compiling.compile_all()
+    before = signatures()
+    called = ("full.play", "full.surrogate_along", "top.play", "batch.total", "batch.curvature", "games.play_full")
+    called += ("games.play_blocks", "games.best_path", "games.balance", "pairs.descend_pairs", "pairs.descend_examples")
+    assert [name for name in called if not before[f"scant.kernels.{name}"]] == []
+
+    drawn = [tmp_path / "stream.arrow"]
+    compiling.simulated.simulate("toy", compiling.STREAM, drawn[0], 1, 1)
+    for learner in ({"kind": "listnet"}, {"kind": "binary-perceptron"}, {"kind": "max-hinge", "rates": ["theory"]}):
+        job = compiling.JOB | {"kind": "perceptron", "learner_settings": learner, "measures": ["err", "ndcg@3"]}
+        run.run(job, tmp_path / "run", [1], drawn)
+    for learner in ({"kind": "rtop", "surrogate": "kl"}, {"kind": "ogd", "surrogate": "squared"}, {"kind": "listnet"}):
+        run.run(compiling.JOB | compiling.TOP | {"learner_settings": learner}, tmp_path / "run", [1], drawn)
+    comparator.compare(compiling.JOB | compiling.TOP | {"judge": "squared"}, tmp_path / "best", [1], drawn)
+    for stream, settings, loss in (
+        ("zipf", {"items": 5}, "position-loss"),
+        ("indistinguishable", {}, "ndcg"),
+        ("rankings", {"items": 4}, "spearman-loss"),
+        ("graded", {"items": 4, "grades": 9}, "dcg"),
+    ):
+        game = Game(streams.draw(stream, generator(1, "toy"), 40, **settings), loss)
+        for learner in ("online-rank", "fpl-gumbel", "rtopkf-adaptive", "rtopkf-anytime", "random"):
+            play(game, learner, generator(1, "noise"))
+    features = generator(1, "toy").standard_normal((30, 2)).astype("float32")
+    AucRanker(0.1, steps=10, pair_loss="hinge").fit(features, features[:, 0] > 0, generator(1, "noise"))
+    assert signatures() == before
