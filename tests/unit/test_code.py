@@ -13,7 +13,7 @@ from scant.verdict import selection
 
 ROOT = Path(__file__).parents[2]
 
-CACHED = (code.digest, code.closure, code._source, code._read, code._memory)
+CACHED = (code.digest, code.closure, code._source, code._read, code._cached)
 MODULE = '''
 """What the module is of."""
 
@@ -45,7 +45,7 @@ def package(tmp_path, monkeypatch):
     """A function that writes files of a package that stands in for `scant`, or of the working folder: path and text."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(code, "PACKAGE", tmp_path / "src/scant")
-    monkeypatch.setattr(code, "MEMORY", tmp_path / "memory.json")
+    monkeypatch.setattr(code, "CACHE", tmp_path / "cache.json")
 
     def write(files):
         for name, text in files.items():
@@ -222,10 +222,10 @@ def test_the_same_code_under_another_name_is_other_code(package):
 # --- what is remembered
 
 
-def test_what_was_read_is_remembered_and_parsed_once(package, monkeypatch):
+def test_what_was_read_is_cached_and_parsed_once(package, monkeypatch):
     package({"src/scant/a.py": "import scant.b\n", "src/scant/b.py": "X = 1\n"})
     before = code.digest("scant.a")
-    assert len(json.loads(code.MEMORY.read_text())) == 3
+    assert len(json.loads(code.CACHE.read_text())) == 3
     forget()
     with monkeypatch.context() as patch:
         patch.setattr(code.ast, "parse", lambda *_: pytest.fail("parsed again"))
@@ -234,14 +234,14 @@ def test_what_was_read_is_remembered_and_parsed_once(package, monkeypatch):
     assert code.digest("scant.a") != before
 
 
-def test_a_memory_that_cannot_be_read_or_written_is_done_without(package, monkeypatch, tmp_path):
+def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch, tmp_path):
     package({"src/scant/a.py": "X = 1\n"})
     before = code.digest("scant.a")
-    code.MEMORY.write_text('{"cut sho')
+    code.CACHE.write_text('{"cut sho')
     forget()
-    assert code.digest("scant.a") == before and json.loads(code.MEMORY.read_text())
+    assert code.digest("scant.a") == before and json.loads(code.CACHE.read_text())
     (tmp_path / "file").touch()
-    monkeypatch.setattr(code, "MEMORY", tmp_path / "file" / "memory.json")
+    monkeypatch.setattr(code, "CACHE", tmp_path / "file" / "cache.json")
     forget()
     assert code.digest("scant.a") == before
 
