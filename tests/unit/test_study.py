@@ -182,8 +182,8 @@ def test_logs_have_the_settings_that_the_schema_says():
     assert log["campaign"]["enum"] == list(campaigns.CAMPAIGNS)
     assert set(log["settings"]["properties"]) == {field.name for field in fields(campaigns.Settings)}
     assert log["settings"]["properties"]["shape"]["enum"] == list(campaigns.SHAPES)
-    assert {source for wanted in catalogue.ADS.values() for source in wanted} <= set(draw.SOURCES)
-    assert {source for wanted in catalogue.LOGS.values() for source in wanted} == set(draw.SOURCES)
+    assert {source for wanted in catalogue.ADS.values() for source in wanted} <= set(draw.LOG_ORIGINS)
+    assert {source for wanted in catalogue.LOGS.values() for source in wanted} == set(draw.LOG_ORIGINS)
 
 
 def test_readings_of_ads_are_those_of_the_scorers():
