@@ -14,7 +14,7 @@ from matplotlib.markers import MarkerStyle
 
 from scant import families
 from scant.ads.learners import KINDS, AdLearner, Scorer
-from scant.declared import Look, Setting, own_class, settings_of
+from scant.declared import Look, Setting, called, own_class, settings_of
 from scant.families import Quantity, Shown
 from scant.games.learners import ETA, FTPL, Player
 from scant.online import learners as online
@@ -439,5 +439,5 @@ def test_a_family_says_where_learners_play_and_what_runs_start_from(family):
     assert place.schema["additionalProperties"] is False
     assert {*place.readings} <= {*place.schema["properties"]}
     assert {*family.told} <= {setting.name for setting in family.settings}
-    assert family.code and all(importlib.util.find_spec(module) for module in family.code)
+    assert importlib.util.find_spec(family.code) and callable(called(family.engine))
     assert family.memory > 0 and family.minutes > 0
