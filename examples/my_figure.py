@@ -2,9 +2,10 @@
 
 import pandas as pd
 
+from scant.online.traces import at_tuned_rates
 from scant.present import panels, style
 from scant.present.intervals import t_interval
-from scant.present.traces import GROUP, at_tuned_rates, names
+from scant.present.traces import GROUP, names
 
 
 def updates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
