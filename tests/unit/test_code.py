@@ -1,12 +1,19 @@
 """The code that a job depends on: what is followed, which edits count, and what is remembered of a source file."""
 
+import ast
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from scant import cli, families
 from scant.study import code
+from scant.verdict import selection
 
-CACHED = (code.digest, code.closure, code._source, code._read, code._memory)
+ROOT = Path(__file__).parents[2]
+
+CACHED = (code.digest, code.closure, code._source, code._read, code._cached)
 MODULE = '''
 """What the module is of."""
 
@@ -38,7 +45,7 @@ def package(tmp_path, monkeypatch):
     """A function that writes files of a package that stands in for `scant`, or of the working folder: path and text."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(code, "PACKAGE", tmp_path / "src/scant")
-    monkeypatch.setattr(code, "MEMORY", tmp_path / "memory.json")
+    monkeypatch.setattr(code, "CACHE", tmp_path / "cache.json")
 
     def write(files):
         for name, text in files.items():
@@ -215,10 +222,10 @@ def test_the_same_code_under_another_name_is_other_code(package):
 # --- what is remembered
 
 
-def test_what_was_read_is_remembered_and_parsed_once(package, monkeypatch):
+def test_what_was_read_is_cached_and_parsed_once(package, monkeypatch):
     package({"src/scant/a.py": "import scant.b\n", "src/scant/b.py": "X = 1\n"})
     before = code.digest("scant.a")
-    assert len(json.loads(code.MEMORY.read_text())) == 3
+    assert len(json.loads(code.CACHE.read_text())) == 3
     forget()
     with monkeypatch.context() as patch:
         patch.setattr(code.ast, "parse", lambda *_: pytest.fail("parsed again"))
@@ -227,13 +234,43 @@ def test_what_was_read_is_remembered_and_parsed_once(package, monkeypatch):
     assert code.digest("scant.a") != before
 
 
-def test_a_memory_that_cannot_be_read_or_written_is_done_without(package, monkeypatch, tmp_path):
+def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch, tmp_path):
     package({"src/scant/a.py": "X = 1\n"})
     before = code.digest("scant.a")
-    code.MEMORY.write_text('{"cut sho')
+    code.CACHE.write_text('{"cut sho')
     forget()
-    assert code.digest("scant.a") == before and json.loads(code.MEMORY.read_text())
+    assert code.digest("scant.a") == before and json.loads(code.CACHE.read_text())
     (tmp_path / "file").touch()
-    monkeypatch.setattr(code, "MEMORY", tmp_path / "file" / "memory.json")
+    monkeypatch.setattr(code, "CACHE", tmp_path / "file" / "cache.json")
     forget()
     assert code.digest("scant.a") == before
+
+
+# --- what rules ask for
+
+RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
+WORKED_OUT = {  # the modules that a rule's digest is of besides those that it names, by how it asks for them
+    "selection.modules()": selection.modules(),
+    ".shown.modules": [module for _, shown in families.shown() for module in shown.modules],
+    "family_of(": [family.code for family in families.families().values()],
+}
+LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declared"}  # find by name what is run, whose code is asked for
+
+
+def commands():
+    """For each rule that runs a command of ours: the command's function, and the modules that its digest is of."""
+    for text in re.split(r"^rule ", RULES, flags=re.MULTILINE)[1:]:
+        if command := re.search(r'"scant ([\w-]+) ', text):
+            asked = re.search(r"\n +code=(.+?),\n +(?:\w+=|shell:)", text, re.DOTALL)[1]
+            modules = re.findall(r'"(scant\.[\w.]+)"', asked)
+            modules += [module for words, found in WORKED_OUT.items() if words in asked for module in found]
+            name = "_shown" if command[1] in ("figure", "table") else f"_{command[1].replace('-', '_')}"
+            yield pytest.param(name, modules, id=text.partition(":")[0])
+
+
+@pytest.mark.parametrize(("function", "modules"), list(commands()))
+def test_a_rule_s_digest_is_of_all_that_its_command_imports(function, modules):
+    tree = ast.parse(Path(cli.__file__).read_text())
+    (body,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
+    imported = {name for name in code._imports(body) if code._source(name)} - LOOKED_UP
+    assert modules and imported <= names(*modules)

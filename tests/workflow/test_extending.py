@@ -199,7 +199,7 @@ def test_a_figure_and_a_table(copy):
     (code,), (cp, commands) = blocks("A figure or table", "python"), blocks("A figure or table", "bash")
     copy.shell(cp)
     copy.edit("src/scant/online/family.py", "class Perceptron(", f"{code}\n\n")
-    copy.edit("src/scant/online/family.py", "        _curves(\n", "        *UPDATES,\n")
+    copy.edit("src/scant/online/family.py", '        _curves(\n            "figure-2.1"', "        *UPDATES,\n")
     printed = copy.shell(commands)
     assert not re.search(r"rule (run|simulate|pack):", printed)
     curves, drawing = copy.drawn("figure-updates")

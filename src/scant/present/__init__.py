@@ -1,1 +1,1 @@
-"""What all studies share in presenting results: traces, intervals, styles, panels, files."""
+"""How results of all families are presented: traces, intervals, slopes, the style of figures, and their files."""

@@ -1,4 +1,4 @@
-"""Figures as files: each beside the CSV of exactly what it shows."""
+"""Writing figures, each with a CSV file of exactly the data that it shows."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from scant.files import atomic
 
 
 def save(figure, frame: pd.DataFrame, stem) -> None:
-    """Write a figure as SVG and PNG, and beside them, as CSV, the frame that it shows."""
+    """Write a figure as `stem`.svg and `stem`.png, and the frame that it shows as `stem`.csv."""
     figure.draw_without_rendering()
-    figure.set_layout_engine(None)  # the layout is found: finding it takes long, and each format would do so again
+    figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     stem = Path(stem)
     with atomic(stem.with_name(f"{stem.name}.csv")) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")

@@ -4,9 +4,13 @@ import numpy as np
 
 
 def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
-    """Mean, lower and upper end of Student's t interval of the mean, and n, of the values that are not NaN.
+    """The mean of the values that are not NaN, the ends of its Student's t interval, and how many values there are.
 
-    The mean is NaN without a value, the ends with fewer than two.
+    Returns
+    -------
+    mean : NaN if there is no value
+    low, high : the ends of the interval at `level`; NaN with fewer than two values
+    n : how many values there are
     """
     from scipy import special  # not stats, which takes half a second to import
 
@@ -21,5 +25,5 @@ def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
 
 
 def cells(name: str, values) -> dict[str, float]:
-    """The columns `name`, `name_low` and `name_high` of a table: mean and 95 % t interval of the values."""
+    """The columns `name`, `name`_low and `name`_high of a table: the mean of the values, and its 95 % t interval."""
     return dict(zip((name, f"{name}_low", f"{name}_high"), t_interval(values)[:3], strict=True))

@@ -1,4 +1,4 @@
-"""Figures and tables, made as the families declare them: each of a frame, which is what its CSV file holds."""
+"""Making the figures and tables that families declare. Each shows one frame, which is also its CSV file."""
 
 import inspect
 
@@ -7,15 +7,15 @@ import pandas as pd
 from scant import families
 from scant.errors import unknown
 from scant.families import Shown, called
-from scant.present import figures, tables, traces
+from scant.present import traces
 
 
 def find(name: str, drawn: bool) -> Shown:
-    """The figure (`drawn`) or table of this name.
+    """The declaration of the figure (if `drawn`) or table with this name.
 
     Raises
     ------
-    SettingError : there is none
+    SettingError : no family declares one
     """
     known = {shown.name: shown for _, shown in families.shown() if bool(shown.draw) == drawn}
     if name not in known:
@@ -23,16 +23,17 @@ def find(name: str, drawn: bool) -> Shown:
     return known[name]
 
 
-def frame_of(shown: Shown, *read) -> pd.DataFrame:
-    """The frame of a figure or table; `read` is what its function takes, see `Shown.reads`."""
-    return called(shown.frame)(*read, **shown.options)
+def frame_of(shown: Shown, *inputs) -> pd.DataFrame:
+    """The frame of a figure or table; `inputs` are those that the function `read` returns."""
+    return called(shown.frame)(*inputs, **shown.options)
 
 
 def read(shown: Shown, paths, comparator_paths=(), seed: int | None = None) -> tuple:
-    """What the frame of a figure or table is made of.
+    """The inputs of the function that computes the frame of a figure or table, see `Shown.reads`.
 
-    paths : the files that it reads; comparator_paths : of the best fixed weights, for what reads "regret"
-    seed : of the study, for what is made of nothing but chance
+    paths : the files that it reads
+    comparator_paths : the files of best fixed weights, if it reads "regret"
+    seed : of the study, for a frame that is computed from random numbers alone
     """
     if shown.reads in ("streams", "logs"):
         return (paths,)
@@ -42,17 +43,15 @@ def read(shown: Shown, paths, comparator_paths=(), seed: int | None = None) -> t
     return *traces.read(paths), *compared
 
 
-def make(shown: Shown, stem, *read) -> None:
+def make(shown: Shown, stem, *inputs) -> None:
     """Write a figure (`stem`.csv, .svg and .png) or a table (`stem`.csv and .tex).
 
-    read : what its frame is made of, as `read` gives it
+    inputs : as the function `read` returns them
 
     Raises
     ------
     SettingError : the study has nothing to show in it
     """
-    frame = frame_of(shown, *read)
-    if shown.draw:
-        figures.save(called(shown.draw)(frame), frame, stem)
-    else:
-        tables.write(frame, stem)
+    frame = frame_of(shown, *inputs)
+    drawn = (called(shown.draw)(frame),) if shown.draw else ()
+    called(shown.writer)(*drawn, frame, stem)

@@ -1,7 +1,7 @@
-"""Slopes: how a regret grows with rounds, horizon or number of items, as the exponent of the power law that fits it.
+"""Slopes: how regret grows with the round, the horizon or the number of items, as the exponent of a fitted power law.
 
-Tables, figures and claims all take their slopes from `slope`. What counts as a point of a run, and what becomes of a
-run with a point that has no logarithm, is up to those who call it.
+Tables, figures and claims all take their slopes from `slope`. Its callers choose the points of a run, and what to do
+with runs in which a regret is not above 0 and has no logarithm.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import pandas as pd
 
 from scant.present.intervals import cells
 
-FROM = 1 / 100  # slopes over rounds begin at this share of the horizon: before it, regret does not grow as it will
+FROM = 1 / 100  # slopes over rounds begin at this share of the horizon: before, regret grows differently
 
 
 def slope(x, y, points: int) -> float:
@@ -19,12 +19,13 @@ def slope(x, y, points: int) -> float:
 
     Parameters
     ----------
-    x, y : shape (n,), one run's rounds (horizons, numbers of items) and its regret at each; x above 0
-    points : how many different x a slope needs
+    x : shape (n,), the rounds, horizons or numbers of items, above 0
+    y : shape (n,), the regret of one run at each of them
+    points : how many different x a slope needs at least
 
     Returns
     -------
-    slope : the exponent a of y = c x^a; NaN if there are too few points, or if a y is not above 0 or is NaN
+    slope : the exponent a of y = c x^a; NaN if there are too few points, or if any y is NaN or not above 0
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     if len(np.unique(x)) < points or not np.all(y > 0):
@@ -33,18 +34,17 @@ def slope(x, y, points: int) -> float:
 
 
 def slope_columns(slopes, along) -> dict:
-    """What tables and figures say of the slopes of several seeds.
+    """The columns of tables and figures that summarise the slopes of several seeds.
 
     Parameters
     ----------
     slopes : one slope for each seed, NaN where it has none
-    along : the rounds (horizons, numbers of items) that the slopes are over, in any order
+    along : the rounds, horizons or numbers of items that the slopes are over, in any order
 
     Returns
     -------
-    slope, slope_low, slope_high : their mean and its 95 % t interval
-    slopes : how many seeds have a slope
-    from, to : the least and the largest of `along`; NaN if there are none
+    columns : slope, slope_low and slope_high, the mean and its 95 % t interval; slopes, how many seeds have a slope;
+        from and to, the least and the largest of `along`, NaN if it is empty
     """
     along = pd.Series(along)
     count = int(np.isfinite(slopes).sum())
@@ -52,26 +52,26 @@ def slope_columns(slopes, along) -> dict:
 
 
 def late_rounds(frame: pd.DataFrame, horizon: str) -> pd.DataFrame:
-    """The rows that a slope over rounds is of: those whose `round` is at least `FROM` of the column `horizon`."""
+    """The rows that slopes over rounds use: those whose `round` is at least `FROM` times the column `horizon`."""
     return frame[frame["round"] >= FROM * frame[horizon]]
 
 
 def slopes_of_seeds(rows: pd.DataFrame, along: str, points: int, places: Sequence[str] = ("stream",)) -> pd.DataFrame:
-    """The slope of each seed's regret on the column `along`; NaN where a regret is not above 0.
+    """The slope of each seed's regret on the column `along`; NaN if a regret is not above 0.
 
     Parameters
     ----------
-    rows : one for each point: the columns of `places`, learner, seed, regret and `along`
-    points : how many different points a slope needs; seeds with fewer have no row
-    places : the columns that say which points belong together, besides learner and seed
+    rows : one for each point, with the columns `along`, regret, learner, seed and those of `places`
+    points : how many different points a slope needs at least; seeds with fewer get no row
+    places : the columns that, with learner and seed, say which points are of the same run
 
     Returns
     -------
-    frame : stream (the places, joined), learner, seed, value
+    frame : stream (the values of `places`, joined), learner, seed, and value, the slope
     """
-    found = [
+    slopes = [
         (", ".join(map(str, place)), learner, seed, slope(run[along], run["regret"], points))
         for (*place, learner, seed), run in rows.groupby([*places, "learner", "seed"], sort=False)
         if run[along].nunique() >= points
     ]
-    return pd.DataFrame(found, columns=["stream", "learner", "seed", "value"])
+    return pd.DataFrame(slopes, columns=["stream", "learner", "seed", "value"])

@@ -1,4 +1,4 @@
-"""One look for all figures: each learner has the same colour, marker and dash everywhere."""
+"""The style of all figures: each learner has the same colour, marker and line in every one."""
 
 from collections.abc import Mapping
 from itertools import chain, product
@@ -10,11 +10,11 @@ from scant.errors import SettingError
 
 matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
 
-# Seaborn's "colorblind": as data, as is its theme below, since importing seaborn takes longer than drawing a figure.
+# Seaborn's palette "colorblind". It and the theme below are copied, since to import seaborn takes longer than to draw.
 PALETTE = (
     "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9",
 )  # fmt: skip
-COLOURS = dict(  # as learners name theirs
+COLOURS = dict(  # by the names that learners declare
     zip(
         ("blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "yellow", "sky"),
         PALETTE,
@@ -24,7 +24,7 @@ COLOURS = dict(  # as learners name theirs
 OTHERS = [(PALETTE[i], marker) for i, marker in ((5, "*"), (6, "h"), (8, "<"), (3, "P"))]
 LINES = ("-", "--", ":")
 
-THEME = {  # what seaborn.set_theme("paper", "ticks", "colorblind") changes, but for what SETTINGS does
+THEME = {  # what seaborn.set_theme("paper", "ticks", "colorblind") changes, without what SETTINGS changes
     "axes.axisbelow": True,
     **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"),
     "axes.linewidth": 1.0,
@@ -66,13 +66,16 @@ SETTINGS = {
 
 
 def apply() -> None:
-    """Set the look for the figures that follow."""
-    matplotlib.rcdefaults()  # whatever was set before, or by a matplotlibrc
+    """Set the style of all figures that are made after this call."""
+    matplotlib.rcdefaults()  # forget what was set before, also by a matplotlibrc file
     matplotlib.rcParams.update(THEME | SETTINGS)
 
 
 def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str] | None:
-    """Colour, marker and line that a kind of learner declares for an id, measure or surrogate; None if it has none."""
+    """The colour, marker and line that a kind of learner declares; None if it declares none.
+
+    The look of this id comes first, then that of this `variant` (a measure or surrogate), then that of the kind.
+    """
     declared = _looks_of(kind)
     for key in (f"#{id}", variant, ""):
         for looks in declared:
@@ -83,14 +86,14 @@ def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str]
 
 
 def _declares(kind: str, variant: str) -> bool:
-    """Whether a kind of learner has a look for just this measure or surrogate."""
+    """Whether a kind of learner declares a look for this very measure or surrogate."""
     return any(variant in looks for looks in _looks_of(kind))
 
 
 def _looks_of(kind: str) -> list[Mapping]:
     """The looks that the classes of a kind of learner declare.
 
-    None for one's own that cannot be imported: a figure is drawn of what was played, wherever that was.
+    Empty for a user's own class that cannot be imported: figures can be drawn where the learners are not installed.
     """
     try:
         return [learner.looks for learner in families.classes(kind)]
@@ -99,24 +102,25 @@ def _looks_of(kind: str) -> list[Mapping]:
 
 
 def looks(frame) -> dict[str, tuple[str, str, str]]:
-    """Colour, marker and line of each learner of a figure's frame, all different.
+    """The colour, marker and line of each learner in a figure's frame. No two learners have the same.
 
-    A learner has its own look or its kind's everywhere; the second of one kind and measure, or one of a kind without a
-    look, takes the next spare one. The second of one kind and objective keeps their colour and line.
+    A learner has the look that its class declares. If it declares none, or another learner of the figure has that look
+    already, the learner gets the next spare one; a second learner of the same kind and surrogate differs from the first
+    in its marker alone.
 
-    frame : learner, kind, the measure or objective, if any, and `id`, if learners are called by something else
+    frame : the columns learner, kind, objective (a surrogate) or own_measure, if any, and id, if `learner` holds titles
     """
-    variant = next((name for name in ("objective", "own_measure") if name in frame), None)
-    frame = frame if variant else frame.assign(none="")
-    variant = variant or "none"
-    taken, spare = {}, chain(product(LINES, OTHERS), product(LINES, product(PALETTE, "XdpH>")))
+    column = next((name for name in ("objective", "own_measure") if name in frame), None)
+    frame = frame if column else frame.assign(none="")
+    column = column or "none"
+    looks, spare = {}, chain(product(LINES, OTHERS), product(LINES, product(PALETTE, "XdpH>")))
     spare = ((*colour_and_marker, line) for line, colour_and_marker in spare)
     frame = frame.assign(id=frame.get("id", frame["learner"])).drop_duplicates("learner")
-    for learner, kind, what, name in frame[["learner", "kind", variant, "id"]].itertuples(index=False):
-        look = own_look(kind, what, name) or next(spare)
-        others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if _declares(kind, what) else ()
-        others = chain(others if variant == "objective" else (), spare)
-        while look in taken.values():
+    for learner, kind, variant, id in frame[["learner", "kind", column, "id"]].itertuples(index=False):
+        look = own_look(kind, variant, id) or next(spare)
+        others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if _declares(kind, variant) else ()
+        others = chain(others if column == "objective" else (), spare)
+        while look in looks.values():
             look = next(others)
-        taken[learner] = look
-    return taken
+        looks[learner] = look
+    return looks

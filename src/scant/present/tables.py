@@ -1,4 +1,4 @@
-"""Tables as files: each frame as CSV and LaTeX."""
+"""Writing tables as CSV and LaTeX."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from scant.files import atomic
 
 
 def write(frame: pd.DataFrame, stem) -> None:
-    """Write `stem`.csv, in full precision, and `stem`.tex, to four digits with LaTeX's booktabs."""
+    """Write `stem`.csv in full precision, and `stem`.tex with four significant digits."""
     stem = Path(stem)
     with atomic(stem.with_name(f"{stem.name}.csv")) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
@@ -18,7 +18,7 @@ def write(frame: pd.DataFrame, stem) -> None:
 
 
 def latex(frame: pd.DataFrame) -> str:
-    """A booktabs tabular of the frame, with numbers to four significant digits."""
+    """The frame as a LaTeX tabular for the package booktabs, with numbers to four significant digits."""
     special = {character: f"\\{character}" for character in "&%$#_{}"} | {"~": r"\textasciitilde{}"}
     special |= {"^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 
@@ -33,8 +33,8 @@ def latex(frame: pd.DataFrame) -> str:
             return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
         return "".join(special.get(character, character) for character in str(value))
 
-    kinds = "".join("r" if pd.api.types.is_numeric_dtype(kind) else "l" for kind in frame.dtypes)
-    lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
+    alignment = "".join("r" if pd.api.types.is_numeric_dtype(dtype) else "l" for dtype in frame.dtypes)
+    lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]
     lines += [" & ".join(map(text, frame.columns)) + r" \\", r"\midrule"]
     lines += [" & ".join(map(text, row)) + r" \\" for row in frame.itertuples(index=False)]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -1,1 +1,1 @@
-"""A study: its settings, checked and completed, and the jobs that they amount to."""
+"""A study: its settings, checked and completed, and the jobs that follow from them."""

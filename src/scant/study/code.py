@@ -1,4 +1,7 @@
-"""The source code that a job depends on: what its entry modules import, directly or not, wherever the import stands."""
+"""The source code that a job depends on: all modules that its entry modules import, directly or indirectly.
+
+Imports inside functions count, too.
+"""
 
 import ast
 import hashlib
@@ -13,23 +16,26 @@ import scant
 from scant.files import write_text
 
 PACKAGE = Path(scant.__file__).parent
-# Declarations that change no result: words about a learner, a setting or a figure, and how a learner is drawn.
+# Declarations that change no result: texts about a learner, a setting or a figure, and how a learner is drawn.
 WORDS = ("about", "caption", "looks")
-MEMORY = PACKAGE / "__pycache__" / f"code.{sys.implementation.cache_tag}.json"  # what was read of each source file
-
-
-MOST = 1000  # source files, old versions included, that are remembered
+CACHE = PACKAGE / "__pycache__" / f"code.{sys.implementation.cache_tag}.json"  # the digest and imports of source files
+MOST = 1000  # how many source files the cache holds, counting old versions
 
 
 @cache
 def digest(*entries: str) -> str:
-    """The digest of all source code that some modules run, their own included.
+    """The digest of the source code of some modules and of all modules that they import.
 
-    It is of syntax trees: an edit to a comment, a docstring or a declaration of `WORDS` leaves it as it is.
+    It is computed from syntax trees: an edit to a comment, a docstring or a declaration named in `WORDS` does not
+    change it.
 
     Parameters
     ----------
-    entries : dotted names of modules, of this package or of one's own below the working folder
+    entries : dotted names of modules, in this package or below the working folder
+
+    Returns
+    -------
+    digest : 12 hexadecimal digits
     """
     whole = hashlib.sha256()
     for name, path in sorted(closure(*entries).items()):
@@ -39,25 +45,25 @@ def digest(*entries: str) -> str:
 
 @cache
 def closure(*entries: str) -> dict[str, Path]:
-    """The source file of each module that some modules import, directly or not; of their packages, and their own.
+    """The source files, by dotted name, of some modules, of all that they import, and of the packages of these.
 
-    What is neither of this package nor below the working folder is not followed.
+    Imports are followed in this package and below the working folder, not in other projects.
     """
-    found, waiting = {}, list(entries)
+    paths, waiting = {}, list(entries)
     while waiting:
         name = waiting.pop()
-        if name in found or (path := _source(name)) is None:
+        if name in paths or (path := _source(name)) is None:
             continue
-        found[name] = path
+        paths[name] = path
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         waiting.append(name.rpartition(".")[0])
         waiting += [_absolute(imported, package) for imported in _read(path)[1]]
-    _remember()
-    return found
+    _save_cache()
+    return paths
 
 
 def _absolute(name: str, package: str) -> str:
-    """A name that is imported within a package: "..a.b" is relative to it."""
+    """The absolute name of an import in a module of `package`, to which "..a.b" is relative."""
     level = len(name) - len(name.lstrip("."))
     if not level:
         return name
@@ -66,7 +72,7 @@ def _absolute(name: str, package: str) -> str:
 
 @cache
 def _source(name: str) -> Path | None:
-    """The source file of a module; None for one of another project."""
+    """The source file of a module; None if it belongs to another project."""
     first, *rest = name.split(".")
     stem = PACKAGE.joinpath(*rest) if first == PACKAGE.name else Path(first, *rest)
     paths = (stem / "__init__.py", stem.with_name(f"{stem.name}.py")) if first else ()
@@ -75,18 +81,18 @@ def _source(name: str) -> Path | None:
 
 @cache
 def _read(path: Path) -> tuple[str, list[str]]:
-    """The digest of a source file's syntax tree, and the names that it imports, of modules or of what is in them."""
+    """The digest of a source file's syntax tree, and the names of the modules and their members that it imports."""
     text = path.read_bytes()
-    key = hashlib.sha256(_reader() + text).hexdigest()
-    if key not in _memory():
+    key = hashlib.sha256(_this_source() + text).hexdigest()
+    if key not in _cached():
         tree = _Bare().visit(ast.parse(text, path))
-        _memory()[key] = [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree)))]
-    return tuple(_memory()[key])
+        _cached()[key] = [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree)))]
+    return tuple(_cached()[key])
 
 
 @cache
-def _reader() -> bytes:
-    """The source of this module: with another way of reading, what was read before is worth nothing."""
+def _this_source() -> bytes:
+    """The source of this module, part of the cache's keys: if the way of reading changes, the cache is invalid."""
     return Path(__file__).read_bytes()
 
 
@@ -102,39 +108,42 @@ def _imports(tree: ast.AST) -> Iterator[str]:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes from a syntax tree what changes no result: docstrings and declarations of `WORDS`."""
+    """Removes from a syntax tree what changes no result: docstrings, and the declarations named in `WORDS`."""
 
     def visit_Expr(self, node):
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_ClassDef(self, node):
-        node.body = [part for part in node.body if not _named(part) & {*WORDS}]
+        node.body = [statement for statement in node.body if not _assigned(statement) & {*WORDS}]
         return self.generic_visit(node)
 
     def visit_Call(self, node):
-        said = [one for one in node.keywords if one.arg in WORDS and isinstance(one.value, ast.Constant)]
-        node.keywords = [keyword for keyword in node.keywords if keyword not in said]
+        node.keywords = [
+            keyword
+            for keyword in node.keywords
+            if keyword.arg not in WORDS or not isinstance(keyword.value, ast.Constant)
+        ]
         return self.generic_visit(node)
 
 
-def _named(statement: ast.stmt) -> set[str]:
+def _assigned(statement: ast.stmt) -> set[str]:
     """The names that a statement assigns to."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 @cache
-def _memory() -> dict[str, list]:
-    """What earlier runs read, by the SHA-256 of the source file: parsing all takes a second."""
+def _cached() -> dict[str, list]:
+    """The digests and imports that earlier runs read, by a SHA-256 of the source: parsing all files takes a second."""
     with suppress(OSError, ValueError):
-        return json.loads(MEMORY.read_text())
+        return json.loads(CACHE.read_text())
     return {}
 
 
-def _remember() -> None:
-    """Keep what was read for the next run, unless there is nothing new, or nowhere to write it."""
+def _save_cache() -> None:
+    """Save the cache for the next run, unless it is unchanged or cannot be written."""
     with suppress(OSError):
-        latest = dict(list(_memory().items())[-MOST:])
-        kept = json.dumps(latest)
-        if not MEMORY.is_file() or MEMORY.read_text() != kept:
-            write_text(MEMORY, kept)
+        latest = dict(list(_cached().items())[-MOST:])
+        text = json.dumps(latest)
+        if not CACHE.is_file() or CACHE.read_text() != text:
+            write_text(CACHE, text)

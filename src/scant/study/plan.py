@@ -1,4 +1,4 @@
-"""What a study amounts to: its jobs, figures and tables, and the files of each. No other module composes a path."""
+"""The jobs, figures and tables of a study, and the files that each reads. No other module composes a path."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -9,8 +9,8 @@ from scant.families import Family, Job, Shown
 
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
 TABLE = "results/data/tables/{dataset}/{part}.parquet"
-STREAM = "results/{study}/streams/{stream}.arrow"  # of a data set
-DRAW = "results/{study}/streams/{stream}/seed-{seed}.arrow"
+STREAM = "results/{study}/streams/{stream}.arrow"  # made from a data set
+DRAW = "results/{study}/streams/{stream}/seed-{seed}.arrow"  # simulated
 CAMPAIGN = "results/{study}/campaigns/{stream}.json"
 BANDIT = "results/{study}/bandit/{stream}/seed-{seed}/{part}.parquet"
 RUN = "results/{study}/runs/{run}.parquet"
@@ -18,11 +18,11 @@ COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TRACES = "results/{study}/traces/{experiment}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
-OF_CLAIMS = "figure-claims-"  # and the family of claims: one figure for each
+OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
 
 class Target(NamedTuple):
-    """A figure or table of a study: what declares it, and the experiments that it shows."""
+    """A figure or table of a study: its family, its declaration, and the experiments that it shows."""
 
     family: Family
     shown: Shown
@@ -30,10 +30,10 @@ class Target(NamedTuple):
 
 
 class Plan:
-    """The jobs and targets of a study.
+    """The jobs, figures and tables of a study.
 
-    study : complete settings, as `scant.study.settings.load` gives them
-    datasets : by id
+    study : the complete settings, as `scant.study.settings.load` returns them
+    datasets : by id, likewise
     """
 
     def __init__(self, study: dict, datasets: Mapping):
@@ -47,27 +47,27 @@ class Plan:
 
     @cached_property
     def comparators(self) -> dict[str, list[Job]]:
-        """The files of best fixed weights of each experiment."""
+        """The files of best fixed weights to make for each experiment."""
         return {name: family.comparators(self.study, name) for name, family in self.families.items()}
 
     @property
     def played(self) -> list[str]:
-        """The experiments that have runs, not only times."""
+        """The experiments that have run files, not only measured times."""
         return [name for name, jobs in self.jobs.items() if jobs]
 
     @property
     def stated(self) -> list[str]:
-        """The experiments that the study states: those that a sweep makes of them are for claims alone."""
+        """The experiments that the study file lists. Those that sweeps add to them are for claims alone."""
         return [name for name, experiment in self.study["experiments"].items() if "stands_for" not in experiment]
 
     @cached_property
     def figures(self) -> dict[str, Target]:
-        """The figures that the study gives something to show in, by name."""
+        """The figures that the study has something to show in, by name."""
         return {name: target for name, target in self._targets() if target.shown.draw}
 
     @cached_property
     def tables(self) -> dict[str, Target]:
-        """The tables that the study gives something to put in, by name."""
+        """The tables that the study has something to show in, by name."""
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
     def _targets(self):
@@ -77,14 +77,14 @@ class Plan:
                 yield shown.name, target
 
     def _experiments(self, family: Family, shown: Shown) -> list[str]:
-        """The experiments that a figure or table is of."""
+        """The experiments that a figure or table shows."""
         names = [name for name in self.stated if self.families[name] is family]
         if shown.reads in ("traces", "regret"):
             names = [name for name in names if self.jobs[name]]
         return [name for name in names if shown.shows(self.study, name, shown.name)]
 
     def files(self, target: Target) -> list[str]:
-        """What a figure or table reads, but for comparators."""
+        """The files that a figure or table reads, except those of best fixed weights."""
         family, shown, experiments = target
         study = self.study["study"]
         match shown.reads:
@@ -110,30 +110,30 @@ class Plan:
         return [RUN.format(study=self.study["study"], run=job.path) for job in self.jobs[experiment]]
 
     def details(self, experiment: str) -> dict:
-        """What reports are told of an experiment."""
+        """What reports need to know of an experiment, see `scant.families.Family.details`."""
         return self.families[experiment].details(self.study, experiment)
 
 
-def untitled(settings: dict, *more: str) -> dict:
-    """Settings without their title (and more), so that a new title changes no result."""
-    return {key: value for key, value in settings.items() if key not in ("title", *more)}
+def untitled(settings: dict, *others: str) -> dict:
+    """Settings without the title (and `others`), for runs: so that a new title does not rerun them."""
+    return {key: value for key, value in settings.items() if key not in ("title", *others)}
 
 
 def span(seeds: list[int]) -> str:
-    """The seeds of a job as in its file's name: "3", or "0-4"."""
+    """The consecutive seeds of a job as a part of its file's name: "3", or "0-4"."""
     return "-".join(str(seed) for seed in dict.fromkeys((seeds[0], seeds[-1])))
 
 
 def spanned(text: str) -> list[int]:
-    """The seeds that such a name stands for."""
+    """The seeds that such a part of a name stands for: the inverse of `span`."""
     return list(range(int(text.split("-")[0]), int(text.split("-")[-1]) + 1))
 
 
 def batches(seeds: int, size: int) -> list[list[int]]:
-    """Seeds 0 to `seeds`, in batches that start at multiples of `size`: more seeds leave full batches as they are."""
+    """Seeds 0 to `seeds` - 1, in batches of `size`. With more seeds, batches that are full stay as they are."""
     return [list(range(first, min(first + size, seeds))) for first in range(0, seeds, size)]
 
 
 def tables_of(datasets, dataset: str, parts=None) -> list[str]:
-    """The parquet tables of a data set's parts, by default those that hold each query or row once."""
+    """The parquet tables of a data set's parts; by default of the parts that together hold each query or row once."""
     return [TABLE.format(dataset=dataset, part=part) for part in parts or datasets[dataset].cover]

@@ -1,6 +1,6 @@
-"""The JSON schema of a study, made of what the families and their learners declare.
+"""The JSON schema of a study file, generated from the declarations of families and learners.
 
-The file in workflow/schemas is this schema as text, for readers and editors; a test holds the two equal.
+The file in workflow/schemas is this schema as text, for readers and editors. A test checks that the two are equal.
 """
 
 from functools import cache
@@ -12,13 +12,13 @@ from scant.families import Family, asked_for, families, kinds, places
 ID = {"$ref": "#/$defs/id"}
 IDS = {"type": "array", "uniqueItems": True, "items": ID}
 TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
-OWN = ("measure", "rates", "k", "lambdas")  # of built-in learners, which one's own have, too, declared or not
+OWN = ("measure", "rates", "k", "lambdas")  # settings of built-in learners that a user's own have, too
 OPTIONS = {
     "description": "What your own learner is made with besides features, rate and random (or items, rounds, random).",
     "type": "object",
 }
 COUNT = {"type": "integer", "minimum": 1}
-COMMON = {  # settings that experiments of all families have, besides their place and figures
+COMMON = {  # settings of the experiments of all families, besides their places and figures
     "title": {"description": "The name that figures show; the id if absent.", "type": "string"},
     "learners": {"description": "Ids of learners.", **IDS, "minItems": 1},
     "seeds": {"description": "How many seeds the results are over.", **COUNT, "default": 10},
@@ -70,16 +70,18 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "default": [],
     },
 }
-DEFAULT_KIND = next(iter(families()))  # of experiments that say none
+DEFAULT_KIND = next(iter(families()))  # of experiments whose kind a study does not say
 
 
 @cache
 def schema() -> dict:
-    """The schema of a study."""
+    """The schema of a study file."""
     named = {"type": "object", "propertyNames": ID}
-    kept = {place.key: {"description": place.about, **named, "default": {}, "additionalProperties": _ref(place.name)}
-            for place in places().values()}  # fmt: skip
-    sections = {key: rule for family in families().values() for key, rule in family.sections.items()}
+    of_places = {
+        place.key: {"description": place.about, **named, "default": {}, "additionalProperties": _ref(place.name)}
+        for place in places().values()
+    }
+    of_families = {key: rule for family in families().values() for key, rule in family.sections.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A study",
@@ -89,8 +91,8 @@ def schema() -> dict:
         "required": ["study", "learners", "experiments"],
         "properties": {
             **STUDY,
-            **kept,
-            **sections,
+            **of_places,
+            **of_families,
             "learners": {
                 "description": "Learners by id.", **named, "minProperties": 1, "additionalProperties": _ref("learner"),
             },
@@ -125,29 +127,31 @@ def _ref(name: str) -> dict:
 
 
 def _closed(properties: dict) -> dict:
+    """A rule for mappings that have these keys and no others."""
     return {"additionalProperties": False, "properties": properties}
 
 
 def _if_kind(rule: dict, then: dict, required: bool = True) -> dict:
+    """The clause that applies `then` to entries whose `kind` fits the rule; also to those without, if not required."""
     condition: dict[str, Any] = {"properties": {"kind": rule}}
     return {"if": condition | ({"required": ["kind"]} if required else {}), "then": then}
 
 
 def learner_settings(kind: str) -> dict[str, Setting]:
-    """The settings of a kind of built-in learner, by name, whichever family it plays in."""
+    """The settings of a kind of built-in learner, by name; of all its classes, if it has several."""
     return {setting.name: setting for learner in kinds()[kind] for setting in learner.settings}
 
 
 def own_settings(learner: type) -> dict:
-    """The schema of one's own learner: what its class declares, and what all have."""
+    """The schema of a user's own learner: the settings that its class declares, and those that all have."""
     declared = {name: setting.schema for name, setting in settings_of(learner).items()}
     built_in = {name: setting.schema for kind in kinds() for name, setting in learner_settings(kind).items()}
-    every = {"title": TITLE, "kind": {}, "options": {**OPTIONS, "properties": declared}}
-    return _closed(every | {name: built_in[name] for name in OWN} | declared)
+    of_all = {"title": TITLE, "kind": {}, "options": {**OPTIONS, "properties": declared}}
+    return _closed(of_all | {name: built_in[name] for name in OWN} | declared)
 
 
 def _learner() -> dict:
-    """One learner: title, kind, and what its classes declare."""
+    """The schema of a learner: its title, its kind, and for each kind the settings that its classes declare."""
     kind = {
         "description": "; ".join(
             f"{family.kind}: {', '.join(family.learners)}" for family in families().values() if family.learners
@@ -157,24 +161,23 @@ def _learner() -> dict:
         "pattern": "^[A-Za-z0-9_.-]+(:[A-Za-z0-9_]+)?$",
     }
     clauses = []
-    for name, made_of in kinds().items():
+    for name, classes in kinds().items():
         properties = {setting.name: setting.schema for setting in learner_settings(name).values()}
-        about = " ".join(dict.fromkeys(learner.about for learner in made_of))
+        description = " ".join(dict.fromkeys(learner.about for learner in classes))
         clauses.append(
-            _if_kind({"const": name}, {"description": about} | _closed({"title": {}, "kind": {}} | properties))
+            _if_kind({"const": name}, {"description": description} | _closed({"title": {}, "kind": {}} | properties))
         )
-    own = {"options": OPTIONS}
     return {
         "description": "One learner. What else it may have hangs on its kind: the clause below that names it.",
         "type": "object",
         "required": ["kind"],
         "properties": {"title": TITLE, "kind": kind},
-        "allOf": [*clauses, _if_kind({"pattern": ":"}, {"properties": own})],
+        "allOf": [*clauses, _if_kind({"pattern": ":"}, {"properties": {"options": OPTIONS}})],
     }
 
 
 def experiment_settings(family: Family) -> dict[str, dict]:
-    """The schema of each setting of a family's experiments but `kind`, by name."""
+    """The schema of each setting of a family's experiments, except `kind`, by name."""
     place = {"description": f"Ids of {family.place.key}.", **IDS, "default": []}
     figures = {
         "description": "The figures that the experiment is shown in.",
@@ -188,12 +191,12 @@ def experiment_settings(family: Family) -> dict[str, dict]:
 
 
 def figures_to_ask_for(family: Family) -> list[str]:
-    """The figures that an experiment is shown in only if it names them."""
+    """The figures of a family that show an experiment only if it lists them under `figures`."""
     return [shown.name for shown in family.shown if shown.draw and shown.shows is asked_for]
 
 
 def _experiment() -> dict:
-    """One experiment: its kind, and what the family of that kind declares."""
+    """The schema of an experiment: its kind, and for each kind the settings that its family declares."""
     kind = {
         "description": "; ".join(f"{family.kind}: {family.about}" for family in families().values()) + ".",
         "enum": list(families()),
@@ -213,21 +216,21 @@ def _experiment() -> dict:
 
 @cache
 def readings() -> dict[str, dict]:
-    """The rule of each reading that a sweep may have levels of: of experiments, then places, then learners.
+    """The rule for the levels of each reading that a sweep may vary: of experiments, then places, then learners.
 
-    Where families or kinds differ in a rule, a level is one that any of them allows.
+    If families or kinds of learners have different rules for a reading, a level need only fit one of them.
     """
-    found: dict[str, list[dict]] = {}
+    allowed: dict[str, list[dict]] = {}
     for family in families().values():
         for setting in family.settings:
             if setting.reading:
-                found.setdefault(setting.name, []).append(dict(setting.rule))
+                allowed.setdefault(setting.name, []).append(dict(setting.rule))
     for place in places().values():
         for name in place.readings:
-            found.setdefault(name, []).append(place.schema["properties"][name])
-    for made_of in kinds().values():
-        for setting in (setting for learner in made_of for setting in learner.settings):
+            allowed.setdefault(name, []).append(place.schema["properties"][name])
+    for classes in kinds().values():
+        for setting in (setting for learner in classes for setting in learner.settings):
             if setting.reading:
-                found.setdefault(setting.name, []).append(dict(setting.rule))
-    unique = {name: [rule for i, rule in enumerate(rules) if rule not in rules[:i]] for name, rules in found.items()}
+                allowed.setdefault(setting.name, []).append(dict(setting.rule))
+    unique = {name: [rule for i, rule in enumerate(rules) if rule not in rules[:i]] for name, rules in allowed.items()}
     return {name: rules[0] if len(rules) == 1 else {"anyOf": rules} for name, rules in unique.items()}

@@ -1,4 +1,4 @@
-"""The settings of a study: checked, completed, and with an experiment for each combination that one sweeps."""
+"""Loading a study: its settings are checked, defaults are filled in, and sweeps are expanded to experiments."""
 
 from scant import families
 from scant.data import registry
@@ -12,16 +12,18 @@ CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 
 
 def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict]:
-    """Check a study's settings, fill in the defaults, and read the registry.
+    """Check a study's settings, fill in the defaults, expand its sweeps, and read the registry of data sets.
+
+    config : the content of a study file
 
     Returns
     -------
-    The settings, with an experiment for each combination that one sweeps (`scant.study.sweeps`); and the data sets,
-    by id.
+    study : the complete settings, with an experiment for each combination of a sweep (see `scant.study.sweeps`)
+    datasets : the data sets of the registry and of the study, by id
 
     Raises
     ------
-    SettingError : names the key at fault, and the nearest valid name where there is one.
+    SettingError : names the key at fault, and the nearest valid name if there is one
     """
     _check_misplaced(config)
     check(config, schema(), "study")
@@ -37,22 +39,25 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
 
 
 def claims(path, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
-    """The claims that a file states, by their ids. They may be of any quantity and table that a family declares.
+    """The claims in a file, by their ids, with defaults filled in: of any quantity and table that a family declares.
 
     Raises
     ------
     SettingError : names the claim and the key at fault
     """
-    stated, rules = read_yaml(path), read_yaml(schema_path)
+    content, rules = read_yaml(path), read_yaml(schema_path)
     allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
     allowed["quantity"]["enum"] = [*dict.fromkeys(name for family in declared for name in family.quantities), "table"]
     allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
-    check(stated, rules, str(path))
-    return with_defaults(stated, rules)
+    check(content, rules, str(path))
+    return with_defaults(content, rules)
 
 
 def _check_misplaced(config: dict) -> None:
-    """Raise a SettingError for a setting that another kind of learner or experiment has; the schema says the rest."""
+    """Raise a SettingError for a setting that only other kinds of learners or experiments have.
+
+    It is checked before the schema, whose message would not say that.
+    """
     kinds = {kind: {*learner_settings(kind)} for kind in families.kinds()}
     everywhere = set().union(*kinds.values())
     for name, kind, entry in _entries(config, "learners"):
@@ -78,7 +83,7 @@ def _check_misplaced(config: dict) -> None:
 
 
 def _entries(config: dict, section: str):
-    """Each entry of a section that has the form of one, with its id and kind."""
+    """The id, kind and settings of each entry of a section; entries that are no mapping with a kind are skipped."""
     entries = config.get(section)
     default = next(iter(families.families())) if section == "experiments" else None
     for name, entry in entries.items() if isinstance(entries, dict) else ():
@@ -87,7 +92,12 @@ def _entries(config: dict, section: str):
 
 
 def _check(study: dict, datasets: dict) -> None:
-    """Check what the schema cannot."""
+    """Check what the schema cannot: that settings fit each other, and that what they name exists.
+
+    Raises
+    ------
+    SettingError : names the key at fault
+    """
     for key, place in families.places().items():
         for name, settings in study[key].items():
             try:
@@ -114,9 +124,9 @@ def _check(study: dict, datasets: dict) -> None:
 
 
 def _check_own(learners: dict) -> None:
-    """Check what a study says of learners of one's own against what their classes declare, by rules of the same form.
+    """Check the settings of users' own learners against those that their classes declare.
 
-    Of the built-in ones the schema says it.
+    The study's schema does this for built-in ones.
     """
     rules = {}
     for name, learner in learners.items():
@@ -134,10 +144,10 @@ def _check_learner(learner: dict) -> None:
         raise unknown("kind of learner", kind, known)
     classes = known[kind] if kind in known else [own_class(kind)]
     errors = []
-    for made_of in classes:  # settings may be those of any family that has the kind
+    for cls in classes:  # one of each family that has the kind; the settings need only fit one of them
         try:
-            if isinstance(made_of, type) and issubclass(made_of, Learner):
-                made_of.check(learner)
+            if isinstance(cls, type) and issubclass(cls, Learner):
+                cls.check(learner)
         except SettingError as error:
             errors.append(error)
     if len(errors) == len(classes):
@@ -146,9 +156,9 @@ def _check_learner(learner: dict) -> None:
     for key, setting in settings.items():
         if key in learner and setting.when:
             other, value = setting.when
-            if (found := learner.get(other, settings[other].absent)) != value:
-                raise SettingError(f"{key} does nothing for the {other} {found!r}")
-    gives_rate = any(getattr(made_of, "gives_rate", False) for made_of in known.get(kind, ()))
+            if (actual := learner.get(other, settings[other].absent)) != value:
+                raise SettingError(f"{key} does nothing for the {other} {actual!r}")
+    gives_rate = any(getattr(cls, "gives_rate", False) for cls in known.get(kind, ()))
     if "theory" in learner.get("rates", []) and not gives_rate:
         raise SettingError(f"theory gives no rate for the kind {kind!r}. Use numbers")
 

@@ -1,1 +1,1 @@
-"""The papers' claims, and the verdict on each."""
+"""The claims of the papers, and the verdict on each."""

@@ -1,8 +1,8 @@
-"""The claims of the papers, each with its verdict in a study, and with what its readings say.
+"""The claims of the papers, each with its verdict in a study and under each of its readings.
 
-config/claims.yaml says what is claimed: of which quantity, of which learners, on what data, under which settings.
-Every experiment of a study that fits is a reading of the claim, once for each way of choosing rates that its runs
-allow. The verdict is that of the first: the first such experiment of the study, with rates chosen as it says.
+config/claims.yaml says what is claimed: about which quantity and which learners, on which data, under which settings.
+Every experiment of a study that fits a claim gives one reading of it for each way of choosing learning rates that its
+runs allow. The claim's verdict is that of the first reading: the first experiment that fits, with its own `tuning`.
 """
 
 import math
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,15 +26,18 @@ from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.selection import all_fit, chosen, fits
 
-TABLE = "table"  # the quantity of claims about tables that need no run
+TABLE = "table"  # the quantity of claims about tables that are computed without runs
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One pair of learners on one stream: the differences over seeds, signed as the claim says.
+    """One learner of a claim on one stream, with what it is compared to.
 
-    of : what a relative margin is a share of, by seed
-    exact : chance has no part in it
+    stream : the id of the stream, game or log
+    learner, against : labels of the learner and of the one that it is compared to; `against` is "" if there is none
+    differences : by seed, the learner's value minus the other's; if there is no other, the learner's value
+    of : by seed, what a relative margin is a share of
+    exact : whether the differences involve no chance
     """
 
     stream: str
@@ -46,10 +50,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Reading:
-    """A claim under one reading.
+    """A claim under one reading: one experiment and one way of choosing learning rates.
 
-    levels : what the experiment says of each reading that the learners heed
-    single : the verdict on each cell by itself, which no family corrects
+    levels : the value of each setting that may affect the claim's learners, by name
+    cells : the pairs of learners that the claim compares
+    single : the verdict on each cell alone, not corrected for the family of claims
+    verdict : the verdict on all cells together, likewise
     """
 
     experiment: str
@@ -62,7 +68,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Examined:
-    """A claim, its readings in a study, and what is missing in the study where there are none."""
+    """A claim, its readings in a study, and, if it has none, what the study lacks for one."""
 
     claim: dict
     readings: list[Reading] = field(default_factory=list)
@@ -77,30 +83,62 @@ def examine(
     tables: Mapping[str, pd.DataFrame] | None = None,
     level: float = 0.95,
 ) -> dict[str, Examined]:
-    """Each claim's readings in a study, with the verdict under each, not yet corrected for the family.
+    """Each claim's readings in a study, with the verdict under each, not yet corrected for the family of claims.
 
-    claims : of `scant.study.settings.claims`
+    Parameters
+    ----------
+    claims : by id, as `scant.study.settings.claims` returns them
     plan : of the study
-    traces_by_experiment : for each experiment played, its traces and details, as `scant.present.traces.read` gives them
-    comparators : the best fixed weights, of `scant.present.traces.read_comparators`; regret needs them
-    tables : tables that need no run, by their names; those that are not given are computed
+    traces_by_experiment : for each experiment with runs, its traces and details, see `scant.present.traces.read`
+    comparators : the best fixed weights, see `scant.present.traces.read_comparators`; claims about regret need them
+    tables : tables that are computed without runs, by name; those that are missing here are computed
+    level : of the intervals and verdicts
 
     Raises
     ------
-    SettingError : a claim asks for what cannot be judged; names it
+    SettingError : a claim cannot be judged; names it
     """
     examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level)
-    found = {}
+    examined = {}
     for name, claim in claims.items():
         try:
-            found[name] = examiner(claim)
+            examined[name] = examiner(claim)
         except SettingError as error:
             raise SettingError(f"claim {name}: {error}") from None
-    return found
+    return examined
+
+
+class _Fitting(NamedTuple):
+    """What of an experiment fits a claim.
+
+    streams, learners : the ids that the claim is about
+    elsewhere : the experiment to compare with, which may be the same; None if the claim compares with no learner
+    others : the learners to compare with; None to compare each learner with itself in the other experiment
+    """
+
+    streams: tuple[str, ...]
+    learners: tuple[str, ...]
+    elsewhere: str | None = None
+    others: tuple[str, ...] | None = None
+
+    @property
+    def involved(self) -> set[str]:
+        """All learners that the claim is about or compares with."""
+        return {*self.learners, *(self.others or ())}
+
+
+class _Lacking(NamedTuple):
+    """Why an experiment does not fit a claim.
+
+    progress : how many of the claim's conditions it passed; the reason of the experiment with most is reported
+    """
+
+    progress: int
+    reason: str
 
 
 class _Examiner:
-    """Finds the readings of claims in one study. Quantities that several claims are of are worked out once."""
+    """Finds the readings of claims in a study. A quantity that several claims are about is computed once."""
 
     def __init__(self, plan, traces_by_experiment, comparators, tables, level):
         self.plan, self.study, self.played, self.comparators = plan, plan.study, traces_by_experiment, comparators
@@ -113,134 +151,141 @@ class _Examiner:
             return Examined(claim, missing=claim["not_testable"])
         if claim["quantity"] == TABLE:
             return self._table(claim)
-        readings, best = [], (0, "")
+        readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
-            *reached, fitting = self._fitting(claim, name, experiment)
-            if fitting is None:
-                best = max(best, tuple(reached), key=lambda one: one[0])
+            fitting = self._fitting(claim, name, experiment)
+            if isinstance(fitting, _Lacking):
+                lacking.append(fitting)
                 continue
             for tuning in self._tunings(claim, name, fitting):
-                cells = list(self._cells(claim, name, tuning, *fitting))
+                cells = list(self._cells(claim, name, tuning, fitting))
                 if cells:
                     reading = self._reading(claim, name, tuning, fitting, cells)
-                    if not any(_repeats(reading, one) for one in readings):
+                    if not any(_repeats(reading, earlier) for earlier in readings):
                         readings.append(reading)
                 else:
-                    best = max(
-                        best,
-                        (5, f"no {claim.get('measure', claim['quantity'])} is known there"),
-                        key=lambda one: one[0],
-                    )
-        return Examined(claim, readings, "" if readings else best[1])
+                    lacking.append(_Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there"))
+        closest = max(lacking, key=lambda reason: reason.progress)  # the first of several
+        return Examined(claim, readings, "" if readings else closest.reason)
 
-    def _fitting(self, claim: dict, name: str, experiment: dict) -> tuple:
-        """How far an experiment fits a claim, what it lacks, and what of it fits: streams, learners and the others."""
+    def _fitting(self, claim: dict, name: str, experiment: dict) -> _Fitting | _Lacking:
+        """What of an experiment fits a claim, or why it does not."""
         kinds, where = self.quantities[claim["quantity"]], claim.get("where") or {}
         if experiment["kind"] not in kinds or not fits(experiment["kind"], where.get("kind", experiment["kind"])):
-            return 1, f"no experiment with {_said({'kind': where.get('kind', list(kinds))})}", None
+            return _Lacking(1, f"no experiment with {_said({'kind': where.get('kind', list(kinds))})}")
         if name not in self.played or not all_fit(experiment, where, name):
-            return 2, f"no experiment with {_said(where)}", None
+            return _Lacking(2, f"no experiment with {_said(where)}")
         place = self.plan.families[name].place.key
-        streams = self._those(place, experiment, claim.get("on") or {})
+        streams = self._chosen(place, experiment, claim.get("on") or {})
         if not streams:
-            return 3, f"none of the {place} with {_said(claim.get('on') or {})}", None
-        learners = self._those("learners", experiment, claim["learner"])
+            return _Lacking(3, f"none of the {place} with {_said(claim.get('on') or {})}")
+        learners = self._chosen("learners", experiment, claim["learner"])
         if not learners:
-            return 4, f"no learner with {_said(claim['learner'])}", None
+            return _Lacking(4, f"no learner with {_said(claim['learner'])}")
         if not ("other" in claim or isinstance(claim.get("against"), dict)):
-            return 6, "", (streams, learners, None)
+            return _Fitting(streams, learners)
         elsewhere = self._elsewhere(claim, name, experiment)
         if elsewhere is None:
-            return 5, f"no experiment with {_said(claim['other'])} to compare with", None
+            return _Lacking(5, f"no experiment with {_said(claim['other'])} to compare with")
         if not isinstance(claim.get("against"), dict):
-            return 6, "", (streams, learners, (elsewhere, None))
-        others = self._those("learners", self.study["experiments"][elsewhere], claim["against"])
+            return _Fitting(streams, learners, elsewhere)
+        others = self._chosen("learners", self.study["experiments"][elsewhere], claim["against"])
         if not others:
-            return 5, f"no learner with {_said(claim['against'])} to compare with", None
-        return 6, "", (streams, learners, (elsewhere, others))
+            return _Lacking(5, f"no learner with {_said(claim['against'])} to compare with")
+        return _Fitting(streams, learners, elsewhere, others)
 
-    def _those(self, key: str, experiment: dict, wanted: dict) -> tuple[str, ...]:
-        return tuple(one for one in experiment[key] if chosen(self.study, key, one, wanted))
+    def _chosen(self, section: str, experiment: dict, wanted: dict) -> tuple[str, ...]:
+        """The places or learners of an experiment that have the wanted settings."""
+        return tuple(id for id in experiment[section] if chosen(self.study, section, id, wanted))
 
     def _elsewhere(self, claim: dict, name: str, experiment: dict) -> str | None:
-        """The experiment to compare with: this one, or the first that has the settings `other` and else this one's."""
+        """The experiment to compare with: this one, or, if the claim has settings for `other`, the first with these.
+
+        It has to have all other settings of this one, and a place (and learner, if each is compared with itself) of it.
+        None if there is no such experiment.
+        """
         if "other" not in claim:
             return name
-        kind, named, family = experiment["kind"], {*claim["where"], *claim["other"]}, self.plan.families[name]
-        same = {key: value for key, value in family.conditions(experiment).items() if key not in named}
+        family, free = self.plan.families[name], {*claim["where"], *claim["other"]}
+        same = {key: value for key, value in family.conditions(experiment).items() if key not in free}
         keys = [family.place.key, *([] if isinstance(claim.get("against"), dict) else ["learners"])]
-        for one, settings in self.study["experiments"].items():
-            alike = settings["kind"] == kind and all(settings.get(key) == value for key, value in same.items())
+        for id, settings in self.study["experiments"].items():
+            alike = settings["kind"] == family.kind and all(settings.get(key) == value for key, value in same.items())
             shared = alike and all({*settings[key]} & {*experiment[key]} for key in keys)
-            if shared and one in self.played and all_fit(settings, claim["other"], one):
-                return one
+            if shared and id in self.played and all_fit(settings, claim["other"], id):
+                return id
         return None
 
-    def _tunings(self, claim: dict, name: str, fitting: tuple) -> list[str | None]:
-        """The ways of choosing rates that the runs allow, the experiment's own first."""
+    def _tunings(self, claim: dict, name: str, fitting: _Fitting) -> list[str | None]:
+        """The readings of `tuning` that the runs allow, the experiment's own first; [None] if it does not matter."""
         frame, details = self.played[name]
         if not self._quantity(claim["quantity"], name).tuned:
             return [None]
-        _, learners, others = fitting
-        involved = {*learners, *((others and others[1]) or ())}
-        return self.plan.families[name].tunings(self.study, details, frame, involved)
+        return self.plan.families[name].tunings(self.study, details, frame, fitting.involved)
 
     def _quantity(self, quantity: str, experiment: str) -> Quantity:
-        """What the family of an experiment says of a quantity."""
+        """The declaration of a quantity by the family of an experiment."""
         return self.quantities[quantity][self.plan.families[experiment].kind]
 
     def _values(self, quantity: str, name: str, tuning: str | None, streams: tuple, options: tuple) -> pd.DataFrame:
+        """The values of a quantity in an experiment, see `scant.families.Quantity.values`."""
         frame, details = self.played[name]
         played = Played(name, tuning, frame[frame["stream"].isin(streams)], details, self.comparators)
         if not len(played.traces):
             return pd.DataFrame(columns=["stream", "learner", "seed", "value"])
         return called(self._quantity(quantity, name).values)(played, **dict(options))
 
-    def _cells(self, claim, name, tuning, streams, learners, others) -> Iterator[Cell]:
-        quantity, shown = claim["quantity"], claim.get("epsilon")
+    def _cells(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting) -> Iterator[Cell]:
+        """The pairs of learners that a claim compares in an experiment, as far as they have values."""
+        streams, learners, elsewhere, others = fitting
+        quantity, only_epsilon = claim["quantity"], claim.get("epsilon")
         options = tuple((key, claim[key]) for key in self._quantity(quantity, name).options if key in claim)
         values, family = self.values(quantity, name, tuning, streams, options), self.plan.families[name]
-        elsewhere, named = others or (name, None)
-        there = values if elsewhere == name else self.values(quantity, elsewhere, tuning, streams, options)
+        other_values = values
+        if elsewhere not in (None, name):
+            other_values = self.values(quantity, elsewhere, tuning, streams, options)
         for stream, learner in product(dict.fromkeys(values["stream"]), learners):
             exact = family.certain(self.study, stream)
-            place = self._own(family.place.key, stream)
-            for epsilon, own in _policies(values, stream, learner, shown):
-                label = self._own("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
-                if others is None:
-                    yield Cell(place, label, "", *_differences(own, claim), exact)
+            place = self._original(family.place.key, stream)
+            for epsilon, rows in _policies(values, stream, learner, only_epsilon):
+                label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
+                if elsewhere is None:
+                    yield Cell(place, label, "", *_differences(rows, claim), exact)
                     continue
-                for other in (learner,) if named is None else named:
-                    theirs = _alike(_policies(there, stream, other, None), epsilon)
-                    if theirs is None or (elsewhere, other) == (name, learner):
+                for other in (learner,) if others is None else others:
+                    other_rows = _with_epsilon(_policies(other_values, stream, other, None), epsilon)
+                    if other_rows is None or (elsewhere, other) == (name, learner):
                         continue
-                    against = self._own("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
-                    yield Cell(place, label, against, *_less(own["value"], theirs["value"], claim), exact)
+                    against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
+                    differences = _differences_of_two(rows["value"], other_rows["value"], claim)
+                    yield Cell(place, label, against, *differences, exact)
 
-    def _own(self, place: str, name: str) -> str:
-        """A stream or learner, or, of one that a sweep made, the one whose place it takes."""
-        return self.study[place].get(name, {}).get("stands_for", name)
+    def _original(self, section: str, id: str) -> str:
+        """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
+        return self.study[section].get(id, {}).get("stands_for", id)
 
-    def _reading(self, claim: dict, name: str, tuning: str | None, fitting: tuple, cells: list[Cell]) -> Reading:
+    def _reading(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting, cells: list[Cell]) -> Reading:
         experiment, family = self.study["experiments"][name], self.plan.families[name]
-        streams, learners, others = fitting
-        learners = {*learners, *((others and others[1]) or ())}
+        place, learners = family.place, fitting.involved
         kinds = {self.study["learners"][learner]["kind"] for learner in learners}
         conditions = family.conditions(experiment).items()
         levels = {key: value for key, value in conditions if not unheeded(experiment, key, kinds)} | {"tuning": tuning}
-        place = family.place
         levels |= self._levels(
-            place.readings, place.key, streams, lambda settings, key: place.level(settings, key, None)
+            place.readings, place.key, fitting.streams, lambda settings, key: place.level(settings, key, None)
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
         return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level))
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
-        """What streams or learners have for their readings: those that have them at all."""
-        found = {key: [level(self.study[section][name], key) for name in names] for key in keys}
-        return {key: ", ".join(sorted({str(one) for one in of if one is not None})) for key, of in found.items()}
+        """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
+        by_key = {key: [level(self.study[section][name], key) for name in names] for key in keys}
+        return {
+            key: ", ".join(sorted({str(value) for value in values if value is not None}))
+            for key, values in by_key.items()
+        }
 
     def _table(self, claim: dict) -> Examined:
+        """The verdict on a claim about a table that is computed without runs."""
         name = claim["table"]
         known = {shown.name: family for family, shown in families.shown() if shown.reads == "nothing"}
         if name not in known:
@@ -254,18 +299,18 @@ class _Examiner:
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 
 
-def _repeats(reading: Reading, before: Reading) -> bool:
-    """Whether an experiment plays what another has played under the same readings, for another figure, say."""
-    return reading.levels == before.levels and {*map(pair, reading.cells)} <= {*map(pair, before.cells)}
+def _repeats(reading: Reading, earlier: Reading) -> bool:
+    """Whether a reading compares what an earlier one did, under the same settings (an experiment for a figure, say)."""
+    return reading.levels == earlier.levels and {*map(pair, reading.cells)} <= {*map(pair, earlier.cells)}
 
 
 def pair(cell: Cell) -> tuple[str, str, str]:
-    """What is compared, wherever the other is from."""
+    """The stream, the learner and the one that it is compared with, without the experiment that this is from."""
     return cell.stream, cell.learner, cell.against.partition(" (")[0]
 
 
 def _said(wanted: dict) -> str:
-    """What is wanted, in words."""
+    """Wanted settings in words, such as "kind slam or listnet and measure ap"."""
 
     def words(value) -> str:
         if isinstance(value, dict):
@@ -275,40 +320,46 @@ def _said(wanted: dict) -> str:
     return " and ".join(f"{key} {words(value)}" for key, value in wanted.items())
 
 
-def _policies(values: pd.DataFrame, stream: str, learner: str, shown: float | None) -> list[tuple]:
-    """A learner's values on a stream, by seed: of ads, for each of its epsilons (or for the one `shown`)."""
+def _policies(values: pd.DataFrame, stream: str, learner: str, only_epsilon: float | None) -> list[tuple]:
+    """A learner's values on a stream, by seed, as a list of (epsilon, rows).
+
+    A learner of ads has rows for each of its epsilons, or for `only_epsilon`; for others there is one entry, of None.
+    """
     rows = values[(values["stream"] == stream) & (values["learner"] == learner)].set_index("seed")
     if rows.empty or "lambda" not in rows or rows["epsilon"].isna().all():
         return [] if rows.empty else [(None, rows)]
-    epsilons = sorted(rows["epsilon"].unique()) if shown is None else [shown]
+    epsilons = sorted(rows["epsilon"].unique()) if only_epsilon is None else [only_epsilon]
     policies = [(epsilon, rows[rows["epsilon"] == epsilon]) for epsilon in epsilons]
-    return [(epsilon, of) for epsilon, of in policies if len(of)]
+    return [(epsilon, policy) for epsilon, policy in policies if len(policy)]
 
 
-def _alike(policies: list[tuple], epsilon: float | None) -> pd.DataFrame | None:
-    """The policy with this epsilon; if there is but one, that one."""
+def _with_epsilon(policies: list[tuple], epsilon: float | None) -> pd.DataFrame | None:
+    """The rows with this epsilon; all rows if there is one policy only."""
     return policies[0][1] if len(policies) == 1 else dict(policies).get(epsilon)
 
 
-def _differences(own: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series | None]:
-    """A learner's values less what they are compared with, and what a relative margin is a share of."""
-    values, against = own["value"], claim.get("against")
+def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series | None]:
+    """A learner's values minus the number or bound that the claim names, and what a relative margin is a share of.
+
+    rows : by seed, with the columns value and, if there is one, bound
+    """
+    values, against = rows["value"], claim.get("against")
     if against is None or claim["comparison"] == "slope":
         return values, None
     if against == "bound":
-        if "bound" not in own:
+        if "bound" not in rows:
             raise SettingError(f"the quantity {claim['quantity']} has no bound to compare with")
-        against = own["bound"]
+        against = rows["bound"]
     return values - against, values * 0 + against
 
 
-def _less(own: pd.Series, theirs: pd.Series, claim: dict) -> tuple[pd.Series, pd.Series]:
-    """The same, of two learners."""
-    difference = own - theirs
-    theirs = theirs.reindex(difference.index)
+def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tuple[pd.Series, pd.Series]:
+    """A learner's values minus another's, by seed, and what a relative margin is a share of: the other's values."""
+    difference = values - other
+    other = other.reindex(difference.index)
     if claim["quantity"] == "ctr_gain":
-        difference = 100 * difference / theirs[difference.notna()].mean()
-    return difference, theirs
+        difference = 100 * difference / other[difference.notna()].mean()
+    return difference, other
 
 
 def _judged(claim: dict, cells: list[Cell], level: float) -> tuple[list[verdicts.Verdict], verdicts.Verdict]:
@@ -317,24 +368,24 @@ def _judged(claim: dict, cells: list[Cell], level: float) -> tuple[list[verdicts
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
         sign = -1 if claim["quantity"] == "lower_bound_share" else 1
-        worst = sorted(single, key=lambda one: -sign * one.estimate)  # the first of them stands for all
+        worst = sorted(single, key=lambda verdict: -sign * verdict.estimate)  # `together` reports the first
         return single, verdicts.together(worst, "any" if how == "any" else "all")
     settings, relative = test_settings(claim, level)
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
     differences = [cell.differences.reindex(seeds) for cell in cells]
-    of = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
+    bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
     single = [
         verdicts.judge(difference, comparison, of=base, exact=cell.exact, **settings)
-        for cell, difference, base in zip(cells, differences, of, strict=True)
+        for cell, difference, base in zip(cells, differences, bases, strict=True)
     ]
     if how != "mean":
         return single, verdicts.together(single, how)
     settings["exact"] = all(cell.exact for cell in cells)
-    return single, verdicts.over(differences, how, comparison, of=of if relative else None, **settings)
+    return single, verdicts.over(differences, how, comparison, of=bases if relative else None, **settings)
 
 
 def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
-    """What `verdicts.judge` takes besides the differences, and whether the margin is a share of the other's value."""
+    """The settings of `verdicts.judge` for a claim, and whether its margin is a share of the other's value."""
     margin = claim.get("margin", 0.0)
     relative = isinstance(margin, dict)
     settings = {"margin": margin["relative"] if relative else margin, "level": level, "test": claim.get("test")}
@@ -344,45 +395,45 @@ def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
 
 
 def _size(values):
-    """What margins are shares of. A regret may be below 0; above it the size is in any case, as is a margin."""
+    """The absolute values, which relative margins are shares of: a regret may be below 0. None is 0, since a margin is not."""
     return np.maximum(np.abs(values), np.finfo(float).tiny)
 
 
 def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
-    """The verdict on a cell in which nothing is left to chance: on shares of bounds, or whether numbers are equal."""
+    """The verdict on a cell that involves no chance: whether shares of bounds are in range, or numbers are equal."""
     tolerance = claim.get("margin", 0.0)
     ends = between(claim["quantity"])
     if ends is None:
         return verdicts.exact(values, 0.0, tolerance, level)
     worst = values.max() if math.isfinite(ends[1]) else values.min()
-    found = verdicts.judge([worst], "slope", tolerance, level, bound=ends, exact=True)
-    return replace(found, n=len(values))
+    verdict = verdicts.judge([worst], "slope", tolerance, level, bound=ends, exact=True)
+    return replace(verdict, n=len(values))
 
 
 def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict:
-    """The verdict on the cells of a table: what `column` holds in the rows that `cell` selects."""
+    """The verdict on a claim about entries of a table: its `column` in the rows that its `cell` selects."""
     columns, comparison = list(np.atleast_1d(claim["column"])), claim["comparison"]
     for key in (*claim["cell"], *columns):
         if key not in table:
             raise unknown(f"column of the table {claim['table']}", key, table.columns)
 
-    def found(wanted: dict) -> np.ndarray:
+    def entries(wanted: dict) -> np.ndarray:
         rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
         if rows.empty:
             raise SettingError(f"the table {claim['table']} has no row with {_said(wanted)}")
         return rows[columns].to_numpy(object)
 
-    values = found(claim["cell"])
+    values = entries(claim["cell"])
     if "expected" in claim:
         expected = np.array(claim["expected"], object)
         expected = expected[:, None] if expected.ndim and len(columns) == 1 else expected
         if expected.ndim and expected.shape[-expected.ndim :] != values.shape[-expected.ndim :]:
             raise SettingError(f"expected has not one value for each of {values.shape} rows and columns")
         pairs = zip(values.ravel(), np.broadcast_to(expected, values.shape).ravel(), strict=True)
-        return verdicts.exact([_off(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
+        return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
     settings, relative = test_settings(claim, level)
     against = claim["against"]
-    other = found(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
+    other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
     if other.shape != values.shape:
         raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")
     other = other.astype(float).ravel()
@@ -390,16 +441,16 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
     if comparison == "exact":
         return verdicts.exact(differences, 0.0, settings["margin"], level)
     single = [
-        verdicts.judge([one], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
-        for one, base in zip(differences, other, strict=True)
+        verdicts.judge([difference], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
+        for difference, base in zip(differences, other, strict=True)
     ]
     return replace(verdicts.together(single, "all"), n=len(single))
 
 
-def _off(value, expected) -> float:
-    """How far an entry of a table is from what is expected: of words, 1 if they differ.
+def _deviation(value, expected) -> float:
+    """An entry of a table minus the number that is expected; for words, 1 if they differ and 0 if not.
 
-    "agrees" is what a table says where what it computes is what the thesis states.
+    Any entry that ends in "agrees" is as expected if that word is: tables say so where they agree with the thesis.
     """
     if expected == "agrees":
         return float(not str(value).endswith("agrees"))
@@ -407,6 +458,6 @@ def _off(value, expected) -> float:
 
 
 def between(quantity: str) -> tuple[float, float] | None:
-    """The ends that a quantity must lie between, where chance has no part in it; None for any other."""
-    of = selection.quantities().get(quantity, {})
-    return next((family.between for family in of.values()), None)
+    """The interval that a quantity must lie in, if it involves no chance; None for other quantities."""
+    by_kind = selection.quantities().get(quantity, {})
+    return next((declared.between for declared in by_kind.values()), None)

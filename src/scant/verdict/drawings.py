@@ -1,4 +1,4 @@
-"""The drawing of a family of claims: all estimates of each claim, and the readings that each was made under."""
+"""The figure of a family of claims: all estimates of each claim, and the readings that each is made under."""
 
 import textwrap
 
@@ -14,22 +14,22 @@ OUTCOMES = {  # colour, marker and whether it is filled
     "fails": (style.PALETTE[3], "s", True),
     "undecided": ("0.45", "o", False),
 }
-# The columns of the frame that are no readings: what is drawn, and what tells estimates of one reading apart. The
-# column `experiment` does that, too, where nothing else does.
+# The columns of the frame that are not readings: those that are drawn, and those that tell estimates under the same
+# reading apart. Where these are not enough to do so, `experiment` is used, too.
 DRAWN = ("claim", "family", "quantity", "first", "place", "estimate", "low", "high", "n", "verdict", "from", "to")
 CELLS = ("tuning", "stream", "learner", "against")
-MANY = 50  # from so many estimates on, points are drawn smaller
+MANY = 50  # points are smaller in panels with this many estimates or more
 PANEL, ROW = 0.85, 0.105  # inches: the height of the estimates, and of each row of readings below them
 
 
 def specification(frame: pd.DataFrame):
-    """A figure of specification curves: a panel for each claim that has two estimates or more.
+    """Draw specification curves: a panel for each claim that has at least two estimates.
 
-    Rows below a panel mark the readings, streams and learners that each estimate is of; columns of the frame that vary
-    together share a row. The band that the claim says an estimate lies in is shaded. Points whose own test decides
-    are filled and coloured.
+    Marks below a panel show the readings, streams and learners of each estimate; columns of the frame that vary
+    together share a row of marks. The interval in which the claim says that its estimate lies is shaded. Points are
+    coloured by the verdict on each estimate alone.
 
-    frame : of `scant.verdict.claims.specification`
+    frame : of `scant.verdict.readings.specification`
     """
     style.apply()
     if frame.empty:
@@ -67,7 +67,7 @@ def specification(frame: pd.DataFrame):
 
 
 def _estimates(axis, claim: str, rows: pd.DataFrame) -> None:
-    """Draw a claim's estimates in ascending order, with their intervals and what is claimed of them."""
+    """Draw a claim's estimates in ascending order, with their intervals, and the interval that is claimed."""
     axis.set_axis_on()
     values, ends = rows[["estimate", "low", "high"]].to_numpy(float), rows[["from", "to"]].to_numpy(float)
     shown = np.concatenate([values[np.isfinite(values)], ends[np.isfinite(ends)], [0.0]])
@@ -92,9 +92,9 @@ def _estimates(axis, claim: str, rows: pd.DataFrame) -> None:
 
 
 def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """What varies among a claim's estimates: for each level ("source: text"), which rows have it.
+    """What varies among a claim's estimates: for each level, such as "source: text", the rows that have it.
 
-    A column that divides the rows as an earlier one does is left out.
+    A column is left out if it divides the rows in the same way as an earlier one.
     """
     strip, divisions = {}, set()
     keys = [*(key for key in rows if key not in (*DRAWN, *CELLS, "experiment")), *CELLS]
@@ -111,19 +111,19 @@ def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _short(level: str) -> str:
-    """A level as text that fits beside a row: of a list its first and last entries, "1000 to 100000"."""
+    """A level as text that fits beside the marks: of a list only the first and last entries, "1000 to 100000"."""
     first, *others = level.removeprefix("[").removesuffix("]").split(", ")
     return f"{first} to {others[-1]}" if level.startswith("[") and len(others) > 1 else level
 
 
 def _readings(axis, rows: pd.DataFrame, strip: dict[str, pd.Series], depth: int) -> None:
-    """Mark below a claim's estimates which of them have each level of `strip`; the panel has room for `depth` rows."""
+    """Mark, below a claim's estimates, which of them have each level of `strip`; there is room for `depth` levels."""
     if not strip:
         return
     axis.set_axis_on()
-    for at, having in enumerate(strip.values()):
-        places = rows.loc[having, "place"]
-        axis.plot(places, np.full(len(places), at), "|", color="0.25", markersize=4, mew=1.1)
+    for height, has_level in enumerate(strip.values()):
+        places = rows.loc[has_level, "place"]
+        axis.plot(places, np.full(len(places), height), "|", color="0.25", markersize=4, mew=1.1)
     axis.set_yticks(range(len(strip)), strip, fontsize=6)
     axis.set(xlim=(-0.7, len(rows) - 0.3), ylim=(depth - 0.4, -0.6), xticks=[])
     axis.tick_params(axis="y", length=0)

@@ -1,4 +1,4 @@
-"""Every estimate behind the claims, as the figure of a family of claims shows it."""
+"""The estimates behind the claims, as the figures of families of claims show them."""
 
 import pandas as pd
 
@@ -9,11 +9,11 @@ NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
 
 
 def read(path) -> pd.DataFrame:
-    """The rows of `cells_table`, of the file that `scant.verdict.tables.write` wrote.
+    """The rows of `scant.verdict.tables.cells_table`, from the file that `scant.verdict.tables.write` wrote.
 
     Raises
     ------
-    DataError : the file is not whole
+    DataError : the file is damaged
     """
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -24,17 +24,18 @@ def read(path) -> pd.DataFrame:
 
 
 def specification(frame: pd.DataFrame, family: str) -> pd.DataFrame:
-    """What the figure of a family shows: the rows of `cells_table`, those of each claim by estimate, in `place`s.
+    """The frame of the figure of a family of claims.
 
-    Rows without an estimate are left out, and so are readings that are the same throughout. No row is left where no
-    claim of the family is of a quantity measured in the study.
+    It has the rows of `scant.verdict.tables.cells_table` that have an estimate, and those readings that differ between
+    them. The column `place` numbers the rows of each claim in ascending order of their estimates. The frame is empty if
+    the study measures no quantity that a claim of the family is about.
     """
     rows = frame[(frame["family"] == family) & frame["estimate"].notna()]
     claims = list(dict.fromkeys(rows["claim"]))
     rows = rows.sort_values(
-        ["claim", "estimate"], key=lambda one: one.map(claims.index) if one.name == "claim" else one
+        ["claim", "estimate"], key=lambda column: column.map(claims.index) if column.name == "claim" else column
     )
     rows = rows.assign(place=rows.groupby("claim", sort=False).cumcount())
-    about = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "from", "to"]
-    readings = [key for key in rows if key not in about and len(set(rows[key])) > 1]
-    return rows[[*about, *readings]].reset_index(drop=True)
+    columns = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "from", "to"]
+    readings = [key for key in rows if key not in columns and len(set(rows[key])) > 1]
+    return rows[[*columns, *readings]].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""What claims are about: which experiments, places and learners of a study fit what a claim asks for."""
+"""Which experiments, places and learners of a study a claim is about."""
 
 from collections.abc import Iterator
 
@@ -8,55 +8,63 @@ from scant.study.plan import Plan
 
 
 def fits(value, wanted) -> bool:
-    """Whether a setting is what is wanted: of a list, one of its members; of a mapping, the same in its keys."""
+    """Whether a setting has the wanted value.
+
+    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of its keys.
+    """
     if isinstance(wanted, list):
-        return any(value == one if isinstance(one, list) else fits(value, one) for one in wanted)
+        return any(value == option if isinstance(option, list) else fits(value, option) for option in wanted)
     if isinstance(wanted, dict):
         return isinstance(value, dict) and all_fit(value, wanted, "")
     return bool(value == wanted)
 
 
 def all_fit(settings: dict, wanted: dict, name: str) -> bool:
-    """Whether all settings of the experiment, stream or learner `name` are what is wanted; "ids" are names."""
+    """Whether the settings of an experiment, place or learner all have the wanted values.
+
+    name : its id, which the key "ids" of `wanted` is compared with
+    """
     return all(fits(name if key == "ids" else settings.get(key), value) for key, value in wanted.items())
 
 
-def chosen(study: dict, place: str, name: str, wanted: dict) -> bool:
-    """Whether a stream, game, log or learner of a study is what is wanted.
+def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
+    """Whether a stream, game, log or learner of a study is one that a claim is about.
 
-    One that takes another's place in a sweep goes by its name. What is wanted to be null, left to the default, it may
-    have from the sweep, if the other has it not.
+    A copy that a sweep made has the id of the one that it stands for. Where a claim wants a setting to be null, that
+    is, left to its default, such a copy may have any level of it, as long as the one that it stands for has none.
+
+    section : "streams", "games", "logs" or "learners"; name : its id there; wanted : the values of settings, see `fits`
     """
-    settings = study[place][name]
-    source = settings.get("stands_for", name)
-    swept = {key for key, value in wanted.items() if value is None and key not in study[place][source]}
-    return all_fit(settings, {key: value for key, value in wanted.items() if key not in swept}, source)
+    settings = study[section][name]
+    original = settings.get("stands_for", name)
+    swept = {key for key, value in wanted.items() if value is None and key not in study[section][original]}
+    return all_fit(settings, {key: value for key, value in wanted.items() if key not in swept}, original)
 
 
 def quantities() -> dict[str, dict[str, Quantity]]:
-    """What claims may be of: for each quantity, the families that have it, by kind, and what each says of it."""
-    found = {}
+    """What claims can be about: for each quantity, its declaration by each family that has it, by the family's kind."""
+    by_name = {}
     for kind, family in registry.families().items():
         for name, quantity in family.quantities.items():
-            found.setdefault(name, {})[kind] = quantity
-    return found
+            by_name.setdefault(name, {})[kind] = quantity
+    return by_name
 
 
 def modules() -> list[str]:
-    """The modules that work out quantities, and the families that judge their readings."""
-    values = (quantity.values for of in quantities().values() for quantity in of.values())
+    """The modules that compute quantities, and those of the families, which decide on their readings."""
+    values = (quantity.values for by_kind in quantities().values() for quantity in by_kind.values())
     return sorted({dotted.partition(":")[0] for dotted in (*values, *registry.FAMILIES.values())})
 
 
 def families(plan: Plan, claims: dict) -> list[str]:
-    """The families of claims that have a figure: those with a claim of something that the study plays."""
-    found = dict.fromkeys(claim["family"] for claim in claims.values() if any(_played(plan, claim)))
-    return list(found)
+    """The families of claims that have a figure: those with a claim about something that the study plays."""
+    names = dict.fromkeys(claim["family"] for claim in claims.values() if any(_played(plan, claim)))
+    return list(names)
 
 
 def _played(plan: Plan, claim: dict) -> Iterator[bool]:
-    """For each experiment, whether it has what a claim is of: settings, a place and learners that fit."""
-    if "learner" not in claim:  # of a table, or not testable
+    """For each experiment, whether it has the settings, a place and the learners that a claim is about."""
+    if "learner" not in claim:  # it is about a table, or not testable
         return
     against = claim.get("against")
     wanted = [("learners", claim["learner"])] + ([("learners", against)] if isinstance(against, dict) else [])

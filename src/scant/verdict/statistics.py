@@ -1,8 +1,8 @@
-"""Verdicts: whether the seeds say that a claim holds, say that it fails, or leave it undecided.
+"""Verdicts: whether the results over seeds show that a claim holds, show that it fails, or leave it undecided.
 
-Every claim about chance is one about a mean over seeds, and comes with two one-sided tests: one whose small p-value
-speaks for the claim (`p_holds`), one for its contrary (`p_fails`). Where both are true to their level, a family of
-claims adjusted by `holm` has a false `holds` or a false `fails` among its verdicts with probability 1 - level at most.
+A claim about random results is a claim about their mean over seeds. Two one-sided tests judge it: a small `p_holds`
+supports the claim, a small `p_fails` its contrary. If both tests keep their level, the verdicts of a family of claims
+that `holm` adjusts include a false `holds` or a false `fails` with probability 1 - level at most.
 """
 
 import math
@@ -15,17 +15,17 @@ from scant.errors import SettingError, unknown
 from scant.present.intervals import t_interval
 
 POWER = 0.8
-MOST_SEEDS = 10**6  # a claim that would need more counts as one that no number of seeds decides
-ROUNDING = 1e-12  # a value no further than this from a margin lies on it
+MOST_SEEDS = 10**6  # a claim that needs more counts as one that no number of seeds decides
+ROUNDING = 1e-12  # values this close to a margin count as equal to it
 
-# The ends that a claim says the mean lies between, and whether it may lie on them.
+# The interval in which a claim says that the mean lies: its ends, and whether they belong to it.
 COMPARISONS = {
     "greater": lambda margin, low, high: (margin, math.inf, False),
     "less": lambda margin, low, high: (-math.inf, margin, False),
     "close": lambda margin, low, high: (-margin, margin, True),
     "slope": lambda margin, low, high: (low - margin, high + margin, True),
 }
-# By the test that a claim names, up to how many seeds signs are flipped. Beyond 15, to enumerate them takes long.
+# Up to how many seeds signs are flipped, by the test that a claim names. Beyond 15 it takes long to enumerate them.
 FLIPS = {None: 7, "t": 0, "sign flips": 15}
 HOW = ("all", "any", "mean")
 
@@ -36,14 +36,14 @@ class Verdict:
 
     verdict : "holds", "fails" or "undecided"
     estimate, low, high : the mean over seeds and its two-sided t interval at `level`, not corrected for the family
-    n : how many seeds it is of
+    n : the number of seeds
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
-    test : "t", "sign flips", "exact" (chance has no part), or "none" (fewer than two seeds)
-    threshold : what a p-value that `holm` has not adjusted must not exceed for a verdict
-    effects : for each cell of the claim, how far the mean lies inside each end of what is claimed, in standard
+    test : "t", "sign flips", "exact" (no chance is involved), or "none" (fewer than two seeds)
+    threshold : the largest p-value, before `holm` adjusts it, that decides the claim
+    effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval, in standard
         deviations over seeds
-    how : whether the claim is of "all" cells or of "any"
-    flips : up to how many seeds the test would be that of sign flips
+    how : whether the claim is about "all" cells or about "any"
+    flips : up to how many seeds the test is that of sign flips
     """
 
     verdict: str
@@ -62,11 +62,11 @@ class Verdict:
 
     @property
     def needed(self) -> float:
-        """The seeds that would decide an undecided claim with power 0.8, if its estimate and its spread are right.
+        """How many seeds would decide an undecided claim with power 0.8, if the true mean and spread are as estimated.
 
-        By the power of t tests, at the threshold that the family now sets. Sign flips take 2^-n to reach it besides,
-        and may then want one seed more. Infinite where the estimate is on the margin, or so near it that 10^6 seeds
-        would not do. NaN for a claim that is decided, and where no spread is known (n < 2).
+        It is computed from the power of t tests at the present threshold. With sign flips, 2^-n also has to be below
+        the threshold, and one more seed may be needed. Infinite if the estimate is so close to the margin that 10^6
+        seeds would not be enough. NaN if the claim is decided, or if the spread is not known (n < 2).
         """
         if self.verdict != "undecided" or not self.effects:
             return math.nan
@@ -85,7 +85,7 @@ class Verdict:
         return max(seeds, self.n + 1)
 
     def _seeds(self, effects: Sequence[float], threshold: float) -> float:
-        """The least n at which tests of these effects, each above 0, all reach the threshold with power 0.8."""
+        """The least n with which the tests of all these effects, each above 0, reach the threshold with power 0.8."""
         from scipy import special
 
         def enough(n: int) -> bool:
@@ -120,30 +120,31 @@ def judge(
 ) -> Verdict:
     """The verdict on a claim about the mean of paired differences over seeds.
 
-    The claim holds if the p-value of the test for it is at most (1 - level) / 2, it fails if that of the test for its
-    contrary is, and it is undecided otherwise: false verdicts of either kind, also on a mean exactly on the margin,
-    have probability 1 - level together. This is what `holm` makes of a family of one.
+    The claim holds if the p-value of the test for it is at most (1 - level) / 2. It fails if the p-value of the test
+    for its contrary is. Otherwise it is undecided. Together, false verdicts of both kinds have probability 1 - level at
+    most, also if the mean is exactly on the margin. `holm` gives the same verdict to a family of one claim.
 
-    The test goes by the number of seeds and by what the claim names, both settled before a result is seen. With fewer
-    than 8 seeds it is the one of all 2^n sign flips, exact for differences that are symmetric about the margin,
-    whatever else their distribution. Its p-values are 2^-n or more, so that a claim by itself needs six seeds for a
-    verdict at the level of 0.95. From 8 on it is Student's t test. A claim whose differences are known not to be normal
-    (counts, say) names `test="sign flips"`, and has them up to 15 seeds; one whose differences are, such as means over
-    many rounds, may name `test="t"`, and has it from two on. Neither is true to its level where few differences are
-    strongly skewed: benchmarks/verdicts.py measures by how much. Differences that are all the same do not show that
-    chance has no part, and have the p-value 2^-n, unless the caller says that they are exact.
+    The test depends on the number of seeds and on the test that the claim names. Both are fixed before any result is
+    known. With fewer than 8 seeds it is the test of all 2^n sign flips, which is exact for differences that are
+    symmetric about the margin, whatever their distribution is. Its p-values are at least 2^-n, so that a single claim
+    needs six seeds for a verdict at level 0.95. With 8 seeds or more it is Student's t test. A claim whose differences
+    are known not to be normal, such as counts, may name `test="sign flips"`, which is then used up to 15 seeds. A claim
+    whose differences are nearly normal, such as means over many rounds, may name `test="t"`, which is then used from
+    two seeds on. Neither test keeps its level if differences are few and strongly skewed; benchmarks/verdicts.py
+    measures by how much. Differences that are all equal may still be random, and have the p-value 2^-n, unless the
+    caller says that they are exact.
 
     Parameters
     ----------
     differences : (n,) of the quantity, one for each seed, signed as the claim says; NaN where a run failed
-    comparison : what is claimed of their mean: "greater" or "less" than the margin; "close", no further than the margin
-        from 0 (two one-sided tests); "slope", within the bound, give or take the margin
+    comparison : what is claimed of their mean: "greater" or "less" than the margin; "close", at most the margin away
+        from 0 (two one-sided tests); "slope", within the bound, widened by the margin
     margin : in units of the differences, or, with `of`, as a share of it
     level : of the interval and of the verdict
-    of : (n,) quantity not below 0 that the margin is a share of, seed by seed, such as the score of the other learner
-    bound : for "slope", the largest rate that is claimed, or (lowest, largest), of which one may be infinite
-    exact : chance has no part in the differences, which are then all the same; a single one will do
-    test : "t" or "sign flips", if the claim names one
+    of : (n,) quantity, not below 0, that the margin is a share of, by seed, such as the score of the other learner
+    bound : for "slope", the largest slope that is claimed, or (lowest, largest), of which one may be infinite
+    exact : whether the differences involve no chance; they are then all equal, and a single one is enough
+    test : "t" or "sign flips", if the claim names a test
 
     Raises
     ------
@@ -181,15 +182,15 @@ def judge(
 
 
 def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdict:
-    """The verdict on numbers that are computed without chance: the claim holds if none is off by more than `tolerance`.
+    """The verdict on numbers that involve no chance: the claim holds if none deviates by more than `tolerance`.
 
     Parameters
     ----------
-    value, expected : numbers or truth values, of shapes that broadcast; of words, pass whether they agree
+    value, expected : numbers or truth values, of shapes that broadcast; for words, pass whether they agree
 
     Returns
     -------
-    A verdict with the largest deviation, with its sign, for its estimate, and for n how many numbers there are
+    verdict : its estimate is the largest deviation, with its sign; its n is how many numbers there are
 
     Raises
     ------
@@ -198,25 +199,25 @@ def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdi
     deviations = np.atleast_1d(np.asarray(value, float) - np.asarray(expected, float)).ravel()
     if not deviations.size or not np.all(np.isfinite(expected)) or not tolerance >= 0:
         raise SettingError("an exact claim needs finite numbers to expect, and a tolerance of 0 or more: give these")
-    # A number that is not finite is off by NaN or infinity, and neither is within a tolerance.
+    # The deviation of a number that is not finite is NaN or infinite, which is within no tolerance.
     largest = float(deviations[np.argmax(np.abs(deviations))])
     return _certain(abs(largest) <= tolerance + ROUNDING, largest, deviations.size, level)
 
 
 def together(verdicts: Sequence[Verdict], how: str) -> Verdict:
-    """One verdict on a claim about several cells, such as streams, from the verdict on each of them.
+    """The verdict on a claim about several cells, such as streams, from the verdict on each of them.
 
-    how="all" : the claim is about every cell, and holds if it holds in each. `p_holds` is the cells' largest, and
-        needs no correction (the intersection-union test of Berger, 1982). It fails if it fails in any cell; since
-        every cell is a chance for that, `p_fails` is the smallest of the cells', times their number.
-    how="any" : the claim is that at least one cell is as it says; the same, with `holds` and `fails` exchanged.
+    how="all" : the claim is about every cell, and holds if it holds in each. `p_holds` is the largest of the cells',
+        and needs no correction (intersection-union test; Berger, 1982). The claim fails if it fails in any cell. Since
+        each cell may fail by chance, `p_fails` is the smallest of the cells', times their number (Bonferroni).
+    how="any" : the claim is about at least one cell. The same with `holds` and `fails` exchanged.
 
-    Estimate, interval, n and test are those of the cell that decides whether the claim holds: the one whose `p_holds`
-    is the largest under "all", the smallest under "any".
+    Estimate, interval, n and test are those of the cell that decides whether the claim holds: the cell with the
+    largest `p_holds` under "all", with the smallest under "any".
 
     Parameters
     ----------
-    verdicts : one for each cell, as `judge` gives them: `holm` adjusts the verdict on the claim
+    verdicts : one for each cell, as `judge` returns them; `holm` comes after, for the verdict on the claim
     how : "all" or "any"
 
     Raises
@@ -254,9 +255,9 @@ def over(cells, how: str, comparison: str, margin: float = 0.0, *, of=None, **se
     Parameters
     ----------
     cells : for each cell, (n,) differences over seeds
-    how : "all" or "any", see `together`; or "mean": the claim is about the mean over cells, which is taken seed by
-        seed, leaving out seeds that a cell lacks (NaN)
-    of : for each cell, (n,) the quantity that the margin is a share of
+    how : "all" or "any", see `together`; or "mean": the claim is about the mean over cells, which is taken for each
+        seed; seeds that are missing in a cell (NaN) are left out
+    of : for each cell, (n,) quantity that the margin is a share of
     comparison, margin, settings : see `judge`
 
     Raises
@@ -281,27 +282,29 @@ def over(cells, how: str, comparison: str, margin: float = 0.0, *, of=None, **se
 def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, Verdict]]:
     """The verdicts of families of claims, with Holm's correction within each family.
 
-    A family of m claims has 2m one-sided tests, one for each claim and one for its contrary, and it is to these that
-    Holm's method is applied: in the order of their p-values, they are compared with (1 - level) / 2m,
-    (1 - level) / (2m - 1), and so on, up to the first that is not as small. So the probability of one false `holds` or
-    `fails` or more in the family is 1 - level at most, whatever the truth and however the claims hang together
-    (Bauer, Hackl, Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). Two-sided p-values in
-    Holm's method would be a little more powerful, but are not known to keep that promise for claims that share seeds.
+    A family of m claims has 2m one-sided tests: one for each claim and one for its contrary. Holm's method is applied
+    to these: in ascending order, their p-values are compared with (1 - level) / 2m, (1 - level) / (2m - 1), and so on,
+    up to the first that is larger. The probability of at least one false `holds` or `fails` in the family is then
+    1 - level at most, whichever claims are true and however they depend on each other (Bauer, Hackl, Hommel and
+    Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). Holm's method with two-sided p-values would be
+    a little more powerful, but is not known to keep this level for claims that share seeds.
 
-    A claim then holds if its adjusted `p_holds` is at most 1 - level, and fails if its adjusted `p_fails` is. Claims
-    that are exact are as they were and do not count. Which claims make a family is settled before a result is seen.
+    A claim holds if its adjusted `p_holds` is at most 1 - level, and fails if its adjusted `p_fails` is. Exact claims
+    stay as they are and are not counted. Which claims form a family is fixed before any result is known.
 
-    families : for each family, the verdicts of its claims as `judge`, `over` or `together` give them, by their ids
+    families : for each family, the verdicts on its claims by their ids, as `judge`, `over` or `together` return them
     """
     return {name: dict(zip(family, _adjusted(list(family.values())), strict=True)) for name, family in families.items()}
 
 
 def shares(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
-    """Under how many readings a claim holds and fails, from its verdict under each of them.
+    """Under how many readings a claim holds, and under how many it fails.
+
+    verdicts : on the claim, by reading
 
     Returns
     -------
-    readings_holding, readings_failing, readings_total
+    counts : readings_holding, readings_failing and readings_total
     """
     outcomes = [verdict.verdict for verdict in verdicts.values()]
     return {
@@ -312,17 +315,17 @@ def shares(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
 
 
 def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
-    """Each reading's share of the variance of a claim's estimate over readings, in descending order.
+    """Each reading's share of the variance of a claim's estimate over all combinations of readings, largest first.
 
-    A reading's share is its main effect in a one-way layout: the sum of squares between the means of its levels, over
-    the total sum of squares. In a balanced design, where every level of a reading meets every level of the others
-    equally often, the shares add up to 1 at most, and the rest is due to interactions. In others the shares overlap,
-    and a reading with many levels has a large share for that reason alone.
+    A reading's share is its main effect in a one-way layout: the sum of squares between the means of its levels,
+    divided by the total sum of squares. In a balanced design, in which all combinations of levels are equally frequent,
+    the shares add up to 1 at most, and the rest is due to interactions. In other designs the shares overlap, and a
+    reading may have a large share only because it has many levels.
 
     Parameters
     ----------
     values : (N,) the estimate under each combination of readings; NaN is left out
-    readings : for each reading, (N,) its levels
+    readings : for each reading by name, (N,) its level in each combination
 
     Raises
     ------
@@ -350,9 +353,9 @@ def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
 def sign_flips(differences) -> float:
     """The p-value of the exact sign-flip test for a mean above 0.
 
-    It is the share of the 2^n ways to choose the differences' signs that make their sum as large as it is, or larger.
+    It is the share of the 2^n choices of the differences' signs whose sum is at least the observed sum.
 
-    differences : (n,), n at most 15 unless they are all the same, since all 2^n sums are formed
+    differences : (n,), with n at most 15 unless they are all equal, since all 2^n sums are computed
     """
     differences = np.asarray(differences, float)
     if np.all(differences == differences[0]):
@@ -360,12 +363,12 @@ def sign_flips(differences) -> float:
     sums = np.zeros(1)
     for difference in differences:
         sums = np.concatenate([sums + difference, sums - difference])
-    # The first sum is the observed one; sums that are equal to it may differ by rounding.
+    # The first sum is the observed one. Sums equal to it may differ from it by rounding.
     return float(np.mean(sums >= sums[0] - 1e-9 * np.abs(differences).sum()))
 
 
 def _checked(differences, comparison, margin, level, of, bound, test) -> tuple[np.ndarray, np.ndarray]:
-    """The differences without those of failed runs, and the margin for each of them."""
+    """The differences without those that are NaN, and the margin of each of them."""
     if comparison not in COMPARISONS:
         raise unknown("comparison", comparison, COMPARISONS)
     if test not in FLIPS:
@@ -403,7 +406,7 @@ def _snapped(side: np.ndarray) -> np.ndarray:
 def _p_value(side: np.ndarray, flips: bool) -> float:
     """The p-value of the test for a mean above 0: of sign flips, or Student's t test.
 
-    side : (n,) for each seed, how far its difference lies inside an end of what is claimed
+    side : (n,) for each seed, how far its difference lies inside one end of the claimed interval
     """
     from scipy import special
 
@@ -422,7 +425,7 @@ def _spread(side: np.ndarray) -> float:
 
 
 def _effect(side: np.ndarray) -> float:
-    """The mean in standard deviations over seeds; infinite where all seeds have the same, other than 0."""
+    """The mean in standard deviations over seeds; infinite if all seeds have the same value other than 0."""
     mean, spread = float(side.mean()), _spread(side)
     return mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0
 
@@ -432,13 +435,13 @@ def _outcome(p_holds: float, p_fails: float, threshold: float) -> str:
 
 
 def _certain(holds: bool, estimate: float, n: int, level: float) -> Verdict:
-    """The verdict on a claim in which chance has no part."""
+    """The verdict on a claim that involves no chance."""
     p_values = (0.0, 1.0) if holds else (1.0, 0.0)
     return Verdict("holds" if holds else "fails", estimate, estimate, estimate, n, *p_values, "exact", level)
 
 
 def _level(verdicts: Sequence[Verdict]) -> float:
-    """The level that verdicts share; SettingError if they do not."""
+    """The level of all verdicts. Raise a SettingError if they differ in it."""
     levels = {verdict.level for verdict in verdicts}
     if len(levels) > 1:
         raise SettingError(f"verdicts at the levels {sorted(levels)} go together: judge them at one level")
@@ -446,7 +449,7 @@ def _level(verdicts: Sequence[Verdict]) -> float:
 
 
 def _adjusted(verdicts: list[Verdict]) -> list[Verdict]:
-    """The verdicts of a family with Holm's correction, in their order."""
+    """The verdicts of a family with Holm's correction, in the same order."""
     chance = [at for at, verdict in enumerate(verdicts) if verdict.test != "exact"]
     if not chance:
         return verdicts

@@ -1,4 +1,4 @@
-"""What a study says of the claims: a row for each, and one for every estimate behind it."""
+"""The tables of claims: one with a row for each claim, one with a row for every estimate behind them."""
 
 import math
 from collections.abc import Mapping
@@ -26,77 +26,79 @@ COLUMNS = [
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:
-    """Tables by name, of their CSV files.
+    """The tables in some CSV files, by name.
 
     Raises
     ------
-    DataError : a file is not whole
+    DataError : a file is damaged
     """
-    found = {}
+    tables_by_name = {}
     for path in map(Path, paths):
         try:
-            found[path.stem] = pd.read_csv(path)
+            tables_by_name[path.stem] = pd.read_csv(path)
         except (OSError, ValueError) as error:
             raise DataError(path, f"is not a whole table ({error})", advice="Make the table again") from None
-    return found
+    return tables_by_name
 
 
 def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
-    """One row for each claim, with Holm's correction within its family.
+    """One row for each claim. Verdicts are with Holm's correction within the claim's family.
 
-    verdict : holds, fails, undecided or not testable here
-    estimate, low, high, n : of the first reading, with its t interval; of exact claims about tables, the deviation
-    needed : the seeds that would decide an undecided claim
-    readings_holding, readings_total : a reading's verdict is what the claim's would be if it were the first
-    matters, matters_share : the reading on which the estimate depends most, and its share of the variance, among those
-        of the same streams and learners
-    data : the streams of the first reading; of a claim that is not testable, what it needs and what is missing
+    Its columns, `COLUMNS`, are among others:
+
+    verdict : "holds", "fails", "undecided" or "not testable here", under the claim's first reading
+    estimate, low, high, n : under the first reading, with its t interval; of exact claims about tables, the deviation
+    needed : how many seeds would decide an undecided claim
+    readings_holding, readings_total : under how many readings the claim would hold if they were the first, of how many
+    matters, matters_share : the reading that the estimate depends on most, and its share of the estimate's variance
+        over readings with the same streams and learners
+    data : the streams of the first reading; for a claim that is not testable, what it needs and what is missing
     experiment : of the first reading
     """
-    first = {name: one.readings[0].verdict for name, one in examined.items() if one.readings}
+    first = {name: examination.readings[0].verdict for name, examination in examined.items() if examination.readings}
     families = {}
     for name, verdict in first.items():
         families.setdefault(examined[name].claim["family"], {})[name] = verdict
     rows = []
-    for name, one in examined.items():
-        claim, family = one.claim, one.claim["family"]
+    for name, examination in examined.items():
+        claim, readings, family = examination.claim, examination.readings, examination.claim["family"]
         row = {"id": name, "source": _source(claim), "statement": claim["statement"], "verdict": UNTESTABLE}
         row |= {"family": family, "figure": claim.get("figure") or "", "n": 0, "experiment": "", "matters": ""}
         row |= {"readings_holding": 0, "readings_total": 0}
-        if not one.readings:
-            row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {one.missing}"]))
+        if not readings:
+            row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
             rows.append(row)
             continue
         corrected = [
-            verdicts.holm({family: families[family] | {name: reading.verdict}})[family][name]
-            for reading in one.readings
+            verdicts.holm({family: families[family] | {name: reading.verdict}})[family][name] for reading in readings
         ]
         shares = verdicts.shares(dict(enumerate(corrected)))
-        own, matters = corrected[0], _matters(one.readings)
-        row |= {key: getattr(own, key) for key in ("verdict", "estimate", "low", "high", "n", "needed")}
+        matters = _matters(readings)
+        row |= {key: getattr(corrected[0], key) for key in ("verdict", "estimate", "low", "high", "n", "needed")}
         row |= {key: shares[key] for key in ("readings_holding", "readings_total")}
         row |= dict(zip(("matters", "matters_share"), next(iter(matters.items()), ("", np.nan)), strict=True))
-        row |= {"data": _where(one.readings[0], study, claim), "experiment": one.readings[0].experiment}
+        row |= {"data": _where(readings[0], study, claim), "experiment": readings[0].experiment}
         rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def write(examined: Mapping[str, Examined], study: dict, stem) -> None:
-    """Write the claims as `stem`.csv, .tex and .parquet, and every reading of each as `stem`-readings.csv."""
-    verdicts_of, stem = table(examined, study), Path(stem)
-    write_table(verdicts_of, stem)
-    write_parquet(pa.Table.from_pandas(verdicts_of, preserve_index=False), f"{stem}.parquet", {"study": study["study"]})
+    """Write `table` as `stem`.csv, .tex and .parquet, and `cells_table` as `stem`-readings.csv."""
+    claims, stem = table(examined, study), Path(stem)
+    write_table(claims, stem)
+    write_parquet(pa.Table.from_pandas(claims, preserve_index=False), f"{stem}.parquet", {"study": study["study"]})
     with atomic(stem.with_name(f"{stem.name}-readings.csv")) as temporary:
         cells_table(examined).to_csv(temporary, index=False, lineterminator="\n")
 
 
 def _source(claim: dict) -> str:
+    """The document that a claim is from, and the place in it."""
     source = claim["source"]
     return source if isinstance(source, str) else f"{source['document']}, {source['place']}"
 
 
 def _where(reading: Reading, study: dict, claim: dict) -> str:
-    """The streams that a reading is of, as the study calls them."""
+    """The titles of the streams that a reading is about; the table's name if it is about a table."""
     if not reading.cells:
         return claim["table"]
     place = study[families.of(study["experiments"][reading.experiment]).place.key]
@@ -105,64 +107,63 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
 
 
 def _matters(readings: list[Reading]) -> dict[str, float]:
-    """The shares, above 0, that readings have of the variance of the estimates.
+    """The share of the estimates' variance that is due to each varied setting, largest first; only shares above 0.
 
-    Over those of the first reading's streams and learners, since others may differ from it for that alone; and for each
-    stream and pair by itself, since the estimate of a reading is of now one cell, now another.
+    Only readings with the same streams and learners as the first are compared, since the estimates of others may differ
+    for that reason alone. The variance is that within each cell, summed over cells.
     """
 
-    def estimates(one: Reading) -> dict[tuple, float]:
-        return dict(zip(map(pair, one.cells), (verdict.estimate for verdict in one.single), strict=True))
+    def estimates(reading: Reading) -> dict[tuple, float]:
+        return dict(zip(map(pair, reading.cells), (verdict.estimate for verdict in reading.single), strict=True))
 
-    alike = [one for one in readings if estimates(one).keys() == estimates(readings[0]).keys()]
-    keys = dict.fromkeys(key for one in alike for key in one.levels)
-    levels = {key: [str(one.levels.get(key)) for one in alike] for key in keys}
+    alike = [reading for reading in readings if estimates(reading).keys() == estimates(readings[0]).keys()]
+    keys = dict.fromkeys(key for reading in alike for key in reading.levels)
+    levels = {key: [str(reading.levels.get(key)) for reading in alike] for key in keys}
     varied = {key: column for key, column in levels.items() if len(set(column)) > 1}
-    found, sums = pd.DataFrame(map(estimates, alike)), dict.fromkeys(varied, 0.0)
-    squares = ((found - found.mean()) ** 2).sum()
-    for cell, values in found.items():
+    by_cell, sums = pd.DataFrame(map(estimates, alike)), dict.fromkeys(varied, 0.0)
+    squares = ((by_cell - by_cell.mean()) ** 2).sum()
+    for cell, values in by_cell.items():
         for key, share in verdicts.matters(values, varied).items():
             sums[key] += share * squares[cell] / (squares.sum() or 1.0)
-    return {key: share for key, share in sorted(sums.items(), key=lambda one: -one[1]) if share > 0}
+    return {key: share for key, share in sorted(sums.items(), key=lambda item: -item[1]) if share > 0}
 
 
 def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
     """One row for each claim, reading, stream and pair of learners.
 
-    Columns: claim, family, quantity (in words, with its unit), experiment, tuning, first (whether it is of the reading
-    that the claim's verdict is of), stream, learner, against, estimate, low, high, n, verdict (of the cell by itself:
-    no family corrects it), from and to (between which the claim says that the estimate is; a relative margin at its
-    mean), and a column for each reading.
+    Columns: claim, family, quantity (in words, with its unit), experiment, tuning, first (whether the claim's verdict
+    is under this reading), stream, learner, against, estimate, low, high, n, verdict (on this cell alone, without a
+    correction for the family), from and to (the interval in which the claim says that the estimate lies; a relative
+    margin is taken at its mean), and a column for each setting that differs between readings.
     """
     rows = []
-    for name, one in examined.items():
-        for reading in one.readings:
+    for name, examination in examined.items():
+        claim, readings = examination.claim, examination.readings
+        for reading in readings:
             for cell, verdict in zip(reading.cells, reading.single, strict=True):
-                about = (name, one.claim["family"], _said_of(one.claim), reading.experiment, reading.tuning)
-                about += (reading is one.readings[0], cell.stream, cell.learner, cell.against)
+                identity = (name, claim["family"], _quantity_words(claim), reading.experiment, reading.tuning)
+                identity += (reading is readings[0], cell.stream, cell.learner, cell.against)
                 rows.append(
-                    dict(zip(OF_CELLS, about, strict=True))
+                    dict(zip(OF_CELLS, identity, strict=True))
                     | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict")}
-                    | dict(zip(("from", "to"), _claimed(one.claim, cell), strict=True))
+                    | dict(zip(("from", "to"), _claimed_interval(claim, cell), strict=True))
                     | {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
                 )
-    kept = [*OF_CELLS, *NUMBERS, "verdict"]
-    return pd.DataFrame(rows, columns=None if rows else kept)
+    return pd.DataFrame(rows, columns=None if rows else [*OF_CELLS, *NUMBERS, "verdict"])
 
 
-def _said_of(claim: dict) -> str:
-    """What a claim's estimate is of, in words, with its unit."""
-    quantity = claim["quantity"]
-    said = next(iter(selection.quantities()[quantity].values()))
+def _quantity_words(claim: dict) -> str:
+    """The quantity that a claim is about, in words, with its unit."""
+    quantity = next(iter(selection.quantities()[claim["quantity"]].values()))
     measure = claim.get("measure", "ndcg@10")
-    called = title_of(measure) if recordable(measure) else measure.upper()
-    words = called if "measure" in said.options else said.words
+    title = title_of(measure) if recordable(measure) else measure.upper()
+    words = title if "measure" in quantity.options else quantity.words
     compared = "other" in claim or (claim.get("against") is not None and claim["comparison"] != "slope")
-    return f"difference in {words}" if compared and not said.compared else words
+    return f"difference in {words}" if compared and not quantity.compared else words
 
 
-def _claimed(claim: dict, cell: Cell) -> tuple[float, float]:
-    """Between which ends the claim says that a cell's estimate lies."""
+def _claimed_interval(claim: dict, cell: Cell) -> tuple[float, float]:
+    """The ends of the interval in which a claim says that a cell's estimate lies."""
     settings, relative = test_settings(claim, 0.95)
     margin = settings["margin"]
     if claim["comparison"] == "exact":
