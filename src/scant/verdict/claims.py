@@ -395,7 +395,7 @@ def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
 
 
 def _size(values):
-    """The absolute values, which relative margins are shares of: a regret may be below 0. None is 0, since a margin is not."""
+    """Absolute values, of which relative margins are shares, since a regret may be below 0; none of them is 0."""
     return np.maximum(np.abs(values), np.finfo(float).tiny)
 
 
