@@ -164,5 +164,9 @@ def what(job):
 
 
 def looks(name):
-    """How the learners of a figure's family are drawn: what its source code does not say."""
-    return {kind: learner.looks for kind, learner in PLAN.figures[name].family.learners.items()}
+    """How the learners of a figure's family, and one's own in it, are drawn: what its source code does not say."""
+    target = PLAN.figures[name]
+    learners = (learner for shown in target.experiments for learner in STUDY["experiments"][shown]["learners"])
+    own = {kind for kind in (STUDY["learners"][learner]["kind"] for learner in learners) if ":" in kind}
+    declared = {kind: learner.looks for kind in own for learner in families.classes(kind)}
+    return declared | {kind: learner.looks for kind, learner in target.family.learners.items()}

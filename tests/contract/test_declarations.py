@@ -3,7 +3,6 @@
 What is misdeclared fails here, with words that say what is missing.
 """
 
-import importlib.util
 import inspect
 from dataclasses import fields, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from matplotlib.markers import MarkerStyle
 
 from scant import families
 from scant.ads.learners import KINDS, AdLearner, Scorer
-from scant.declared import Look, Setting, called, own_class, settings_of
+from scant.declared import Look, Setting, own_class, settings_of
 from scant.families import Quantity, Shown
 from scant.games.learners import ETA, FTPL, Player
 from scant.online import learners as online
@@ -431,7 +430,7 @@ def test_what_is_wrong_with_a_quantity_is_said(changes, words):
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
-def test_a_family_says_where_learners_play_and_what_runs_start_from(family):
+def test_a_family_says_where_learners_play_and_what_makes_a_run(family):
     place = family.place
     assert families.FAMILIES[family.kind].startswith(type(family).__module__)
     assert family.about and is_sentence(place.about)
@@ -439,5 +438,5 @@ def test_a_family_says_where_learners_play_and_what_runs_start_from(family):
     assert place.schema["additionalProperties"] is False
     assert {*place.readings} <= {*place.schema["properties"]}
     assert {*family.told} <= {setting.name for setting in family.settings}
-    assert importlib.util.find_spec(family.code) and callable(called(family.engine))
+    assert not of_dotted(family.engine) and not takes(families.called(family.engine), {}, "target", [0], {})
     assert family.memory > 0 and family.minutes > 0

@@ -34,7 +34,7 @@ LAYERS = {
 }
 # What runs are made by: the modules that jobs start from, and all that knows nothing of studies.
 ENGINES = (
-    *(module for family in families.families().values() for module in family.code),
+    *(family.code for family in families.families().values()),
     *("scant.online.comparator", "scant.ads.draw", "scant.ads.campaigns", "scant.ads.coverage"),
     *("scant.kernels*", "scant.theory*", "scant.data*", "scant.measures", "scant.surrogates"),
     *("scant.files", "scant.errors", "scant.randomness", "scant.runs"),

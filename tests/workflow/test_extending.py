@@ -117,12 +117,7 @@ def test_a_scorer_of_ones_own_is_in_the_table_and_the_figure(copy):
 @pytest.mark.parametrize(
     ("heading", "key", "wrong", "words"),
     [
-        (
-            "What it declares",
-            "decay",
-            {"decya": 0.5},
-            "unknown key 'decya': did you mean 'decay'?",
-        ),
+        ("What it declares", "decay", {"decya": 0.5}, "unknown key 'decya': did you mean 'decay'?"),
         ("What it declares", "decay", {"decay": -1}, "-1 is less than the minimum of 0"),
         ("A player of games", "epsilon", {"epsilon": 2}, "2 is greater than the maximum of 1"),
         ("A scorer of ads", "bins", {"bins": 1}, "1 is less than the minimum of 2"),
@@ -174,6 +169,15 @@ def test_runs_can_be_named_to_be_done_again(copy):
     assert "run          2" in re.sub(r"^run +", "run          ", planned, flags=re.MULTILINE)
 
 
+def test_an_edit_of_a_look_draws_figures_anew_and_an_edit_of_words_runs_nothing(copy):
+    path, before = "examples/my_learner.py", (copy.folder / "examples/my_learner.py").read_text()
+    copy.replace(path, '"""The same learner, .*$', '"""The same learner in other words."""')
+    assert copy.jobs("runs", "figures", study=STUDY) == {}
+    copy.replace(path, r'Look\("pink", "P"\)', 'Look("brown", "P")')
+    assert copy.jobs("runs", "figures", study=STUDY) == {"figure": 2, "figures": 1}
+    (copy.folder / path).write_text(before)
+
+
 # --- what edits the package, in the order of the document
 
 
@@ -194,7 +198,8 @@ def test_a_built_in_player(copy):
 def test_a_figure_and_a_table(copy):
     (code,), (cp, commands) = blocks("A figure or table", "python"), blocks("A figure or table", "bash")
     copy.shell(cp)
-    copy.edit("src/scant/online/family.py", '        _curves(\n            "figure-2.1"', code)
+    copy.edit("src/scant/online/family.py", "class Perceptron(", f"{code}\n\n")
+    copy.edit("src/scant/online/family.py", '        _curves(\n            "figure-2.1"', "        *UPDATES,\n")
     printed = copy.shell(commands)
     assert not re.search(r"rule (run|simulate|pack):", printed)
     curves, drawing = copy.drawn("figure-updates")

@@ -39,13 +39,16 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
 
 
 def claims(path, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
-    """The claims in a file, by their ids, with defaults filled in.
+    """The claims in a file, by their ids, with defaults filled in: of any quantity and table that a family declares.
 
     Raises
     ------
     SettingError : names the claim and the key at fault
     """
     content, rules = read_yaml(path), read_yaml(schema_path)
+    allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
+    allowed["quantity"]["enum"] = [*dict.fromkeys(name for family in declared for name in family.quantities), "table"]
+    allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
     check(content, rules, str(path))
     return with_defaults(content, rules)
 

@@ -1,0 +1,40 @@
+"""What the documents name is there: modules, functions and files."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+FOLDERS = "src|rules|tests|examples|config|workflow|benchmarks|profiles"
+
+
+def is_there(dotted: str) -> bool:
+    """Whether a dotted name is one of a module, or of what is in one."""
+    module, _, name = dotted.rpartition(".")
+    try:
+        importlib.import_module(dotted)
+    except ImportError:
+        try:
+            return hasattr(importlib.import_module(module), name)
+        except ImportError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_names_of_modules_and_functions(document):
+    text = document.read_text()
+    named = re.findall(r"`(scant(?:\.\w+)+)`", text)
+    named = [name for name in named if not (ROOT / name).exists()]  # scant.def is a file
+    for module, names in re.findall(r"^(?:>>> )?from (scant[\w.]*) import (.+)$", text, re.MULTILINE):
+        named += [f"{module}.{name.strip()}" for name in names.split(",")]
+    assert [name for name in named if not is_there(name)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_paths_in_the_project(document):
+    named = re.findall(rf"`((?:{FOLDERS})/[\w./-]+)`", document.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
