@@ -395,7 +395,7 @@ def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
 
 
 def _size(values):
-    """The absolute values, which relative margins are shares of: a regret may be below 0. None is 0, since a margin is not."""
+    """The absolute values (a regret may be below 0), of which relative margins are shares; a tiny number for 0."""
     return np.maximum(np.abs(values), np.finfo(float).tiny)
 
 
