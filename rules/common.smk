@@ -19,10 +19,10 @@ from scant.study import plan
 from scant.study import settings as studies
 from scant.verdict import selection
 
-# Plans are millions of objects that stay: to search them for garbage after every 700 new ones takes a third of the time.
+# A plan has millions of objects that stay. To search them for garbage after every 700 new ones takes a third of the time.
 gc.set_threshold(200_000, 50, 100)
 
-# A workflow profile that is not there would be passed over without a word, and all jobs run on this machine.
+# Snakemake ignores a workflow profile that does not exist, and would run all jobs on this machine.
 flag = argparse.ArgumentParser(add_help=False)
 flag.add_argument("--workflow-profile", default="none")
 profile = flag.parse_known_args()[0].workflow_profile
@@ -40,10 +40,10 @@ except ScantError as error:
 PLAN = plan.Plan(STUDY, DATASETS)
 RUNS = {job.path: job for jobs in PLAN.jobs.values() for job in jobs}
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
-CLAIM_FAMILIES = selection.families(PLAN, CLAIMED)  # of claims, those that the study draws a figure of
+CLAIM_FAMILIES = selection.families(PLAN, CLAIMED)  # the families of claims that get a figure
 
-# The settings as they were given, in their order, for the jobs that need all of them. A file, since a command holds
-# 128 KB; among Snakemake's own, since a dry run writes it, too.
+# The settings in the order of the study file, for jobs that need all of them. They get a file, since a command cannot be
+# longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
 STUDY_FILE = f".snakemake/scant/{STUDY['study']}.json"
 if not Path(STUDY_FILE).is_file() or Path(STUDY_FILE).read_text() != json.dumps(config):
     write_text(STUDY_FILE, json.dumps(config))
@@ -53,8 +53,8 @@ pathvars:
     results=f"results/{STUDY['study']}",
 
 
-# Jobs call the `scant` of the environment that Snakemake runs in, activated or not. The prefix takes the place of
-# Snakemake's own, without which `| tee` would hide that a job failed. What is killed cannot say so itself.
+# Jobs call the `scant` of the environment that Snakemake runs in, even if it is not activated. This prefix replaces that
+# of Snakemake, so it has to set pipefail: else `| tee` would hide that a job failed. A killed job cannot report it itself.
 shell.prefix(
     """set -euo pipefail; trap '[ $? != 137 ] || echo "A job was killed, as where memory runs out." >&2' EXIT; """
     f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
@@ -69,7 +69,7 @@ CLAIMS_FIGURE = f"<results>/figures/{plan.OF_CLAIMS}{{family}}"
 
 
 def one_of(names):
-    """A pattern that a wildcard fits if it is one of some names."""
+    """A pattern for a wildcard that is one of some names."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
@@ -86,19 +86,19 @@ wildcard_constraints:
 
 
 def compact(value):
-    """Settings as one canonical line of JSON, so that equal settings are equal text."""
+    """Settings as one line of JSON in canonical form: equal settings give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def growing(amount):
-    """A job's memory (MB) or time (minutes): once more at each retry, since too little of it may be why it failed."""
+    """A job's memory (MB) or time (minutes): more at each retry, since the job may have failed for lack of it."""
     return lambda wildcards, attempt: amount * attempt
 
 
 def code(*modules):
-    """A digest of all source code that some modules run, so that an edit to it reruns the job.
+    """A digest of the source code that some modules run, so that an edit to it reruns the job.
 
-    A parameter, since twenty input files more a job would double the time to plan ten thousand.
+    It is a parameter of the rule: with source files as inputs, planning ten thousand jobs would take twice as long.
     """
     return codes.digest(*modules)
 
@@ -109,18 +109,18 @@ def kept(path):
 
 
 def study_file():
-    """The study's file, as the command line named it."""
+    """The path of the study file that the command line names, relative to the working folder."""
     return os.path.relpath(workflow.configfiles[-1])
 
 
 def own_file(dataset, part):
-    """The local file of a part of the study's own data, so that an edit to it is noticed; none for other data."""
+    """The local file of a part of the study's own data set, so that an edit to it reruns jobs; [] for other data sets."""
     file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
     return [file] if file and Path(file).is_file() else []
 
 
 def own_entry(dataset):
-    """The study's own entry of a data set, as JSON; empty for one of the registry."""
+    """The study's own entry of a data set as JSON; "{}" if the data set is in the registry."""
     entry = STUDY["datasets"].get(dataset)
     return compact({dataset: entry} if entry else {})
 

@@ -1,5 +1,5 @@
-# One rule for the runs of every family: a job for each place, learner (or all of them) and batch of seeds. Besides, the
-# best fixed weights that regret is measured against, how long rounds take, and how often bounds on click rates hold.
+# One rule for the runs of every family: a job for each place, learner (or all learners) and batch of seeds. Further rules
+# for the best fixed weights that regret is measured against, for the times of rounds, and for the coverage of bounds.
 
 
 rule runs:
