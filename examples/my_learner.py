@@ -1,8 +1,11 @@
-"""A learner of one's own: online gradient descent on the pairwise logistic loss."""
+"""A learner of one's own: online gradient descent on the pairwise logistic loss. It declares nothing, or it does."""
+
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
+from scant.declared import Look, Setting
 from scant.measures import rank
 
 
@@ -36,3 +39,18 @@ class PairwiseLogistic:
         gradient = pull.sum(axis=0) - pull.sum(axis=1)
         self.weights -= self.rate * self.round**-self.decay * (features.T @ gradient)
         return True
+
+
+class DeclaredPairwiseLogistic(PairwiseLogistic):
+    """The same learner, which declares its setting, so that a study file is checked, and how figures draw it."""
+
+    about = "Online gradient descent on the pairwise logistic loss."
+    settings = (
+        Setting(
+            "decay",
+            {"type": "number", "minimum": 0, "maximum": 1},
+            "The step at round t is rate * t^-decay (0.5 if absent).",
+            absent=0.5,
+        ),
+    )
+    looks: ClassVar = {"": Look("pink", "P")}

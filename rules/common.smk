@@ -1,4 +1,4 @@
-# The study, checked, and what it amounts to: jobs, targets, and the functions that rules share. Paths are those of
+# The study, checked, and its plan: jobs, targets, and the functions that rules share. Paths are those of
 # `scant.study.plan`.
 import argparse
 import gc
@@ -19,7 +19,7 @@ from scant.study import plan
 from scant.study import settings as studies
 from scant.verdict import selection
 
-# A plan has millions of objects that stay. To search them for garbage after every 700 new ones takes a third of the time.
+# A plan has millions of objects that stay. To search them for garbage takes a third of the time.
 gc.set_threshold(200_000, 50, 100)
 
 # Snakemake ignores a workflow profile that does not exist, and would run all jobs on this machine.
@@ -42,8 +42,8 @@ RUNS = {job.path: job for jobs in PLAN.jobs.values() for job in jobs}
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FAMILIES = selection.families(PLAN, CLAIMED)  # the families of claims that get a figure
 
-# The settings in the order of the study file, for jobs that need all of them. They get a file, since a command cannot be
-# longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
+# The settings in the order of the study file, for jobs that need all of them. A file holds them, since a command cannot
+# be longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
 STUDY_FILE = f".snakemake/scant/{STUDY['study']}.json"
 if not Path(STUDY_FILE).is_file() or Path(STUDY_FILE).read_text() != json.dumps(config):
     write_text(STUDY_FILE, json.dumps(config))
@@ -53,8 +53,8 @@ pathvars:
     results=f"results/{STUDY['study']}",
 
 
-# Jobs call the `scant` of the environment that Snakemake runs in, even if it is not activated. This prefix replaces that
-# of Snakemake, so it has to set pipefail: else `| tee` would hide that a job failed. A killed job cannot report it itself.
+# Jobs call the `scant` of the environment that Snakemake runs in, even if it is not activated. This prefix replaces
+# Snakemake's, so it has to set pipefail: else `| tee` would hide that a job failed. A killed job cannot say so itself.
 shell.prefix(
     """set -euo pipefail; trap '[ $? != 137 ] || echo "A job was killed, as where memory runs out." >&2' EXIT; """
     f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
@@ -114,7 +114,7 @@ def study_file():
 
 
 def own_file(dataset, part):
-    """The local file of a part of the study's own data set, so that an edit to it reruns jobs; [] for other data sets."""
+    """The local file of a part of the study's own data set, so that an edit reruns jobs; [] for other data sets."""
     file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
     return [file] if file and Path(file).is_file() else []
 
@@ -126,7 +126,7 @@ def own_entry(dataset):
 
 
 def data_tables():
-    """The parquet tables that the study's streams and logs, and its `tables_of`, ask for."""
+    """The parquet tables that the study's streams and logs, and its key `tables_of`, need."""
     wanted = [
         plan.tables_of(DATASETS, settings["dataset"], settings.get("parts"))
         for settings in STUDY["streams"].values()
@@ -138,24 +138,24 @@ def data_tables():
 
 
 def family_of(path):
-    """The family of a run file's experiment."""
+    """The family of the experiment that a run file belongs to."""
     return PLAN.families[path.partition("/")[0]]
 
 
 def own_modules(job):
-    """The modules of one's own learners that play in a job: its learner, or all of its experiment."""
-    alone = job.identity.get("learner")
-    return modules_of([alone] if alone else STUDY["experiments"][job.identity["experiment"]]["learners"])
+    """The modules of users' own learners that play in a job: its learner, or all learners of its experiment."""
+    learner = job.identity.get("learner")
+    return modules_of([learner] if learner else STUDY["experiments"][job.identity["experiment"]]["learners"])
 
 
 def modules_of(learners):
-    """The modules of those learners that are one's own."""
+    """The modules of those learners that are users' own."""
     kinds = [STUDY["learners"][learner]["kind"] for learner in learners]
     return [kind.partition(":")[0] for kind in kinds if ":" in kind]
 
 
-def what(job):
-    """What a job plays, as flags: its study, experiment, place and learner, its seeds, and its files by what they are."""
+def job_flags(job):
+    """A job as flags of a command: its study, experiment, place and learner, its seeds, and its input files."""
     flags = {"study": STUDY["study"]} | job.identity
     words = [f"--{name} {shlex.quote(value)}" for name, value in flags.items()]
     words += ["--seeds", *map(str, job.seeds)]
@@ -164,5 +164,5 @@ def what(job):
 
 
 def looks(name):
-    """How the learners of a figure's family are drawn: what its source code does not say."""
+    """How the learners of a figure's family are drawn, which digests of source code leave out."""
     return {kind: learner.looks for kind, learner in PLAN.figures[name].family.learners.items()}

@@ -26,7 +26,7 @@ rule claims:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
-        code=code("scant.verdict.claims", *selection.modules()),
+        code=code("scant.study.settings", "scant.verdict.tables", *selection.modules()),
         comparators=lambda wildcards, input: braces(input.comparators),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:

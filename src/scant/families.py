@@ -82,9 +82,14 @@ class Shown:
     sources: tuple[str, ...] = ()
 
     @property
+    def writer(self) -> str:
+        """What writes its files, as "module:function"."""
+        return "scant.present.figures:save" if self.draw else "scant.present.tables:write"
+
+    @property
     def modules(self) -> list[str]:
         """The modules of its functions."""
-        return [dotted.partition(":")[0] for dotted in (self.frame, self.draw) if dotted]
+        return [dotted.partition(":")[0] for dotted in (self.frame, self.draw, self.writer) if dotted]
 
 
 @dataclass(frozen=True)
@@ -188,7 +193,7 @@ class Family:
         raise NotImplementedError
 
     def comparators(self, study: dict, name: str) -> list[Job]:
-        """The files of best fixed weights, which an experiment's regret is measured against; none without regret."""
+        """The files of best fixed weights, against which the regret of an experiment is measured, if it is."""
         return []
 
     def played(self, experiment: dict) -> dict:

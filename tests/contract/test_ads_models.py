@@ -1,17 +1,15 @@
-"""What every kind of learner of ads declares, and what its models keep to."""
+"""What the learners of ads heed and look like, and what their models keep to."""
 
-import inspect
 import pickle
 from dataclasses import replace
 
-import jsonschema
 import numpy as np
 import pytest
 
 from scant.ads.learners import HEEDED, KINDS, AdLearner, Scorer
 from scant.ads.scorers import Settings, train
 from scant.data.logs import Log
-from scant.declared import Look, Setting, settings_of
+from scant.declared import Look, Setting
 
 FAST = Settings(0.1, options={"steps": 20_000, "trees": 20})
 LEARNT = [kind for kind, learner in KINDS.items() if learner.learns]
@@ -38,43 +36,6 @@ def fitted(kind, log=LOG, seed=0, settings=FAST):
     return train(kind, log, np.random.default_rng(seed), settings)
 
 
-def missing(learner) -> list[str]:
-    """What a class lacks of what it is to declare."""
-    lacks = [f"{name} is empty" for name in ("kind", "about", "looks") if not getattr(learner, name)]
-    for look in learner.looks.values():
-        if not (isinstance(look, Look) and look.colour in COLOURS):
-            lacks.append(f"{look} is no Look in a colour of the palette")
-    for name, setting in settings_of(learner).items():
-        try:
-            jsonschema.Draft202012Validator.check_schema(setting.schema)
-            jsonschema.validate(plain(setting.absent), setting.schema)
-        except jsonschema.SchemaError:
-            lacks.append(f"the rule of {name} is no JSON schema")
-        except jsonschema.ValidationError:
-            lacks.append(f"what {name} is if absent breaks its rule")
-        if not setting.about.endswith("."):
-            lacks.append(f"{name} is not described by a sentence")
-    if learner.regularised != ("lambdas" in settings_of(learner)):
-        lacks.append("a learner is regularised if, and only if, it has the setting lambdas")
-    if learner.learns not in ("ad", "log", ""):
-        lacks.append(f"it learns from {learner.learns!r}")
-    wanted = {"ad": ("fit", "score"), "log": ("fit", "best", "scores"), "": ("choice",)}.get(learner.learns, ())
-    lacks += [f"there is no {name}(...)" for name in wanted if not callable(getattr(learner, name, None))]
-    if learner.learns:
-        taken = set(inspect.signature(learner).parameters)
-        given = {*settings_of(learner), "regularisation" if learner.regularised else None} - {"lambdas", None}
-        lacks += [f"{name} is declared, and __init__ has it not" for name in sorted(given - taken)]
-        lacks += [f"__init__ has {name}, which is not declared" for name in sorted(taken - given)]
-    return lacks
-
-
-def plain(value):
-    return list(value) if isinstance(value, tuple) else value
-
-
-COLOURS = {"blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "yellow", "sky", "#000000"}
-
-
 class Good(Scorer):
     kind, about, looks = "good", "Scores all alike.", {"": Look("pink", "P")}
     settings = (KINDS["logistic"].settings[0], Setting("width", {"type": "number"}, "How wide it is.", absent=1.0))
@@ -87,34 +48,6 @@ class Good(Scorer):
 
     def score(self, features):
         return np.zeros(len(features))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_learner_declares_itself(kind):
-    assert missing(KINDS[kind]) == []
-    assert KINDS[kind].kind == kind
-    assert "" in KINDS[kind].looks
-
-
-@pytest.mark.parametrize(
-    ("changes", "lack"),
-    [
-        ({"kind": ""}, "kind is empty"),
-        ({"about": ""}, "about is empty"),
-        ({"looks": {}}, "looks is empty"),
-        ({"looks": {"": Look("magenta", "o")}}, "no Look in a colour of the palette"),
-        ({"settings": (Setting("lambdas", {"type": "wide"}, "A grid."),)}, "the rule of lambdas is no JSON schema"),
-        ({"settings": (*Good.settings, Setting("depth", {"minimum": 2}, "How deep.", absent=1))}, "depth is if absent"),
-        ({"settings": (Good.settings[0], Setting("width", {"type": "number"}, absent=1))}, "width is not described"),
-        ({"settings": Good.settings[1:]}, "regularised if, and only if"),
-        ({"settings": Good.settings[:1]}, "__init__ has width, which is not declared"),
-        ({"learns": "rows"}, "it learns from 'rows'"),
-        ({"score": None}, "there is no score"),
-    ],
-)
-def test_what_a_learner_does_not_declare_is_said(changes, lack):
-    assert missing(Good) == []
-    assert lack in "; ".join(missing(type("Bad", (Good,), changes)))
 
 
 def test_learners_look_as_in_earlier_figures():

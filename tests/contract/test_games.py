@@ -1,17 +1,14 @@
 """What every learner of the games keeps to; the compiled loops and the plain classes play the same game."""
 
-import inspect
 from itertools import product
 
-import jsonschema
 import numpy as np
 import pytest
 from regret import regret
 
-from scant.declared import Setting, settings_of
 from scant.errors import SettingError
 from scant.games import losses, streams
-from scant.games.learners import BUILT_IN, ETA, FTPL, LEARNERS, Perturbed
+from scant.games.learners import BUILT_IN, LEARNERS, Perturbed
 from scant.games.play import Game, build, play
 from scant.randomness import generator
 
@@ -91,78 +88,10 @@ def test_no_learner_or_stream_or_loss_is_left_out(games):
         assert not build(Game(stream_of("flip", items=4), "dcg"), learner, generator(0)).loop(), name
 
 
-# --- what learners declare
-
-COLOURS = {"blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "yellow", "sky", "#000000"}
-
-
-def defects(learner) -> list[str]:
-    """What is missing of a learner's declarations, or differs from what its `__init__` takes after facts and random."""
-    found = [f"declares no {name}" for name in ("kind", "about", "looks") if not vars(learner).get(name)]
-    if "" not in learner.looks:
-        found.append("has no look of its own, that is, under the key ''")
-    found += [f"has the unknown colour {look.colour}" for look in learner.looks.values() if look.colour not in COLOURS]
-    if learner.sees not in ("all", "top", "loss", "nothing"):
-        found.append(f"sees {learner.sees!r}, which no game shows")
-    taken = {name: argument.default for name, argument in [*inspect.signature(learner).parameters.items()][2:]}
-    declared = settings_of(learner)
-    found += [f"takes {name}, but declares no such setting" for name in taken if name not in declared]
-    found += [f"declares the setting {name}, but does not take it" for name in declared if name not in taken]
-    for name, setting in declared.items():
-        if not setting.about:
-            found.append(f"does not say what its setting {name} is about")
-        if name in taken and taken[name] != setting.absent:
-            found.append(f"takes {name}={taken[name]!r} by default, but declares {setting.absent!r}")
-        try:
-            jsonschema.Draft202012Validator.check_schema(setting.schema)
-            if setting.absent is not None:
-                jsonschema.validate(setting.absent, setting.schema)
-        except jsonschema.SchemaError as error:
-            found.append(f"has a rule for {name} that is no JSON schema: {error.message}")
-        except jsonschema.ValidationError as error:
-            found.append(f"has a default for {name} that breaks its rule: {error.message}")
-    return found
-
-
-@pytest.mark.parametrize("learner", BUILT_IN)
-def test_a_learner_declares_all_of_itself(learner):
-    assert not defects(learner)
-
-
 def test_no_two_learners_have_the_same_kind_or_look():
     assert list(LEARNERS.values()) == list(BUILT_IN)
     looks = [look for learner in BUILT_IN for look in learner.looks.values()]
     assert len(set(looks)) == len(looks)
-
-
-EPSILON = FTPL.settings[0]
-
-
-@pytest.mark.parametrize(
-    ("declared", "words"),
-    [
-        ({"kind": ""}, "declares no kind"),
-        ({"about": ""}, "declares no about"),
-        ({"looks": {}}, "declares no looks"),
-        ({"looks": {"other-id": FTPL.looks[""]}}, "has no look of its own"),
-        ({"looks": {"": FTPL.looks[""]._replace(colour="puce")}}, "unknown colour puce"),
-        ({"sees": "some"}, "sees 'some'"),
-        ({"settings": ()}, "takes epsilon, but declares no such setting"),
-        ({"settings": (EPSILON, ETA)}, "declares the setting eta, but does not take it"),
-        ({"settings": (Setting("epsilon", {"type": "number"}),)}, "does not say what its setting epsilon is about"),
-        ({"settings": (Setting("epsilon", {"type": "floating"}, about="x"),)}, "no JSON schema: 'floating'"),
-        ({"settings": (Setting("epsilon", {"type": "number"}, about="x", absent=1),)}, "epsilon=None by default"),
-        ({"settings": (Setting("epsilon", {"maximum": 0}, about="x", absent=1),)}, "breaks its rule: 1 is greater"),
-    ],
-)
-def test_what_is_missing_is_said(declared, words):
-    whole = {"kind": "mine", "about": "Mine.", "looks": FTPL.looks}
-    assert not defects(type("Mine", (FTPL,), whole))
-    assert any(words in defect for defect in defects(type("Mine", (FTPL,), whole | declared)))
-
-
-def test_what_is_inherited_is_not_declared():
-    assert {"declares no kind", "declares no about", "declares no looks"} <= {*defects(type("Mine", (FTPL,), {}))}
 
 
 # --- how they play

@@ -206,7 +206,9 @@ def test_strength_common_part_and_quality_are_what_they_say(shape):
     users = campaign.users(100_000, np.random.default_rng(8))
     f = np.log(campaign.rates(users)) - np.log1p(-campaign.rates(users))
     np.testing.assert_allclose(f.std(axis=0), 1.5, rtol=0.02)
-    scores = campaign.pieces(users) @ campaign.weights * campaigns._heed(campaign.settings) + users @ campaign.view
+    scores = (
+        campaign.pieces(users) @ campaign.weights * campaigns._weight_of_f(campaign.settings) + users @ campaign.view
+    )
     np.testing.assert_allclose(scores.std(axis=0), 2.0, rtol=0.02)
     for action in range(5):
         assert np.corrcoef(f[:, action], scores[:, action])[0, 1] == pytest.approx(0.7, abs=0.02)

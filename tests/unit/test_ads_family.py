@@ -110,7 +110,9 @@ def test_files_that_logs_are_drawn_from():
     assert ads.logs_in_use(study) == ["logged", "drawn"]
     assert ads.drawn_from(study, DATASETS, "drawn") == ["results/s/campaigns/drawn.json"]
     assert ads.drawn_from(study, DATASETS, "made") == ["results/data/tables/letter/all.parquet"]
-    assert [ads.source(study["logs"][log], DATASETS) for log in ("made", "drawn", "logged")] == list(draw.SOURCES)
+    assert [ads.log_origin(study["logs"][log], DATASETS) for log in ("made", "drawn", "logged")] == list(
+        draw.LOG_ORIGINS
+    )
 
 
 def test_what_tables_read():
@@ -244,7 +246,7 @@ def test_figures_tables_and_quantities_are_there():
         assert callable(families.called(shown.frame))
         assert not shown.draw or callable(families.called(shown.draw))
         assert shown.caption.endswith(".") and shown.heading and "CSV" not in shown.caption
-        assert {*shown.sources} <= {*draw.SOURCES}
+        assert {*shown.sources} <= {*draw.LOG_ORIGINS}
     for quantity in FAMILY.quantities.values():
         assert callable(families.called(quantity.values))
     assert [name for name, one in FAMILY.quantities.items() if one.compared] == ["ctr_gain"]

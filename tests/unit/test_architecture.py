@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import scant
+from scant import families
 from scant.study import code
 
 SOURCE = Path(scant.__file__).parent
@@ -15,6 +16,7 @@ MODULES = {
     ".".join(("scant", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): path
     for path in sorted(SOURCE.rglob("*.py"))
 }
+FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.values()]
 # From top to bottom; a module is of the first layer that it fits. It imports from its own and from those below it.
 LAYERS = {
     "command line": ("scant.cli", "scant.__main__"),
@@ -25,15 +27,15 @@ LAYERS = {
         *("scant.games.atlas", "scant.online.variance"),
     ),
     "study and families": ("scant.study*", "scant.families", "scant.*.family", "scant.online.streams"),
-    "engines": ("scant.online*", "scant.games*", "scant.ads*"),
+    "engines": FOLDERS,
     "data and theory": ("scant.data*", "scant.theory*", "scant.surrogates"),
     "shared": ("scant.declared", "scant.schema", "scant.runs", "scant.measures", "scant.files", "scant.randomness"),
     "bottom": ("scant.kernels*", "scant.errors", "scant"),
 }
 # What runs are made by: the modules that jobs start from, and all that knows nothing of studies.
 ENGINES = (
-    *("scant.online.run", "scant.online.comparator", "scant.games.run"),
-    *("scant.ads.run", "scant.ads.draw", "scant.ads.campaigns", "scant.ads.coverage"),
+    *(module for family in families.families().values() for module in family.code),
+    *("scant.online.comparator", "scant.ads.draw", "scant.ads.campaigns", "scant.ads.coverage"),
     *("scant.kernels*", "scant.theory*", "scant.data*", "scant.measures", "scant.surrogates"),
     *("scant.files", "scant.errors", "scant.randomness", "scant.runs"),
 )

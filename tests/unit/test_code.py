@@ -1,10 +1,17 @@
 """The code that a job depends on: what is followed, which edits count, and what is remembered of a source file."""
 
+import ast
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from scant import cli, families
 from scant.study import code
+from scant.verdict import selection
+
+ROOT = Path(__file__).parents[2]
 
 CACHED = (code.digest, code.closure, code._source, code._read, code._cached)
 MODULE = '''
@@ -237,3 +244,33 @@ def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch,
     monkeypatch.setattr(code, "CACHE", tmp_path / "file" / "cache.json")
     forget()
     assert code.digest("scant.a") == before
+
+
+# --- what rules ask for
+
+RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
+WORKED_OUT = {  # the modules that a rule's digest is of besides those that it names, by how it asks for them
+    "selection.modules()": selection.modules(),
+    ".shown.modules": [module for _, shown in families.shown() for module in shown.modules],
+    "family_of(": [family.code for family in families.families().values()],
+}
+LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declared"}  # find by name what is run, whose code is asked for
+
+
+def commands():
+    """For each rule that runs a command of ours: the command's function, and the modules that its digest is of."""
+    for text in re.split(r"^rule ", RULES, flags=re.MULTILINE)[1:]:
+        if command := re.search(r'"scant ([\w-]+) ', text):
+            asked = re.search(r"\n +code=(.+?),\n +(?:\w+=|shell:)", text, re.DOTALL)[1]
+            modules = re.findall(r'"(scant\.[\w.]+)"', asked)
+            modules += [module for words, found in WORKED_OUT.items() if words in asked for module in found]
+            name = "_shown" if command[1] in ("figure", "table") else f"_{command[1].replace('-', '_')}"
+            yield pytest.param(name, modules, id=text.partition(":")[0])
+
+
+@pytest.mark.parametrize(("function", "modules"), list(commands()))
+def test_a_rule_s_digest_is_of_all_that_its_command_imports(function, modules):
+    tree = ast.parse(Path(cli.__file__).read_text())
+    (body,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
+    imported = {name for name in code._imports(body) if code._source(name)} - LOOKED_UP
+    assert modules and imported <= names(*modules)

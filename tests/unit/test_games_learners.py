@@ -276,7 +276,7 @@ def test_hedge_weighs_by_its_losses(loss):
     learner = build(game, {"kind": "hedge", "eta": 0.3}, generator(0))
     for t, row in enumerate(game.values * game.scale[:, None]):
         expected = np.exp(-0.3 * cumulative(game, learner.rankings)[:t].sum(axis=0))
-        np.testing.assert_allclose(learner.chances(), expected / expected.sum(), rtol=1e-9)
+        np.testing.assert_allclose(learner.probabilities(), expected / expected.sum(), rtol=1e-9)
         learner.learn(learner.rank(), row)
 
 
@@ -288,7 +288,7 @@ def test_multiplicative_weights(loss):
     span = weights[2:].sum() - weights[:2].sum()  # R: two items relevant, on top or at the bottom
     scaled, expected = (losses - losses.min(axis=1, keepdims=True)) / span, np.ones(24)
     for row, loss_of in zip(game.values.astype(float), scaled, strict=True):
-        np.testing.assert_allclose(learner.chances(), expected / expected.sum(), rtol=1e-9)
+        np.testing.assert_allclose(learner.probabilities(), expected / expected.sum(), rtol=1e-9)
         learner.learn(learner.rank(), row)
         expected = expected * (1 - 0.3 * loss_of)
     assert learner.range() == pytest.approx(span)

@@ -48,7 +48,8 @@ def test_frames_and_drawings_are_there_and_take_what_is_read(shown):
     inspect.signature(frame).bind(*arguments, **shown.options)
     if shown.draw:
         inspect.signature(families.called(shown.draw)).bind(None)
-    assert len(shown.modules) == 1 + bool(shown.draw)
+    assert callable(families.called(shown.writer))
+    assert len(shown.modules) == 2 + bool(shown.draw)
 
 
 @every_shown

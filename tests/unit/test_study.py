@@ -251,8 +251,8 @@ def test_logs_have_the_settings_that_the_schema_says():
     read = {
         kind: [one.sources for one in families.family("ads").shown if one.reads == kind] for kind in ("logs", "traces")
     }
-    assert {source for sources in read["traces"] for source in sources} <= set(draw.SOURCES)
-    assert {source for sources in read["logs"] for source in sources} == set(draw.SOURCES)
+    assert {source for sources in read["traces"] for source in sources} <= set(draw.LOG_ORIGINS)
+    assert {source for sources in read["logs"] for source in sources} == set(draw.LOG_ORIGINS)
 
 
 def rule(kind, name) -> dict:

@@ -1,36 +1,59 @@
 """Every study can be planned, named targets ask for their stage alone, and the workflow is clean."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import yaml
+
+from scant.ads.family import logs_in_use, source
+from scant.schema import read_yaml
+from scant.study import settings as studies
+from scant.study.plan import Plan
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml"))]
 
-RUNS = {"fetch", "convert", "pack", "simulate", "run", "play", "campaign", "draw", "learn"}
-TABLES = {"traces", "comparator", "coverage", "table", "streams_table", "theory_table", "logs_table"}
-CLAIMS = RUNS | {"traces", "comparator", "theory_table", "claims"}
+RUNS = {"fetch", "convert", "pack", "simulate", "campaign", "draw", "run"}
+TABLES = {"traces", "comparator", "coverage", "table"}
+CLAIMS = RUNS | {"traces", "comparator", "table", "claims"}
 FIGURES = CLAIMS | {"coverage", "figure", "claims_figure"}
+TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
+    "perceptron": {"finals", "bounds", "rates", "streams"},
+    "top": {"top", "variance", "streams"},
+    "fixed-items": {"games", "slopes", "table-3.1", "table-3.2", "table-b.1", "observability"},
+    "ads": {"ads", "ads-estimates", "ads-readings"},
+}
+TABLES_OF_LOGS = {"classification": "table-5.1", "campaign": "table-5.2", "log": "table-5.2"}
+
+
+def planned(settings) -> Plan:
+    return Plan(*studies.load(settings, ROOT / "config/datasets.yaml"))
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_can_be_planned(bare, study):
-    whole = yaml.safe_load((ROOT / study).read_text())
+    whole = read_yaml(ROOT / study)
+    plan = planned(whole)
     experiments = whole["experiments"].values()
     kinds = {one.get("kind", "perceptron") for one in experiments}
     regret = any(one.get("regret") for one in experiments)
-    jobs = bare.jobs(study=study)
-    assert jobs["figure"] > 0 and jobs["all"] == 1
-    assert ("run" in jobs) == bool(kinds & {"perceptron", "top"})
-    fixed, ads = "fixed-items" in kinds, "ads" in kinds
     coverage = whole.get("coverage") is not None
-    assert jobs["table"] == 3 * ("perceptron" in kinds) + ("top" in kinds) + regret + 2 * fixed + 3 * ads + coverage
-    assert ("learn" in jobs) == ads and jobs.get("coverage", 0) == coverage
-    assert jobs.get("theory_table", 0) == ("top" in kinds) + 4 * fixed
-    assert ("play" in jobs) == fixed
+    timed = sum(one.get("figures") == ["figure-games-time"] for one in experiments)
+    jobs = bare.jobs(study=study)
+    assert jobs["figure"] == len(plan.figures) > 0 and jobs["all"] == 1
+    assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds  # each kind has runs
+    assert jobs["run"] == sum(len(jobs) for jobs in plan.jobs.values())
+    assert jobs["traces"] == len(plan.played) == len(plan.study["experiments"]) - timed
+    assert jobs.get("times", 0) == timed
+    tables = set().union(*(TABLES_OF[kind] for kind in kinds))
+    tables |= {"regret"} if regret else set()
+    tables |= {"ads-coverage"} if coverage else set()
+    logs = [plan.study["logs"][log] for log in logs_in_use(plan.study)]
+    tables |= {TABLES_OF_LOGS[source(log, plan.datasets)] for log in logs}
+    assert {*plan.tables} == tables and jobs["table"] == len(tables)
+    assert jobs.get("coverage", 0) == coverage
     assert ("comparator" in jobs) == regret
     judged = whole.get("claims", True) is not None
     assert jobs.get("claims", 0) == judged and jobs["report"] == 1
@@ -45,7 +68,7 @@ def test_a_sweep_adds_runs_and_traces_and_nothing_else(bare, project):
     project.write(settings)
     more, fewer = bare.jobs(), project.jobs()
     assert more.keys() == fewer.keys()
-    assert {rule for rule in more if more[rule] != fewer[rule]} == {"simulate", "run", "learn", "traces"}
+    assert {rule for rule in more if more[rule] != fewer[rule]} == {"simulate", "run", "traces"}
     assert bare.jobs("tables") == project.jobs("tables")
 
 
@@ -67,16 +90,41 @@ def test_the_profile_is_read(bare):
         ("runs", RUNS),
         ("figures", FIGURES),
         ("results/tiny/figures/figure-claims-ads.svg", CLAIMS | {"claims_figure"}),
-        ("results/tiny/figures/figure-5.1.svg", {"fetch", "convert", "draw", "learn", "traces", "figure"}),
+        ("results/tiny/figures/figure-5.1.svg", {"fetch", "convert", "draw", "run", "traces", "figure"}),
         ("results/tiny/figures/figure-coverage.svg", {"coverage", "figure"}),
-        ("results/tiny/tables/table-5.1.csv", {"fetch", "convert", "draw", "logs_table"}),
-        ("results/tiny/figures/figure-observability.svg", {"play", "traces", "figure"}),
+        ("results/tiny/tables/table-5.1.csv", {"fetch", "convert", "draw", "table"}),
+        ("results/tiny/tables/table-3.1.csv", {"table"}),
+        (
+            "results/tiny/tables/regret.csv",
+            {"fetch", "convert", "pack", "simulate", "run", "traces", "comparator", "table"},
+        ),
+        ("results/tiny/figures/figure-observability.svg", {"run", "traces", "figure"}),
         ("tables", RUNS | TABLES),
-        ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "streams_table"}),
+        ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "table"}),
     ],
 )
 def test_a_target_asks_for_its_stage_alone(bare, target, rules):
-    assert bare.jobs(target).keys() - ({target} - rules) == rules
+    jobs = bare.jobs(target)
+    assert jobs.keys() - ({target} - rules) == rules
+    plan, name = planned(bare.settings()), Path(target).stem
+    shown = (plan.figures | plan.tables).get(name)
+    if shown is None or shown.shown.reads in (
+        "traces",
+        "regret",
+    ):  # the runs of the experiments that it is of, no other
+        experiments = shown.experiments if shown else plan.stated if target == "tables" else plan.played
+        wanted = sum(len(plan.jobs[experiment]) for experiment in experiments)
+        assert jobs.get("run", 0) == (wanted if "run" in rules else 0)
+        assert jobs.get("traces", 0) == (len(experiments) if "traces" in rules else 0)
+
+
+def test_the_groups_of_the_cluster_profile_are_of_rules():
+    profile = read_yaml(ROOT / "profiles/slurm/profile.yaml")
+    rules = {
+        name for file in (ROOT / "rules").glob("*.smk") for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)
+    }
+    assert {*profile["groups"]} <= rules and "run" in profile["groups"]
+    assert {*profile["groups"].values()} == {*profile["group-components"]}
 
 
 def test_snakemake_finds_nothing_to_complain_of(bare):

@@ -1,11 +1,12 @@
-"""Simulated campaigns that carry the thesis's Table 5.2: the logs are proprietary, their counts are published.
+"""Simulated campaigns with the impressions and click rates of the thesis's Table 5.2, whose logs are proprietary.
 
-A user is a vector of features, some normal, some 0 or 1, few of which matter. Offer a is clicked on with probability
-sigmoid(b_a + f_a(x)), where f_a is a random function of the features that matter. The campaign's own ("targeted")
-policy shows offer a with probability floor + (1 - K floor) softmax(s(x) + c)_a, where s is an imperfect view of f. The
-offsets c and b are set so that, in expectation over users, the targeted policy gives each offer the impressions and
-the click rate of the table. Expectations are over a quasi-random sample (Sobol, 2^20 points) of the few features that
-matter; at the default settings, those of an independent sample differ by less than 1e-3 of their size.
+A user is a vector of features, some normal, some 0 or 1. Only a few of them matter. A user clicks on offer a with
+probability sigmoid(b_a + f_a(x)), where f_a is a random function of the features that matter. The campaign's own
+("targeted") policy shows offer a with probability floor + (1 - K floor) softmax(s(x) + c)_a, where s is an imperfect
+view of f. The offsets c and b are set so that, in expectation over users, the targeted policy gives each offer the
+impressions and the click rate of the table. Expectations are averages over a quasi-random sample (Sobol, 2^20 points)
+of the features that matter. At the default settings they differ from those of an independent sample by less than 1e-3,
+relative to their size.
 """
 
 import json
@@ -20,11 +21,11 @@ from scant.data.logs import Log
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
 
-POINTS = 1 << 20  # of the calibration
-CHUNK = 1 << 16  # rows at a time, which bounds memory
+POINTS = 1 << 20  # users over whom offsets and intercepts are calibrated
+CHUNK = 1 << 16  # rows in work at a time, which bounds memory
 SHAPES = ("linear", "tree", "bumps")
 POLICIES = ("targeted", "uniform")
-DISTRACTORS = 3  # features that sway the targeted policy beside those that matter
+DISTRACTORS = 3  # features that sway the targeted policy although they do not matter to clicks
 WIDTH = 0.7  # of a bump
 
 # Impressions and click rates (%) of the offers. Hotel and bank 1: thesis, Table 5.2. The thesis says of bank 2 only
@@ -38,7 +39,7 @@ CAMPAIGNS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What may be set of a campaign."""
+    """The settings of a campaign, with their defaults."""
 
     dimensions: int = 30  # features of a user; the last third are 0 or 1
     informative: int = 6  # how many of them matter
@@ -49,8 +50,8 @@ class Settings:
     sharpness: float = 0.7  # standard deviation of the targeted policy's scores, in log-odds
     floor: float = 0.01  # least propensity of the targeted policy
     scale: float = 1.0  # multiplies all click rates
-    share: float = 1.0  # of the table's impressions that a log of `Campaign.rows` rows has
-    world: int = 0  # seed of what the campaign is; campaigns of different names differ all the same
+    share: float = 1.0  # `Campaign.rows` over the impressions of the table
+    world: int = 0  # seed that draws the campaign; two names give two campaigns, also with the same seed
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,14 @@ class Campaign:
 
     name: str
     settings: Settings
-    rows: int  # of a log as long as the table's, times the setting `share`
-    shares: np.ndarray  # (K) of impressions under the targeted policy
+    rows: int  # of a log with the impressions of the table, times the setting `share`
+    shares: np.ndarray  # (K) share of impressions under the targeted policy
     click_rates: np.ndarray  # (K) under the targeted policy
     thresholds: np.ndarray  # (dimensions) of the features that are 0 or 1; NaN for the normal ones
     pieces: "Pieces"
-    weights: np.ndarray  # (pieces x K) of f
+    weights: np.ndarray  # (pieces x K) weights of the pieces in f
     intercepts: np.ndarray  # (K) b
-    view: np.ndarray  # (dimensions x K) what the targeted policy's scores have beside f
+    view: np.ndarray  # (dimensions x K) weights of the features in the targeted policy's scores, besides f
     offsets: np.ndarray  # (K) c
 
     @property
@@ -76,8 +77,8 @@ class Campaign:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The features' names."""
-        return tuple(f"x{place + 1}" for place in range(self.settings.dimensions))
+        """The features' names, "x1" and so on."""
+        return tuple(f"x{number + 1}" for number in range(self.settings.dimensions))
 
     def users(self, rows: int, random: np.random.Generator) -> np.ndarray:
         """Features of random users, float32 (rows x dimensions)."""
@@ -94,7 +95,7 @@ class Campaign:
             raise unknown("policy of a campaign", policy, POLICIES)
         if policy == "uniform":
             return np.full((len(features), count), 1 / count)
-        scores = self.pieces(features) @ self.weights * _heed(self.settings) + features @ self.view
+        scores = self.pieces(features) @ self.weights * _weight_of_f(self.settings) + features @ self.view
         return _floored(scores + self.offsets, self.settings.floor)
 
     def oracle(self, features: np.ndarray) -> np.ndarray:
@@ -120,12 +121,12 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The functions of the features that f is a sum of."""
+    """Functions of the features; f is a weighted sum of them."""
 
     shape: str
-    first: np.ndarray  # (pieces) index of the feature that a piece depends on
-    second: np.ndarray  # (pieces) index of the other one, but for linear pieces
-    centre: np.ndarray  # (pieces x 2) corner of the box, centre of the bump
+    first: np.ndarray  # (pieces) index of the first feature that a piece depends on
+    second: np.ndarray  # (pieces) index of the second one, which linear pieces ignore
+    centre: np.ndarray  # (pieces x 2) corner of the box, or centre of the bump
 
     def __call__(self, features: np.ndarray) -> np.ndarray:
         """The pieces' values, float64 (rows x pieces)."""
@@ -139,18 +140,20 @@ class Pieces:
 
 
 def make(name: str, **settings) -> Campaign:
-    """The campaign `name` of `CAMPAIGNS` with `Settings`; equal ones are the same campaign on every machine.
+    """Make the campaign `name` of `CAMPAIGNS`; equal settings make the same campaign on every machine.
+
+    settings : those of `Settings` that are not to have their defaults
 
     Raises
     ------
-    SettingError : an unknown campaign or setting, or settings that cannot be met
+    SettingError : an unknown campaign or setting, a value out of range, or settings that no campaign can meet
     """
     check(name, settings)
     return _make(name, Settings(**settings))
 
 
 def check(name: str, settings: dict) -> None:
-    """Raise a SettingError, as `make` does, for a campaign that cannot be."""
+    """Raise the SettingErrors of `make` that need no campaign to be made: unknown names and values out of range."""
     if name not in CAMPAIGNS:
         raise unknown("campaign", name, CAMPAIGNS)
     for key in settings:
@@ -160,36 +163,38 @@ def check(name: str, settings: dict) -> None:
 
 
 def save(campaign: Campaign, path) -> None:
-    """Write a campaign as JSON, numbers as they are, and seal it."""
+    """Write a campaign as JSON, numbers in full precision, and seal the file."""
 
     def plain(value):
         return value.tolist() if isinstance(value, np.ndarray) else value
 
-    held = {field.name: plain(getattr(campaign, field.name)) for field in fields(campaign)}
-    held |= {"settings": asdict(campaign.settings)}
-    held |= {"pieces": {field.name: plain(getattr(campaign.pieces, field.name)) for field in fields(Pieces)}}
+    content = {field.name: plain(getattr(campaign, field.name)) for field in fields(campaign)}
+    content |= {"settings": asdict(campaign.settings)}
+    content |= {"pieces": {field.name: plain(getattr(campaign.pieces, field.name)) for field in fields(Pieces)}}
     with files.atomic(path) as temporary:
-        temporary.write_text(json.dumps(held | {files.SEAL: files.BLANK}, indent=1) + "\n")
+        temporary.write_text(json.dumps(content | {files.SEAL: files.BLANK}, indent=1) + "\n")
         files.seal(temporary)
 
 
 def load(path) -> Campaign:
-    """The campaign that `save` wrote.
+    """Read the campaign that `save` wrote.
 
     Raises
     ------
-    DataError : there is no such file, or it is another one
+    DataError : there is no such file, or it holds no campaign
     """
     try:
         files.check_seal(path)
         with open(path, encoding="utf-8") as file:
-            held = json.load(file)
-        held.pop(files.SEAL, None)
-        check(held["name"], held["settings"])
-        arrays = {name: np.array(value) for name, value in held.items() if isinstance(value, list)}
-        pieces = Pieces(**{key: np.array(value) if key != "shape" else value for key, value in held["pieces"].items()})
-        settled = {"settings": Settings(**held["settings"]), "pieces": pieces}
-        campaign = Campaign(**(held | arrays | settled))
+            content = json.load(file)
+        content.pop(files.SEAL, None)
+        check(content["name"], content["settings"])
+        arrays = {name: np.array(value) for name, value in content.items() if isinstance(value, list)}
+        pieces = Pieces(
+            **{key: np.array(value) if key != "shape" else value for key, value in content["pieces"].items()}
+        )
+        built = {"settings": Settings(**content["settings"]), "pieces": pieces}
+        campaign = Campaign(**(content | arrays | built))
         _check_arrays(campaign)
         return campaign
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SettingError) as error:
@@ -213,31 +218,36 @@ def _check_arrays(campaign: Campaign) -> None:
     ):
         if array.shape != shape or array.dtype.kind not in "if" or not np.isfinite(array).all():
             raise ValueError(f"{name} of shape {array.shape}")
-    places = np.append(pieces.first, pieces.second)
-    if not count or places.dtype.kind != "i" or places.min() < 0 or places.max() >= settings.dimensions:
+    used = np.append(pieces.first, pieces.second)
+    if not count or used.dtype.kind != "i" or used.min() < 0 or used.max() >= settings.dimensions:
         raise ValueError("pieces of no feature")
     if pieces.shape != settings.shape or type(campaign.rows) is not int or campaign.rows < 1:
         raise ValueError("another shape, or no rows")
 
 
 def true_ctr(campaign: Campaign, choose: Callable, draws: int, random: np.random.Generator) -> tuple[float, float]:
-    """The click rate that a policy would have, and its standard error.
+    """The true click rate of a policy, and its standard error.
 
-    The average over random users of the chance of a click given the features, so that neither which offer is drawn nor
-    whether it is clicked on adds noise. The error is the deviation of that chance over sqrt(draws): with 2^22 draws,
-    about 4e-5 at hotel's click rates and 2e-6 at the banks', 5e-4 of the rate.
+    It averages the probability of a click given the features over random users. Neither the offer shown nor the click
+    is drawn, so that they add no noise. The standard error is the deviation of that probability over sqrt(draws): with
+    2^22 draws it is about 4e-5 at hotel's click rates and 2e-6 at the banks', or 5e-4 of the rate.
 
     Parameters
     ----------
     campaign : the campaign
-    choose : from features (rows x dimensions) to a `policies.Choice`, or whatever has its `probability(action)`
+    choose : the policy: it takes features (rows x dimensions) and returns a `policies.Choice`, or another object with a
+        `probability(action)`
     draws : number of users
-    random : draws them
+    random : the generator that draws them
+
+    Raises
+    ------
+    SettingError : fewer than 2 draws
     """
     if draws < 2:
         raise SettingError(f"draws is {draws}; a standard error needs 2 or more")
     total = square = 0.0
-    middle = float(campaign.shares @ campaign.click_rates)  # near the average, so that the squares keep their digits
+    middle = float(campaign.shares @ campaign.click_rates)  # near the average: sums of squares about it stay precise
     for start in range(0, draws, CHUNK):
         features = campaign.users(min(CHUNK, draws - start), random)
         choice, rates = choose(features), campaign.rates(features)
@@ -253,11 +263,11 @@ def true_ctr(campaign: Campaign, choose: Callable, draws: int, random: np.random
 
 
 def _check(name: str, settings: Settings) -> None:
-    """Raise a SettingError for a setting that cannot be."""
+    """Raise a SettingError for a setting that is out of range."""
     impressions, rates = _table(name)
     largest = 1 / rates.max()
     least = (impressions / impressions.sum()).min()
-    for key, fits, what in (
+    for key, valid, requirement in (
         ("dimensions", settings.dimensions >= 3, "3 or more"),
         ("informative", 2 <= settings.informative <= settings.dimensions, "from 2 to the number of dimensions"),
         ("strength", settings.strength > 0, "above 0"),
@@ -268,13 +278,14 @@ def _check(name: str, settings: Settings) -> None:
         ("scale", 0 < settings.scale < largest, f"above 0 and below {largest:.3g}, where an offer is always clicked"),
         ("share", settings.share > 0 and round(settings.share * impressions.sum()) >= 1, "above 0"),
     ):
-        if not fits:
-            raise SettingError(f"campaign {name!r}: {key} is {getattr(settings, key)}; it must be {what}")
+        if not valid:
+            raise SettingError(f"campaign {name!r}: {key} is {getattr(settings, key)}; it must be {requirement}")
     if settings.shape not in SHAPES:
         raise unknown(f"shape of campaign {name!r}", settings.shape, SHAPES)
 
 
 def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Impressions and click rates of the offers of a campaign in Table 5.2, float64 (K) each."""
     impressions, percentages = CAMPAIGNS[name]
     return np.array(impressions, np.float64), np.array(percentages) / 100
 
@@ -294,24 +305,26 @@ def _make(name: str, settings: Settings) -> Campaign:
     view[used] = random.standard_normal((len(used), count))
     drawn = random.standard_normal((len(pieces.first), count + 1))
 
-    random = generator(0, "campaign", "points")  # the same for all, so that a bad draw would show in all
+    random = generator(0, "campaign", "points")  # the same for all campaigns, so that a bad draw would show in all
     blocks = _points(settings.dimensions, used, thresholds, random)
-    points = next(blocks)  # enough for variances, which nothing depends on being exact
+    points = next(blocks)  # enough for variances, which need not be exact
     covariance = np.cov(pieces(points), rowvar=False)
     drawn = _scaled(drawn, covariance)
     mixed = np.sqrt(settings.common) * drawn[:, -1:] + np.sqrt(1 - settings.common) * drawn[:, :-1]
     weights = settings.strength * _scaled(mixed, covariance)
-    rest = settings.sharpness * np.sqrt(1 - settings.quality**2)
+    scale_of_view = settings.sharpness * np.sqrt(1 - settings.quality**2)
     centred = pieces(points) @ weights
-    along = points.T @ (centred - centred.mean(axis=0))  # covariances of features and f, up to a factor
-    view = view - along * (view * along).sum(axis=0) / (along**2).sum(axis=0)  # so that `quality` is the correlation
-    view = rest * _scaled(view, np.diag(points.var(axis=0, dtype=np.float64)))
+    covariances = points.T @ (centred - centred.mean(axis=0))  # of features and f, up to a factor
+    view = view - covariances * (view * covariances).sum(axis=0) / (covariances**2).sum(
+        axis=0
+    )  # so that `quality` is the correlation
+    view = scale_of_view * _scaled(view, np.diag(points.var(axis=0, dtype=np.float64)))
 
     f, scores = np.empty((2, POINTS, count))
     for start in range(0, POINTS, CHUNK):
         at = slice(start, start + CHUNK)
         f[at] = pieces(points) @ weights
-        scores[at] = f[at] * _heed(settings) + points @ view
+        scores[at] = f[at] * _weight_of_f(settings) + points @ view
         points = next(blocks)
     offsets = _offsets(scores, shares, settings.floor)
     shown = _floored(scores + offsets, settings.floor)
@@ -320,25 +333,26 @@ def _make(name: str, settings: Settings) -> Campaign:
     return Campaign(name, settings, rows, shares, rates, thresholds, pieces, weights, intercepts, view, offsets)
 
 
-def _heed(settings: Settings) -> float:
-    """What the targeted policy's scores take of f."""
+def _weight_of_f(settings: Settings) -> float:
+    """The weight of f in the targeted policy's scores."""
     return settings.sharpness * settings.quality / settings.strength
 
 
 def _pieces(settings: Settings, informative: np.ndarray, thresholds: np.ndarray, random) -> Pieces:
+    """The pieces of a campaign: one for each informative feature, or for pairs of neighbours in their random order."""
     if settings.shape == "linear":
         return Pieces("linear", informative, informative, np.zeros((len(informative), 2)))
-    apart = [1, 2] if len(informative) > 2 else [1]
-    first = np.concatenate([informative for _ in apart])
-    second = np.concatenate([np.roll(informative, -steps) for steps in apart])
+    distances = [1, 2] if len(informative) > 2 else [1]
+    first = np.concatenate([informative for _ in distances])
+    second = np.concatenate([np.roll(informative, -distance) for distance in distances])
     centre = random.normal(0, 0.5, (len(first), 2))
-    pair = np.stack([first, second], axis=1)
-    centre = np.where(np.isnan(thresholds[pair]), centre, 0.5 if settings.shape == "tree" else 1.0)
+    pairs = np.stack([first, second], axis=1)
+    centre = np.where(np.isnan(thresholds[pairs]), centre, 0.5 if settings.shape == "tree" else 1.0)
     return Pieces(settings.shape, first, second, centre)
 
 
 def _points(dimensions: int, used: np.ndarray, thresholds: np.ndarray, random) -> Iterator[np.ndarray]:
-    """Quasi-random users, by chunks: Sobol points, shifted digitally, in the features used; the others stay 0."""
+    """Chunks of quasi-random users: Sobol points, shifted digitally, in the features `used`; 0 in the others."""
     from scipy.special import ndtri
     from scipy.stats import qmc
 
@@ -346,21 +360,21 @@ def _points(dimensions: int, used: np.ndarray, thresholds: np.ndarray, random) -
     shift = random.integers(0, 1 << 32, len(used), dtype=np.uint64)
     while True:
         digits = (sobol.random(CHUNK) * 2**32).astype(np.uint64) ^ shift
-        made = np.zeros((CHUNK, dimensions), np.float32)
-        made[:, used] = _features(ndtri((digits + 0.5) / 2**32), thresholds[used])
-        yield made
+        users = np.zeros((CHUNK, dimensions), np.float32)
+        users[:, used] = _features(ndtri((digits + 0.5) / 2**32), thresholds[used])
+        yield users
 
 
 def _features(normal: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """float32: normal numbers, but 0 or 1 where there is a threshold."""
-    made = normal.astype(np.float32, copy=False)
+    """Users' features from normal numbers, float32: those with a threshold become 1 above it, else 0."""
+    features = normal.astype(np.float32, copy=False)
     binary = np.flatnonzero(~np.isnan(thresholds))
-    made[:, binary] = made[:, binary] > thresholds[binary]
-    return made
+    features[:, binary] = features[:, binary] > thresholds[binary]
+    return features
 
 
 def _scaled(weights: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Columns of weights whose sums have variance 1."""
+    """Weights (pieces x K) scaled so that each column's weighted sum of the pieces has variance 1."""
     return weights / np.sqrt(np.einsum("ia,ij,ja->a", weights, covariance, weights))
 
 
@@ -371,17 +385,22 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _floored(scores: np.ndarray, floor: float) -> np.ndarray:
-    """floor + (1 - K floor) softmax, by rows."""
+    """Propensities, float64 (rows x K): floor + (1 - K floor) softmax of each row of scores."""
     return floor + (1 - scores.shape[1] * floor) * _softmax(scores)
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
-    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return grown / grown.sum(axis=1, keepdims=True)
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray:
-    """The c at which the average of `_floored(scores + c)` is `shares`: Newton's method on a convex function."""
+    """The offsets c (K) at which `_floored(scores + c)` averages to `shares`, by Newton's method on a convex function.
+
+    Raises
+    ------
+    SettingError : the method does not converge
+    """
     target = (shares - floor) / (1 - len(shares) * floor)
     offsets = np.log(target)
     for _ in range(50):
@@ -390,15 +409,21 @@ def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray
         if np.abs(missing).max() < 1e-13:
             return offsets
         slope = np.diag(shown.mean(axis=0)) - shown.T @ shown / len(shown)
-        step = np.append(np.linalg.solve(slope[:-1, :-1], missing[:-1]), 0)  # the last stays: c is up to a constant
+        step = np.append(
+            np.linalg.solve(slope[:-1, :-1], missing[:-1]), 0
+        )  # the last offset stays: adding a constant to all of c changes nothing
         offsets = offsets + np.clip(step, -2, 2)
     raise SettingError("no targeted policy with these impressions was found; lower the sharpness or the floor")
 
 
 def _intercepts(f: np.ndarray, shown: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The b at which the averages of sigmoid(b + f), weighted by `shown`, are `rates`: Newton's method on their logs.
+    """The intercepts b (K) at which the averages of sigmoid(b + f), weighted by `shown`, are `rates`.
 
-    For small rates the log of the average is nearly linear in b.
+    Newton's method on the logs of the averages, which for small rates are nearly linear in b.
+
+    Raises
+    ------
+    SettingError : the method does not converge
     """
     weights = shown / shown.sum(axis=0)
     intercepts = np.log(rates)

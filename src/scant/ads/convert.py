@@ -8,12 +8,12 @@ from scant.data import tables
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 
-SHARE = 0.7  # of the examples that train (thesis, section 5.5.1)
+SHARE = 0.7  # of the examples, for training (thesis, section 5.5.1)
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Examples of classes."""
+    """Examples of a classification set, each with its class."""
 
     features: np.ndarray  # float32 (examples x features)
     label: np.ndarray  # int32 (examples), index into classes
@@ -22,9 +22,9 @@ class Labelled:
 
 
 def read_labelled(paths) -> Labelled:
-    """The examples of one classification table of the project, or of several in order.
+    """Read the examples of one classification table of the project, or of several in order.
 
-    The classes stand in the order of their numbers, if all are numbers, else of their text.
+    Classes are sorted as numbers if all of them are numbers, else as text.
 
     Raises
     ------
@@ -35,20 +35,20 @@ def read_labelled(paths) -> Labelled:
     order = np.argsort([int(name) for name in classes] if all(map(str.isdecimal, classes)) else classes)
     if len(classes) < 2:
         raise DataError(paths, f"all examples are of class {str(classes[0])!r}", advice="A policy needs two or more")
-    names = tuple(f"f{place + 1}" for place in range(features.shape[1]))
+    names = tuple(f"f{number + 1}" for number in range(features.shape[1]))
     return Labelled(features, np.argsort(order)[index].astype(np.int32), tuple(classes[order].tolist()), names)
 
 
 def split(labelled: Labelled, random: np.random.Generator, share: float = SHARE) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of a random training part, `share` of the examples (rounded), and of the rest.
+    """Split the examples at random: indices of the training part, a `share` of them (rounded), and of the rest.
 
-    The parts are not stratified, as in the thesis. In a small set a class may so be rare in training, and rarer still
-    once it is a log: of n examples of a class, n / K are expected to become clicks. Such a log is valid; policies say
-    what they do with an ad that nobody clicked on, and Table 5.1 counts those ads.
+    As in the thesis, the parts are not stratified. In a small set a class may therefore be rare in the training part,
+    and rarer still in its log, where n / K of its n examples are expected to become clicks. Such a log is valid:
+    learners say what they do with an ad that nobody clicked on, and Table 5.1 counts those ads.
 
     Raises
     ------
-    SettingError : a share that leaves a part empty
+    SettingError : a share that leaves one of the parts empty
     """
     examples = len(labelled.label)
     train = round(share * examples)
@@ -64,8 +64,8 @@ def bandit(labelled: Labelled, random: np.random.Generator, rows: np.ndarray | N
     Parameters
     ----------
     labelled : the examples
-    random : draws the actions
-    rows : indices of the examples to show, such as the training part; all if None
+    random : the generator that draws the actions
+    rows : indices of the examples in the log, such as the training part; None for all
     """
     rows = np.arange(len(labelled.label)) if rows is None else rows
     count = len(labelled.classes)
@@ -81,7 +81,10 @@ def bandit(labelled: Labelled, random: np.random.Generator, rows: np.ndarray | N
 
 
 def known(labelled: Labelled, rows: np.ndarray) -> Log:
-    """The log that shows each of some examples its own class: full information (thesis, eq. 5.3), not a policy's."""
+    """The log in which each of some examples is shown its right class: full information (thesis, eq. 5.3), no policy's.
+
+    rows : indices of the examples
+    """
     return Log(
         features=labelled.features[rows],
         action=labelled.label[rows],

@@ -1,7 +1,7 @@
 """How often each bound holds, and how wide it is, over simulated campaigns whose true CTR is known.
 
-A campaign's log enters every bound by how often each pair of weight and click occurs, in each stage of betting: these
-counts are drawn as multinomials, exactly as rows would give them.
+Every bound depends on a log only through counts: how often each pair of weight and click occurs in each stage of
+betting. So the counts are drawn, as multinomials, which is the distribution that drawing rows would give them.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ RATES = {  # clicks per impression of each offer (thesis, Table 5.2)
     "hotel": (0.081, 0.082, 0.078, 0.077, 0.055),
     "bank": (0.0017, 0.0040, 0.0045, 0.0030, 0.0023),
 }
-POLICIES = {"epsilon-greedy": 0.2, "deterministic": 0.0}  # epsilon
-RARE = 0.01  # the share of rows that `rare` logs at random
+POLICIES = {"epsilon-greedy": 0.2, "deterministic": 0.0}  # their epsilons
+RARE = 0.01  # the share of rows in which the logging policy "rare" shows a random ad
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A campaign, seen through a policy to evaluate: rows are independent, each of one of a few cells.
+    """A campaign and a policy to evaluate on its log. Rows are independent, and each falls into one of a few cells.
 
     campaign, policy : names
-    rows : n, of a log
-    share : (cells), the probability of each cell; they sum to 1
-    weight : (cells), the policy's probability of the logged ad over that of the logging policy
+    rows : n, the length of a log
+    share : (cells), the probability that a row falls into the cell; they sum to 1
+    weight : (cells), the policy's probability of the logged ad over the logging policy's
     click : (cells), the probability of a click
     """
 
@@ -53,21 +53,21 @@ def setting(campaign: str, policy: str, rows: int, lift: float = 1.5, logging: s
     ----------
     campaign : a key of `RATES`; K is the number of its offers
     policy : a key of `POLICIES`
-    rows : n, of a log
-    lift : click rate of the ad that the policy holds best, over the offers' mean; the others' is such that ads shown at
-        random are clicked on at the offers' mean rate
-    logging : "uniform", or "rare": the logging policy shows some other ad than the best, but in 1 % of the rows one at
-        random, so that weights are large and seldom seen
+    rows : n, the length of a log
+    lift : click rate of the ad that the policy takes for the best, over the offers' mean rate; the other ads' rate is
+        such that ads shown at random are clicked on at the mean rate
+    logging : "uniform", or "rare": the logging policy shows a random ad in 1 % of the rows, and in all others an ad
+        that is not the best, so that large weights are possible but seldom seen
 
     Raises
     ------
-    SettingError : unknown names, a lift out of range
+    SettingError : an unknown name, or a lift out of range
     """
-    for kind, name, known in (
+    for what, name, known in (
         ("campaign", campaign, RATES), ("policy", policy, POLICIES), ("logging", logging, ("uniform", "rare")),
     ):  # fmt: skip
         if name not in known:
-            raise unknown(kind, name, known)
+            raise unknown(what, name, known)
     epsilon, mean, actions = POLICIES[policy], float(np.mean(RATES[campaign])), len(RATES[campaign])
     best, other = lift * mean, mean * (actions - lift) / (actions - 1)
     if not (0 <= lift <= actions and best <= 1):
@@ -89,7 +89,7 @@ def contrary(rows: int) -> Setting:
 
 
 def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5) -> list[Setting]:
-    """The study's, at each n: both campaigns and policies under uniform and under `rare` logging, and `contrary`."""
+    """The settings of the study at each n: both campaigns and policies, logged uniformly and rarely, and `contrary`."""
     return [
         setting(campaign, policy, n, lift, logging)
         for logging in ("uniform", "rare")
@@ -104,39 +104,40 @@ def coverage(
 ) -> list[dict]:
     """How often each bound holds in simulated logs.
 
-    Besides the bounds of `scant.ads.evaluation` two are measured that published libraries have and that should not be
+    Besides the bounds of `scant.ads.evaluation` it measures two that published libraries offer and that should not be
     used: "empirical-bernstein, largest seen" takes the largest term seen as the range, and "snips, frozen" is the
-    percentile bootstrap of r w over the log's mean weight, which is held fixed.
+    percentile bootstrap of r w over the log's mean weight, which it takes as fixed.
 
-    Logs that `evaluate` refuses or has no approximate bounds for (without clicks, say) count with what the formulas
-    give, so that all bounds are held to the same logs.
+    Logs that `evaluate` refuses, or gives no approximate bounds for (such as those without clicks), count too, with
+    what the formulas give, so that all bounds are measured on the same logs.
 
     Parameters
     ----------
     settings : see `setting`
     repeats : simulated logs for each
-    random : the logs' and the bootstrap's randomness
+    random : the generator for logs and bootstrap
     level : of the lower bounds (one-sided) and of the two-sided intervals
     replicates : of the bootstrap
 
     Returns
     -------
-    one mapping for each setting, bound and side ("lower" or "two-sided"):
-    campaign, policy, rows, true : the setting, and its true CTR
-    bound, side, level
-    repeats : the logs; those for which a bound is undefined (all weights are 0) count as not covered
-    covered, coverage, coverage_low, coverage_high : how many held; their share, with its 95 % Clopper-Pearson interval
-    width_mean : the mean of estimate - lower, or of high - low, over the truth, where defined
+    rows : one mapping for each setting, bound and side ("lower" or "two-sided"), with the keys
+        campaign, policy, rows, true : the setting, and its true CTR
+        bound, side, level
+        repeats : the number of logs; where a bound is undefined (all weights are 0), it counts as not holding
+        covered : the number of logs in which the bound holds
+        coverage, coverage_low, coverage_high : its share of all logs, with a 95 % Clopper-Pearson interval
+        width_mean : the mean of estimate - lower, or of high - low, over the truth, where defined
     """
     if repeats < 1:
         raise SettingError(f"repeats is {repeats}; one or more are needed")
-    return [row for one in settings for row in _coverage(one, repeats, random, level, replicates)]
+    return [row for setting in settings for row in _coverage(setting, repeats, random, level, replicates)]
 
 
 def run(job: dict, target, study_seed: int) -> None:
     """Write the rows of `coverage` over the study's `settings` as parquet.
 
-    job : rows and repeats
+    job : the settings `rows` (a list of log lengths) and `repeats`
     """
     import pyarrow as pa
 
@@ -147,15 +148,15 @@ def run(job: dict, target, study_seed: int) -> None:
 def _coverage(setting: Setting, repeats: int, random, level: float, replicates: int) -> list[dict]:
     from scipy import stats
 
-    clicks, shows = _draw(setting, repeats, random)
-    truth, found = setting.truth, _ends(setting, clicks, shows, random, level, replicates)
+    clicks, impressions = _draw(setting, repeats, random)
+    truth, bounds = setting.truth, _ends(setting, clicks, impressions, random, level, replicates)
     rows = []
-    for bound, (estimate, lower, low, high) in found.items():
-        for side, held, width in (
+    for bound, (estimate, lower, low, high) in bounds.items():
+        for side, holds, width in (
             ("lower", lower <= truth * (1 + 1e-12), estimate - lower),
             ("two-sided", (low <= truth * (1 + 1e-12)) & (truth * (1 - 1e-12) <= high), high - low),
         ):
-            covered = int(np.count_nonzero(held))
+            covered = int(np.count_nonzero(holds))
             ends = stats.binomtest(covered, repeats).proportion_ci(0.95, "exact")
             rows.append({
                 "campaign": setting.campaign, "policy": setting.policy, "rows": setting.rows, "true": truth,
@@ -167,52 +168,53 @@ def _coverage(setting: Setting, repeats: int, random, level: float, replicates: 
 
 
 def _draw(setting: Setting, repeats: int, random) -> tuple[np.ndarray, np.ndarray]:
-    """Clicks and rows of each cell in each stage of betting: int64 (repeats x stages x cells), both."""
+    """Clicks and impressions of each cell in each stage of betting, both int64 (repeats x stages x cells)."""
     click, share = np.array(setting.click), np.array(setting.share)
-    cells = np.r_[share * click, share * (1 - click)]
+    cell_shares = np.r_[share * click, share * (1 - click)]
     sizes = np.diff(intervals.stage_ends(setting.rows), prepend=0)
-    counts = random.multinomial(sizes, cells / cells.sum(), (repeats, len(sizes)))
+    counts = random.multinomial(sizes, cell_shares / cell_shares.sum(), (repeats, len(sizes)))
     clicks, misses = np.split(counts, 2, axis=-1)
     return clicks, clicks + misses
 
 
-def _ends(setting: Setting, clicks, shows, random, level, replicates) -> dict[str, tuple]:
-    """Estimate, lower bound, and ends of the two-sided interval by each bound; each (repeats)."""
+def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> dict[str, tuple]:
+    """By each bound: the estimate, the lower bound, and the ends of the two-sided interval, each (repeats)."""
     weight = np.array(setting.weight)
     value, at = np.unique(np.r_[0.0, weight], return_inverse=True)
     count = clicks @ np.eye(len(value), dtype=np.int64)[at[1:]]
-    count[..., 0] += (shows - clicks).sum(axis=-1)
+    count[..., 0] += (impressions - clicks).sum(axis=-1)
     terms = intervals.Terms(value, count, float(weight.max()), tuple(value.tolist()))
-    estimate, found = terms.moments()[1], {}
+    estimate, bounds = terms.moments()[1], {}
     for name, bound in intervals.BOUNDS.items():
         lower, (low, high) = bound(terms, level), intervals.interval(bound, terms, level)
-        found[name] = estimate, lower, low, high if name == "t" else np.minimum(high, 1.0)  # as `evaluate` has them
+        bounds[name] = estimate, lower, low, high if name == "t" else np.minimum(high, 1.0)  # as `evaluate` has them
 
     seen = np.where(terms.total > 0, value, 0.0).max(axis=-1)
     n, mean, variance = terms.moments()
-    one, two = (intervals.empirical_bernstein_of(n, mean, variance, seen, p) for p in (level, (1 + level) / 2))
-    found["empirical-bernstein, largest seen"] = mean, np.maximum(one, 0.0), np.maximum(two, 0.0), 2 * mean - two
+    lower, low = (intervals.empirical_bernstein_of(n, mean, variance, seen, p) for p in (level, (1 + level) / 2))
+    bounds["empirical-bernstein, largest seen"] = mean, np.maximum(lower, 0.0), np.maximum(low, 0.0), 2 * mean - low
 
-    at = (1 - level, (1 - level) / 2, (1 + level) / 2)
+    quantiles = (1 - level, (1 - level) / 2, (1 + level) / 2)
     percentile, bca = np.empty((3, len(count))), np.empty((3, len(count)))
-    for i, one in enumerate(count):
-        log = intervals.Terms(value, one, terms.largest)
+    for i, count_of_log in enumerate(count):
+        log = intervals.Terms(value, count_of_log, terms.largest)
         means = intervals.resampled(log, random, replicates)
-        percentile[:, i] = [intervals.percentile(means, p) for p in at]
-        bca[:, i] = [intervals.bca(log, means, p) for p in at]
-    found["bootstrap-percentile"], found["bootstrap-bca"] = (estimate, *percentile), (estimate, *bca)
+        percentile[:, i] = [intervals.percentile(means, p) for p in quantiles]
+        bca[:, i] = [intervals.bca(log, means, p) for p in quantiles]
+    bounds["bootstrap-percentile"], bounds["bootstrap-bca"] = (estimate, *percentile), (estimate, *bca)
 
-    shown, clicked = shows.sum(axis=1), clicks.sum(axis=1)
+    shown, clicked = impressions.sum(axis=1), clicks.sum(axis=1)
     w, wr, ww, wwr = shown @ weight, clicked @ weight, shown @ weight**2, clicked @ weight**2
     ratio, error = snips_of(w, wr, ww, wwr, wwr)
-    one, two = _normal(level), _normal((1 + level) / 2)
-    found["snips, delta"] = ratio, ratio - one * error, ratio - two * error, ratio + two * error
+    z_lower, z_two_sided = _normal(level), _normal((1 + level) / 2)
+    bounds["snips, delta"] = ratio, ratio - z_lower * error, ratio - z_two_sided * error, ratio + z_two_sided * error
     with np.errstate(invalid="ignore", divide="ignore"):
-        found["snips, frozen"] = ratio, *(percentile * setting.rows / w)
-    return found
+        bounds["snips, frozen"] = ratio, *(percentile * setting.rows / w)
+    return bounds
 
 
 def _normal(probability: float) -> float:
+    """The quantile of the standard normal distribution."""
     from scipy import special
 
     return float(special.ndtri(probability))

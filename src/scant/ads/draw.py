@@ -1,48 +1,49 @@
-"""The logs of a study: drawn from a campaign, or made of a classification set."""
+"""Write the logs of a study: drawn from a simulated campaign, or made from a classification set."""
 
 from scant.ads import campaigns, convert
 from scant.data import logs
 from scant.randomness import generator
 
-SOURCES = ("classification", "campaign", "log")  # of logs: made, drawn, or as they were logged
-PARTS = {"train": "targeted", "test": "uniform"}  # of a log, and the policy of a campaign that logs them
+LOG_ORIGINS = ("classification", "campaign", "log")  # made from a classification set, drawn, or as they were logged
+PARTS = {"train": "targeted", "test": "uniform"}  # the policy of a campaign that logs each part
 
 
 def draw(name: str, settings: dict, inputs, targets, study_seed: int, seed: int) -> None:
-    """Write the training log and the test log of a seed.
+    """Write the training log and the test log of one seed.
 
-    A campaign's are of its targeted and of its uniform policy. A classification set's are the bandit log of its
-    training part, and its test part, whose rows show the right class: everything is known of them.
+    From a campaign, its targeted policy logs the training log, its uniform policy the test log. From a classification
+    set, the training log is a bandit log of the training part; the test log shows each example of the test part with
+    its right class, so that the CTR of every policy can be computed exactly.
 
     Parameters
     ----------
     name : the log's id
-    settings : those of the log, see the schema of a study
-    inputs : the tables of the classification set, or the campaign's file
-    targets : the files to write, of the parts train and test
+    settings : the log's settings in the study
+    inputs : the tables of the classification set, or the file of the campaign
+    targets : the files to write, for the parts train and test
 
     Raises
     ------
-    SettingError, DataError : the settings do not fit the data, or an input is not whole
+    SettingError, DataError : the settings do not fit the data, or an input file is damaged
     """
     axes = (study_seed, "bandit", name, seed)
     if "campaign" in settings:
-        campaign, drawn = campaigns.load(inputs[0]), {}
+        campaign, part_logs = campaigns.load(inputs[0]), {}
         for part, policy in PARTS.items():
             rows = settings.get(f"{part}_rows", campaign.rows)
-            drawn[part] = campaign.log(rows, generator(*axes, part), policy)
-        about = {"source": "campaign", "campaign": campaign.name, "settings": settings["settings"]}
-        about["expected"] = {
-            "impressions": (campaign.shares * len(drawn["train"])).tolist(),
+            part_logs[part] = campaign.log(rows, generator(*axes, part), policy)
+        metadata = {"source": "campaign", "campaign": campaign.name, "settings": settings["settings"]}
+        metadata["expected"] = {
+            "impressions": (campaign.shares * len(part_logs["train"])).tolist(),
             "rates": campaign.click_rates.tolist(),
         }
     else:
         labelled, share = convert.read_labelled(inputs), settings.get("share", convert.SHARE)
         train, test = convert.split(labelled, generator(*axes, "split"), share)
-        drawn = {
+        part_logs = {
             "train": convert.bandit(labelled, generator(*axes, "actions"), train),
             "test": convert.known(labelled, test),
         }
-        about = {"source": "classification", "dataset": settings["dataset"], "settings": {"share": share}}
+        metadata = {"source": "classification", "dataset": settings["dataset"], "settings": {"share": share}}
     for part, target in zip(PARTS, targets, strict=True):
-        logs.write(drawn[part], target, about | {"log": name, "part": part, "seed": seed})
+        logs.write(part_logs[part], target, metadata | {"log": name, "part": part, "seed": seed})

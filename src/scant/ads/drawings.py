@@ -1,4 +1,4 @@
-"""Drawings of frames of ads."""
+"""Drawings of the frames of `scant.ads.frames`."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from scant.ads.frames import BOUNDS
 from scant.present import panels, style
 
-TRUE = {"marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": ""}  # CTR
+TRUE = {"marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": ""}  # the true CTR
 T = {"marker": "_", "markersize": 5, "markeredgewidth": 1.1, "ls": ""}  # lower bounds
 EXACT = {"marker": "_", "markersize": 10, "markeredgewidth": 0.8, "ls": ""}
 SIDES = {"lower": "bound holds (%)", "two-sided": "interval holds (%)"}
@@ -24,22 +24,22 @@ NAMES = {
     "snips, delta": "SNIPS, delta",
     "snips, frozen": "SNIPS, frozen",
 }
-LEAST = 0.8  # coverage that is shown to scale
+LEAST = 0.8  # the least coverage that is shown to scale
 SIZES = ("o", "s", "^", "D", "v", "P")  # markers of log sizes
 
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Learners by title; variants of a kind keep its colour and line."""
+    """The frame with learners by title, and without objective: all variants of a kind have its colour and line."""
     return panels.named(frame).assign(objective="")
 
 
 def _dodged(count: int, width: float = 0.7) -> np.ndarray:
-    """Places of so many points about 0."""
+    """Positions of `count` points side by side, centred on 0, float64 (count)."""
     return (np.arange(count) - (count - 1) / 2) * width / max(count, 1)
 
 
 def _bars(axis, x, rows: pd.DataFrame, look: tuple[str, str, str], scale: float = 1.0, ls: str = ""):
-    """Means with their intervals; no interval where there was one seed."""
+    """Draw means with their intervals; a mean over one seed has none."""
     colour, marker, _ = look
     ends = scale * abs(rows[["low", "high"]].T.to_numpy() - rows["mean"].to_numpy())
     return axis.errorbar(
@@ -48,7 +48,7 @@ def _bars(axis, x, rows: pd.DataFrame, look: tuple[str, str, str], scale: float 
 
 
 def deterministic(frame: pd.DataFrame):
-    """CTR by data set: a panel for each experiment, a point with its interval for each learner."""
+    """CTR by log: a panel for each experiment, a point with its interval for each learner."""
     style.apply()
     frame = _named(frame)
     looks, handles = style.looks(frame), {}
@@ -77,12 +77,12 @@ def deterministic(frame: pd.DataFrame):
 
 
 def _choice(panel: pd.DataFrame) -> str:
-    """How lambda was chosen, in words."""
+    """The label that says how lambda was chosen."""
     return {"held-out": "λ held-out", "paper": "λ best on test"}[panel["tuning"].iloc[0]]
 
 
 def weighted(frame: pd.DataFrame):
-    """Importance-weighted CTR by policy: a panel for each experiment and log, lower bounds below, truth beside it."""
+    """Importance-weighted CTR of each policy, its lower bounds and truth: a panel for each experiment and log."""
     style.apply()
     frame = _named(frame)
     figure, axes = panels.grid(frame)
@@ -90,13 +90,13 @@ def weighted(frame: pd.DataFrame):
     figure.set_figheight(figure.get_figheight() + names_height * len(axes))
     looks = style.looks(frame)
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
-        for place, one in enumerate(panel.itertuples()):
-            colour, marker, _ = looks[one.learner]
-            axis.plot((place, place), (100 * one.mean, 100 * one.lower), color=colour, lw=1.1)
-            axis.plot(place, 100 * one.lower, color=colour, **T)
-            axis.plot(place, 100 * one.mean, color=colour, marker=marker, markersize=4.5)
-            axis.plot(place, 100 * one.exact_lower, color=colour, **EXACT)
-            axis.plot(place + 0.32, 100 * one.true, color="0.15", **TRUE)
+        for place, row in enumerate(panel.itertuples()):
+            colour, marker, _ = looks[row.learner]
+            axis.plot((place, place), (100 * row.mean, 100 * row.lower), color=colour, lw=1.1)
+            axis.plot(place, 100 * row.lower, color=colour, **T)
+            axis.plot(place, 100 * row.mean, color=colour, marker=marker, markersize=4.5)
+            axis.plot(place, 100 * row.exact_lower, color=colour, **EXACT)
+            axis.plot(place + 0.32, 100 * row.true, color="0.15", **TRUE)
         panels.head(axis, panel)
         axis.set_xticks(range(len(panel)), panel["learner"], rotation=40, ha="right", rotation_mode="anchor")
         axis.set_xlim(-0.6, len(panel) - 0.4)
@@ -117,7 +117,7 @@ def weighted(frame: pd.DataFrame):
 
 
 def by_rate(frame: pd.DataFrame):
-    """CTR over the uniform policy's against the training log's click rate: a line for each learner."""
+    """CTR over the uniform policy's, against the click rate of the training log: a line for each learner."""
     style.apply()
     frame = _named(frame)
     looks, handles = style.looks(frame), {}
@@ -129,7 +129,7 @@ def by_rate(frame: pd.DataFrame):
             panel.groupby("learner", sort=False), _dodged(panel["learner"].nunique(), 0.08), strict=True
         ):
             rows = rows.sort_values("rate")
-            x = 100 * rows["rate"] * 10**shift  # moved a little, so that bars are told apart
+            x = 100 * rows["rate"] * 10**shift  # shifted a little, so that bars do not hide each other
             handles[learner] = _bars(axis, x, rows, looks[learner], ls=looks[learner][2])
         axis.set(xscale="log", xlabel="click rate of the training log (%)", xlim=(80 * rates[0], 125 * rates[-1]))
         axis.set_xticks(100 * rates, [f"{100 * rate:.2g}" for rate in rates])
@@ -146,22 +146,22 @@ def by_rate(frame: pd.DataFrame):
 def coverage(frame: pd.DataFrame):
     """How often each lower bound and each two-sided interval holds, and how wide the bound is, by campaign.
 
-    Coverages below `LEAST` are at the edge, with the least of a bound's as text.
+    Coverages below `LEAST` are drawn at the edge; text shows the smallest of each bound.
     """
     style.apply()
     campaigns, policies, sizes = frame["campaign"].unique(), frame["policy"].unique(), np.sort(frame["rows"].unique())
     colours = {policy: style.PALETTE[place] for policy, place in zip(policies, (0, 3, 7, 2, 4, 1), strict=False)}
     markers = dict(zip(sizes, SIZES, strict=False))
-    ticks = []  # the bounds under the heads of their groups
+    ticks = []  # bounds, each group under its name
     for group in BOUNDS:
         bounds = frame.loc[frame["group"] == group, "bound"].unique().tolist()
         ticks += [group, *bounds] if bounds else []
     frame = frame.assign(tick=frame["bound"].map(ticks.index))
-    again = frame.groupby(
+    number_of_policy = frame.groupby(
         ["campaign", "side", "rows", "bound"]
-    ).cumcount()  # a campaign's second policy lies below its first
+    ).cumcount()  # the second lies below the first
     dodged = frame["rows"].map(dict(zip(sizes, _dodged(len(sizes), 0.8), strict=True)))
-    frame["y"] = frame["tick"] + dodged + 0.12 * again - 0.06
+    frame["y"] = frame["tick"] + dodged + 0.12 * number_of_policy - 0.06
     widths = frame.loc[(frame["side"] == "lower") & (frame["width_mean"] > 0), "width_mean"]
     figure, axes = plt.subplots(
         3, len(campaigns), figsize=(1.7 + 1.1 * len(campaigns), 0.51 * len(ticks) + 1.9), squeeze=False, sharey=True,
@@ -171,7 +171,7 @@ def coverage(frame: pd.DataFrame):
         panel = frame[frame["campaign"] == campaign]
         for (policy, rows, side), part in panel.groupby(["policy", "rows", "side"], sort=False):
             look = {"color": colours[policy], "marker": markers[rows], "ls": "", "markersize": 3}
-            _held(column[list(SIDES).index(side)], part, look)
+            _coverages(column[list(SIDES).index(side)], part, look)
             if side == "lower":
                 column[-1].plot(part["width_mean"], part["y"], **look)
         for (side, tick), least in panel.groupby(["side", "tick"])["coverage"].min().items():
@@ -212,10 +212,10 @@ def coverage(frame: pd.DataFrame):
     return figure
 
 
-def _held(axis, rows: pd.DataFrame, look: dict) -> None:
-    """The coverages of some bounds; hollow at the edge where they are too small."""
+def _coverages(axis, rows: pd.DataFrame, look: dict) -> None:
+    """Draw the coverages of some bounds with their intervals; those below `LEAST` hollow, at the edge."""
     small = rows["coverage"] < LEAST
-    if small.any():  # an empty line that is not clipped would count in the layout
+    if small.any():  # even an empty line would take room in the layout if it is not clipped
         axis.plot(np.full(small.sum(), 100 * LEAST), rows.loc[small, "y"], **look, markerfacecolor="w", clip_on=False)
     rows = rows[~small]
     ends = 100 * abs(rows[["coverage_low", "coverage_high"]].T.to_numpy() - rows["coverage"].to_numpy())

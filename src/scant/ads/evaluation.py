@@ -1,7 +1,7 @@
-"""What a log of one policy says about another: its click-through rate (CTR), bounds on it, and when it says nothing.
+"""Evaluate a policy on the log of another: its click-through rate (CTR), bounds on it, and when a log cannot tell.
 
-A row's weight is w = pi(a|x) / p, the policy's probability of the logged ad over the logging policy's; its term is
-X = r w. The policy must not have been learnt from the log that it is evaluated on, nor may a model of the rewards.
+The weight of a row is w = pi(a|x) / p, the policy's probability of the logged ad over the logging policy's; its term is
+X = r w, with r the reward. Neither the policy nor a model of the rewards may have been learnt from this log.
 """
 
 from dataclasses import asdict, dataclass
@@ -11,17 +11,17 @@ import numpy as np
 from scant.ads import intervals
 from scant.errors import SettingError
 
-LEAST_ESS = 30  # an effective sample below this says nothing
-FEW_CLICKS = 30  # with fewer effective ones, bounds that hold in the limit only are warned of
-ALARM = 0.999  # the mean weight is suspect if this interval leaves 1 out
+LEAST_ESS = 30  # the least effective sample size at which numbers are given
+FEW_CLICKS = 30  # with fewer effective clicks, a warning says that bounds which hold only in the limit may fail
+ALARM = 0.999  # confidence of the interval of the mean weight; a warning is given if 1 is outside
 
 
 @dataclass(frozen=True)
 class Notice:
-    """Something to know before the numbers are used.
+    """A warning, or the reason why an evaluation is refused.
 
     kind : "no-overlap", "small-sample", "no-clicks", "few-clicks" or "mean-weight"
-    reason : in words, with what to do
+    reason : a sentence for the user, with advice
     """
 
     kind: str
@@ -30,18 +30,19 @@ class Notice:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What the estimates rest on.
+    """How much a log tells about a policy.
 
     rows : n
     clicks : the sum of the rewards
-    matched_clicks : that of the rows that the policy could have shown
-    effective_clicks : (sum w r)^2 / sum (w r)^2: so many clicks of equal weight would tell as much; 0 without any
-    effective : the effective sample size (sum w)^2 / sum w^2; 0 without overlap
-    largest_weight : the largest seen
-    declared_weight : the largest possible
+    matched_clicks : the sum of the rewards in rows whose ad the policy may show
+    effective_clicks : (sum w r)^2 / sum (w r)^2, the number of clicks of equal weight that would tell as much; 0
+        without clicks
+    effective : the effective sample size, (sum w)^2 / sum w^2; 0 without overlap
+    largest_weight : the largest weight in the log
+    declared_weight : the largest weight possible
     unmatched : the share of rows whose ad the policy never shows
-    mean_weight, mean_weight_low, mean_weight_high : with Student's t interval; 1 in expectation if propensities are
-        right and every ad of the policy can be logged
+    mean_weight, mean_weight_low, mean_weight_high : the mean weight with Student's t interval; its expectation is 1 if
+        propensities are right and every ad of the policy can be logged
     """
 
     rows: int
@@ -59,14 +60,14 @@ class Diagnostics:
 
 @dataclass(frozen=True)
 class Bound:
-    """An estimate with one of its bounds; NaN where it means nothing.
+    """An estimate with one of its bounds; numbers are NaN where they would mean nothing.
 
     estimator : "ips", "snips" or "doubly-robust"
-    bound : as `scant.ads.intervals.BOUNDS`; "bootstrap-percentile", "bootstrap-bca"; "delta"
+    bound : a key of `scant.ads.intervals.BOUNDS`, "bootstrap-percentile", "bootstrap-bca" or "delta"
     exact : whether the bound holds for every distribution and sample size
     estimate : of the CTR
-    lower : holds with a confidence of `level` (one-sided)
-    low, high : the two-sided interval of `level`
+    lower : the one-sided lower bound with a confidence of `level`
+    low, high : the two-sided interval with a confidence of `level`
     """
 
     estimator: str
@@ -81,7 +82,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A policy's CTR by each estimator and bound. If `refused` says why, every number of `bounds` is NaN."""
+    """A policy's CTR by each estimator and bound. If the evaluation is `refused`, every number of `bounds` is NaN."""
 
     diagnostics: Diagnostics
     bounds: tuple[Bound, ...]
@@ -89,7 +90,7 @@ class Evaluation:
     refused: Notice | None
 
     def rows(self) -> list[dict]:
-        """A table: one mapping for each of `bounds`."""
+        """One mapping for each of `bounds`, its fields by name."""
         return [asdict(bound) for bound in self.bounds]
 
 
@@ -97,7 +98,10 @@ class Evaluation:
 
 
 def full_information(chosen, label) -> float:
-    """CTR of the ads chosen where the right one is known (thesis, eq. 5.3). Both (rows)."""
+    """CTR of the ads chosen where the right ad of each row is known (thesis, eq. 5.3).
+
+    chosen, label : the ad chosen and the right ad, int (rows) each
+    """
     chosen, label = np.asarray(chosen), np.asarray(label)
     if chosen.shape != label.shape or not chosen.size:
         raise SettingError(f"ads {chosen.shape} and labels {label.shape} must be as many, and one or more")
@@ -105,20 +109,22 @@ def full_information(chosen, label) -> float:
 
 
 def importance_weighted(reward, propensity, target) -> float:
-    """Importance-weighted CTR (thesis, eq. 5.4). All (rows)."""
+    """Importance-weighted CTR (thesis, eq. 5.4), from arrays (rows) as those of `evaluate`."""
     return float(np.mean(np.asarray(reward) * np.asarray(target) / np.asarray(propensity)))
 
 
 def snips(reward, propensity, target) -> tuple[float, float]:
-    """Self-normalised CTR, sum r w / sum w, and its standard error by the delta method (Swaminathan and Joachims
-    2015). NaN if all weights are 0."""
+    """Self-normalised CTR, sum r w / sum w, and its standard error by the delta method (Swaminathan and Joachims 2015).
+
+    Both are NaN if all weights are 0. Arrays (rows) are as those of `evaluate`.
+    """
     weight = np.asarray(target, float) / propensity
     estimate, error = snips_of(*_weighted_sums(np.asarray(reward, float), weight))
     return float(estimate), float(error)
 
 
 def snips_of(w, wr, ww, wwr, wwrr):
-    """As `snips`, from the sums of w, wr, w^2, w^2 r and w^2 r^2."""
+    """The numbers of `snips`, from the sums of w, w r, w^2, w^2 r and w^2 r^2."""
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = np.divide(wr, w)
         return estimate, np.sqrt(np.maximum(wwrr - 2 * estimate * wwr + estimate**2 * ww, 0.0)) / w
@@ -129,8 +135,9 @@ def doubly_robust(reward, propensity, target, q_logged, q_policy) -> float:
 
     Parameters
     ----------
-    q_logged : (rows), a model's expected reward of the logged ad
-    q_policy : (rows), its expectation under the policy
+    reward, propensity, target : as in `evaluate`
+    q_logged : (rows), the reward that a model expects of the logged ad
+    q_policy : (rows), the reward that the model expects of the policy
     """
     return float(np.mean(_doubly_robust(np.asarray(reward), np.asarray(target) / propensity, q_logged, q_policy)))
 
@@ -151,9 +158,9 @@ def _weighted_sums(reward, weight) -> tuple[float, ...]:
 
 
 def least_propensity(propensity, declared: float | None = None) -> float | None:
-    """The least propensity possible: as declared, or that of all rows, if all have the same.
+    """The least propensity possible: as declared, or that of the rows if all have the same.
 
-    None if neither; the least that was seen says nothing about what else could have been.
+    Else None: the least propensity in a log does not tell how small others could have been.
     """
     if declared is not None:
         return declared
@@ -162,20 +169,31 @@ def least_propensity(propensity, declared: float | None = None) -> float | None:
 
 
 def declared_weight(least_propensity: float, epsilon: float = 0.0, actions: int | None = None) -> float:
-    """The largest weight possible: an epsilon-greedy policy's largest probability over the least propensity.
+    """The largest weight possible: the largest probability of an epsilon-greedy policy over the least propensity.
 
     Parameters
     ----------
-    least_propensity : of any ad in any context under the logging policy, by its design; 1/K if uniform
-    epsilon : of the policy; 0 fits any policy
+    least_propensity : the least probability that the logging policy gives to any ad in any context, by its design; 1/K
+        if it is uniform
+    epsilon : of the policy; with 0 the weight is large enough for every policy
     actions : K, the number of ads; needed if epsilon is above 0
     """
     return declared_weights((least_propensity,), epsilon, actions)[-1]
 
 
 def declared_weights(propensities, epsilon: float = 0.0, actions: int | None = None) -> tuple[float, ...]:
-    """Every weight above 0 that an epsilon-greedy policy can have, ascending, if the logging policy's propensities are
-    these."""
+    """Every weight above 0 that an epsilon-greedy policy can have, ascending.
+
+    Parameters
+    ----------
+    propensities : all those that the logging policy can have
+    epsilon : of the policy
+    actions : K, the number of ads; needed if epsilon is above 0
+
+    Raises
+    ------
+    SettingError : a value out of range, or an epsilon without the number of ads
+    """
     p = np.asarray(propensities, float)
     if not (p.size and np.all((p > 0) & (p <= 1))):
         raise SettingError(f"propensities {p.tolist()} must be above 0 and at most 1")
@@ -187,30 +205,30 @@ def declared_weights(propensities, epsilon: float = 0.0, actions: int | None = N
     return tuple(np.unique(shares[shares > 0] / p[:, None]).tolist())
 
 
-# --- everything at once
+# --- all estimators and bounds at once
 
 
 def evaluate(
     reward, propensity, target, largest_weight: float, level: float = 0.95, random=None, q=None, weights=None
 ) -> Evaluation:
-    """A policy's CTR from a log of another, by each estimator, with each of its bounds.
+    """A policy's CTR from the log of another, by each estimator, with each of its bounds.
 
     Parameters
     ----------
     reward : (rows), in [0, 1], in the log's order
     propensity : (rows), in (0, 1], the logging policy's probability of the logged ad
-    target : (rows), in [0, 1], the policy's
-    largest_weight : declared, see `declared_weight`; never the largest seen, which is no bound
+    target : (rows), in [0, 1], the policy's probability of the logged ad
+    largest_weight : the largest weight possible, see `declared_weight`; not the largest in the log, which is no bound
     level : of each lower bound, and of each two-sided interval
-    random : a generator for the bootstrap, which is left out without it
-    q : a model's expected reward of the logged ad, and its expectation under the policy, each (rows) in [0, 1], for
-        the doubly robust estimate
-    weights : every weight above 0 that is possible (see `declared_weights`) if they are few and rewards are 0 or 1,
-        for Clopper-Pearson
+    random : a generator for the bootstrap; without it there is no bootstrap
+    q : for the doubly robust estimate: the rewards that a model expects of the logged ad and of the policy, each (rows)
+        in [0, 1]; without it there is no such estimate
+    weights : for Clopper-Pearson: every weight above 0 that is possible (see `declared_weights`), if they are few and
+        rewards are 0 or 1; without it there is no such bound
 
     Raises
     ------
-    SettingError : values outside their ranges, shapes that differ, fewer than two rows, weights other than declared
+    SettingError : values out of range, shapes that differ, fewer than two rows, weights that were not declared
     """
     reward, propensity, target = _checked(reward, propensity, target, level)
     weight = target / propensity
@@ -230,25 +248,27 @@ def evaluate(
         bounds += _doubly_robust_bounds(reward, weight, q, largest_weight, level)
     if refused:
         bounds = [_nan(bound) for bound in bounds]
-    elif not diagnosed.matched_clicks:  # without a click these say 0 with certainty
+    elif not diagnosed.matched_clicks:  # without a click, bounds that are not exact would be 0 with certainty
         bounds = [bound if bound.exact else _nan(bound) for bound in bounds]
     return Evaluation(diagnosed, tuple(bounds), tuple(warnings), refused)
 
 
 def _checked(reward, propensity, target, level) -> list[np.ndarray]:
-    parts = [np.asarray(part, float) for part in (reward, propensity, target)]
-    shapes = [part.shape for part in parts]
-    if len(set(shapes)) > 1 or parts[0].ndim != 1 or len(parts[0]) < 2:
+    """The arrays as float64 (rows); a SettingError for values or shapes that `evaluate` does not take."""
+    arrays = [np.asarray(array, float) for array in (reward, propensity, target)]
+    shapes = [array.shape for array in arrays]
+    if len(set(shapes)) > 1 or arrays[0].ndim != 1 or len(arrays[0]) < 2:
         raise SettingError(f"reward, propensity and target have shapes {shapes}; equal ones of two rows or more needed")
-    for name, part, least in zip(("reward", "propensity", "target"), parts, ("[0", "(0", "[0"), strict=True):
-        if not (part.min() >= 0 and part.max() <= 1) or (least == "(0" and part.min() == 0):  # NaN fails, too
-            raise SettingError(f"{name} ranges from {part.min():g} to {part.max():g}; it must be in {least}, 1]")
+    for name, array, least in zip(("reward", "propensity", "target"), arrays, ("[0", "(0", "[0"), strict=True):
+        if not (array.min() >= 0 and array.max() <= 1) or (least == "(0" and array.min() == 0):  # NaN fails, too
+            raise SettingError(f"{name} ranges from {array.min():g} to {array.max():g}; it must be in {least}, 1]")
     if not 0.5 <= level < 1:
         raise SettingError(f"level is {level}; a confidence is from 0.5 to below 1")
-    return parts
+    return arrays
 
 
-def _diagnose(reward, weight, target, largest_weight, level):
+def _diagnose(reward, weight, target, largest_weight, level) -> tuple[Diagnostics, tuple[float, ...]]:
+    """The diagnostics, and the sums from which `snips_of` works."""
     n, sums = len(reward), _weighted_sums(reward, weight)
     w, wr, ww, _, wwrr = map(float, sums)
     mean = w / n
@@ -262,33 +282,35 @@ def _diagnose(reward, weight, target, largest_weight, level):
     return diagnosed, sums
 
 
-def _judged(d: Diagnostics, weight) -> tuple[Notice | None, list[Notice]]:
-    """Why the log cannot answer, if so; and what to beware of."""
-    if d.unmatched == 1:
+def _judged(diagnosed: Diagnostics, weight) -> tuple[Notice | None, list[Notice]]:
+    """The reason to refuse the evaluation, if there is one, and the warnings."""
+    if diagnosed.unmatched == 1:
         reason = "the policy never shows the logged ads: nothing can be said. Log with a policy that shows all ads"
         return Notice("no-overlap", reason), []
-    if d.effective < LEAST_ESS:
-        reason = f"the weights leave an effective sample of {d.effective:.1f} rows; {LEAST_ESS} are needed. Log more"
+    if diagnosed.effective < LEAST_ESS:
+        reason = (
+            f"the weights leave an effective sample of {diagnosed.effective:.1f} rows; {LEAST_ESS} are needed. Log more"
+        )
         return Notice("small-sample", reason), []
     notices = []
-    if not d.matched_clicks:
+    if not diagnosed.matched_clicks:
         reason = "no click on an ad that the policy could have shown: only the exact bounds mean something"
         notices.append(Notice("no-clicks", reason))
-    elif d.effective_clicks < FEW_CLICKS:
-        reason = (
-            f"{d.effective_clicks:.3g} effective clicks: t, delta and bootstrap bounds may not hold; use exact ones"
-        )
+    elif diagnosed.effective_clicks < FEW_CLICKS:
+        clicks = f"{diagnosed.effective_clicks:.3g} effective clicks"
+        reason = f"{clicks}: t, delta and bootstrap bounds may not hold; use exact ones"
         notices.append(Notice("few-clicks", reason))
-    error = weight.std(ddof=1) / np.sqrt(d.rows)
-    low = intervals.t_of(d.rows, d.mean_weight, error**2 * d.rows, (1 + ALARM) / 2)
-    if abs(d.mean_weight - 1) > max(d.mean_weight - low, 1e-6):
-        reason = f"the mean weight is {d.mean_weight:.4f}, not 1: propensities are wrong, or some ads cannot be logged"
+    error = weight.std(ddof=1) / np.sqrt(diagnosed.rows)
+    low = intervals.t_of(diagnosed.rows, diagnosed.mean_weight, error**2 * diagnosed.rows, (1 + ALARM) / 2)
+    if abs(diagnosed.mean_weight - 1) > max(diagnosed.mean_weight - low, 1e-6):
+        mean = f"the mean weight is {diagnosed.mean_weight:.4f}, not 1"
+        reason = f"{mean}: propensities are wrong, or some ads cannot be logged"
         notices.append(Notice("mean-weight", reason))
     return None, notices
 
 
 def _weighted_bounds(x, largest, level, random, weights) -> list[Bound]:
-    """The importance-weighted CTR's."""
+    """The bounds of the importance-weighted CTR. `x` is float64 (rows), the terms r w."""
     terms = intervals.counted(x, largest, weights)
     estimate = float(terms.moments()[1])
     bounds = []
@@ -299,23 +321,25 @@ def _weighted_bounds(x, largest, level, random, weights) -> list[Bound]:
             high = np.minimum(high, 1.0) if exact else high  # a CTR is 1 at most
             bounds.append(Bound("ips", name, exact, level, estimate, *map(float, (lower, low, high))))
     if random is not None:
-        means, at = intervals.resampled(terms, random), (1 - level, (1 - level) / 2, (1 + level) / 2)
-        ends = [intervals.percentile(means, p) for p in at]
+        means, quantiles = intervals.resampled(terms, random), (1 - level, (1 - level) / 2, (1 + level) / 2)
+        ends = [intervals.percentile(means, p) for p in quantiles]
         bounds.append(Bound("ips", "bootstrap-percentile", False, level, estimate, *ends))
-        ends = [intervals.bca(terms, means, p) for p in at]
+        ends = [intervals.bca(terms, means, p) for p in quantiles]
         bounds.append(Bound("ips", "bootstrap-bca", False, level, estimate, *ends))
     return bounds
 
 
 def _normal(estimator, bound, estimate, error, level) -> Bound:
+    """The bound of an estimate that is normal in the limit, from its standard error."""
     from scipy import special
 
-    one, two = special.ndtri(level), special.ndtri((1 + level) / 2)
-    ends = (estimate - one * error, estimate - two * error, estimate + two * error)
+    lower, two_sided = special.ndtri(level), special.ndtri((1 + level) / 2)
+    ends = (estimate - lower * error, estimate - two_sided * error, estimate + two_sided * error)
     return Bound(estimator, bound, False, level, estimate, *map(float, ends))
 
 
 def _doubly_robust_bounds(reward, weight, q, largest, level) -> list[Bound]:
+    """The bounds of the doubly robust estimate; `q` is as in `evaluate`."""
     q = [np.asarray(part, float) for part in q]
     if len(q) != 2 or any(part.shape != reward.shape or not (part.min() >= 0 and part.max() <= 1) for part in q):
         raise SettingError("q must be two arrays with a row for each of the log's, from 0 to 1")
@@ -323,8 +347,8 @@ def _doubly_robust_bounds(reward, weight, q, largest, level) -> list[Bound]:
     n, mean, variance = len(terms), float(terms.mean()), float(terms.var(ddof=1))
     width = 1 + 2 * largest  # each term is in [-B, 1 + B]
     levels = (level, (1 + level) / 2)
-    t = [intervals.t_of(n, mean, variance, one) for one in levels]
-    eb = [intervals.empirical_bernstein_of(n, mean, variance, width, one) for one in levels]
+    t = [intervals.t_of(n, mean, variance, confidence) for confidence in levels]
+    eb = [intervals.empirical_bernstein_of(n, mean, variance, width, confidence) for confidence in levels]
     cut = [min(max(end, 0.0), 1.0) for end in (*eb, 2 * mean - eb[1])]  # a CTR is in [0, 1]
     return [
         Bound("doubly-robust", "t", False, level, mean, *map(float, (*t, 2 * mean - t[1]))),
@@ -333,4 +357,5 @@ def _doubly_robust_bounds(reward, weight, q, largest, level) -> list[Bound]:
 
 
 def _nan(bound: Bound) -> Bound:
+    """The bound with NaN for all its numbers."""
     return Bound(bound.estimator, bound.bound, bound.exact, bound.level, *[np.nan] * 4)

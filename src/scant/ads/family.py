@@ -1,7 +1,7 @@
-"""The family of ads: policies that choose ads are learnt from the logs of another policy, and evaluated on others.
+"""The family of ads: policies that choose ads are learnt from the log of another policy, and evaluated on a second log.
 
-A log's kind is what it is made of: "classification", a classification set made a log anew for each seed; "campaign",
-drawn from a simulated campaign for each seed; or "log", as it was logged, the same for all seeds.
+The origin of a log is "classification" if it is made from a classification set, anew for each seed; "campaign" if it is
+drawn from a simulated campaign, anew for each seed; or "log" if it is as it was logged, the same for all seeds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -105,7 +105,7 @@ LOG = {
         },
     },
 }
-USED = {  # by the kind of a log: what else its settings may be
+SETTINGS_BY_ORIGIN = {  # the settings that only logs of one origin have
     "campaign": ("settings", "train_rows", "test_rows"),
     "classification": ("share",),
     "log": ("train", "test", "least_propensity"),
@@ -137,15 +137,15 @@ STUDY_OF_BOUNDS = {
 # --- logs
 
 
-def source(log: Mapping, datasets: Mapping) -> str:
-    """What a study's log is made of: "classification", "campaign" or "log"."""
+def log_origin(log: Mapping, datasets: Mapping) -> str:
+    """What a log of a study is made from, given its settings: "classification", "campaign" or "log"."""
     if "campaign" in log:
         return "campaign"
     return "log" if datasets[log["dataset"]].task == "ads" else "classification"
 
 
 def _check_log(log: dict, datasets: dict) -> None:
-    """Raise a SettingError for a log that cannot be made."""
+    """Raise a SettingError for a log that cannot be made from these settings."""
     from scant.ads import campaigns
     from scant.data import registry
 
@@ -157,13 +157,14 @@ def _check_log(log: dict, datasets: dict) -> None:
             raise SettingError(f"{dataset.id} is a {dataset.task} set; logs are of classification or ads sets")
         if dataset.task == "ads":
             _check_parts(log, dataset)
-    used = USED[source(log, datasets)]
-    for key in (key for keys in USED.values() for key in keys):
-        if log.get(key) and key not in used:
+    allowed = SETTINGS_BY_ORIGIN[log_origin(log, datasets)]
+    for key in (key for keys in SETTINGS_BY_ORIGIN.values() for key in keys):
+        if log.get(key) and key not in allowed:
             raise SettingError(f"{key} does nothing for this log")
 
 
 def _check_parts(log: dict, dataset) -> None:
+    """Raise a SettingError unless the data set has the log's parts for training and testing, and they differ."""
     for part in ("train", "test"):
         if part not in log:
             raise SettingError(f"{part} is needed: the part of {dataset.id} that is to {part}")
@@ -173,34 +174,34 @@ def _check_parts(log: dict, dataset) -> None:
 
 
 def logs_in_use(study: Mapping) -> list[str]:
-    """The logs of a study's experiments, each once."""
-    experiments = (one for one in study["experiments"].values() if one["kind"] == Ads.kind)
+    """The ids of the logs that a study's experiments use, each once."""
+    experiments = (experiment for experiment in study["experiments"].values() if experiment["kind"] == Ads.kind)
     return list(dict.fromkeys(log for experiment in experiments for log in experiment["logs"]))
 
 
 def tables(study: Mapping, datasets: Mapping, log: str) -> list[str]:
-    """The tables of the data set that a log is made of, or is: then those of the parts train and test."""
+    """The tables of a log's data set, or of its parts train and test if it is as it was logged; none for a campaign."""
     settings = study["logs"][log]
     if "dataset" not in settings:
         return []
-    parts = [settings["train"], settings["test"]] if source(settings, datasets) == "log" else None
+    parts = [settings["train"], settings["test"]] if log_origin(settings, datasets) == "log" else None
     return tables_of(datasets, settings["dataset"], parts)
 
 
 def campaign_file(study: Mapping, log: str) -> list[str]:
-    """The file of the campaign that a log is drawn from; none if it is not simulated."""
+    """The file of the campaign that a log is drawn from, in a list; no file if it is not simulated."""
     simulated = "campaign" in study["logs"][log]
     return [CAMPAIGN.format(study=study["study"], stream=log)] if simulated else []
 
 
 def drawn_from(study: Mapping, datasets: Mapping, log: str) -> list[str]:
-    """The files that the logs of a seed are drawn from, or made of."""
+    """The files that a log is drawn or made from: that of the campaign, or the tables of the data set."""
     return campaign_file(study, log) or tables(study, datasets, log)
 
 
 def files(study: Mapping, datasets: Mapping, log: str, part: str, seeds: list[int]) -> list[str]:
-    """The part "train" or "test" of a log for each seed; one for all if it was logged."""
-    if source(study["logs"][log], datasets) == "log":
+    """The files of the part "train" or "test" of a log: one for each seed, or one for all if it is as it was logged."""
+    if log_origin(study["logs"][log], datasets) == "log":
         return [tables(study, datasets, log)[part == "test"]]
     return [BANDIT.format(study=study["study"], stream=log, seed=seed, part=part) for seed in seeds]
 
@@ -412,7 +413,7 @@ class Ads(Family):
     shown = (*FIGURES, *TABLES)
     quantities: ClassVar = {
         "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True),
-        # In percent of the other's mean CTR, which is taken as known.
+        # In percent of the mean CTR compared with, which is taken as known.
         "ctr_gain": Quantity("gain in CTR (%)", "scant.ads.quantities:ctr", tuned=True, compared=True),
         "estimate_held": Quantity("share held", "scant.ads.quantities:estimate_held", options=("bound",)),
         "estimate_error": Quantity("error (%)", "scant.ads.quantities:estimate_error"),
@@ -425,10 +426,10 @@ class Ads(Family):
     # --- planning
 
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
-        sources = {log: source(study["logs"][log], datasets) for log in experiment["logs"]}
+        origins = {log: log_origin(study["logs"][log], datasets) for log in experiment["logs"]}
         for log, learner in product(experiment["logs"], experiment["learners"]):
             try:
-                check(study["learners"][learner], experiment, sources[log])
+                check(study["learners"][learner], experiment, origins[log])
             except SettingError as error:
                 raise SettingError(f"{learner} on {log}: {error}") from None
         kinds = {study["learners"][learner]["kind"] for learner in experiment["learners"]}
@@ -439,9 +440,9 @@ class Ads(Family):
         if "figure-5.1" in experiment["figures"] and 0 not in experiment["epsilons"]:
             raise SettingError("figure-5.1 shows deterministic policies: add 0 to epsilons")
         for figure in (figure for figure in FIGURES if figure.name in experiment["figures"]):
-            if other := [log for log in experiment["logs"] if sources[log] not in figure.sources]:
+            if misfits := [log for log in experiment["logs"] if origins[log] not in figure.sources]:
                 raise SettingError(
-                    f"{figure.name} is of logs of another kind than {other[0]}, which is a {sources[other[0]]}"
+                    f"{figure.name} is of logs of another kind than {misfits[0]}, which is a {origins[misfits[0]]}"
                 )
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
@@ -454,7 +455,7 @@ class Ads(Family):
         ]
 
     def _settings(self, study: dict, experiment: dict) -> Iterator[tuple[str, str, dict]]:
-        """Each log and learner of an experiment, and all that can change the results of one on the other."""
+        """Each log and learner of an experiment, with all settings that can change the learner's results on the log."""
         readings = self.played(experiment)
         for log, learner in product(experiment["logs"], experiment["learners"]):
             settings = {
@@ -469,7 +470,7 @@ class Ads(Family):
         if shown.reads == "coverage":
             return [COVERAGE.format(study=plan.study["study"])] if plan.study["coverage"] else []
         study, datasets = plan.study, plan.datasets
-        logs = [log for log in logs_in_use(study) if source(study["logs"][log], datasets) in shown.sources]
+        logs = [log for log in logs_in_use(study) if log_origin(study["logs"][log], datasets) in shown.sources]
         parts = product(logs, ("train", "test"))
         return [file for log, part in parts for file in files(study, datasets, log, part, [0])]
 
@@ -486,6 +487,6 @@ class Ads(Family):
 
 
 def _inputs(study: dict, datasets: Mapping, log: str, seeds: list[int]) -> dict[str, list[str]]:
-    """The files that a run reads: the logs of each seed, or one for all; and the campaign, if there is one."""
+    """The files that a run reads: the logs "train" and "test" (see `files`), and the "campaign", if there is one."""
     logs = {part: files(study, datasets, log, part, seeds) for part in ("train", "test")}
     return logs | {"campaign": campaign_file(study, log)}

@@ -1,7 +1,7 @@
-"""What the tables and figures of ads hold, as frames.
+"""The frames of the tables and figures of ads.
 
-A policy's CTR is the true one where it is known, else that of a test of full information (thesis, eq. 5.3), else the
-importance-weighted one (eq. 5.4); the column `of` says which.
+The CTR of a policy is the true one where it is known, else the one with full information (thesis, eq. 5.3), else the
+importance-weighted one (eq. 5.4). The column `of` says which.
 """
 
 from collections import Counter
@@ -18,11 +18,11 @@ from scant.errors import SettingError
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 
-CLICKED = ("true", "full-information", "ips")  # estimators whose estimate is a policy's CTR, the best first
+CTRS = ("true", "full-information", "ips")  # the estimators of a policy's CTR, the best first
 POLICY = [*GROUP, "epsilon"]
 FIT = [*POLICY, "seed", "lambda", "fitted_on"]
 READINGS = ("validation", "threshold", "undersample", "undersampled", "standardise", "select")
-BOUNDS = {  # by whether they always hold
+BOUNDS = {  # grouped by when they hold
     "exact": ("betting", "betting-sequence", "clopper-pearson", "empirical-bernstein", "hoeffding"),
     "in the limit": ("t", "bootstrap-percentile", "bootstrap-bca", "snips, delta"),
     "not to be used": ("empirical-bernstein, largest seen", "snips, frozen"),
@@ -39,68 +39,75 @@ TABLE_5_1 = {  # thesis: size, features, classes, average percentage of positive
 PRINTED = ("hotel", "bank-1")  # the campaigns of Table 5.2
 
 
-# --- what each fit is worth
+# --- the CTR of each fit
 
 
 def ctrs(traces: pd.DataFrame) -> pd.DataFrame:
-    """One row for each fit, seed and epsilon: its CTR `ctr`, `of` which kind, and `shown`, what the test log says.
+    """One row for each fit, seed and epsilon, with the columns of the traces and three more.
 
-    `ctr` is NaN where the test log says nothing and the truth is not known. The other columns are those of the traces.
+    `ctr` is the CTR, NaN if the true one is not known and there is no estimate; `of` says which CTR it is; `shown` is
+    the estimate from the test log.
     """
     frame = _distinct(traces)
-    frame = frame[frame["estimator"].isin(CLICKED)].sort_values("estimate", key=pd.isna, kind="stable")
-    frame = frame.drop_duplicates([*FIT, "estimator"])  # there is a row a bound, some without an estimate
+    frame = frame[frame["estimator"].isin(CTRS)].sort_values("estimate", key=pd.isna, kind="stable")
+    frame = frame.drop_duplicates([*FIT, "estimator"])  # each bound has a row; those without an estimate come last
     shown = frame[frame["estimator"] != "true"].rename(columns={"estimate": "shown"})[[*FIT, "shown"]]
-    best = frame.loc[frame["estimator"].map(CLICKED.index).sort_values(kind="stable").index]
+    best = frame.loc[frame["estimator"].map(CTRS.index).sort_values(kind="stable").index]
     best = best.drop_duplicates(FIT).sort_index().rename(columns={"estimate": "ctr", "estimator": "of"})
     return best.merge(shown, on=FIT, how="left")
 
 
 def _distinct(traces: pd.DataFrame) -> pd.DataFrame:
-    """The traces with the controls that know no epsilon once, not at each."""
-    plain = traces["kind"].isin([kind for kind, learner in KINDS.items() if not learner.explores])
+    """The traces with one epsilon, NaN, for controls whose policy does not depend on it."""
+    without_epsilon = traces["kind"].isin([kind for kind, learner in KINDS.items() if not learner.explores])
     first = traces.groupby(["experiment", "stream", "learner"])["epsilon"].transform("first")
-    frame = traces[~plain | (traces["epsilon"] == first)]
-    return frame.assign(epsilon=frame["epsilon"].mask(plain))
+    frame = traces[~without_epsilon | (traces["epsilon"] == first)]
+    return frame.assign(epsilon=frame["epsilon"].mask(without_epsilon))
 
 
 def best_on_test(fits: pd.DataFrame) -> pd.DataFrame:
-    """Of each policy and seed, the row of `ctrs` that shows the best CTR on the test log.
+    """For each policy and seed, the row of `ctrs` with the best CTR on the test log.
 
-    So the thesis "recorded the best result". The choice is each seed's own and among all of its fits, those on a part
-    of the log included; where the truth is known, `ctr` is the true one of the fit that looks best.
+    This is how the thesis "recorded the best result". Each seed chooses among all of its fits, including those on a
+    part of the log. Where the true CTR is known, `ctr` is that of the chosen fit.
     """
-    ranked = fits.sort_values(["shown", "lambda"], ascending=False, kind="stable")  # of equals the simplest
+    ranked = fits.sort_values(["shown", "lambda"], ascending=False, kind="stable")  # of equal ones the largest lambda
     return ranked.drop_duplicates([*POLICY, "seed"]).sort_index()
 
 
-def gain(own: pd.DataFrame, other: pd.DataFrame) -> dict[str, float]:
+def gain(policy: pd.DataFrame, against: pd.DataFrame) -> dict[str, float]:
     """The columns `difference` and `gain` of a table, each with its interval, and `pairs`, the number of seeds.
 
-    own, other : rows of `ctrs`, one for each seed. The difference is paired by seed, with Student's t interval; the
-        gain is it in percent of the other's mean CTR, which is taken as known.
+    The difference of CTRs is paired by seed and has a 95 % t interval. The gain is the difference in percent of the
+    mean CTR of the policy compared with, which is taken as known.
+
+    policy, against : rows of `ctrs`, one for each seed
     """
-    own, other = own.set_index("seed")["ctr"], other.set_index("seed")["ctr"]
-    difference = (own - other).dropna()
-    mean = other[difference.index].mean()
-    made = cells("difference", difference)
-    shares = {key.replace("difference", "gain"): 100 * value / (mean or np.nan) for key, value in made.items()}
-    return made | shares | {"pairs": len(difference)}
+    ctr, ctr_against = policy.set_index("seed")["ctr"], against.set_index("seed")["ctr"]
+    difference = (ctr - ctr_against).dropna()
+    mean = ctr_against[difference.index].mean()
+    columns = cells("difference", difference)
+    gains = {key.replace("difference", "gain"): 100 * value / (mean or np.nan) for key, value in columns.items()}
+    return columns | gains | {"pairs": len(difference)}
 
 
-def _alike(frame: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """The rows with this epsilon, or without any; all for a control without any, if they have one epsilon alone."""
+def _at_epsilon(frame: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+    """The rows to compare a policy of this epsilon with: those of the same epsilon, or of controls without one.
+
+    A control without an epsilon (NaN) is compared with all rows if these have a single epsilon.
+    """
     if pd.isna(epsilon) and len(frame["epsilon"].unique()) == 1:
         return frame
     return frame[(frame["epsilon"] == epsilon) | frame["epsilon"].isna()]
 
 
 def _policies(frame: pd.DataFrame) -> Iterator[tuple[tuple, pd.DataFrame]]:
-    """Each policy's (experiment, stream, learner, epsilon) and rows."""
+    """The key (experiment, stream, learner, epsilon) and the rows of each policy."""
     return iter(frame.groupby(POLICY, sort=False, dropna=False))
 
 
 def _readings(details: dict) -> dict:
+    """The readings of an experiment that tables show, from its details."""
     return {name: details["readings"].get(name) for name in READINGS}
 
 
@@ -108,64 +115,70 @@ def _readings(details: dict) -> dict:
 
 
 def ads_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Each policy's CTR: mean over seeds with 95 % t interval, and what it gains on the experiment's baseline.
+    """Each policy's CTR: its mean over seeds with 95 % t interval, and its gain over the experiment's baseline.
 
-    `difference` and `gain` (percent) are paired by seed, see `gain`; at the same epsilon. `best_on_test` is the CTR
-    with each seed's lambda chosen on the test log, see there. `lambda` is the most frequent of those chosen, in
-    `lambda_seeds` seeds. `ok` of the `n` seeds have a CTR; the test log of the others says nothing.
+    `difference` and `gain` (percent) compare with the baseline at the same epsilon, see the function `gain`.
+    `best_on_test` is the CTR if each seed's lambda is chosen on the test log, see the function of this name. `lambda`
+    is the one chosen most often, in `lambda_seeds` seeds. `ok` of the `n` seeds have a CTR; for the others the test log
+    gives no estimate.
     """
     fits, rows = ctrs(traces), []
     best = best_on_test(fits)
     for key, group in _policies(fits[fits["chosen"]]):
         experiment, stream, learner, epsilon = key
-        about = details[experiment]
-        there = fits[fits["chosen"] & (fits["experiment"] == experiment) & (fits["stream"] == stream)]
-        baseline = there[(there["learner"] == about["baseline"]) & (learner != about["baseline"])]
+        experiment_details = details[experiment]
+        on_log = fits[fits["chosen"] & (fits["experiment"] == experiment) & (fits["stream"] == stream)]
+        baseline = on_log[
+            (on_log["learner"] == experiment_details["baseline"]) & (learner != experiment_details["baseline"])
+        ]
         lambdas = Counter(group["lambda"].dropna()).most_common(1) or [(np.nan, 0)]
         rows.append(
             dict(zip(POLICY, key, strict=True))
             | {"kind": group["kind"].iloc[0], "of": group["of"].iloc[0]}
             | cells("ctr", group["ctr"])
-            | gain(group, _alike(baseline, epsilon))
-            | cells("best_on_test", best.loc[_is(best, key), "ctr"])
+            | gain(group, _at_epsilon(baseline, epsilon))
+            | cells("best_on_test", best.loc[_of_policy(best, key), "ctr"])
             | {"lambda": lambdas[0][0], "lambda_seeds": lambdas[0][1]}
             | {name: group[name].mean() for name in ("ads", "untrained", "train_rows", "train_clicks")}
-            | {"baseline": about["baseline"], "tuning": about["readings"]["tuning"]}
-            | _readings(about)
+            | {"baseline": experiment_details["baseline"], "tuning": experiment_details["readings"]["tuning"]}
+            | _readings(experiment_details)
             | {"ok": int(group["ctr"].notna().sum()), "n": len(group)}
         )
     return pd.DataFrame(rows)
 
 
-def _is(frame: pd.DataFrame, policy: tuple) -> pd.Series:
-    """Where the rows are of a policy."""
+def _of_policy(frame: pd.DataFrame, policy: tuple) -> pd.Series:
+    """Which rows are of a policy, given its key: bool (rows)."""
     *group, epsilon = policy
     same = frame["epsilon"].isna() if pd.isna(epsilon) else frame["epsilon"] == epsilon
     return (frame[GROUP] == group).all(axis=1) & same
 
 
 def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Each estimate and bound of each policy, averaged over seeds, and whether it held.
+    """Each estimate and bound of each policy, averaged over seeds, and how often the bounds held.
 
-    Where the truth is known, `lower_held` and `interval_held` count the seeds of `known` whose lower bound is at most
-    the true CTR, and whose interval has it. `warnings` counts what the evaluation warned of, or refused for. Of
-    classification sets, where everything is known, there is nothing to say.
+    `known` counts the seeds whose true CTR is known; in `lower_held` of them the lower bound is at most the true CTR,
+    in `interval_held` the interval contains it. `warnings` counts the warnings of the evaluations, and the reasons why
+    some were refused. Classification sets have no rows: their CTR is not estimated.
     """
     frame = _distinct(traces[traces["chosen"]])
     true = frame[frame["estimator"] == "true"].rename(columns={"estimate": "true"})[[*POLICY, "seed", "true"]]
     frame = frame[frame["bound"] != ""].merge(true, on=[*POLICY, "seed"], how="left")
     rows = []
     for key, group in frame.groupby([*POLICY, "estimator", "bound"], sort=False, dropna=False):
-        sure = group.dropna(subset=["true", "lower"])
-        lower, both = sure["lower"] <= sure["true"], sure["true"].between(sure["low"], sure["high"])
+        known = group.dropna(subset=["true", "lower"])
+        lower_holds, interval_holds = (
+            known["lower"] <= known["true"],
+            known["true"].between(known["low"], known["high"]),
+        )
         refused = group["refused"] != ""
         notices = Counter(" ".join([*group["refused"], *group["warnings"]]).split())
         rows.append(
             dict(zip([*POLICY, "estimator", "bound"], key, strict=True))
             | {"exact": bool(group["exact"].iloc[0])}
             | {name: group[name].mean() for name in ("estimate", "lower", "low", "high", "true")}
-            | {"lower_held": int(lower.sum()), "lower_share": lower.mean()}
-            | {"interval_held": int(both.sum()), "interval_share": both.mean(), "known": len(sure)}
+            | {"lower_held": int(lower_holds.sum()), "lower_share": lower_holds.mean()}
+            | {"interval_held": int(interval_holds.sum()), "interval_share": interval_holds.mean(), "known": len(known)}
             | {name: group[name].mean() for name in ("rows", "clicks", "matched_clicks", "effective", "unmatched")}
             | {"largest_weight": group["largest_weight"].max(), "declared_weight": group["declared_weight"].max()}
             | {"refused": int(refused.sum()), "n": len(group)}
@@ -175,98 +188,105 @@ def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def ads_readings_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """What AUC rankers gain on logistic scorers and forests, and logistic scorers on forests, under every reading.
+    """The gains of AUC rankers over logistic classifiers and forests, and of logistic classifiers over forests.
 
-    A row for each pair of learners, log and epsilon of an experiment, and for each choice of lambda (`tuning`): as
-    the experiment has it, and the best on the test log ("paper", see `best_on_test`).
+    One row for each experiment (that is, for its readings), pair of learners, log and epsilon, and for each choice of
+    lambda (`tuning`): that of the experiment, and the best on the test log ("paper", see `best_on_test`).
     """
     fits, rows = ctrs(traces), []
     for experiment, part in fits.groupby("experiment", sort=False):
-        about = details[experiment]
-        titles = about["titles"]["learners"]
-        choices = {"paper": best_on_test(part), about["readings"]["tuning"]: part[part["chosen"]]}
+        experiment_details = details[experiment]
+        titles = experiment_details["titles"]["learners"]
+        choices = {"paper": best_on_test(part), experiment_details["readings"]["tuning"]: part[part["chosen"]]}
         for tuning, choice in sorted(choices.items()):
             for (stream, epsilon), group in choice.groupby(["stream", "epsilon"], sort=False):
-                for own, other in _pairs(group):
-                    one, against = (group[group["learner"] == learner] for learner in (own, other))
+                for learner_id, against_id in _pairs(group):
+                    policy, against = (group[group["learner"] == learner] for learner in (learner_id, against_id))
                     rows.append(
                         {"experiment": experiment, "stream": stream, "epsilon": epsilon}
-                        | {"learner": titles[own], "against": titles[other], "of": one["of"].iloc[0]}
-                        | gain(one, against)
+                        | {"learner": titles[learner_id], "against": titles[against_id], "of": policy["of"].iloc[0]}
+                        | gain(policy, against)
                         | {"tuning": tuning}
-                        | _readings(about)
+                        | _readings(experiment_details)
                     )
     return pd.DataFrame(rows, columns=None if rows else ["experiment", "stream", "epsilon", "learner", "against"])
 
 
 def _pairs(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The ids of learners to compare: of rankers each to each classifier, and of these each to those after it."""
-    rankers, classifiers = ([one for one in KINDS if getattr(KINDS[one], fact)] for fact in ("ranker", "classifier"))
-    kinds = frame.drop_duplicates("learner").groupby("kind", sort=False)["learner"].agg(list)
-    for own, other in (*product(rankers, classifiers), *combinations(classifiers, 2)):
-        yield from ((one, against) for one in kinds.get(own, []) for against in kinds.get(other, []))
+    """The ids of learners to compare: each ranker with each classifier, each classifier with those after it."""
+    rankers = [kind for kind, learner in KINDS.items() if learner.ranker]
+    classifiers = [kind for kind, learner in KINDS.items() if learner.classifier]
+    ids = frame.drop_duplicates("learner").groupby("kind", sort=False)["learner"].agg(list)
+    for kind, other_kind in (*product(rankers, classifiers), *combinations(classifiers, 2)):
+        yield from product(ids.get(kind, []), ids.get(other_kind, []))
 
 
 # --- tables of logs and of coverage
 
 
 def table_5_1(paths) -> pd.DataFrame:
-    """Table 5.1 for the classification sets among some logs: as drawn, beside what the thesis prints.
+    """Table 5.1 for the classification sets among some logs, beside the numbers that the thesis prints.
 
-    `positive` is the percentage of clicks among an ad's impressions, averaged over ads, that is expected: 100 / K;
-    `positive_drawn` that of the training log, over the ads that it shows.
+    `positive` is the expected percentage of clicks among an ad's impressions, averaged over ads: 100 / K.
+    `positive_drawn` is that of the training log, averaged over the ads that it shows.
 
-    paths : a training and a test log of each set; others are left out
+    paths : a training and a test log of each classification set; other logs are left out
     """
     rows = {}
-    for log, about in map(logs.read, paths):
-        if about.get("source") != "classification":
+    for log, metadata in map(logs.read, paths):
+        if metadata.get("source") != "classification":
             continue
-        count = len(log.actions)
-        row = rows.setdefault(about["log"], {"log": about["log"], "size": 0})
+        classes = len(log.actions)
+        row = rows.setdefault(metadata["log"], {"log": metadata["log"], "size": 0})
         row["size"] += len(log)
-        row |= {"features": log.features.shape[1], "classes": count, "positive": 100 / count}
-        if about["part"] == "train":
+        row |= {"features": log.features.shape[1], "classes": classes, "positive": 100 / classes}
+        if metadata["part"] == "train":
             ads = pd.DataFrame(logs.facts(log)["actions"])
-            row |= {"positive_drawn": 100 * ads["rate"].astype(float).mean(), "seed": about["seed"]}
+            row |= {"positive_drawn": 100 * ads["rate"].astype(float).mean(), "seed": metadata["seed"]}
             row["without_click"] = int((ads["clicks"] == 0).sum())
-        thesis = TABLE_5_1.get(about.get("dataset", about["log"]), [None] * 4)
+        thesis = TABLE_5_1.get(metadata.get("dataset", metadata["log"]), [None] * 4)
         row |= dict(
             zip([f"thesis_{name}" for name in ("size", "features", "classes", "positive")], thesis, strict=True)
         )
     columns = ["log", "seed", "size", "features", "classes", "positive", "positive_drawn", "without_click"]
-    whole = [f"thesis_{name}" for name in ("size", "features", "classes", "positive")]
-    return pd.DataFrame(rows.values(), columns=[*columns, *whole]).astype(dict.fromkeys(whole, "Int64"))
+    thesis_columns = [f"thesis_{name}" for name in ("size", "features", "classes", "positive")]
+    return pd.DataFrame(rows.values(), columns=[*columns, *thesis_columns]).astype(
+        dict.fromkeys(thesis_columns, "Int64")
+    )
 
 
 def table_5_2(paths) -> pd.DataFrame:
-    """Table 5.2 for the logs that are not made of classification sets: each ad's impressions, clicks and rate.
+    """Table 5.2 for the logs that are not made from classification sets: each ad's impressions, clicks and rate.
 
-    `expected_...` is what a campaign's training log has in expectation; `thesis_...` what the thesis prints.
+    `expected_...` is the expectation for a campaign's training log; `thesis_...` is the number that the thesis prints.
 
-    paths : logs; those of classification sets are left out
+    paths : logs; those made from classification sets are left out
     """
     rows = []
-    for log, about in map(logs.read, paths):
-        if about.get("source") == "classification":
+    for log, metadata in map(logs.read, paths):
+        if metadata.get("source") == "classification":
             continue
-        training = about.get("part") == "train"
-        expected = about.get("expected", {}) if training else {}
-        name = about.get("campaign")
+        training = metadata.get("part") == "train"
+        expected = metadata.get("expected", {}) if training else {}
+        name = metadata.get("campaign")
         thesis = dict(zip(("impressions", "rates"), campaigns.CAMPAIGNS[name], strict=True)) if name in PRINTED else {}
-        for place, ad in enumerate(logs.facts(log)["actions"]):
+        for number, ad in enumerate(logs.facts(log)["actions"]):
 
-            def of(published: dict, what: str, place=place) -> float:
-                return published[what][place] if published else np.nan
+            def value_of(table: dict, column: str, number=number) -> float:
+                return table[column][number] if table else np.nan
 
             rows.append(
-                {"log": about.get("log", about.get("dataset")), "part": about.get("part"), "seed": about.get("seed")}
+                {
+                    "log": metadata.get("log", metadata.get("dataset")),
+                    "part": metadata.get("part"),
+                    "seed": metadata.get("seed"),
+                }
                 | {"ad": ad["action"], "impressions": ad["impressions"], "clicks": ad["clicks"]}
                 | {"percent": np.nan if ad["rate"] is None else 100 * ad["rate"]}
-                | {"expected_impressions": of(expected, "impressions")}
-                | {"expected_percent": 100 * of(expected, "rates")}
-                | {"thesis_impressions": of(thesis if training else {}, "impressions")}
-                | {"thesis_percent": of(thesis if training else {}, "rates")}
+                | {"expected_impressions": value_of(expected, "impressions")}
+                | {"expected_percent": 100 * value_of(expected, "rates")}
+                | {"thesis_impressions": value_of(thesis if training else {}, "impressions")}
+                | {"thesis_percent": value_of(thesis if training else {}, "rates")}
             )
     columns = ["log", "part", "seed", "ad", "impressions", "clicks", "percent", "expected_impressions"]
     columns += ["expected_percent", "thesis_impressions", "thesis_percent"]
@@ -274,12 +294,13 @@ def table_5_2(paths) -> pd.DataFrame:
 
 
 def coverage_table(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
-    """How often each bound holds, one-sided and two-sided, and how wide it is: one row a setting and bound.
+    """How often each bound holds, one-sided and two-sided, and how wide it is: one row for each setting and bound.
 
-    Bounds stand in the order of `BOUNDS`. Coverages have 95 % Clopper-Pearson intervals; widths are over the truth.
+    Bounds are in the order of `BOUNDS`. Coverages have 95 % Clopper-Pearson intervals; widths are relative to the true
+    CTR.
 
-    rows : a frame of those of `scant.ads.coverage.coverage`
-    details : nothing is read of them
+    rows : the rows of `scant.ads.coverage.coverage`
+    details : not used
     """
     rows = _grouped(rows)
     keys = ["campaign", "policy", "rows", "true", "group", "bound", "level", "repeats"]
@@ -293,12 +314,12 @@ def coverage_table(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFr
 
 
 def _grouped(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of coverage, each with the group of its bound; all that `BOUNDS` does not know hold in the limit."""
+    """The rows of coverage with the `group` of each bound: "in the limit" for those that `BOUNDS` does not list."""
     return rows.assign(group=rows["bound"].map(GROUPS).fillna("in the limit"))
 
 
 def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
-    """Settings by name, those of rare logging and the contrary one last; bounds as in `BOUNDS`."""
+    """The rows sorted: by setting, those of rare logging and then the contrary one last; bounds as in `BOUNDS`."""
     order = list(GROUPS)
     frame = frame.assign(
         place=frame["campaign"].str.contains(",") + 2 * (frame["campaign"] == "contrary"),
@@ -314,16 +335,21 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def deterministic(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Each learner's CTR on each log without exploration: its mean over seeds and 95 % t interval."""
+    """The CTR of each learner on each log without exploration: its mean over seeds and 95 % t interval.
+
+    Raises
+    ------
+    SettingError : no policy is deterministic
+    """
     fits = ctrs(traces)
-    least = fits["epsilon"].fillna(0) == 0
-    if not least.any():
+    greedy = fits["epsilon"].fillna(0) == 0
+    if not greedy.any():
         raise SettingError("no policy of this figure is deterministic: its experiments need an epsilon of 0")
-    return _summed(fits[fits["chosen"] & least], details, "ctr")
+    return _summed(fits[fits["chosen"] & greedy], details, "ctr")
 
 
 def by_rate(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """CTR relative to the uniform policy's, by seed: its mean over seeds and 95 % t interval.
+    """The CTR of each learner over the uniform policy's of the same seed: mean over seeds and 95 % t interval.
 
     `rate` is the click rate of the training log, averaged over seeds.
 
@@ -346,9 +372,9 @@ def by_rate(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def weighted(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Importance-weighted CTR of each policy, averaged over seeds, with two lower bounds, and the true CTR.
 
-    `lower` is Student's t bound (thesis, eq. 5.5), `exact_lower` that by betting, which holds for every distribution;
-    `true` is NaN where it is not known; `level` is the bounds'. Seeds whose test log says nothing of the policy are
-    left out of `n`.
+    `lower` is Student's t bound (thesis, eq. 5.5), `exact_lower` the betting bound, which holds for every distribution;
+    `true` is NaN where the true CTR is not known; `level` is the confidence of the bounds. `n` counts the seeds whose
+    test log gives an estimate.
 
     Raises
     ------
@@ -359,45 +385,51 @@ def weighted(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     bounds = {name: ips["lower"].where(ips["bound"] == bound) for name, bound in WHISKERS.items()}
     frame = ips.assign(**bounds)
     seeds = frame.groupby([*POLICY, "seed"], sort=False, dropna=False)
-    one = seeds[["kind", "estimate", *WHISKERS]].first().reset_index()  # the first that is not NaN
-    if one.empty:
+    policies = seeds[["kind", "estimate", *WHISKERS]].first().reset_index()  # the first that is not NaN
+    if policies.empty:
         raise SettingError("no policy of this figure has an importance-weighted CTR: the tables say why")
     true = chosen[chosen["estimator"] == "true"].rename(columns={"estimate": "true"})[[*POLICY, "seed", "true"]]
-    one = one.merge(true, on=[*POLICY, "seed"], how="left").assign(of="ips")
-    one["level"] = one["experiment"].map({name: about["readings"]["level"] for name, about in details.items()})
-    return _summed(one, details, "estimate", "lower", "exact_lower", "true", "level")
+    policies = policies.merge(true, on=[*POLICY, "seed"], how="left").assign(of="ips")
+    policies["level"] = policies["experiment"].map(
+        {name: experiment_details["readings"]["level"] for name, experiment_details in details.items()}
+    )
+    return _summed(policies, details, "estimate", "lower", "exact_lower", "true", "level")
 
 
-def _summed(frame: pd.DataFrame, details: dict, measure: str, *also: str) -> pd.DataFrame:
-    """Mean over seeds of a measure, with 95 % t interval, and means of further columns: one row a policy.
+def _summed(frame: pd.DataFrame, details: dict, measure: str, *further: str) -> pd.DataFrame:
+    """The mean over seeds of a measure, with 95 % t interval, and of further columns: one row for each policy.
 
-    A policy is called by its learner, and by its epsilon where the learner has several there.
+    A policy's label names its learner, and its epsilon where the learner has several.
+
+    Raises
+    ------
+    SettingError : no policy has a value of the measure
     """
     several = frame.groupby(GROUP)["epsilon"].transform("nunique") > 1
     rows = []
     for key, group in _policies(frame.assign(several=several)):
         mean, low, high, n = t_interval(group[measure])
-        called = names(key[:3], details)
+        labels = names(key[:3], details)
         if group["several"].iloc[0]:
-            called["label"] += f", ε = {key[3]:g}"
+            labels["label"] += f", ε = {key[3]:g}"
         rows.append(
             dict(zip(POLICY, key, strict=True))
             | {"mean": mean, "low": low, "high": high, "n": n}
-            | {name: group[name].mean() for name in also}
+            | {name: group[name].mean() for name in further}
             | {"of": group["of"].iloc[0], "kind": group["kind"].iloc[0]}
             | {"tuning": details[key[0]]["readings"]["tuning"]}
-            | called
+            | labels
         )
-    shown = pd.DataFrame(rows)
-    shown = shown[shown["n"] > 0] if rows else shown
-    if shown.empty:
+    summary = pd.DataFrame(rows)
+    summary = summary[summary["n"] > 0] if rows else summary
+    if summary.empty:
         raise SettingError("no policy of this figure has a CTR: the tables say why")
-    return shown
+    return summary
 
 
 def coverage(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
-    """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`, grouped, in order.
+    """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`, grouped and sorted.
 
-    details : nothing is read of them
+    details : not used
     """
     return _ordered(_grouped(rows))

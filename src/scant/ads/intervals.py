@@ -1,12 +1,12 @@
-"""Bounds on the mean of importance-weighted rewards X_i in [0, B], where B is declared, not seen.
+"""Bounds on the mean of importance-weighted rewards X_i in [0, B], where B is declared, not taken from the log.
 
 Every bound works on counted terms (`Terms`): which values X takes, and how often. With 0/1 rewards and an
-epsilon-greedy policy there are three, so that no bound needs the rows. Each function gives a lower bound that holds
-with a confidence of `level` (one-sided); `interval` makes a two-sided interval of any of them. Counts may have leading
-axes, for many campaigns at once.
+epsilon-greedy policy there are three values, so that no bound needs the rows. Each function returns a lower bound that
+holds with a confidence of `level` (one-sided); `interval` makes a two-sided interval from any of them. Counts may have
+leading axes, for many logs at once.
 
-Which bounds hold for every distribution: Hoeffding, empirical Bernstein, Clopper-Pearson, betting. Student's t and the
-bootstrap hold in the limit only.
+Hoeffding's, the empirical Bernstein, Clopper-Pearson and betting bounds hold for every distribution; Student's t and
+the bootstrap only in the limit of many rows.
 """
 
 from collections.abc import Callable
@@ -18,23 +18,23 @@ import numpy as np
 from scant.errors import SettingError
 
 EXACT = 1024  # distinct values kept as they are; more are put into bins
-BITS = 43  # of a double's mantissa that a bin ignores: a bin is at most 1/512 of its value wide
+BITS = 43  # low bits of a double's mantissa that a bin ignores, so that its width is at most 1/512 of its value
 OCTAVES = 20  # below B / 2^20 there is one bin, down to 0
-FIRST = 128  # rows after which betting first renews its bet, and then at each doubling
+FIRST = 128  # rows of the first stage of betting; a stage ends whenever this number has doubled
 CAP = 0.75  # the largest share of the capital that a bet can lose in one row
-HALVINGS = 40
+HALVINGS = 40  # of the interval in which the betting bound is searched
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What values the terms take, and how often, in each stage of the log.
+    """The values that the terms take, and how often each occurs in each stage of the log.
 
     value : float64 (distinct), ascending, in [0, largest]
     count : int64 (..., stages, distinct), the stages in the log's order
     largest : B, the declared upper end of the range
     support : every value that a term can take, if these are few and declared
-    low, high : float64 (distinct), the ends of the bin that a value stands for; `value` unless there are very many
-        values. Then `value` is the bin's mean, so that means are exact, variances to 1e-6 of the mean square.
+    low, high : float64 (distinct), the ends of the bin that a value stands for. With few values they are `value`; with
+        very many, `value` is the mean of the bin, so that means are exact, and variances up to 1e-6 of the mean square
     """
 
     value: np.ndarray
@@ -50,7 +50,7 @@ class Terms:
         return self.count.sum(axis=-2)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """n, mean, and variance with n - 1 (NaN for fewer than two terms); each (...)."""
+        """n, the mean, and the variance with n - 1 in its denominator (NaN for fewer than two terms); each (...)."""
         total = self.total
         n = total.sum(axis=-1)
         mean = total @ self.value / n
@@ -64,7 +64,7 @@ class Terms:
 
 
 def stage_ends(rows: int) -> np.ndarray:
-    """int64, the number of rows at the end of each stage of betting: 128, 256, 512, ..., and all."""
+    """The number of rows at the end of each stage of betting, int64 (stages): 128, 256, 512, ..., and all rows."""
     ends = FIRST << np.arange(64 - FIRST.bit_length())
     return np.r_[ends[ends < rows], rows]
 
@@ -76,12 +76,12 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     ----------
     x : float64 (rows), in the log's order
     largest : B, the declared upper end of the range
-    support : every value that a term can take, if these are few and declared; 0 is always one. Values within 1e-9 B
-        of each other count as one
+    support : every value that a term can take, if these are few and declared; 0 always belongs to it. Values within
+        1e-9 B of each other are taken as one
 
     Raises
     ------
-    SettingError : terms outside [0, B] or the support, no terms
+    SettingError : no terms, or terms outside [0, B] or outside the support
     """
     x, largest = np.asarray(x, float), float(largest)
     if x.ndim != 1 or not len(x):
@@ -91,22 +91,22 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
             f"terms range from {x.min():g} to {x.max():g}; [0, {largest:g}] was declared. "
             "Declare the largest weight from the policy and the logging propensities"
         )
-    ends, at = stage_ends(len(x)), np.flatnonzero(x)
-    some = np.minimum(x[at], largest)
-    stage = np.searchsorted(ends, at, side="right")
-    few = len(np.unique(some[:10_000])) <= EXACT
-    value = np.unique(some) if few else np.empty(0)
+    ends, rows = stage_ends(len(x)), np.flatnonzero(x)
+    nonzero = np.minimum(x[rows], largest)
+    stage = np.searchsorted(ends, rows, side="right")
+    few = len(np.unique(nonzero[:10_000])) <= EXACT  # in the first rows: spares sorting all where there are many
+    value = np.unique(nonzero) if few else np.empty(0)
     if few and len(value) <= EXACT:
-        code, low, high = np.searchsorted(value, some), value, value
+        code, low, high = np.searchsorted(value, nonzero), value, value
     else:
         least = (np.array([largest * 2.0**-OCTAVES]).view(np.int64) >> BITS)[0]
-        code = np.maximum(some.view(np.int64) >> BITS, least) - least
+        code = np.maximum(nonzero.view(np.int64) >> BITS, least) - least
         bins = np.arange(least, least + code.max() + 2)
         edges = (bins << BITS).view(float)
         edges[0] = 0.0
-        often = np.bincount(code)
-        kept = often > 0
-        value = np.bincount(code, some)[kept] / often[kept]
+        counts = np.bincount(code)
+        kept = counts > 0
+        value = np.bincount(code, nonzero)[kept] / counts[kept]
         low, high = edges[:-1][kept], np.minimum(edges[1:], largest)[kept]
         value = np.clip(value, low, high)
         code = (np.cumsum(kept) - 1)[code]
@@ -116,11 +116,11 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     value, low, high = (np.r_[0.0, part] for part in (value, low, high))
     if support is not None:
         support = sorted({0.0, *map(float, support)})
-        # values that only rounding tells apart are one, or what is seen of them would count for each
+        # values that differ by rounding are merged, else a term near several of them would count for each
         support = (support[0], *(b for a, b in pairwise(support) if b - a > 1e-9 * largest))
-        near = np.abs(value[:, None] - np.array(support)).min(axis=1)
-        if np.any(near > 1e-9 * largest) or support[0] < 0 or support[-1] > largest * (1 + 1e-9):
-            seen = value[np.argmax(near)]
+        distance = np.abs(value[:, None] - np.array(support)).min(axis=1)
+        if np.any(distance > 1e-9 * largest) or support[0] < 0 or support[-1] > largest * (1 + 1e-9):
+            seen = value[np.argmax(distance)]
             raise SettingError(f"a term is {seen:g}, which is not among the declared values {support}")
     return Terms(value, count, largest, support, low, high)
 
@@ -134,7 +134,7 @@ def t(terms: Terms, level: float) -> np.ndarray:
 
 
 def t_of(n, mean, variance, level: float):
-    """As `t`, of n terms of this mean and variance."""
+    """The bound of `t` for n terms with this mean and variance."""
     from scipy import special
 
     return mean - np.sqrt(variance / n) * special.stdtrit(np.maximum(n - 1, 1), level)
@@ -152,16 +152,17 @@ def empirical_bernstein(terms: Terms, level: float) -> np.ndarray:
 
 
 def empirical_bernstein_of(n, mean, variance, width: float, level: float):
-    """As `empirical_bernstein`, of n terms of this mean and variance in a range of this width; not cut at 0."""
+    """The bound of `empirical_bernstein`, not cut at 0, for n terms with this mean, variance and width of the range."""
     log = np.log(2 / (1 - level))
     return mean - np.sqrt(2 * variance * log / n) - 7 * width * log / (3 * (n - 1))
 
 
 def clopper_pearson(terms: Terms, level: float, upper: bool = False) -> np.ndarray:
-    """Exact bound: sum of c times the Clopper-Pearson bound of how often c occurs, over the declared values c > 0.
+    """Exact bound: the sum, over the declared values c > 0, of c times the Clopper-Pearson bound on how often c occurs.
 
-    With m such values each of their bounds holds with 1 - delta / m. For terms that are 0 or c this is c times the
-    Clopper-Pearson bound itself. `upper` gives the upper bound.
+    With m such values, each of these bounds has confidence 1 - (1 - level) / m, so that all hold at once with a
+    confidence of `level`. If terms are 0 or c, this is c times the Clopper-Pearson bound itself. `upper` gives the
+    upper bound.
 
     Raises
     ------
@@ -190,16 +191,16 @@ def clopper_pearson(terms: Terms, level: float, upper: bool = False) -> np.ndarr
 def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
     """Lower bound by betting against each candidate mean m (Waudby-Smith and Ramdas 2024), or 0.
 
-    The capital prod_i (1 + lambda_i (X_i - m)) is a nonnegative martingale if m is the mean, so that it ever reaches
-    1/delta with a probability of delta at most; it falls in m. The bound is the largest m against which the capital
-    has reached 1/delta at the end of a stage, or the terms' mean if that is less. Bets are
-    lambda_i = min(sqrt(2 ln(1/delta) / (N s^2)), CAP / m), with s^2 the regularised variance of the stages before:
-    constant in a stage, whose rows may thus be counted. The rows must be in an order that does not depend on the
-    rewards to come, as that in which they were logged.
+    With delta = 1 - level: if m is the mean, the capital prod_i (1 + lambda_i (X_i - m)) is a nonnegative martingale,
+    which ever reaches 1/delta with a probability of at most delta. The capital decreases in m. The bound is the largest
+    m against which the capital has reached 1/delta at the end of a stage, or the mean of the terms if that is less. The
+    bets are lambda_i = min(sqrt(2 ln(1/delta) / (N s^2)), CAP / m), with s^2 the regularised variance of the stages
+    before. They are constant within a stage, so that counts of its rows suffice. The order of the rows must not depend
+    on rewards to come; the order in which they were logged is right.
 
-    planned : N is the number n of rows, which must not depend on their rewards: the tightest at n. Else N is
-        T ln(1 + T), T the stage's end were it whole: a confidence sequence, for a log that grows and is looked at
-        again and again; all these bounds hold at once.
+    planned : if true, N is the number n of rows, which must not depend on their rewards; this bound is the tightest at
+        n. If false, N is T ln(1 + T), with T the end of the stage if it were complete: a confidence sequence, for a
+        log that grows and is looked at repeatedly. Its bounds at all lengths hold at once.
     """
     x = (terms.value if terms.low is None else terms.low) / terms.largest
     count, goal = terms.count, -np.log1p(-level)
@@ -211,7 +212,7 @@ def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
     horizon = count.sum(axis=(-2, -1))[..., None] if planned else whole * np.log1p(whole)
     bet = np.sqrt(2 * goal / (horizon * variance))
 
-    def reached(m):  # (...) whether the capital against m has reached its goal
+    def reached(m):  # (...) whether the capital against m reaches its goal at the end of a stage
         shares = np.minimum(bet, CAP / m[..., None])[..., None]
         gains = (count * np.log1p(shares * (x - m[..., None, None]))).sum(axis=-1)
         return np.cumsum(gains, axis=-1).max(axis=-1) >= goal
@@ -221,11 +222,11 @@ def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
         middle = (low + high) / 2
         above = reached(middle)
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.minimum(low * terms.largest, terms.moments()[1])  # early rows may refute even the mean
+    return np.minimum(low * terms.largest, terms.moments()[1])  # early rows may refute even the mean of all
 
 
 def betting_sequence(terms: Terms, level: float) -> np.ndarray:
-    """As `betting`, for a log that grows: the bounds at all its lengths hold at once with a confidence of `level`."""
+    """`betting` for a log that grows: the bounds at all its lengths hold at once with a confidence of `level`."""
     return betting(terms, level, planned=False)
 
 
@@ -233,31 +234,32 @@ def betting_sequence(terms: Terms, level: float) -> np.ndarray:
 
 
 def resampled(terms: Terms, random: np.random.Generator, replicates: int = 10_000) -> np.ndarray:
-    """Means of bootstrap samples, ascending: float64 (replicates). One log, without leading axes.
+    """The means of bootstrap samples of one log (counts without leading axes), ascending, float64 (replicates).
 
-    A sample is one multinomial draw of how often each value occurs, which is exact. More than 64 distinct values are
-    put into bins of at most 1/8 of their value, each by its mean: the variance then falls short by 0.2 % at most.
+    A sample is one multinomial draw of how often each value occurs, which has the distribution of drawing rows. More
+    than 64 distinct values are put into bins of at most 1/8 of their value, represented by their means, which lowers
+    the variance by 0.2 % at most.
     """
     value, total = terms.value, terms.total
     if len(value) > 64:
-        code = value.view(np.int64) >> 49
-        code = np.searchsorted(np.unique(code), code)
-        often = np.bincount(code, total)
-        value, total = np.bincount(code, total * value) / np.maximum(often, 1), often
+        bins = value.view(np.int64) >> 49
+        bins = np.searchsorted(np.unique(bins), bins)
+        counts = np.bincount(bins, total)
+        value, total = np.bincount(bins, total * value) / np.maximum(counts, 1), counts
     n = int(total.sum())
     draws = random.multinomial(n, total / n, replicates)
     return np.sort(draws @ value) / n
 
 
 def percentile(means: np.ndarray, probability: float) -> float:
-    """The percentile bootstrap's bound: this quantile of the resampled means."""
+    """The bound of the percentile bootstrap: a quantile of the resampled means (ascending)."""
     return float(means[max(int(np.ceil(probability * len(means))) - 1, 0)])
 
 
 def bca(terms: Terms, means: np.ndarray, probability: float) -> float:
-    """The bootstrap's bound, corrected for bias and acceleration (Efron 1987), which skew calls for.
+    """The bound of the bootstrap corrected for bias and acceleration (Efron 1987), for skewed terms.
 
-    Ties of the resampled means with the mean count half: counts of clicks are often equal.
+    Resampled means that equal the mean count half below it: with few clicks, such ties are frequent.
     """
     from scipy import special
 
@@ -287,8 +289,11 @@ BOUNDS: dict[str, Callable[[Terms, float], np.ndarray]] = {
 
 
 def interval(bound, terms: Terms, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Two-sided interval of a bound, a function as those of `BOUNDS`: half of 1 - level on either side."""
-    one = (1 + level) / 2
+    """The two-sided interval of a bound, with an error of (1 - level) / 2 on either side; each end (...).
+
+    bound : a function of `BOUNDS`
+    """
+    one_sided = (1 + level) / 2
     if bound is clopper_pearson:
-        return bound(terms, one), bound(terms, one, upper=True)
-    return bound(terms, one), terms.largest - bound(terms.reflected(), one)
+        return bound(terms, one_sided), bound(terms, one_sided, upper=True)
+    return bound(terms, one_sided), terms.largest - bound(terms.reflected(), one_sided)

@@ -1,7 +1,7 @@
-"""Learners of ads: what each declares of itself, and how it learns. `KINDS` has those built in.
+"""The learners of ads: what each declares about itself, and how it learns. `KINDS` lists the built-in ones.
 
-A scorer learns of each ad alone: one object for each, fitted to the rows that showed it. A learner of the whole log is
-fitted once. Controls learn nothing: results are compared with theirs.
+A scorer learns about one ad: there is one object for each ad, fitted to the rows that showed it. A learner of the whole
+log is fitted once. Controls are policies to compare with; they learn nothing.
 """
 
 import inspect
@@ -19,8 +19,8 @@ from scant.declared import Learner, Look, Setting, own_class, settings_of
 from scant.errors import DataError, SettingError, unknown
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0)  # thesis, 5.6
-NEVER = -np.inf  # the score of an ad that nothing could be learnt of
-HEEDED = {  # by what is true of a learner: the readings of an experiment that it heeds
+NEVER = -np.inf  # the score of an ad that nothing could be learnt about
+HEEDED = {  # the readings of an experiment that a learner heeds if this attribute is true
     "regularised": ("validation",),
     "ranker": ("threshold", "undersample", "undersampled"),
     "classifier": ("undersample",),
@@ -53,16 +53,17 @@ PAIR_LOSS = Setting(
 
 
 class AdLearner(Learner):
-    """What a learner of ads declares besides what all learners do. From it follows which readings it heeds.
+    """A learner of ads. These attributes, besides those of all learners, also determine which readings it heeds.
 
-    learns : from the rows of each "ad" alone, from the whole "log", or not at all ("")
-    ranker : whether its scores order the contexts of one ad only, so that thresholds make ads comparable
-    classifier : whether its negatives are under-sampled wherever any are; those of a ranker may be
+    learns : what it is fitted to: "ad", the rows of one ad; "log", the whole log; or "", nothing
+    ranker : whether its scores only order the contexts of one ad, so that ads need thresholds to be comparable
+    classifier : whether its negatives are under-sampled whenever the reading `undersample` is set; a ranker's are only
+        if `undersampled` is "all"
     regularised : whether it has a lambda, chosen from a grid
-    scaled : whether it takes features that are standardised; others take them as they are
+    scaled : whether its features are standardised, under the reading `standardise`
     explores : whether epsilon changes its policy
-    logged : whether its policy is the one that logged the training log, whose rewards are then its own
-    needs_truth : whether it must be known which ad is the best
+    logged : whether its policy is the one that logged the training log, so that this log tells its CTR
+    needs_truth : whether it needs to know which ad is the best
     """
 
     learns: ClassVar[str] = ""
@@ -77,7 +78,7 @@ class AdLearner(Learner):
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         if "heeds" not in vars(cls):
-            readings = [reading for fact, names in HEEDED.items() if getattr(cls, fact) for reading in names]
+            readings = [reading for attribute, names in HEEDED.items() if getattr(cls, attribute) for reading in names]
             cls.heeds = tuple(dict.fromkeys(readings))
 
     @classmethod
@@ -93,8 +94,9 @@ class AdLearner(Learner):
 class Scorer(AdLearner):
     """Learns how likely a click on one ad is in a context. Made as `Class(regularisation=lambda, **settings)`.
 
-    `fit(features, clicked, random)` learns from the rows that showed the ad: float32 (rows x d), finite; bool (rows),
-    of both kinds; a NumPy generator. `score(features)` gives a number for each row, the larger the likelier a click.
+    `fit(features, clicked, random)` learns from the rows that showed the ad: finite features, float32 (rows x d);
+    clicks, bool (rows), some true and some false; and a NumPy generator. `score(features)` returns a number for each
+    row; the larger it is, the likelier is a click.
     """
 
     learns = "ad"
@@ -102,7 +104,7 @@ class Scorer(AdLearner):
 
 
 class Linear(Scorer):
-    """The score w.x + b."""
+    """A scorer whose score is w.x + b."""
 
     weights: np.ndarray  # float64 (d)
     intercept: float = 0.0
@@ -112,7 +114,7 @@ class Linear(Scorer):
 
 
 class Logistic(Linear):
-    """The linear classifier of least mean logistic loss plus lambda / 2 |w|^2, by SGD; b is not regularised."""
+    """The linear classifier that minimises mean logistic loss plus lambda / 2 |w|^2, by SGD; b is not regularised."""
 
     kind = "logistic"
     about = "A linear classifier of each ad's clicks, by the logistic loss (thesis, 5.5)."
@@ -136,7 +138,7 @@ class Logistic(Linear):
 
 
 class Forest(Scorer):
-    """Scikit-learn's random forest. The score is the probability of a click, the mean of the trees' (thesis, 5.5)."""
+    """Scikit-learn's random forest. The score is the probability of a click, averaged over trees (thesis, 5.5)."""
 
     kind = "forest"
     about = "A random forest of each ad's clicks, which scores their probability (thesis, 5.5)."
@@ -161,7 +163,7 @@ class Forest(Scorer):
 
 
 class AucRanker(Linear):
-    """The linear ranker of least mean loss of the pairs (thesis, eq. 5.1) plus lambda / 2 |w|^2, by SGD."""
+    """The linear ranker that minimises the mean loss of pairs (thesis, eq. 5.1) plus lambda / 2 |w|^2, by SGD."""
 
     kind = "auc-ranker"
     about = "A linear ranker of each ad's clicked contexts above the others, with a threshold (thesis, 5.4)."
@@ -187,7 +189,7 @@ class AucRanker(Linear):
 
 
 def _squares(features: np.ndarray, steps: int) -> np.ndarray:
-    """|x|^2 of each row; a DataError if sums of products could leave single precision."""
+    """|x|^2 of each row, float64 (rows); a DataError if sums over `steps` of products could overflow float32."""
     squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     if squares.max() * 4 * steps > np.finfo(np.float32).max:  # |x - y|^2 <= 4 max |x|^2
         raise DataError("features", f"too large for single precision: one row's squares sum to {squares.max():.3g}",
@@ -196,11 +198,12 @@ def _squares(features: np.ndarray, steps: int) -> np.ndarray:
 
 
 def _offset(square: float, regularisation: float) -> float:
-    """The offset that makes the first step 4 / (mean square of x): the loss's curvature is a quarter of that."""
+    """The offset of the step sizes that makes the first one 4 / (mean square of x), the loss's inverse curvature."""
     return float(1.0 + max(square, 0.0) / (4 * regularisation))
 
 
 def _two_classes(features, clicked) -> tuple[np.ndarray, np.ndarray]:
+    """Features as float32 (rows x d) and clicks as bool (rows); a DataError unless they fit and both classes occur."""
     features, clicked = np.ascontiguousarray(features, np.float32), np.asarray(clicked, bool)
     if features.ndim != 2 or features.shape[:1] != clicked.shape:
         raise DataError("features", f"shape {features.shape} for clicks of shape {clicked.shape}")
@@ -212,7 +215,7 @@ def _two_classes(features, clicked) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_finite(features: np.ndarray) -> None:
-    """Raise a DataError that says where features are not finite."""
+    """Raise a DataError, with row and feature, if a feature is not finite."""
     if not np.isfinite(features).all():
         row, column = np.argwhere(~np.isfinite(features))[0]
         raise DataError("features", f"row {row + 1}: feature {column + 1} is not finite")
@@ -224,9 +227,9 @@ def check_finite(features: np.ndarray) -> None:
 class WholeLog(AdLearner):
     """Learns from a whole log which ad to show. Made as `Class(regularisation=lambda)`.
 
-    `fit(features, log, learnt, random)` takes the log's features, scaled, the log, and the indices of the ads that
-    something can be learnt of. `best(features, untrained)` gives the ad to show in each context, int32 (rows);
-    `untrained`, bool (K), are the other ads.
+    `fit(features, log, learnt, random)` takes the scaled features of the log, the log, the indices of the ads that
+    something can be learnt about, and a NumPy generator. `best(features, untrained)` returns the ad to show in each
+    context, int32 (rows); `untrained`, bool (K), marks the ads that nothing could be learnt about.
     """
 
     learns = "log"
@@ -237,15 +240,16 @@ class WholeLog(AdLearner):
         self.regularisation = regularisation
 
     def scores(self, features: np.ndarray) -> np.ndarray:
-        """The scores of all ads, (rows x K), where there are some."""
+        """The scores of all ads, (rows x K); a SettingError if the learner has none."""
         raise SettingError(f"the kind {self.kind!r} chooses ads without scoring them")
 
 
 class OneAgainstAll(WholeLog):
-    """Ridge regressions, one per ad, of the importance-weighted reward, which is 0 where another ad was shown.
+    """One ridge regression per ad of its importance-weighted reward, which is 0 where another ad was shown.
 
-    Its expectation given the context is the ad's, so that the best ad is estimated to have the largest (cost-sensitive
-    one-against-all: Beygelzimer et al. 2005). Minimises half the mean squared error plus lambda / 2 |w|^2.
+    Given the context, this reward has the expectation of the ad's reward, so that the ad with the largest estimate is
+    shown (cost-sensitive one-against-all: Beygelzimer et al. 2005). Minimises half the mean squared error plus
+    lambda / 2 |w|^2.
     """
 
     kind = "cost-sensitive-oaa"
@@ -269,13 +273,14 @@ class OneAgainstAll(WholeLog):
 class FilterTree(WholeLog):
     """A filter tree (Beygelzimer, Langford, Ravikumar 2007) on importance-weighted rewards: a knock-out tournament.
 
-    Ads are paired by index, an odd one goes on to the next round. A match's referee is a logistic regression of which
-    side has the larger reward, weighted by the difference, on the rows where the two sides' winners below differ in
-    reward: a row counts if its ad won below and was clicked. Where only one side has such rows, it always wins; where
-    neither has, the left one does.
+    Ads are paired by index; an odd one goes on to the next round. Each match has a referee, a logistic regression that
+    predicts which side has the larger reward. It is fitted to the rows where the rewards of the two sides differ, each
+    weighted by the difference: these are the rows with a click on an ad that won all of its matches before, on either
+    side. If only one side has such rows, it always wins; if neither has, the left one does.
 
-    `leaves`, int32, are the ads that take part; `matches` are (left, right, referee), whose players are numbered:
-    leaves first, then winners.
+    leaves : int32, the ads that take part
+    matches : (left, right, referee) each; left and right are numbers of players: first the leaves, then the winners of
+        the matches in order
     """
 
     kind = "filter-tree"
@@ -285,16 +290,16 @@ class FilterTree(WholeLog):
     def fit(self, features: np.ndarray, log: Log, learnt: np.ndarray, random) -> None:
         players, leaves = list(range(len(learnt))), [np.full(len(log), ad, np.int32) for ad in learnt]
         winners, matches = leaves, []
-        weight = log.reward / log.propensity
+        weighted_reward = log.reward / log.propensity
         while len(players) > 1:
-            following = []
+            next_round = []
             for left, right in zip(players[::2], players[1::2], strict=False):
-                gain = weight * ((winners[left] == log.action).astype(float) - (winners[right] == log.action))
+                gain = weighted_reward * ((winners[left] == log.action).astype(float) - (winners[right] == log.action))
                 referee = _referee(features, gain, self.regularisation)
                 winners.append(_decide(referee, features, winners[left], winners[right]))
                 matches.append((left, right, referee))
-                following.append(len(winners) - 1)
-            players = following + (players[-1:] if len(players) % 2 else [])
+                next_round.append(len(winners) - 1)
+            players = next_round + (players[-1:] if len(players) % 2 else [])
         self.leaves, self.matches = np.asarray(learnt, np.int32), tuple(matches)
 
     def best(self, features: np.ndarray, untrained: np.ndarray) -> np.ndarray:
@@ -305,7 +310,10 @@ class FilterTree(WholeLog):
 
 
 def _referee(features, gain: np.ndarray, regularisation: float):
-    """A classifier of which rows gain on the left, or True (always left) or False."""
+    """The referee of a match: a classifier of whether the left side wins, or a bool if the same side always wins.
+
+    gain : float64 (rows), the weighted reward of the left side less that of the right
+    """
     from sklearn.linear_model import LogisticRegression
 
     rows = gain != 0
@@ -317,6 +325,7 @@ def _referee(features, gain: np.ndarray, regularisation: float):
 
 
 def _decide(referee, features, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The winner of a match in each context, int32 (rows), from the ads that the two sides send."""
     if isinstance(referee, bool):
         return left if referee else right
     return np.where(referee.predict(features), left, right)
@@ -328,8 +337,9 @@ def _decide(referee, features, left: np.ndarray, right: np.ndarray) -> np.ndarra
 class Control(AdLearner):
     """A policy that learns nothing.
 
-    `choice(features, actions, epsilon, world, best)` is what it does in some contexts: float32 (rows x d), the number
-    of ads, the share of exploration, the campaign if there is one, and the best ad in each row if that is known.
+    `choice(features, actions, epsilon, world, best)` returns the policy on some contexts, as `scant.ads.policies` has
+    it. It takes their features, float32 (rows x d), the number of ads, the probability of exploring, the campaign if
+    there is one (else None), and the best ad of each row if it is known.
     """
 
 
@@ -355,7 +365,7 @@ class Logging(Control):
     def choice(features, actions: int, epsilon: float, world, best):
         if world:
             return policies.Mixed(world.propensities(features))
-        return policies.uniform(len(features), actions)  # which logged classification sets
+        return policies.uniform(len(features), actions)  # which is the one that logs classification sets
 
 
 class Oracle(Control):
@@ -376,11 +386,11 @@ KINDS: dict[str, type[AdLearner]] = {
 
 
 def learner_of(kind: str) -> type[AdLearner]:
-    """The class of a kind of learner; of one's own `module:Class`, with what it does not declare as `Scorer` has it.
+    """The class of a kind of learner. A user's `module:Class` gets what it does not declare from `Scorer`.
 
     Raises
     ------
-    SettingError : there is no such kind, or one's own cannot be imported or is no scorer
+    SettingError : an unknown kind, or a user's class that cannot be imported or is no scorer
     """
     if ":" in kind:
         return _completed(kind, own_class(kind))
@@ -390,13 +400,14 @@ def learner_of(kind: str) -> type[AdLearner]:
 
 
 @cache
-def _completed(kind: str, written: type) -> type[Scorer]:
+def _completed(kind: str, user_class: type) -> type[Scorer]:
+    """A subclass of a user's scorer and of `Scorer`; a SettingError if it lacks `fit` or `score`."""
     for method in ("fit", "score"):
-        if not (isinstance(written, type) and callable(getattr(written, method, None))):
+        if not (isinstance(user_class, type) and callable(getattr(user_class, method, None))):
             raise SettingError(f"{kind} is no scorer: it is to be a class with fit(features, clicked, random) and "
                                f"score(features), and has no {method}")  # fmt: skip
-    heeds = {"heeds": written.heeds} if getattr(written, "heeds", ()) else {}
-    learner = type(written.__name__, (written, Scorer), {"kind": kind} | heeds)
+    heeds = {"heeds": user_class.heeds} if getattr(user_class, "heeds", ()) else {}
+    learner = type(user_class.__name__, (user_class, Scorer), {"kind": kind} | heeds)
     if learner.regularised and GRID.name not in settings_of(learner):
         learner.settings = (GRID, *learner.settings)
     return learner
@@ -405,7 +416,8 @@ def _completed(kind: str, written: type) -> type[Scorer]:
 def check_options(kind: str, options: Mapping) -> None:
     """Raise a SettingError for settings that a kind of learner cannot have.
 
-    options : by name; those that other kinds have are passed over, but for a learner of one's own
+    options : settings by name. For a built-in learner, those that only other kinds have are ignored; a user's class has
+        to take them all
     """
     from scant.schema import check
 
@@ -415,40 +427,40 @@ def check_options(kind: str, options: Mapping) -> None:
         for name in options:
             if name not in known:
                 raise unknown("setting of scorers", name, known)
-    check(dict(options), {"properties": {name: one.schema for name, one in settings_of(learner).items()}}, kind)
+    check(dict(options), {"properties": {name: setting.schema for name, setting in settings_of(learner).items()}}, kind)
     if ":" in kind:
-        given = _arguments(learner, 1.0, options)
+        arguments = _arguments(learner, 1.0, options)
         try:
-            inspect.signature(own_class(kind)).bind(**given)
+            inspect.signature(own_class(kind)).bind(**arguments)
         except TypeError as error:
-            raise SettingError(f"{kind} cannot be made with {', '.join(given) or 'nothing'}: {error}") from None
+            raise SettingError(f"{kind} cannot be made with {', '.join(arguments) or 'nothing'}: {error}") from None
 
 
 def made(kind: str, regularisation: float, options: Mapping):
-    """A learner of a kind, not fitted.
+    """Make a learner, not yet fitted.
 
-    regularisation : lambda, for one that has it
-    options : its settings by name, and perhaps those of others; those that are absent are as it declares
+    regularisation : lambda, for a learner that has one
+    options : its settings by name; those that are absent have the declared defaults, those of other kinds are ignored
     """
-    given = _arguments(learner_of(kind), regularisation, options)
-    return Checked(kind, own_class(kind)(**given)) if ":" in kind else KINDS[kind](**given)
+    arguments = _arguments(learner_of(kind), regularisation, options)
+    return Checked(kind, own_class(kind)(**arguments)) if ":" in kind else KINDS[kind](**arguments)
 
 
 def _arguments(learner: type[AdLearner], regularisation: float, options: Mapping) -> dict:
-    """What a learner is made with: lambda, if it has one, and its settings; of one's own, all options."""
-    declared = {name: one.absent for name, one in settings_of(learner).items() if name != GRID.name}
-    given = {name: absent for name, absent in declared.items() if absent is not None}
-    given |= {name: value for name, value in options.items() if name in declared or ":" in learner.kind}
-    return ({"regularisation": regularisation} if learner.regularised else {}) | given
+    """The arguments that make a learner: lambda, if it has one, and its settings; for a user's class, all options."""
+    defaults = {name: setting.absent for name, setting in settings_of(learner).items() if name != GRID.name}
+    settings = {name: default for name, default in defaults.items() if default is not None}
+    settings |= {name: value for name, value in options.items() if name in defaults or ":" in learner.kind}
+    return ({"regularisation": regularisation} if learner.regularised else {}) | settings
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A scorer of one's own, whose scores are checked.
+    """A user's scorer, whose scores are checked.
 
     Raises
     ------
-    SettingError : scores that are no finite numbers, or not one for each row
+    SettingError : scores that are not finite numbers, or not one for each row
     """
 
     kind: str
@@ -464,10 +476,10 @@ class Checked:
                 f"{self.kind}: scores of shape {scores.shape} for {len(features)} rows; one each is needed"
             )
         if scores.dtype.kind not in "fiub" or not np.isfinite(scores).all():
-            raise SettingError(f"{self.kind}: scores are to be finite numbers, and one is {_odd(scores)}")
+            raise SettingError(f"{self.kind}: scores are to be finite numbers, and one is {_not_finite(scores)}")
         return scores.astype(np.float64)
 
 
-def _odd(scores: np.ndarray):
-    """The first score that is no finite number."""
+def _not_finite(scores: np.ndarray):
+    """The first score that is not a finite number."""
     return next(score for score in scores.tolist() if not (isinstance(score, (int, float)) and math.isfinite(score)))

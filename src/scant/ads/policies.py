@@ -11,14 +11,14 @@ MEASURES = ("precision", "recall", "f1")
 
 @dataclass(frozen=True)
 class Choice:
-    """What a policy does on given contexts: one action with 1 - epsilon, each other with epsilon / (K - 1).
+    """An epsilon-greedy policy on some contexts: the best action with 1 - epsilon, each other with epsilon / (K - 1).
 
     Raises
     ------
     SettingError : an epsilon outside [0, 1], one above 0 where there is a single action, or an action beyond K
     """
 
-    best: np.ndarray  # int32 (rows), the action that it exploits
+    best: np.ndarray  # int32 (rows), the action with probability 1 - epsilon
     epsilon: float
     actions: int  # K
 
@@ -27,18 +27,21 @@ class Choice:
             raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
         if self.actions < 2 and self.epsilon > 0:
             raise SettingError(f"epsilon is {self.epsilon}; with a single action there is nothing to explore")
-        _among(self.best, self.actions)
+        _check_actions(self.best, self.actions)
 
     def probability(self, action: np.ndarray) -> np.ndarray:
-        """The probability of one action in each context, float64 (rows)."""
+        """The probability of an action in each context, float64 (rows).
+
+        action : int32 (rows), one for each context
+        """
         if np.shape(action) != np.shape(self.best):
             raise SettingError(f"actions of shape {np.shape(action)} for contexts of shape {np.shape(self.best)}")
-        _among(action, self.actions)
+        _check_actions(action, self.actions)
         others = self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
         return np.where(np.asarray(action) == self.best, 1.0 - self.epsilon, others)
 
     def expected(self, values: np.ndarray) -> np.ndarray:
-        """What the policy gets in each context if each action has a value of its own, (K); float64 (rows)."""
+        """The expected value of the policy in each context, float64 (rows), from the value of each action, (K)."""
         others = self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
         best = np.asarray(values)[self.best]
         return (1.0 - self.epsilon) * best + others * (np.sum(values) - best)
@@ -46,28 +49,26 @@ class Choice:
 
 @dataclass(frozen=True)
 class Mixed:
-    """A policy by its probabilities, (rows x K)."""
+    """A policy on some contexts, as the probabilities of its actions, float64 (rows x K)."""
 
     probabilities: np.ndarray
 
     def probability(self, action: np.ndarray) -> np.ndarray:
+        """The probability of an action in each context, float64 (rows)."""
         return self.probabilities[np.arange(len(action)), action]
 
 
 def uniform(rows: int, actions: int) -> Choice:
-    """The uniform policy: exploring so much around any ad shows all ads alike.
-
-    The other control, the logging policy, has the logged propensities themselves.
-    """
+    """The uniform policy, as the epsilon-greedy one that explores so much that all ads are equally likely."""
     return Choice(np.zeros(rows, np.int32), (actions - 1) / actions, actions)
 
 
 def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
-    """The threshold s that maximises a measure of the classifier `score >= s` on the given rows (thesis, 5.4.2).
+    """The threshold s that maximises a measure of the classifier `score >= s` on some rows (thesis, 5.4.2).
 
-    Candidates are the scores themselves. Equal values of the measure: the largest F1, then the largest threshold. So
-    recall, which every low threshold makes 1, gives the lowest score of a click; and precision, which the top row alone
-    may make 1, gives the lowest score that keeps it there. Takes O(n log n).
+    Candidates are the scores themselves. Where the measure is equal, the threshold of the larger F1 is taken, then the
+    larger threshold. So for recall, which every low threshold makes 1, it is the lowest score of a clicked row; for
+    precision, if the top rows make it 1, it is the lowest score at which it still is. Takes O(n log n).
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
 
     Raises
     ------
-    SettingError : another measure
+    SettingError : an unknown measure
     DataError : scores that are not finite, or no click
     """
     if by not in MEASURES:
@@ -90,13 +91,14 @@ def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
         raise DataError("clicks", "no row is clicked, so that no threshold is better than another")
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
-    last = np.append(ranked[1:] != ranked[:-1], True)  # rows of equal score are on the same side
-    found, shown = np.cumsum(clicked[order])[last], np.flatnonzero(last) + 1
-    values = {"precision": found / shown, "recall": found / clicks, "f1": 2 * found / (shown + clicks)}
-    return float(ranked[last][np.lexsort((shown, -values["f1"], -values[by]))[0]])
+    last = np.append(ranked[1:] != ranked[:-1], True)  # rows of equal score are chosen together
+    hits, chosen = np.cumsum(clicked[order])[last], np.flatnonzero(last) + 1
+    values = {"precision": hits / chosen, "recall": hits / clicks, "f1": 2 * hits / (chosen + clicks)}
+    return float(ranked[last][np.lexsort((chosen, -values["f1"], -values[by]))[0]])
 
 
-def _among(action: np.ndarray, actions: int) -> None:
+def _check_actions(action: np.ndarray, actions: int) -> None:
+    """Raise a SettingError for actions that are not whole numbers from 0 to `actions` - 1."""
     action = np.asarray(action)
     if action.dtype.kind not in "iu":
         raise SettingError(f"actions are whole numbers; these are {action.dtype}")

@@ -1,4 +1,4 @@
-"""Runs of ads: one learner on the logs of some seeds, what it chose, and what that is worth."""
+"""Runs of ads: fit one learner to the training logs of some seeds, and evaluate its policies on the test logs."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -19,19 +19,19 @@ from scant.runs import origin
 SCHEMA = pa.schema(
     {
         "seed": pa.int64(),
-        "lambda": pa.float64(),  # NaN where there is none
+        "lambda": pa.float64(),  # NaN for a learner without one
         "fitted_on": pa.string(),  # "all" of the training log, or a "part" of it
-        "chosen": pa.bool_(),  # whether this is the fit that the reading `tuning` reports
-        "validation": pa.float64(),  # importance-weighted CTR by which lambda was chosen; NaN where there is none
+        "chosen": pa.bool_(),  # whether the reading `tuning` chooses this fit
+        "validation": pa.float64(),  # importance-weighted CTR on the validation part; NaN if there was none
         "epsilon": pa.float64(),
         "estimator": pa.string(),  # "true", "full-information", or one of `scant.ads.evaluation`
         "bound": pa.string(),
         "exact": pa.bool_(),  # whether the bound holds for every distribution and sample size
         "estimate": pa.float64(),
         "lower": pa.float64(),  # one-sided
-        "low": pa.float64(),  # two-sided; of "true", of the numerical integration
+        "low": pa.float64(),  # two-sided; for "true", the interval of the average over users
         "high": pa.float64(),
-        "rows": pa.int64(),  # of the log, or users, that the estimate is of
+        "rows": pa.int64(),  # of the test log; for "true", the number of users
         "clicks": pa.float64(),
         "matched_clicks": pa.float64(),
         "effective_clicks": pa.float64(),
@@ -43,8 +43,8 @@ SCHEMA = pa.schema(
         "train_rows": pa.int64(),
         "train_clicks": pa.float64(),
         "ads": pa.int64(),
-        "untrained": pa.int64(),  # ads that nothing could be learnt of
-        "refused": pa.string(),  # why the estimates mean nothing; empty if they do
+        "untrained": pa.int64(),  # ads that nothing could be learnt about
+        "refused": pa.string(),  # why there are no estimates; empty if there are
         "warnings": pa.string(),
     }
 )
@@ -59,11 +59,11 @@ NOTHING = {"bound": "", "exact": False, "refused": "", "warnings": ""} | dict.fr
 class Fit:
     """A model fitted to a log at one lambda.
 
-    seen : indices of the features that it was fitted to
-    threshold : which of a ranker's thresholds it is used with
-    regularisation : lambda; NaN where there is none
-    fitted_on : "all" of the training log, or the "part" of it that validation leaves
-    validation : importance-weighted CTR on the validation part; NaN without one
+    seen : indices of the features that the model uses
+    threshold : the measure that a ranker's thresholds maximise
+    regularisation : lambda; NaN for a learner without one
+    fitted_on : "all" of the training log, or the "part" of it that is not for validation
+    validation : importance-weighted CTR on the validation part; NaN if there was none
     """
 
     model: scorers.Model
@@ -74,11 +74,11 @@ class Fit:
     validation: float = np.nan
 
     def best(self, features: np.ndarray) -> np.ndarray:
-        """The ad to show in each context, int32 (rows); features are all of the log's."""
+        """The ad to show in each context, int32 (rows), from all features of the log, float32 (rows x d)."""
         return self.model.best(features[:, self.seen], self.threshold)
 
     def choice(self, features: np.ndarray, epsilon: float = 0.0) -> policies.Choice:
-        """The epsilon-greedy policy around it (thesis, 5.5)."""
+        """The epsilon-greedy policy around the model's best ads (thesis, 5.5)."""
         return policies.Choice(self.best(features), epsilon, len(self.model.actions))
 
 
@@ -86,54 +86,55 @@ def fits(
     kind: str, log: Log, random: np.random.Generator, settings: scorers.Settings, lambdas=learners.LAMBDAS,
     tuning: str = "held-out", validation: float = 0.2, threshold: str = "f1", select: float = 1.0,
 ) -> list[Fit]:  # fmt: skip
-    """A model for each lambda; under the reading "held-out", one more: the best lambda's, fitted to the whole log.
+    """Fit a model for each lambda; with `tuning` "held-out", fit one more to the whole log, with the best lambda.
 
     Parameters
     ----------
     kind : of `scant.ads.learners.KINDS`, or `module:Class` of one's own
     log : the training log
-    settings : of the scorers, but for lambda
-    lambdas : the grid; no choice is made of one lambda, nor of a kind that has none
-    tuning : "held-out" fits the grid on a part of the log, and chooses by the importance-weighted CTR on the rest;
-        "paper" fits it on the whole log, and leaves the choice to the test
-    validation : the share of the log's rows that chooses
-    threshold : which of a ranker's thresholds, see `policies.threshold`
-    select : the share of features that are kept, those of the most information gain on the whole log
+    settings : those of the scorers, but for lambda
+    lambdas : the grid; with a single lambda, or a learner without one, there is nothing to choose
+    tuning : "held-out" fits the grid to a part of the log, and chooses by the importance-weighted CTR on the rest;
+        "paper" fits it to the whole log, and leaves the choice to the test log
+    validation : the share of the rows that are held out
+    threshold : the measure that a ranker's thresholds maximise, see `policies.threshold`
+    select : the share of features that are kept: those with the largest information gain on the whole log
 
     Returns
     -------
-    fits : under "held-out" the chosen one is the last
+    fits : with "held-out", the chosen fit is the last
 
     Raises
     ------
-    SettingError : settings that the kind cannot have
+    SettingError : settings that this kind of learner cannot have
     """
     learners.check_options(kind, settings.options)
     seen = np.arange(len(log.names))
     if select < 1:
         seen = selection.top_share(selection.information_gain(log.features, log.reward > 0), select)
         log = replace(log, features=log.features[:, seen], names=tuple(log.names[i] for i in seen))
-    made = partial(Fit, seen=seen, threshold=threshold)
+    fit = partial(Fit, seen=seen, threshold=threshold)
     if not learners.learner_of(kind).regularised:
-        return [made(scorers.train(kind, log, random, settings))]
+        return [fit(scorers.train(kind, log, random, settings))]
     if tuning == "paper" or len(lambdas) == 1:
         grid = scorers.fit_grid(kind, log, random, lambdas, settings)
-        return [made(model, regularisation=value) for value, model in grid.items()]
-    part, held = scorers.split(log, validation, random)
+        return [fit(model, regularisation=value) for value, model in grid.items()]
+    part, held_out = scorers.split(log, validation, random)
     grid = scorers.fit_grid(kind, part, random, lambdas, settings)
-    values = scorers.validate(grid, held, threshold)
-    best = scorers.select(values)
-    final = scorers.train(kind, log, random, replace(settings, regularisation=best))
+    values = scorers.validate(grid, held_out, threshold)
+    best_lambda = scorers.select(values)
+    final_model = scorers.train(kind, log, random, replace(settings, regularisation=best_lambda))
     return [
-        *(made(grid[value], regularisation=value, fitted_on="part", validation=values[value]) for value in grid),
-        made(final, regularisation=best),
+        *(fit(grid[value], regularisation=value, fitted_on="part", validation=values[value]) for value in grid),
+        fit(final_model, regularisation=best_lambda),
     ]
 
 
 def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
-    """Make a run file, as the command line asks for it.
+    """Write the run file of a job.
 
-    inputs : the logs of "train" and "test", and, if they are simulated, the "campaign"
+    job : see `run`
+    inputs : the files of the "train" and "test" logs and, for a simulated campaign, its "campaign"
     """
     campaign = next(iter(inputs.get("campaign", ())), None)
     run(job, target, seeds, inputs["train"], inputs["test"], campaign)
@@ -142,44 +143,50 @@ def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -
 def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_path=None) -> None:
     """Fit a learner to the training log of each seed, evaluate its policies on the test log, and write the run file.
 
-    Learners share logs, the random numbers of their fits, and the users by whom the true CTR is known.
+    Learners are paired: they share logs, the random numbers of their fits, and the users of the true CTR.
 
     Parameters
     ----------
     job : study, study_seed, experiment, stream (the log's id), learner, `learner_settings`, `log_settings`, and the
         experiment's readings
     train_paths, test_paths : logs, one for each seed or one for all
-    campaign_path : the campaign that the logs are of, if they are simulated
+    campaign_path : the campaign that the logs are drawn from, if they are simulated
 
     Raises
     ------
-    DataError, SettingError : the logs do not fit each other, the learner or the settings
+    DataError, SettingError : the logs do not fit each other, or not the learner or the settings
     """
     from tqdm import tqdm
 
     world = campaigns.load(campaign_path) if campaign_path else None
-    rows, read = [], None
+    rows, paths_read = [], None
     for i, seed in enumerate(tqdm(seeds, desc=job["learner"], unit=" seeds", delay=2, disable=None)):
-        paths = [each[min(i, len(each) - 1)] for each in (train_paths, test_paths)]
-        if paths != read:
-            (train, about), (test, _) = map(logs.read, paths)
-            test, read = logs.align(test, train.actions, train.names, paths[1]), paths
-        case = Case(job, seed, train, test, about.get("source", "log"), world)
+        paths = [part_paths[min(i, len(part_paths) - 1)] for part_paths in (train_paths, test_paths)]
+        if paths != paths_read:
+            (train, metadata), (test, _) = map(logs.read, paths)
+            test, paths_read = logs.align(test, train.actions, train.names, paths[1]), paths
+            log_origin = metadata.get("source", "log")
+        case = Case(job, seed, train, test, log_origin, world)
         rows += [{"seed": seed} | row for row in case.rows()]
     inputs = {"/".join(Path(path).parts[-2:]): sha256(path) for path in (*train_paths, *test_paths)}
-    made = origin(seeds, ()) | {"source": about.get("source", "log"), "inputs": inputs}
-    write_parquet(pa.Table.from_pylist(rows, SCHEMA), target, job | made)
+    metadata = origin(seeds, ()) | {"source": log_origin, "inputs": inputs}
+    write_parquet(pa.Table.from_pylist(rows, SCHEMA), target, job | metadata)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One learner, the logs of one seed, and what is known of their world."""
+    """One learner on the logs of one seed.
+
+    job : see `run`
+    log_origin : what the logs are made from, see `draw.LOG_ORIGINS`
+    world : the campaign that they are drawn from, if they are
+    """
 
     job: dict
     seed: int
     train: Log
     test: Log
-    source: str  # see `draw.SOURCES`
+    log_origin: str
     world: campaigns.Campaign | None
 
     @property
@@ -187,23 +194,25 @@ class Case:
         return learners.learner_of(self.job["learner_settings"]["kind"])
 
     def rows(self) -> Iterator[dict]:
-        """The rows of the run file: fits, epsilons, estimators and bounds."""
-        found, log = [], self.train
-        logged = {"ads": len(log.actions), "train_rows": len(log), "train_clicks": float(log.reward.sum())}
+        """The rows of the run file, one for each fit, epsilon, estimator and bound."""
+        groups, log = [], self.train  # groups: the rows of each fit
+        log_columns = {"ads": len(log.actions), "train_rows": len(log), "train_clicks": float(log.reward.sum())}
         for fit in self._fits():
-            about = logged | {"lambda": np.nan, "validation": np.nan, "fitted_on": "all", "untrained": 0}
+            columns = log_columns | {"lambda": np.nan, "validation": np.nan, "fitted_on": "all", "untrained": 0}
             if fit:
-                about |= {"lambda": fit.regularisation, "validation": fit.validation, "fitted_on": fit.fitted_on}
-                about |= {"untrained": len(fit.model.untrained)}
+                columns |= {"lambda": fit.regularisation, "validation": fit.validation, "fitted_on": fit.fitted_on}
+                columns |= {"untrained": len(fit.model.untrained)}
             epsilons = self.job["epsilons"]
-            found.append([about | {"epsilon": one} | row for one in epsilons for row in self._rows(fit, one)])
-        chosen = len(found) - 1
+            groups.append(
+                [columns | {"epsilon": epsilon} | row for epsilon in epsilons for row in self._rows(fit, epsilon)]
+            )
+        chosen = len(groups) - 1
         if self.job["tuning"] == "paper":
-            chosen = max(range(len(found)), key=lambda i: (_on_test(found[i]), found[i][0]["lambda"]))
-        return (row | {"chosen": i == chosen} for i, rows in enumerate(found) for row in rows)
+            chosen = max(range(len(groups)), key=lambda i: (_on_test(groups[i]), groups[i][0]["lambda"]))
+        return (row | {"chosen": i == chosen} for i, rows in enumerate(groups) for row in rows)
 
     def _fits(self) -> list[Fit | None]:
-        """What was fitted; of a control, nothing."""
+        """The fits of the learner; a single None for a control, which learns nothing."""
         job, learner = self.job, self.job["learner_settings"]
         if not self.learner.learns:
             return [None]
@@ -213,34 +222,36 @@ class Case:
         return fits(learner["kind"], self.train, self._random("fit"), settings, grid, **readings)
 
     def _rows(self, fit: Fit | None, epsilon: float) -> Iterator[dict]:
-        """What a policy is worth by each estimator and bound."""
-        if self.source == "classification":
+        """The CTR of a policy by each estimator and bound, as columns of a run file."""
+        if self.log_origin == "classification":
             label = self.test.action
             value = self._choice(fit, epsilon, self.test.features).probability(label).mean()
             yield NOTHING | {"estimator": "full-information", "estimate": float(value), "rows": len(label)}
             return
         if self.world:
             yield NOTHING | self._truth(fit, epsilon)
-        found = self._estimated(fit, epsilon)
-        diagnosed = {key: value for key, value in asdict(found.diagnostics).items() if key in DIAGNOSED}
-        diagnosed["refused"] = found.refused.kind if found.refused else ""
-        diagnosed["warnings"] = " ".join(notice.kind for notice in found.warnings)
-        for row in found.rows():
+        evaluated = self._estimated(fit, epsilon)
+        diagnosed = {key: value for key, value in asdict(evaluated.diagnostics).items() if key in DIAGNOSED}
+        diagnosed["refused"] = evaluated.refused.kind if evaluated.refused else ""
+        diagnosed["warnings"] = " ".join(notice.kind for notice in evaluated.warnings)
+        for row in evaluated.rows():
             yield diagnosed | {key: row[key] for key in ("estimator", "bound", "exact", *NUMBERS)}
 
     def _choice(self, fit: Fit | None, epsilon: float, features: np.ndarray):
-        """What the learner does in some contexts: those of the test where a classification set tells the best ad."""
+        """The policy on some contexts; of a classification set they must be those of the test log, for the oracle."""
         if fit:
             return fit.choice(features, epsilon)
         return self.learner.choice(features, len(self.train.actions), epsilon, self.world, self.test.action)
 
     def _truth(self, fit: Fit | None, epsilon: float) -> dict:
+        """The true CTR of a policy in the campaign, with a 95 % interval of the average over users."""
         choose = partial(self._choice, fit, epsilon)
         value, error = campaigns.true_ctr(self.world, choose, self.job["users"], self._random("users"))
         ends = {"low": value - 1.96 * error, "high": value + 1.96 * error}
         return {"estimator": "true", "exact": True, "estimate": value, "rows": self.job["users"]} | ends
 
     def _estimated(self, fit: Fit | None, epsilon: float) -> evaluation.Evaluation:
+        """The CTR of a policy as estimated on the test log; the logging policy's, on the training log."""
         random, level = self._random("bootstrap"), self.job["level"]
         if self.learner.logged:
             return own_policy(self.train, level, random)
@@ -261,18 +272,19 @@ def estimates(
 ) -> evaluation.Evaluation:
     """A policy's CTR on a test log, by all estimators and bounds.
 
-    The doubly robust estimate takes each ad's click rate in the training log for its reward everywhere.
+    The reward model of the doubly robust estimate is each ad's click rate in the training log, in every context.
 
     Parameters
     ----------
-    chosen : what the policy does in each row of the test log
-    level : of the bounds
-    random : for the bootstrap
-    declared : the least propensity that the policy which logged the test can have; not needed if all are the same
+    chosen : the policy on the contexts of the test log
+    level : confidence of the bounds
+    random : the generator for the bootstrap
+    declared : the least propensity that the logging policy of the test log can give; not needed if all propensities
+        are the same
 
     Raises
     ------
-    SettingError : it is needed
+    SettingError : propensities differ, and no least one is declared
     """
     least = evaluation.least_propensity(test.propensity, declared)
     if least is None:
@@ -293,13 +305,13 @@ def estimates(
 
 
 def own_policy(log: Log, level: float, random: np.random.Generator) -> evaluation.Evaluation:
-    """The CTR of the policy that logged a log, from the log itself: every weight is 1."""
+    """The CTR of the policy that logged a log, estimated from this log: every weight is 1."""
     binary = np.all((log.reward == 0) | (log.reward == 1))
-    certain = np.ones(len(log))
-    return evaluation.evaluate(log.reward, certain, certain, 1.0, level, random, weights=(1.0,) if binary else None)
+    ones = np.ones(len(log))
+    return evaluation.evaluate(log.reward, ones, ones, 1.0, level, random, weights=(1.0,) if binary else None)
 
 
 def _on_test(rows: list[dict]) -> float:
-    """What the reading "paper" goes by: the CTR on the test, at the first epsilon; the least if it says nothing."""
-    seen = [row["estimate"] for row in rows if row["estimator"] in ("full-information", "ips")]
-    return next((value for value in seen if not np.isnan(value)), -np.inf)
+    """The CTR on the test log by which the reading "paper" chooses: the first that is not NaN, else -inf."""
+    ctrs = [row["estimate"] for row in rows if row["estimator"] in ("full-information", "ips")]
+    return next((value for value in ctrs if not np.isnan(value)), -np.inf)

@@ -1,4 +1,4 @@
-"""Models of ads learnt from a bandit log: `train` fits one kind of learner, `fit_grid` one for each lambda."""
+"""Models of ads, learnt from a bandit log: `train` fits one model, `fit_grid` one for each lambda."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from scant.errors import DataError, SettingError, unknown
 
 READINGS = ("standardise", "undersample", "undersampled")  # settings of an experiment that change how models are fitted
 UNDERSAMPLED = ("classifiers", "all")
-CHUNK = 1 << 25  # features and scores in work at a time, which bounds memory
+CHUNK = 1 << 25  # numbers (features and scores) in work at a time, which bounds memory
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,15 @@ class Settings:
     """How models are fitted. The thesis does not say whether features are scaled, nor whether rankers are
     under-sampled.
 
-    regularisation : lambda of `lambda / 2 |w|^2` beside the mean loss; forests have none
-    standardise : features get mean 0 and deviation 1 over the training log (forests take them as they are)
-    undersample : negatives kept for each positive, drawn at random for each ad; None for all
-    undersampled : whose negatives, "classifiers" or "all" (rankers too); learners of the whole log keep theirs
-    options : settings of learners by name, each with the default that its learner declares
+    regularisation : lambda; `lambda / 2 |w|^2` is added to the mean loss. Forests have none
+    standardise : whether features are scaled to mean 0 and deviation 1 over the training log (never for forests)
+    undersample : how many negatives to keep for each positive, drawn at random for each ad; None for all
+    undersampled : whose negatives: "classifiers", or "all" for rankers too; learners of the whole log keep theirs
+    options : the learner's own settings by name; one that is absent has the default that the learner declares
 
     Raises
     ------
-    SettingError : a value that cannot be
+    SettingError : a value out of range
     """
 
     regularisation: float = 0.01
@@ -51,20 +51,20 @@ class Settings:
 
 
 def resolve(learner: Mapping, readings: Mapping) -> Settings:
-    """The settings, but for lambda, of a learner as a study has it, under an experiment's readings."""
+    """The settings, but for lambda, of a study's learner under the readings of an experiment."""
     declared = settings_of(learner_of(learner["kind"]))
     options = {name: learner[name] for name in declared if name in learner and name != GRID.name}
     options |= learner.get("options", {})
     return Settings(options=options, **{name: readings[name] for name in READINGS})
 
 
-def check(learner: Mapping, readings: Mapping, source: str) -> None:
-    """Raise a SettingError if a learner cannot learn from a log, as far as that shows without the log.
+def check(learner: Mapping, readings: Mapping, log_origin: str) -> None:
+    """Raise a SettingError if a learner cannot learn from a log, as far as this can be told without reading the log.
 
-    source : what the log is, "classification", "campaign" or "log"
+    log_origin : what the log is made from, see `scant.ads.draw.LOG_ORIGINS`
     """
     check_options(learner["kind"], resolve(learner, readings).options)
-    if learner_of(learner["kind"]).needs_truth and source == "log":
+    if learner_of(learner["kind"]).needs_truth and log_origin == "log":
         raise SettingError("an oracle needs a campaign, or a classification set, where the best ad is known")
 
 
@@ -73,20 +73,20 @@ def check(learner: Mapping, readings: Mapping, source: str) -> None:
 
 @dataclass(frozen=True)
 class Model:
-    """What was learnt from a log.
+    """A model learnt from a log.
 
-    An ad without a click, or with nothing but clicks, or never shown, is untrained: it is chosen only if all ads are,
-    and then the first one is.
+    An ad that was never shown, never clicked on, or always clicked on is untrained. It is never chosen, unless all ads
+    are untrained: then the first one is.
     """
 
     kind: str
     actions: tuple[str, ...]
     centre: np.ndarray  # float32 (d): features are (x - centre) / width
     width: np.ndarray
-    untrained: tuple[str, ...]  # ids of the ads that nothing could be learnt of
+    untrained: tuple[str, ...]  # ids of the ads that nothing could be learnt about
     scorers: tuple = ()  # one per ad, None if untrained; empty for a learner of the whole log
-    whole: object = None  # that learner
-    # Of rankers: by measure, float64 (K), over the rows that the ad's ranker learnt from.
+    whole: object = None  # the learner of the whole log, if the model is one
+    # For rankers, by measure: a threshold for each ad, float64 (K), chosen on the rows that its ranker learnt from.
     thresholds: dict[str, np.ndarray] = field(default_factory=dict)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
@@ -94,23 +94,23 @@ class Model:
 
         Raises
         ------
-        DataError : features of another number, or not finite
-        SettingError : a filter tree, which has no scores
+        DataError : another number of features, or a feature that is not finite
+        SettingError : the learner has no scores (a filter tree)
         """
-        made = np.empty((len(features), len(self.actions)), np.float32)
+        scores = np.empty((len(features), len(self.actions)), np.float32)
         for rows, chunk in self._chunks(features):
-            made[rows] = self._scores(chunk)
-        return made
+            scores[rows] = self._scores(chunk)
+        return scores
 
     def best(self, features: np.ndarray, by: str = "f1") -> np.ndarray:
-        """The ad to show in each context, int32 (rows): the largest score, for rankers less the ad's threshold.
+        """The ad to show in each context, int32 (rows): that of the largest score, for rankers score less threshold.
 
-        Ties go to the ad that comes first.
+        Of equal ads the first is shown.
 
         Parameters
         ----------
         features : float32 (rows x d)
-        by : the measure that a ranker's thresholds maximise (thesis, eq. 5.2); nothing to other kinds
+        by : the measure that a ranker's thresholds maximise (thesis, eq. 5.2); other learners ignore it
         """
         if by not in MEASURES:
             raise unknown("measure of a threshold", by, MEASURES)
@@ -135,6 +135,7 @@ class Model:
         return scores
 
     def _chunks(self, features: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Parts of the rows, and their checked and scaled features."""
         if np.ndim(features) != 2 or features.shape[1] != len(self.centre):
             raise DataError("features", f"shape {np.shape(features)}; the model has {len(self.centre)} features")
         rows = max(1, CHUNK // (len(self.centre) + len(self.actions)))
@@ -145,22 +146,22 @@ class Model:
 
 
 def train(kind: str, log: Log, random: np.random.Generator, settings: Settings = Settings()) -> Model:
-    """Learn one kind of model from a log.
+    """Fit one model to a log.
 
-    Equal generators draw the same negatives and examples for each ad whatever lambda is, so that models along a grid
+    Equal generators draw the same negatives and examples for each ad whatever lambda is, so that the models of a grid
     are paired.
 
     Parameters
     ----------
-    kind : of `scant.ads.learners.KINDS`, or `module:Class` of one's own
+    kind : the learner, a key of `scant.ads.learners.KINDS` or `module:Class`
     log : a checked log
     random : a NumPy generator
     settings : see `Settings`
 
     Raises
     ------
-    SettingError : an unknown kind, or one that learns nothing
-    DataError : rewards other than 0 and 1, which only learners of the whole log can use
+    SettingError : an unknown kind, or a control, which learns nothing
+    DataError : rewards other than 0 and 1, unless the learner is one of the whole log
     """
     learner = learner_of(kind)
     if not learner.learns:
@@ -169,8 +170,8 @@ def train(kind: str, log: Log, random: np.random.Generator, settings: Settings =
     seeds = random.integers(2**63, size=len(rows))
     if learner.learns == "ad" and (odd := np.flatnonzero((log.reward != 0) & (log.reward != 1))).size:
         reason = f"row {odd[0] + 1}: reward {log.reward[odd[0]]}; {kind} learns from clicks, 0 or 1"
-        others = " or ".join(name for name, other in KINDS.items() if other.learns == "log")
-        raise DataError("log", reason, advice=f"Round the rewards, or use {others}")
+        whole_log_kinds = " or ".join(name for name, other in KINDS.items() if other.learns == "log")
+        raise DataError("log", reason, advice=f"Round the rewards, or use {whole_log_kinds}")
     clicked = log.reward > 0
     learnt = [ad for ad, shown in enumerate(rows) if clicked[shown].any() and not clicked[shown].all()]
     untrained = tuple(action for ad, action in enumerate(log.actions) if ad not in learnt)
@@ -182,13 +183,13 @@ def train(kind: str, log: Log, random: np.random.Generator, settings: Settings =
         return replace(model, whole=whole)
     scorers, thresholds = [None] * len(rows), {by: np.zeros(len(rows)) for by in MEASURES if learner.ranker}
     for ad in learnt:
-        of_ad = np.random.Generator(np.random.PCG64(seeds[ad]))
+        ad_random = np.random.Generator(np.random.PCG64(seeds[ad]))
         shown = rows[ad]
         if settings.undersample and learner.heeds_in("undersample", {"undersampled": settings.undersampled}):
-            shown = shown[undersample(clicked[shown], settings.undersample, of_ad)]
+            shown = shown[undersample(clicked[shown], settings.undersample, ad_random)]
         features = _scaled(log.features[shown], centre, width)
         scorers[ad] = made(kind, settings.regularisation, settings.options)
-        scorers[ad].fit(features, clicked[shown], of_ad)
+        scorers[ad].fit(features, clicked[shown], ad_random)
         if thresholds:
             scores = scorers[ad].score(features)
             for by, values in thresholds.items():
@@ -197,7 +198,10 @@ def train(kind: str, log: Log, random: np.random.Generator, settings: Settings =
 
 
 def undersample(clicked: np.ndarray, ratio: int, random: np.random.Generator) -> np.ndarray:
-    """Indices, ascending, of all positives and of `ratio` times as many negatives drawn at random, or all there are."""
+    """Indices, ascending, of all positives and of `ratio` times as many negatives, drawn at random.
+
+    If there are fewer negatives, all of them are kept.
+    """
     positive, negative = np.flatnonzero(clicked), np.flatnonzero(~np.asarray(clicked, bool))
     if ratio * len(positive) < len(negative):
         negative = random.choice(negative, ratio * len(positive), replace=False, shuffle=False)
@@ -205,7 +209,10 @@ def undersample(clicked: np.ndarray, ratio: int, random: np.random.Generator) ->
 
 
 def _scale(features: np.ndarray, standardise: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and deviation of each feature, float32; a constant feature has deviation 1."""
+    """Mean and deviation of each feature, float32 (d) each; a constant feature gets deviation 1.
+
+    Without `standardise` the means are 0 and the deviations 1, which leaves features as they are.
+    """
     d = features.shape[1]
     if not standardise:
         return np.zeros(d, np.float32), np.ones(d, np.float32)
@@ -226,54 +233,58 @@ def _scaled(features: np.ndarray, centre: np.ndarray, width: np.ndarray) -> np.n
 def fit_grid(
     kind: str, log: Log, random: np.random.Generator, lambdas=LAMBDAS, settings: Settings = Settings()
 ) -> dict[float, Model]:  # fmt: skip
-    """A model for each lambda, all from the same random numbers; a learner without a lambda is fitted once.
+    """Fit a model for each lambda, all with the same random numbers; a learner without a lambda is fitted once.
 
     Raises
     ------
-    SettingError : no lambda, one that occurs twice, or one that is not above 0
+    SettingError : no lambda, a lambda that occurs twice, or one that is not above 0
     """
     if not len(lambdas) or len(set(lambdas)) < len(lambdas):
         raise SettingError(f"lambdas are {list(lambdas)}; give each once, and at least one")
     grid = [replace(settings, regularisation=value) for value in lambdas]
     seed = int(random.integers(2**63))
     models = {}
-    for one in grid:
+    for point in grid:
         if models and not learner_of(kind).regularised:
-            models[one.regularisation] = next(iter(models.values()))
+            models[point.regularisation] = next(iter(models.values()))
         else:
-            models[one.regularisation] = train(kind, log, np.random.Generator(np.random.PCG64(seed)), one)
+            models[point.regularisation] = train(kind, log, np.random.Generator(np.random.PCG64(seed)), point)
     return models
 
 
 def split(log: Log, share: float, random: np.random.Generator) -> tuple[Log, Log]:
-    """A training part and a validation part, which is about `share` of the rows; each keeps their order.
+    """Split a log at random into a training part and a validation part, which has the `share` of its rows (rounded).
+
+    Rows keep their order.
 
     Raises
     ------
-    SettingError : a share that leaves one of them without rows
+    SettingError : a share that leaves one of the parts without rows
     """
     count = round(share * len(log)) if 0 < share < 1 else 0
     if not 0 < count < len(log):
         raise SettingError(f"validation share is {share}; of {len(log)} rows it leaves one part without any")
-    held = np.zeros(len(log), bool)
-    held[random.choice(len(log), count, replace=False, shuffle=False)] = True
-    return log.take(~held), log.take(held)
+    held_out = np.zeros(len(log), bool)
+    held_out[random.choice(len(log), count, replace=False, shuffle=False)] = True
+    return log.take(~held_out), log.take(held_out)
 
 
 def validate(models: Mapping[float, Model], log: Log, by: str = "f1") -> dict[float, float]:
-    """The importance-weighted CTR (thesis, eq. 5.4) on a log of each lambda's deterministic policy."""
+    """By lambda, the importance-weighted CTR of the model's deterministic policy on a log (thesis, eq. 5.4)."""
     weighted = log.reward / log.propensity
-    return {value: float(np.mean(weighted * (model.best(log.features, by) == log.action)))
-            for value, model in models.items()}  # fmt: skip
+    return {regularisation: float(np.mean(weighted * (model.best(log.features, by) == log.action)))
+            for regularisation, model in models.items()}  # fmt: skip
 
 
 def select(values: Mapping[float, float]) -> float:
-    """The lambda of the largest value, such as of `validate`; of equal ones the largest lambda.
+    """The lambda of the largest value; of equal values the largest lambda.
+
+    values : by lambda, as `validate` gives them
 
     Raises
     ------
-    SettingError : no value, or one that is not a number
+    SettingError : no value, or a NaN
     """
     if not values or any(math.isnan(value) for value in values.values()):
         raise SettingError(f"no lambda can be selected by {dict(values)}")
-    return max(values, key=lambda one: (values[one], one))
+    return max(values, key=lambda candidate: (values[candidate], candidate))

@@ -1,4 +1,4 @@
-"""Feature selection by information gain: how much a feature, cut into bins, tells of the clicks."""
+"""Feature selection by information gain: the mutual information of the clicks and a feature cut into bins."""
 
 import math
 
@@ -12,7 +12,7 @@ BINS = 16
 def information_gain(features: np.ndarray, clicked: np.ndarray, bins: int = BINS) -> np.ndarray:
     """Mutual information of the clicks and each feature, cut at its quantiles (information gain, thesis 5.6.2).
 
-    A feature of few distinct values is not cut if it needs no more bins than allowed; else equal values share a bin.
+    If a feature has at most `bins` distinct values, each is a bin of its own. Equal values are always in the same bin.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def information_gain(features: np.ndarray, clicked: np.ndarray, bins: int = BINS
 
 
 def edges(column: np.ndarray, bins: int = BINS) -> np.ndarray:
-    """The largest value of each bin but the last: values themselves, ascending, fewer than `bins`."""
+    """The largest value of each bin but the last: fewer than `bins` values of the column, ascending."""
     ranked = np.sort(column)
     starts = np.append(True, ranked[1:] != ranked[:-1])
     if np.count_nonzero(starts) <= bins:
@@ -56,13 +56,13 @@ def edges(column: np.ndarray, bins: int = BINS) -> np.ndarray:
 
 
 def top_share(gains: np.ndarray, share: float = 0.2) -> np.ndarray:
-    """Indices, ascending, of the given share of features with the largest gains; ties by index.
+    """Indices, ascending, of the `share` of features with the largest gains; of equal gains the first features.
 
-    At least one feature; a fraction counts up from a half.
+    The number of features is rounded, a half up, and at least one.
 
     Raises
     ------
-    SettingError : a share outside (0, 1], or gains that are no numbers
+    SettingError : a share outside (0, 1], no gains, or a gain that is NaN
     """
     if not 0 < share <= 1:
         raise SettingError(f"the share of features is {share}; it must be above 0 and at most 1")
@@ -74,7 +74,8 @@ def top_share(gains: np.ndarray, share: float = 0.2) -> np.ndarray:
 
 
 def _mutual_information(groups: np.ndarray, clicked: np.ndarray) -> float:
-    counts = np.bincount(2 * groups + clicked, minlength=2 * (groups.max() + 1)).reshape(-1, 2) / len(groups)
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0)
-    held = counts > 0
-    return max(0.0, float(np.sum(counts[held] * np.log(counts[held] / expected[held]))))
+    """Mutual information, in nats, of group numbers and clicks, each (rows)."""
+    joint = np.bincount(2 * groups + clicked, minlength=2 * (groups.max() + 1)).reshape(-1, 2) / len(groups)
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    occurs = joint > 0
+    return max(0.0, float(np.sum(joint[occurs] * np.log(joint[occurs] / independent[occurs]))))

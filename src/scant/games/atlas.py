@@ -1,6 +1,6 @@
-"""What partial monitoring says of feedback at the top, to show: the thesis' tables, and the atlas of minimax rates.
+"""Frames on partial monitoring with feedback at the top: the tables of the thesis, and the atlas of minimax rates.
 
-The facts are those of `scant.theory.observability`. In all frames here `grades` is the number of grades: 2 is binary.
+The results are those of `scant.theory.observability`. In all frames `grades` is the number of grades; 2 is binary.
 """
 
 import numpy as np
@@ -10,9 +10,9 @@ from scant.errors import SettingError
 from scant.games import frames
 from scant.theory import observability
 
-CELL = ["measure", "grades", "m", "k"]  # what makes a game
-# What the thesis states, the first that fits: measures, whether it is of that m and k, the rate, where, and the m that
-# its proof takes. Results 1 and 3 (and 4, for more grades) name no m.
+CELL = ["measure", "grades", "m", "k"]  # the columns that identify a game
+# Statements of the thesis, of which the first that applies counts: its measures, whether it applies to m and k, the
+# rate, where it stands, and the m of its proof. Results 1 and 3 (and 4, for more grades) name no m.
 LINEAR = ("sum-loss", "pairwise-loss", "dcg")  # and Precision@n
 NORMALISED = ("ndcg", "ap", "auc")
 STATED = (
@@ -28,15 +28,16 @@ STATED = (
 
 def table_3_1() -> pd.DataFrame:
     """Table 3.1 of the thesis: SumLoss of each ranking (down) and relevance vector (across), m = 3."""
-    return _laid_out(observability.table_3_1())
+    return _as_frame(observability.table_3_1())
 
 
 def table_3_2() -> pd.DataFrame:
-    """Table 3.2 of the thesis: what top-1 feedback shows of each relevance vector (across), m = 3."""
-    return _laid_out(observability.table_3_2())
+    """Table 3.2 of the thesis: what top-1 feedback shows, by ranking (down) and relevance vector (across), m = 3."""
+    return _as_frame(observability.table_3_2())
 
 
-def _laid_out(matrix: observability.Matrix) -> pd.DataFrame:
+def _as_frame(matrix: observability.Matrix) -> pd.DataFrame:
+    """A matrix of rankings and relevance vectors as a frame, with the number and items of each ranking."""
     names = [f"R{i} = {vector}" for i, vector in enumerate(matrix.columns, start=1)]
     frame = pd.DataFrame(matrix.entries, columns=names)
     frame.insert(0, "sigma", range(1, len(matrix.rows) + 1))
@@ -45,10 +46,11 @@ def _laid_out(matrix: observability.Matrix) -> pd.DataFrame:
 
 
 def table_b_1() -> pd.DataFrame:
-    """Table B.1 of the thesis: the distributions p and p~ of relevance vectors, those vectors, and what follows.
+    """Table B.1 of the thesis: the distributions p and p~ of relevance vectors, and the expectations under them.
 
-    Rows p and p~ have the probabilities, and the rankings (items, best first) with the greatest expected NDCG. An
-    item's row has its relevances, and under either distribution their mean E[R] and E[G/Z].
+    The rows p and p~ have the probability of each vector, and the rankings (items, best first) with the largest
+    expected NDCG. The row of an item has its relevance in each vector, and its expectations E[R] and E[G/Z] under
+    either distribution.
     """
     table = observability.table_b_1()
     names = ["p", "p~"]
@@ -64,6 +66,7 @@ def table_b_1() -> pd.DataFrame:
 
 
 def _best(vectors: np.ndarray, probabilities: np.ndarray) -> str:
+    """The rankings with the largest expected NDCG, in words, under a distribution of relevance vectors."""
     m = vectors.shape[1]
     lexicographic = np.lexsort(vectors.T[::-1])
     best = observability.optimal_rankings("ndcg", m, probabilities[lexicographic].astype(float))
@@ -71,59 +74,59 @@ def _best(vectors: np.ndarray, probabilities: np.ndarray) -> str:
 
 
 def atlas_table(max_m: int = observability.MAX_ITEMS) -> pd.DataFrame:
-    """Observability and minimax rate of each measure, m and k, beside what the thesis states of them.
+    """Observability and minimax rate of each measure, m and k, beside the statements of the thesis.
 
-    `stated` is a rate, a bound on it, "open", or missing; `source` says where, and whether it agrees with the rate
-    computed. AISTATS'15 states the same for k = 1. Results 1 and 3 name no m: of one smaller than their proof takes,
-    for which they need not hold, `source` says so if they do not.
+    `stated` is a rate, a bound on the rate, "open", or missing; `source` says where the thesis states it, and whether
+    it agrees with the rate computed. AISTATS'15 states the same for k = 1. Results 1 and 3 name no m, and need not hold
+    for an m smaller than that of their proof; where they do not, `source` says so.
     """
     frame = pd.DataFrame(observability.atlas(max_m))
     frame.insert(1, "grades", frame.pop("top_grade") + 1)
-    stated = [_stated(one.measure, one.m, one.k, one.rate) for one in frame.itertuples()]
+    stated = [_stated(row.measure, row.m, row.k, row.rate) for row in frame.itertuples()]
     return frame.assign(**dict(zip(("stated", "source"), zip(*stated, strict=True), strict=True)))
 
 
 def _stated(measure: str, m: int, k: int, rate: str) -> tuple[str | None, str | None]:
-    """What the thesis states, and where with the verdict; None twice if it is silent."""
+    """The statement of the thesis, and where it stands with the verdict; None for both if there is none."""
     base, _, cut = measure.partition("@")
-    if cut and base != "precision":  # its DCG and NDCG are of whole lists
+    if cut and base != "precision":  # the thesis is about DCG and NDCG of whole lists
         return None, None
-    for measures, fits, claim, where, proved in STATED:
-        if base in measures and fits(m, k):
+    for measures, applies, claim, where, proof_m in STATED:
+        if base in measures and applies(m, k):
             if claim == "open":
                 return claim, f"thesis {where}"
             limit = claim.removeprefix("at most ")
             agrees = rate == limit or (claim != limit and rate != "T")
-            verdict = "agrees" if agrees else "differs" if m >= proved else f"not so here, proof has m = {proved}"
+            verdict = "agrees" if agrees else "differs" if m >= proof_m else f"not so here, proof has m = {proof_m}"
             return claim, f"thesis {where}: {verdict}"
     return None, None
 
 
 def atlas_frame(max_m: int = observability.MAX_ITEMS, observed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """What the figure of the atlas shows: measure, grades, m, k, rate; with measurements also slope, low and high.
+    """The frame of the figure of the atlas: measure, grades, m, k, rate; with measurements also slope, low and high.
 
-    observed : slopes of log regret against log T, one row a cell: measure, m, k, slope, low, high, and grades (2 if
-        there is no such column); further columns are kept. Cells without a row have missing values
+    observed : measured slopes of log regret on log T, one row for each cell, with the columns measure, m, k, slope,
+        low, high, and perhaps grades (2 if absent) and others, which are kept. Cells without a row get missing values
 
     Raises
     ------
-    SettingError : a measurement is of no cell, or a cell has two
+    SettingError : a measurement belongs to no cell, or a cell has two
     """
     frame = atlas_table(max_m)[[*CELL, "rate"]]
     if observed is None:
         return frame
     observed = observed.assign(grades=observed.get("grades", 2))
     cells = list(observed[CELL].itertuples(index=False, name=None))
-    for kind, strange in {
+    for fault, faulty in {
         "in no cell": set(cells) - set(frame[CELL].itertuples(index=False, name=None)),
         "twice in a cell": {cell for cell in cells if cells.count(cell) > 1},
     }.items():
-        if strange:
-            named = "; ".join(", ".join(map("{} {}".format, CELL, cell)) for cell in sorted(strange))
-            raise SettingError(f"slopes {kind} of the atlas of m = 2 to {max_m}: {named}")
+        if faulty:
+            names = "; ".join(", ".join(map("{} {}".format, CELL, cell)) for cell in sorted(faulty))
+            raise SettingError(f"slopes {fault} of the atlas of m = 2 to {max_m}: {names}")
     return frame.merge(observed, how="left", on=CELL)
 
 
 def measured(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The frame of the figure of observability: `atlas_frame` with the slopes that a study's experiments measured."""
+    """The frame of the figure of observability: `atlas_frame` with the slopes measured in a study's experiments."""
     return atlas_frame(observed=frames.observed(traces, details))

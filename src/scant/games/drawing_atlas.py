@@ -1,4 +1,4 @@
-"""Drawing of the atlas: how fast minimax regret grows, by measure, items and what is seen of them."""
+"""The drawing of the atlas: the growth of minimax regret by measure, number of items m, and number k of items seen."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,7 +9,7 @@ from scant.games.atlas import LINEAR
 from scant.present import panels, style
 
 EXPONENTS = {"T^(1/2)": "1/2", "T^(2/3)": "2/3", "T": "1"}
-SHADES = {  # of a cell: colour, how dark in percent, its text's; the faster regret grows, the darker, in grey too
+SHADES = {  # colour of a cell, its darkness in percent, colour of its text; darker for faster growth, also in grey
     "T^(1/2)": (style.PALETTE[9], 17, "black"),
     "T^(2/3)": (style.PALETTE[1], 36, "black"),
     "T": (style.PALETTE[3], 66, "white"),
@@ -18,38 +18,42 @@ NAMES = {
     "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "dcg": "DCG", "precision": "Precision", "auc": "AUC",
     "ndcg": "NDCG", "ap": "AP", "err": "ERR",
 }  # fmt: skip
-BRACES = str.maketrans("()", "{}")  # of TeX
-GROUPS = (  # of rows, down the figure: whole lists or cut ones, of which measures
+BRACES = str.maketrans("()", "{}")  # for TeX
+GROUPS = (  # of rows, from the top: whether the measure has a cut-off, and which measures
     (False, LINEAR),
     (True, ("dcg",)),
     (True, ("precision",)),
     (False, ("auc", "ndcg", "ap", "err")),
     (True, ("ndcg",)),
 )
-WIDTH, ROW, GAP = 0.36, (0.2, 0.27), 0.35  # inches; inches without slopes and with; rows between groups
+WIDTH, ROW, GAP = (
+    0.36,
+    (0.2, 0.27),
+    0.35,
+)  # of a cell in inches; height without and with slopes; between groups, in rows
 
 
 def atlas(frame: pd.DataFrame):
-    """The frame of `scant.games.atlas.atlas_frame`: a panel for each m, a row a measure, a column for each k."""
+    """Draw the frame of `scant.games.atlas.atlas_frame`: a panel for each m, a row a measure, a column for each k."""
     style.apply()
     colours = _colours()
     places = _places(frame)
     measured = "slope" in frame and bool(frame["slope"].notna().any())
-    many, depth = sorted(frame["m"].unique()), max(places.values()) + 1
+    sizes, depth = sorted(frame["m"].unique()), max(places.values()) + 1
     figure, axes = plt.subplots(
-        1, len(many), figsize=(max(3.4, 1.3 + WIDTH * (sum(many) + 0.5 * len(many))), ROW[measured] * depth + 1.2),
-        squeeze=False, sharey=True, width_ratios=many, layout="constrained",
+        1, len(sizes), figsize=(max(3.4, 1.3 + WIDTH * (sum(sizes) + 0.5 * len(sizes))), ROW[measured] * depth + 1.2),
+        squeeze=False, sharey=True, width_ratios=sizes, layout="constrained",
     )  # fmt: skip
-    for axis, m in zip(axes.flat, many, strict=True):
+    for axis, m in zip(axes.flat, sizes, strict=True):
         panel = frame[frame["m"] == m]
         y = [places[row] for row in zip(panel["measure"], panel["grades"], strict=True)]
         axis.barh(y, 0.95, 0.92, panel["k"] - 0.475, color=panel["rate"].map(colours))
-        for at, one in zip(y, panel.itertuples(), strict=True):
-            slope = one.slope if measured else np.nan
-            look = {"ha": "center", "va": "center_baseline", "color": SHADES[one.rate][2]}
-            axis.text(one.k, at if np.isnan(slope) else at - 0.2, EXPONENTS[one.rate], fontsize=8, **look)
+        for height, cell in zip(y, panel.itertuples(), strict=True):
+            slope = cell.slope if measured else np.nan
+            look = {"ha": "center", "va": "center_baseline", "color": SHADES[cell.rate][2]}
+            axis.text(cell.k, height if np.isnan(slope) else height - 0.2, EXPONENTS[cell.rate], fontsize=8, **look)
             if not np.isnan(slope):
-                axis.text(one.k, at + 0.24, f"{slope:.2f}", fontsize=6, **look)
+                axis.text(cell.k, height + 0.24, f"{slope:.2f}", fontsize=6, **look)
         axis.set(xlim=(0.5, m + 0.5), xlabel="k", xticks=range(1, m + 1))
         axis.set_title(f"m = {m}")
         axis.grid(visible=False)
@@ -61,16 +65,16 @@ def atlas(frame: pd.DataFrame):
     title = "how minimax regret grows with the rounds T; m items, of which the top k are seen\nin a cell: exponent of T"
     if measured:
         title += ", small: slope measured, mean over n seeds" + (f", {panels.count(frame)}" if "n" in frame else "")
-    made = figure.legend(
+    legend = figure.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title,
     )  # fmt: skip
-    made.get_title().set_multialignment("center")
+    legend.get_title().set_multialignment("center")
     return figure
 
 
 def _colours() -> dict[str, str]:
-    """The colour of each rate's cells."""
-    import seaborn as sns  # here alone: it takes half a second
+    """The colour of the cells of each rate."""
+    import seaborn as sns  # imported here: it takes half a second
 
     return {
         rate: sns.blend_palette(["white", colour, "black"], 101).as_hex()[dark]
@@ -79,19 +83,20 @@ def _colours() -> dict[str, str]:
 
 
 def _places(frame: pd.DataFrame) -> dict[tuple[str, int], float]:
-    """The height of each row, a measure with a number of grades: 0 is the top."""
+    """The height of each row (a measure and its number of grades), counted in rows from the top."""
     rows = sorted(set(zip(frame["measure"], frame["grades"], strict=True)))
-    places, at = {}, 0.0
+    places, height = {}, 0.0
     for cut, bases in GROUPS:
         for base in bases:
             for measure, grades in rows:
                 if measure.partition("@")[0] == base and ("@" in measure) == cut:
-                    places[measure, grades] = at
-                    at += 1
-        at += GAP
+                    places[measure, grades] = height
+                    height += 1
+        height += GAP
     return places
 
 
 def _label(measure: str, grades: int) -> str:
+    """The name of a row, "NDCG@2, 3 grades"."""
     base, at, cut = measure.partition("@")
     return NAMES[base] + at + cut + (f", {grades} grades" if grades > 2 else "")

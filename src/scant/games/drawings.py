@@ -1,4 +1,4 @@
-"""Drawings of frames of games on fixed items."""
+"""Drawings of the frames of `scant.games.frames`."""
 
 from functools import partial
 
@@ -43,8 +43,8 @@ def growth(frame: pd.DataFrame, along: str):
     looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel=AXES[along])
-        seen = panel[panel["mean"] > 0]
-        values = pd.concat([seen["mean"], panel["bound"].dropna()])
+        positive = panel.loc[panel["mean"] > 0, "mean"]
+        values = pd.concat([positive, panel["bound"].dropna()])
         ends = panel[along].min(), panel[along].max()
         axis.set(xlim=(ends[0] / 1.05, ends[1] * 1.05))
         if len(values):
@@ -54,16 +54,17 @@ def growth(frame: pd.DataFrame, along: str):
             colour, marker, dashed = look = looks[learner]
             rows = rows.sort_values(along)
             axis.plot(rows[along], rows["bound"], ":", color=colour, lw=0.9, zorder=1)
-            up = rows[rows["mean"] > 0]
+            points = rows[rows["mean"] > 0]
             handles[learner] = axis.errorbar(
-                up[along], up["mean"], np.clip([up["mean"] - up["low"], up["high"] - up["mean"]], 0, None),
+                points[along], points["mean"],
+                np.clip([points["mean"] - points["low"], points["high"] - points["mean"]], 0, None),
                 color=colour, marker=marker, ls=dashed, markersize=3.5, elinewidth=0.9,
             )  # fmt: skip
-            if len(up) and up[along].iloc[-1] == ends[1]:
-                texts.append((up["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look[0]))
+            if len(points) and points[along].iloc[-1] == ends[1]:
+                texts.append((points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look[0]))
         panels.beside(axis, texts)
-        more = "" if along == "horizon" else f", T = {panel['horizon'].max():,}"
-        panels.head(axis, panel, more)
+        ending = "" if along == "horizon" else f", T = {panel['horizon'].max():,}"
+        panels.head(axis, panel, ending)
         axis.set_ylabel(f"regret ({_name(panel)})")
         if along == "items":
             _ticks(axis, panel["items"])
@@ -73,7 +74,7 @@ def growth(frame: pd.DataFrame, along: str):
 
 
 def _name(panel: pd.DataFrame) -> str:
-    """What the panel's games are judged by, as the papers call it."""
+    """The loss or gain of a panel's games, as the papers call it."""
     measure = panel["measure"].iloc[0]
     stem, at, cut = measure.partition("@")
     return NAMES.get(measure) or {"precision": "Precision"}.get(stem, stem.upper()) + at + cut
@@ -87,7 +88,7 @@ def _ticks(axis, items: pd.Series) -> None:
 
 
 def _decades(values: pd.Series) -> tuple[float, float]:
-    """Limits that hold the values between powers of ten, each of which has a tick."""
+    """Powers of ten as limits around the values; each has a tick."""
     return 10.0 ** np.floor(np.log10(values.min())), 10.0 ** np.ceil(np.log10(1.2 * values.max()))
 
 
@@ -98,7 +99,7 @@ against_items = partial(growth, along="items")
 def times(frame: pd.DataFrame):
     """Microseconds of a round against the number of items, both logarithmic."""
     style.apply()
-    frame = panels.named(frame.assign(microseconds=frame["microseconds"].clip(lower=1e-3)))  # below, it is noise
+    frame = panels.named(frame.assign(microseconds=frame["microseconds"].clip(lower=1e-3)))  # shorter times are noise
     figure, axes = panels.grid(frame)
     looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):

@@ -1,6 +1,6 @@
 """The family of games on fixed items: the same items are ranked in each round, without features.
 
-One job plays all learners of a game, since a round takes about a microsecond and a process a second to start.
+A round takes about a microsecond, but a process takes a second to start. So one job plays all learners of a game.
 """
 
 import math
@@ -15,11 +15,11 @@ from scant.games.learners import LEARNERS
 from scant.games.streams import STREAMS
 from scant.study.plan import batches, span, untitled
 
-TIMED = "figure-games-time"  # it is of how long rounds take, not of traces
+TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
 
 
 def _check_game(game: dict, datasets: dict) -> None:
-    """Raise a SettingError for a stream that cannot be drawn, or that the loss is not defined for."""
+    """Raise a SettingError for a stream that cannot be drawn, or for which the loss is not defined."""
     from scant.games.run import probe
 
     probe(game)
@@ -297,25 +297,25 @@ class FixedItems(Family):
 
 
 def horizons(experiment: Mapping) -> list[int]:
-    """The horizons of an experiment, each of which is played by itself."""
+    """The horizons of an experiment; each is a game of its own."""
     rounds = experiment["rounds"]
     return rounds if isinstance(rounds, list) else [rounds]
 
 
 def times_job(study: dict, name: str) -> tuple[list[dict], dict]:
-    """What `scant.games.run.time` takes to measure how long rounds of an experiment take.
+    """The arguments of `scant.games.run.time` that measure how long the rounds of an experiment take.
 
     Returns
     -------
     jobs : one for each game
-    details : what reports are told of the experiment
+    details : what reports are told about the experiment
     """
     jobs = [settings | {"experiment": name, "stream": game} for game, settings in _settings(study, name).items()]
     return jobs, FixedItems().details(study, name)
 
 
 def _settings(study: dict, name: str) -> dict[str, dict]:
-    """The settings of an experiment's jobs, by game: all that can change their results, but for the seeds."""
+    """The settings of an experiment's jobs by game: all that can change their results, except the seeds."""
     experiment = study["experiments"][name]
     return {
         game: {

@@ -1,4 +1,4 @@
-"""What the tables and figures of games on fixed items hold, as frames."""
+"""The frames of the tables and figures of games on fixed items."""
 
 import pandas as pd
 
@@ -8,21 +8,23 @@ from scant.present.slopes import late_rounds, slope, slope_columns
 from scant.present.traces import GROUP, names
 
 POINTS = 3  # how many rounds, horizons or numbers of items a slope needs
-MEASURES = {"auc-loss": "auc"}  # what `scant.theory.observability` calls a loss, where it is not the same
+MEASURES = {"auc-loss": "auc"}  # losses that have another name in `scant.theory.observability`
 
 
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The traces with a column `regret`, against the best fixed ranking that each experiment's `comparator` names.
+    """The traces with a column `regret`, against the best fixed ranking that the experiment's `comparator` says.
 
-    That is the ranking that is best up to the row's round ("prefix") or over all rounds ("horizon").
+    This is the ranking that is best up to the round of the row ("prefix") or over all rounds ("horizon").
     """
-    prefix = traces["experiment"].map({name: told["comparator"] == "prefix" for name, told in details.items()})
-    against = traces["best"].where(prefix, traces["best_at_horizon"])
-    return traces.assign(regret=(against - traces["value"]).where(traces["gain"], traces["value"] - against))
+    prefix = traces["experiment"].map(
+        {name: experiment_details["comparator"] == "prefix" for name, experiment_details in details.items()}
+    )
+    best = traces["best"].where(prefix, traces["best_at_horizon"])
+    return traces.assign(regret=(best - traces["value"]).where(traces["gain"], traces["value"] - best))
 
 
 def _ends(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the last round of each game."""
+    """The rows of the last round of each horizon."""
     return frame[frame["round"] == frame["horizon"]]
 
 
@@ -32,16 +34,17 @@ def _longest(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(frame: pd.DataFrame, along: str) -> dict:
-    """How regret grows with `along`, and how its bound does: the slopes of its seeds, as `slope_columns` shows them.
+    """The slopes of log regret and of its log bound on the log of `along`, as columns.
 
-    A seed that lacks a point, or has one whose regret is not above 0, has no slope: without that point, the slope
-    would be another.
+    A seed has no slope if it lacks a point, or has one whose regret is not above 0: leaving that point out would change
+    the slope.
 
-    frame : seed, regret, bound and the column `along`, one row for each seed and point
+    frame : the columns seed, regret, bound and `along`, with a row for each seed and point
 
     Returns
     -------
-    slope, slope_low, slope_high, slopes, from, to, and bound_slope: the slope of the bound's mean over seeds
+    columns : slope, slope_low, slope_high, slopes, from and to as of `slope_columns`; bound_slope, the slope of the
+        mean bound over seeds
     """
     regret = frame.pivot_table(index=along, columns="seed", values="regret")
     bound = frame.groupby(along)["bound"].mean()
@@ -52,9 +55,9 @@ def growth(frame: pd.DataFrame, along: str) -> dict:
 def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The table of regrets: one row for each experiment, game, learner and horizon.
 
-    `regret` and `difference` are means over seeds with 95 % t intervals; `difference` is to the experiment's baseline,
-    seed by seed, and NaN without one. `bound` is on the expected regret, `bound_share` the mean of regret over bound,
-    and `explored` how many rounds were spent on exploring.
+    `regret` and `difference` are means over seeds with 95 % t intervals; `difference` is the regret less that of the
+    experiment's baseline, paired by seed, and NaN without a baseline. `bound` bounds the expected regret, `bound_share`
+    is the mean of regret over bound, and `explored` is the number of rounds spent on exploring.
     """
     rows = []
     for experiment, part in _ends(regrets(traces, details)).groupby("experiment", sort=False):
@@ -79,11 +82,11 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The table of slopes: one row for each experiment, game, learner, and what its regret grows along.
+    """The table of slopes: one row for each experiment, game, learner and `along`.
 
-    `along` is "rounds", of the longest horizon; "horizon", each a game of its own; or "items", over the experiment's
-    games of one stream and loss. `slope` is the mean over seeds, with its 95 % t interval, and `bound_slope` the slope
-    of the bound.
+    `along` is what regret grows with: "rounds", those of the longest horizon; "horizon", over the final regrets of each
+    horizon; or "items", over the experiment's games with the same stream and loss. `slope` is the mean over seeds with
+    its 95 % t interval, `bound_slope` the slope of the bound.
 
     Raises
     ------
@@ -112,7 +115,7 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def averages(traces: pd.DataFrame, details: dict, start: float = 0.0) -> pd.DataFrame:
-    """The regret up to each kept round, divided by the round: its mean over seeds and 95 % t interval.
+    """The regret up to each kept round, divided by the round: mean over seeds and 95 % t interval.
 
     start : rounds before this share of the horizon are left out
     """
@@ -122,36 +125,36 @@ def averages(traces: pd.DataFrame, details: dict, start: float = 0.0) -> pd.Data
 
 
 def against_horizon(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Regret at the horizon for each horizon, with its bound and slope."""
-    return _grown(_ends(regrets(traces, details)), details, "horizon")
+    """The final regret of each horizon, with its bound and slope."""
+    return _growths(_ends(regrets(traces, details)), details, "horizon")
 
 
 def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Regret at the longest horizon for each number of items, with its bound and slope.
+    """The final regret of the longest horizon for each number of items, with its bound and slope.
 
-    Games of one stream and loss make one panel.
+    Games with the same stream and loss make one panel.
     """
     frame = _ends(_longest(regrets(traces, details)))
     title = frame["game"] + " stream, " + frame["loss"]
-    grown = _grown(frame.assign(stream=title), details, "items")
-    return grown.assign(panel=grown["stream"])
+    growths = _growths(frame.assign(stream=title), details, "items")
+    return growths.assign(panel=growths["stream"])
 
 
-def _grown(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
-    """The mean regret at each value of the column `along`, with its bound, and its slope over all of them."""
-    shown = _summed(frame, details, "regret", along)
+def _growths(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
+    """The mean regret and its bound at each value of the column `along`, and the slopes over all values."""
+    means = _summed(frame, details, "regret", along)
     bounds = frame.groupby([*GROUP, along])["bound"].mean().reset_index()
     slopes = [
         dict(zip(GROUP, key, strict=True)) | growth(group, along) for key, group in frame.groupby(GROUP, sort=False)
     ]
-    return shown.merge(bounds, on=[*GROUP, along]).merge(pd.DataFrame(slopes), on=GROUP)
+    return means.merge(bounds, on=[*GROUP, along]).merge(pd.DataFrame(slopes), on=GROUP)
 
 
-def _summed(frame: pd.DataFrame, details: dict, what: str, along: str) -> pd.DataFrame:
-    """The mean over seeds of the column `what`, and its 95 % t interval, at each value of the column `along`."""
+def _summed(frame: pd.DataFrame, details: dict, measured: str, along: str) -> pd.DataFrame:
+    """The mean over seeds of the column `measured`, with 95 % t interval, at each value of the column `along`."""
     rows = []
     for key, group in frame.groupby([*GROUP, along], sort=False):
-        mean, low, high, n = t_interval(group[what])
+        mean, low, high, n = t_interval(group[measured])
         first = group.iloc[0]
         rows.append(
             dict(zip([*GROUP, along], key, strict=True))
@@ -164,19 +167,23 @@ def _summed(frame: pd.DataFrame, details: dict, what: str, along: str) -> pd.Dat
 
 
 def _untitled(key: tuple, details: dict) -> dict:
-    """As `names`, for a stream that stands for several games and so has no title."""
+    """The columns of `names` for rows of several games, which have no title in common."""
     experiment, stream, learner = key[:3]
-    told = details[experiment]
-    return {"panel": stream, "label": told["titles"]["learners"][learner], "reading": told["title"]}
+    experiment_details = details[experiment]
+    return {
+        "panel": stream,
+        "label": experiment_details["titles"]["learners"][learner],
+        "reading": experiment_details["title"],
+    }
 
 
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The largest slope of regret on the horizon, over games and learners, for each measure, number of items m, and k.
+    """For each measure, number of items m, and k: the largest slope of regret on the horizon over games and learners.
 
     Returns
     -------
-    measure, m, k, slope, low, high (the 95 % t interval), stream and learner (whose slope it is), n (how many seeds
-    have a slope)
+    frame : with the columns measure, m, k, slope, low and high (its 95 % t interval), stream and learner (those of this
+        slope), and n (how many seeds have a slope)
 
     Raises
     ------
@@ -184,21 +191,21 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     rows = []
     for key, group in _ends(regrets(traces, details)).groupby(GROUP, sort=False):
-        first, grown = group.iloc[0], growth(group, "horizon")
+        first, slopes = group.iloc[0], growth(group, "horizon")
         measure, m = MEASURES.get(first["loss"], first["loss"]), first["items"]
         rows.append(
             {"measure": measure, "m": m, "k": first["k"] or m}
-            | {"slope": grown["slope"], "low": grown["slope_low"], "high": grown["slope_high"]}
-            | {"stream": key[1], "learner": key[2], "n": grown["slopes"]}
+            | {"slope": slopes["slope"], "low": slopes["slope_low"], "high": slopes["slope_high"]}
+            | {"stream": key[1], "learner": key[2], "n": slopes["slopes"]}
         )
-    frame = pd.DataFrame(rows).dropna(subset="slope").astype({"n": "Int64"})  # cells without a slope will have none
+    frame = pd.DataFrame(rows).dropna(subset="slope").astype({"n": "Int64"})  # other cells of the atlas will be missing
     if frame.empty:
         raise SettingError(f"no slope for the figure of observability: its experiments need {POINTS} horizons or more")
     return frame.loc[frame.groupby(["measure", "m", "k"])["slope"].idxmax()]
 
 
 def times(rows: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """How long a round takes, by learner and number of items; games of one experiment make one panel."""
-    named = [names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()]
-    frame = pd.concat([rows, pd.DataFrame(named)], axis=1)
+    """The time of a round by learner and number of items; the games of an experiment make one panel."""
+    labels = [names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()]
+    frame = pd.concat([rows, pd.DataFrame(labels)], axis=1)
     return frame.assign(stream="all", panel=frame["reading"], n=3)

@@ -1,21 +1,21 @@
 """The learners of the games on fixed items, each in plain Python.
 
-A learner is a class with two methods: `rank()` gives the ranking to show, item indices, best first; `learn(ranking,
-seen)` takes what the round showed of it. What is shown, `sees`, is "all" (the values of all items), "top" (those of
-the first `k` items of the ranking, in its order), "loss" (the ranking's value alone) or "nothing". Values are the
-round's relevances as the loss counts them: 2^r - 1 for DCG; divided by the round's normaliser, if any, for learners
-that see all of them.
+A learner is a class with two methods. `rank()` returns the ranking to show (item indices, best first);
+`learn(ranking, seen)` takes the feedback of the round. The attribute `sees` says what this is: "all" (the values of all
+items), "top" (the values of the first `k` items of the ranking, in its order), "loss" (the value of the ranking alone)
+or "nothing". Values are what the loss makes of the relevances, such as 2^r - 1 for DCG; a learner that sees all of them
+gets them divided by the normaliser of the round, if there is one.
 
-The learners with a `loop` also have a compiled loop in `scant.kernels.games`, which tests hold to the class here:
-`loop()` gives its name and arguments. Parameters that are not set are theory's. `bound(t)` is the bound on the
-expected regret at rounds t, NaN where none is known.
+Some learners also have a compiled loop in `scant.kernels.games`, named by their `loop()` with its arguments; tests
+check that it plays exactly as the class here. Parameters that are not set have the values of theory. `bound(t)` is the
+bound on the expected regret at rounds t, NaN where none is known.
 
 Each class declares its kind, its settings (the arguments of its `__init__` after facts and random) and how figures
 draw it, as `scant.declared.Learner` says. A new one is added to `BUILT_IN`, at the end of this module.
 
-A learner of one's own is named `module:Class` in the settings and is made as `Class(items=m, rounds=T,
-random=generator, **settings)`. It may have `sees` ("all" unless it has), with `k` if that is "top", `explored`, the
-rounds it has spent on exploring, and `bound`. If it declares `settings`, no others are accepted.
+A user's own learner is named `module:Class` in the settings, and made as `Class(items=m, rounds=T, random=generator,
+**settings)`. It may have the attributes `sees` ("all" if absent), `k` if that is "top", and `explored`, the number of
+rounds spent on exploring; and the method `bound`. If it declares `settings`, no others are accepted.
 """
 
 import math
@@ -50,13 +50,13 @@ REST = Setting(
 
 @dataclass(frozen=True)
 class Facts:
-    """What a learner may know of a game before it starts.
+    """What a learner may know about a game before it starts.
 
     items, rounds : m and T
-    lowest, largest : of the values that the learner sees
-    pairs : the largest sum, over pairs of items, of the squared difference of their values in a round (Ailon's M)
-    best : the best fixed ranking in hindsight, for the learner that is it
-    losses : the least and the largest value of any ranking in any round, for CombBand
+    lowest, largest : the lowest and the largest value that the learner may see
+    pairs : the largest sum in a round, over pairs of items, of the squared difference of their values (Ailon's M)
+    best : the best fixed ranking in hindsight, for the learner `BestFixed`
+    losses : the least and the largest value of any ranking in any round, for `CombBand`
     """
 
     items: int
@@ -74,7 +74,7 @@ class Facts:
 
     @property
     def constants(self) -> tuple[float, float, float]:
-        """D, R and A of `scant.theory.game_bounds`, values being counted from the lowest."""
+        """D, R and A of `scant.theory.game_bounds`, with values measured from the lowest."""
         spread = self.largest - self.lowest
         weights = self.weights
         return (
@@ -85,48 +85,53 @@ class Facts:
 
     @property
     def scale(self) -> float:
-        """The size of the largest value, 1 if all are 0: what theory's noise is in proportion to."""
+        """The largest absolute value, or 1 if all are 0: the noise of theory is proportional to it."""
         return max(abs(self.lowest), abs(self.largest)) or 1.0
 
     def costs(self, rankings: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """What each of some rankings (rows of item indices) loses to one round's values, gains being negative."""
+        """The loss of each ranking in one round, float64 (rankings); gains count as negative losses.
+
+        rankings : (rankings x m), item indices, best first
+        values : (m), of the round
+        """
         if self.loss.places is None:
             ranked = values[rankings]
             precision = np.cumsum(ranked, axis=1) / np.arange(1, self.items + 1)
             return -(precision * ranked).sum(axis=1) / max(values.sum(), 1e-300)
-        worth = values[rankings] @ self.weights
-        return -worth if self.loss.gain else worth
+        totals = values[rankings] @ self.weights
+        return -totals if self.loss.gain else totals
 
 
 class Player(declared.Learner):
-    """What the built-in learners share: how they play, besides what they declare.
+    """The base class of the built-in learners.
 
-    facts : what the learner knows of the game beforehand
-    random : its randomness
+    facts : what the learner knows about the game beforehand
+    random : the generator for its randomness
     """
 
-    explored = 0  # rounds spent so far on exploring alone
+    explored = 0  # rounds spent so far on exploring
 
     def __init__(self, facts: Facts, random: np.random.Generator):
         self.facts, self.random = facts, random
 
     def rank(self) -> np.ndarray:
+        """The ranking to show in this round, int64 (m)."""
         raise NotImplementedError
 
     def learn(self, ranking: np.ndarray, seen) -> None:
-        """Take what the round showed."""
+        """Learn from the feedback of the round."""
 
     def bound(self, t) -> np.ndarray:
         """The bound on the expected regret at rounds t; NaN where none is known."""
         return np.full(np.shape(t), np.nan)
 
     def loop(self) -> tuple[str, dict] | None:
-        """The compiled loop and its arguments; None if there is none."""
+        """The name of the compiled loop and its arguments; None if there is none."""
         return None
 
 
 class Random(Player):
-    """A uniformly random ranking each round: what no learning gives."""
+    """A uniformly random ranking in each round: a control that learns nothing."""
 
     kind = "random"
     about = "A uniformly random ranking in each round: a control, which learns nothing."
@@ -141,7 +146,7 @@ class Random(Player):
 
 
 class BestFixed(Player):
-    """The best fixed ranking in hindsight: the control whose regret is 0 at the horizon."""
+    """The best fixed ranking in hindsight: a control whose regret is 0 at the horizon."""
 
     kind = "best-fixed"
     about = "The best fixed ranking in hindsight: the control whose regret is 0 at the horizon."
@@ -153,7 +158,7 @@ class BestFixed(Player):
 
 
 class Perturbed(Player):
-    """Sorts the sum of all values seen, with fresh noise in each round; subclasses draw it."""
+    """Sorts items by the sum of all their values, with fresh noise in each round, which subclasses draw."""
 
     sorter = ""
     rate = 1.0
@@ -171,9 +176,9 @@ class Perturbed(Player):
 
 
 class FTPL(Perturbed):
-    """Follow the perturbed leader, noise uniform on [0, 1/epsilon] (Kalai & Vempala; thesis 3.2.7.2).
+    """Follow the perturbed leader, with noise uniform on [0, 1/epsilon] (Kalai & Vempala 2005; thesis 3.2.7.2).
 
-    epsilon : 1 / (largest value * sqrt(m T)) unless set; infinity for no noise
+    epsilon : one over the width of the noise, 1 / (largest value * sqrt(m T)) unless set; infinity for no noise
     """
 
     kind = "ftpl"
@@ -205,9 +210,9 @@ class FTPL(Perturbed):
 
 
 class FPLGumbel(Perturbed):
-    """Follow the perturbed leader with Gumbel noise, over eta: draws from a Plackett-Luce model (Ailon, section 8).
+    """Follow the perturbed leader with Gumbel noise, that is, draw from a Plackett-Luce model (Ailon, section 8).
 
-    eta : what `game_bounds.gumbel_eta` gives unless set, for any linear loss
+    eta : the factor of sums of values, to which standard Gumbel noise is added; `game_bounds.gumbel_eta` unless set
     """
 
     kind = "fpl-gumbel"
@@ -231,10 +236,10 @@ class FPLGumbel(Perturbed):
 
 
 class OnlineRank(Perturbed):
-    """OnlineRank: a sort, with noise, of eta times the sum of all values (Ailon, Algorithm 1).
+    """OnlineRank: sorts items, with noise, by eta times the sum of all their values (Ailon, Algorithm 1).
 
     sort : "quicksort" (Algorithm 2) or "plackett-luce" (Algorithm 3)
-    eta : n sqrt(log 2) / sqrt(T M) unless set (Theorem 3.1), M being the stream's own
+    eta : m sqrt(log 2) / sqrt(T M) unless set (Theorem 3.1), with the M of the stream
     """
 
     kind = "online-rank"
@@ -258,14 +263,14 @@ class OnlineRank(Perturbed):
         return self.sort(self.scores, self.random)
 
     def bound(self, t):
-        # The theorem is about losses that sum over pairs of items: those whose places weigh as they count.
+        # The theorem is about losses that are sums over pairs of items, that is, place i has weight i.
         if self.facts.loss.places is None or not np.array_equal(self.facts.weights, np.arange(self.facts.items) + 1):
             return super().bound(t)
         return game_bounds.online_rank(t, self.rate, self.facts.items, self.facts.pairs)
 
 
 class Table(Player):
-    """Keeps the logarithm of a weight for each of the m! rankings and draws in proportion to the weights."""
+    """Keeps the logarithm of a weight for each of the m! rankings, and draws a ranking in proportion to the weights."""
 
     def __init__(self, facts, random, largest: int = LARGEST_TABLE):
         super().__init__(facts, random)
@@ -278,22 +283,23 @@ class Table(Player):
         self.rankings = np.array(list(permutations(range(m))))
         self.logs = np.zeros(len(self.rankings))
 
-    def chances(self) -> np.ndarray:
+    def probabilities(self) -> np.ndarray:
+        """The probability of each ranking, float64 (m!)."""
         weights = np.exp(self.logs - self.logs.max())
         return weights / weights.sum()
 
     def rank(self):
-        edges = np.cumsum(self.chances())
+        edges = np.cumsum(self.probabilities())
         self.drawn = min(int(np.searchsorted(edges, self.random.random() * edges[-1], "right")), len(edges) - 1)
         return self.rankings[self.drawn]
 
     def range(self) -> float:
-        """The largest difference of two rankings' losses in a round."""
+        """The largest difference of the losses of two rankings in a round."""
         return 1.0 if self.facts.loss.places is None else self.facts.constants[1] or 1.0
 
 
 class Hedge(Table):
-    """Hedge over all rankings: a weight falls by a factor exp(-eta loss) (Freund & Schapire).
+    """Hedge over all rankings: weights are multiplied by exp(-eta loss) (Freund & Schapire 1997).
 
     eta : sqrt(8 log m! / T) / R unless set
     """
@@ -316,7 +322,7 @@ class Hedge(Table):
 
 
 class MultiplicativeWeights(Table):
-    """Multiplicative weights over all rankings: a weight is multiplied by 1 - eta loss, losses scaled to [0, 1].
+    """Multiplicative weights over all rankings: weights are multiplied by 1 - eta loss, with losses scaled to [0, 1].
 
     eta : min(1/2, sqrt(log m! / T)) unless set (Arora, Hazan & Kale 2012)
     """
@@ -345,10 +351,11 @@ class MultiplicativeWeights(Table):
 class PermELearn(Player):
     """Exponential weights on items at places, kept doubly stochastic (Helmbold & Warmuth 2009).
 
-    A round multiplies the weight of each item at each place by exp(-eta cost), costs being scaled to [0, 1]; Sinkhorn's
-    iteration then makes rows and columns sum to 1 again. Rankings are drawn from a Birkhoff decomposition of them.
+    Each round multiplies the weight of each item at each place by exp(-eta cost), with costs scaled to [0, 1]. Then
+    Sinkhorn's iteration makes rows and columns sum to 1 again. Rankings are drawn from a Birkhoff decomposition of the
+    matrix of weights.
 
-    eta : log(1 + sqrt(2 m log m / L)) unless set, L the scaled loss of uniformly random rankings at most
+    eta : log(1 + sqrt(2 m log m / L)) unless set, where L is the largest scaled loss of uniformly random rankings
     """
 
     kind = "permelearn"
@@ -356,7 +363,7 @@ class PermELearn(Player):
     settings = (ETA,)
     looks: ClassVar = {"": Look("yellow", "<", "--")}
 
-    TOLERANCE = 1e-6  # of the sums of rows and columns: no expected loss is off by a larger share
+    TOLERANCE = 1e-6  # of the sums of rows and columns, and so of expected losses, relative to their size
 
     def __init__(self, facts, random, eta: float | None = None):
         super().__init__(facts, random)
@@ -364,18 +371,18 @@ class PermELearn(Player):
             raise SettingError(f"learner 'permelearn': it plays linear losses; {facts.loss.name} is none. Use hedge")
         m, weights = facts.items, facts.weights
         costs = -weights if facts.loss.gain else weights
-        self.span = np.ptp(costs) or 1.0  # of places
+        self.span = np.ptp(costs) or 1.0  # range of the weights of places
         self.costs = (costs - costs.min()) / self.span
-        self.spread = (facts.largest - facts.lowest) or 1.0  # of values
+        self.spread = (facts.largest - facts.lowest) or 1.0  # range of values
         self.weights = np.full((m, m), 1 / m)  # items x places
-        self.most = facts.rounds * m * self.costs.mean()
-        self.eta = _positive("eta", eta, game_bounds.permelearn_eta(max(2, m), self.most))
+        self.largest_loss = facts.rounds * m * self.costs.mean()
+        self.eta = _positive("eta", eta, game_bounds.permelearn_eta(max(2, m), self.largest_loss))
 
     def rank(self):
         u, ranking = self.random.random(), np.empty(self.facts.items, np.int64)
-        for chance, places in birkhoff(self.weights):  # no further than needed
+        for probability, places in birkhoff(self.weights):  # decomposed no further than the draw needs
             ranking[places] = np.arange(self.facts.items)
-            u -= chance
+            u -= probability
             if u < 0:
                 break
         return ranking
@@ -386,12 +393,15 @@ class PermELearn(Player):
 
     def bound(self, t):
         t = np.asarray(t, float)
-        best = self.most * t / self.facts.rounds
+        best = self.largest_loss * t / self.facts.rounds
         return self.span * self.spread * game_bounds.permelearn(best, self.eta, self.facts.items)
 
 
 def sinkhorn(matrix: np.ndarray, tolerance: float, most: int = 100_000) -> np.ndarray:
-    """`matrix` (positive) with rows and columns scaled in turn until each sums to 1, up to `tolerance`."""
+    """Scale the rows and columns of a positive matrix in turn until each sums to 1, up to `tolerance`.
+
+    It stops after `most` iterations. Returns a copy, float64 (m x m).
+    """
     from scant.kernels import games
 
     matrix = np.maximum(matrix, 1e-300)
@@ -400,30 +410,32 @@ def sinkhorn(matrix: np.ndarray, tolerance: float, most: int = 100_000) -> np.nd
 
 
 def birkhoff(matrix: np.ndarray, least: float = 1e-12):
-    """Permutations that a doubly stochastic matrix is a mixture of: yields probability and each row's column.
+    """Decompose a doubly stochastic matrix into permutations: yields their probabilities and each row's column.
 
-    It takes, again and again, the permutation of largest sum within what is left above `least`, with the smallest of
-    its entries as its probability, until there is none; probabilities then sum to 1 up to rounding.
+    Each step takes the permutation with the largest sum among the entries that are still above `least`, gives it the
+    smallest of its entries as probability, and subtracts this from all of them. It ends when no permutation is left;
+    the probabilities then sum to 1 up to rounding.
     """
     from scipy.optimize import linear_sum_assignment
 
-    left = matrix.copy()
+    remaining = matrix.copy()
     while True:
-        rows, columns = linear_sum_assignment(np.where(left > least, -left, len(left)))
-        chance = left[rows, columns].min()
-        if chance <= least:
+        rows, columns = linear_sum_assignment(np.where(remaining > least, -remaining, len(remaining)))
+        probability = remaining[rows, columns].min()
+        if probability <= least:
             return
-        yield chance, columns
-        left[rows, columns] -= chance
+        yield probability, columns
+        remaining[rows, columns] -= probability
 
 
 class CombBand(Table):
-    """ComBand on permutation matrices: learns from the loss of the ranking shown alone (Cesa-Bianchi & Lugosi 2012).
+    """ComBand on permutation matrices: learns from the loss of its own ranking alone (Cesa-Bianchi & Lugosi 2012).
 
-    Hedge on estimated losses, mixed with uniform exploration. With one item chosen a round the loss tells which one it
-    was, so that this is the bandit game of Ailon, section 4.
+    Hedge on estimated losses, mixed with uniform exploration. If one item is relevant in each round, the loss tells
+    which one; this is the bandit game of Ailon, section 4.
 
-    eta : of Hedge, on losses scaled to [0, 1]; exploration is eta m (m - 1), at most 1. Theory's unless set
+    eta : the learning rate of Hedge, on losses scaled to [0, 1], that of theory unless set; the share of exploration is
+        eta m (m - 1), at most 1
     """
 
     kind = "comb-band"
@@ -444,11 +456,11 @@ class CombBand(Table):
             self.matrices[i, ranking * m + np.arange(m)] = 1.0
         self.least, self.span = facts.losses[0], (facts.losses[1] - facts.losses[0]) or 1.0
 
-    def chances(self):
-        return (1 - self.gamma) * super().chances() + self.gamma / len(self.rankings)
+    def probabilities(self):
+        return (1 - self.gamma) * super().probabilities() + self.gamma / len(self.rankings)
 
     def rank(self):
-        self.p = self.chances()
+        self.p = self.probabilities()
         return super().rank()
 
     def learn(self, ranking, seen):
@@ -466,14 +478,15 @@ class CombBand(Table):
 
 
 class Blocks(Player):
-    """What the learners with feedback at the top share: blocks, in each of which every item is once among the top k.
+    """The base class of learners with feedback at the top: in each block of rounds, every item is once among the top k.
 
-    The items are in cells of k by index. In a block, each cell is shown on top at a time of its own, uniformly random;
-    the values then seen make the block's estimate of its mean values, which is unbiased (thesis, Lemma 18). In the
-    other rounds a full-information learner ranks, which learns each block's estimate as the block ends.
+    Items are divided by index into cells of k. In a block, each cell is shown on top once, in a round drawn at random
+    such that cells have different rounds. The values seen in these rounds are an unbiased estimate of the mean values
+    of the block (thesis, Lemma 18). In the other rounds a full-information learner, the black box, ranks. It learns
+    from the estimate at the end of the block.
 
-    rest : the order below a cell that is shown: "leader", the full-information learner's, or "random". The thesis
-        allows any
+    k : how many items on top are seen
+    rest : the order of the items below a cell: "leader", that of the black box, or "random"; the thesis allows any
     """
 
     sees = "top"
@@ -496,11 +509,11 @@ class Blocks(Player):
         self.estimate = np.zeros(facts.items)
 
     def begin(self) -> int:
-        """Start block number `self.block`; its length."""
+        """Start block number `self.block`, and return its length in rounds."""
         raise NotImplementedError
 
     def end(self) -> None:
-        """Learn the block's estimate."""
+        """Let the black box learn from the estimate of the block."""
         raise NotImplementedError
 
     def rank(self):
@@ -508,13 +521,13 @@ class Blocks(Player):
             self.block += 1
             self.left = self.begin()
             self.waiting = list(range(self.cells))
-        # Each cell that waits gets a round of its own of those left in the block, all choices being equally likely.
-        x = int(self.random.random() * self.left)
+        # Each waiting cell gets a different round of those left in the block; all assignments are equally likely.
+        choice = int(self.random.random() * self.left)
         self.left -= 1
-        if x >= len(self.waiting):
+        if choice >= len(self.waiting):
             self.exploring = None
             return self.black_box.rank()
-        cell, self.waiting[x] = self.waiting[x], self.waiting[-1]
+        cell, self.waiting[choice] = self.waiting[choice], self.waiting[-1]
         self.waiting.pop()
         self.explored += 1
         self.exploring = np.arange(cell * self.k, min(self.facts.items, (cell + 1) * self.k))
@@ -532,9 +545,9 @@ class RTopKF(Blocks):
     """RTop-kF: K blocks of equal length and a full-information learner (Chaudhuri 2016, Algorithm 4).
 
     k : how many items on top are seen
-    blocks : K, m^(1/3) (T / ceil(m/k))^(2/3) unless set; if it does not divide T, the last block takes the rest
+    blocks : K, m^(1/3) (T / ceil(m/k))^(2/3) unless set; if it does not divide T, the last block is longer
     rest : see `Blocks`
-    black_box : the full-information learner, which plays K rounds: a kind, or a mapping of `kind` and its settings
+    black_box : the full-information learner, which plays K rounds: a kind, or a mapping with `kind` and settings
     """
 
     kind = "rtopkf"
@@ -552,7 +565,7 @@ class RTopKF(Blocks):
     )
     looks: ClassVar = {
         "": Look("blue", "o"),
-        # Of the ids that our studies give them: they are beside another of the kind in some figures.
+        # By the ids in the project's studies: some figures show several of this kind.
         "#blocks-200": Look("brown", "*"),
         "#blocks-10": Look("sky", "X"),
         "#blocks-400": Look("pink", "d"),
@@ -581,9 +594,9 @@ class RTopKF(Blocks):
             raise SettingError(
                 f"learner {kind!r} cannot be a black box: it does not learn from the values of all items"
             )
-        # An estimate may hold values of items that no round holds together.
-        apart = (facts.items * (facts.largest - facts.lowest) / 2) ** 2
-        self.black_box = make(kind, replace(facts, rounds=blocks, pairs=apart), random, **settings)
+        # An estimate combines values of several rounds, so that its differences may be larger than in any round.
+        pairs = (facts.items * (facts.largest - facts.lowest) / 2) ** 2
+        self.black_box = make(kind, replace(facts, rounds=blocks, pairs=pairs), random, **settings)
 
     def begin(self):
         last = self.block == self.blocks - 1
@@ -616,10 +629,10 @@ class RTopKF(Blocks):
 
 
 class AnytimeRTopKF(Blocks):
-    """RTop-kF with FTPL that needs no T: blocks grow so that their number is theory's K at every horizon.
+    """RTop-kF with FTPL that needs no T: blocks grow so that their number is that of theory at every horizon.
 
-    Block i ends at round ceil(m/k) i^(3/2) / sqrt(m); its estimate counts as often as it has rounds; and the noise is
-    that of FTPL after i such blocks. Beyond the papers; bound: `game_bounds.anytime`.
+    Block i ends at round ceil(m/k) i^(3/2) / sqrt(m). Its estimate is weighted by its number of rounds, and the noise
+    is that of FTPL after i such blocks. Not in the papers; the bound is `game_bounds.anytime`.
 
     k, rest : see `Blocks`
     """
@@ -632,7 +645,7 @@ class AnytimeRTopKF(Blocks):
     def __init__(self, facts, random, k=1, rest="leader"):
         super().__init__(facts, random, k, rest)
         self.black_box = FTPL(facts, random)
-        # The table is cut at T, but no entry depends on T.
+        # The list of lengths ends at T, but no length depends on T.
         self.lengths = game_bounds.anytime_lengths(facts.items, k, facts.rounds)
         self.noises = game_bounds.anytime_noise(self.lengths, facts.items, facts.scale)
 
@@ -662,13 +675,14 @@ class AnytimeRTopKF(Blocks):
 
 
 class AdaptiveRTopKF(Blocks):
-    """RTop-kF with FTPL whose data choose the length of each block, and so K, and the noise; it needs no T.
+    """RTop-kF with FTPL that needs no T: it chooses the length of each block, and the noise, by what it has seen.
 
-    The estimates also say, without bias, what the rankings of their block would have lost on average. After each block,
-    the learner compares what exploiting and what exploring have cost it so far, against the leader: where exploring
-    costs more, the next block is twice as long, else half as long, between the length of theory's K at that time and
-    sqrt(ceil(m/k) t). The noise N follows the estimates' own size, `N^2 = (sum_i b_i^2 A_i R_i) / D`, with the worst
-    case in place of the coming block's. Beyond the papers; bound, whatever K the data choose: `game_bounds.adaptive`.
+    The estimates also give unbiased estimates of the average loss of rankings in their block. After each block, the
+    learner compares the cost of exploiting with the cost of exploring so far, each against the leader. If exploring has
+    cost more, the next block is twice as long, else half as long; its length stays between the one of theory's K at
+    this time and sqrt(ceil(m/k) t). The noise N follows the size of the estimates, `N^2 = (sum_i b_i^2 A_i R_i) / D`,
+    with the worst case for the coming block. Not in the papers; the bound, for any lengths chosen, is
+    `game_bounds.adaptive`.
 
     k, rest : see `Blocks`
     """
@@ -693,7 +707,7 @@ class AdaptiveRTopKF(Blocks):
 
     @property
     def prior(self) -> float:
-        """A R / D of one round in the worst case: values half at the lowest, half at the largest."""
+        """A R / D of one round in the worst case, where half of the values are the lowest and half the largest."""
         return self.facts.items * (self.facts.largest - self.facts.lowest) ** 2 / 4
 
     def begin(self):
@@ -721,8 +735,8 @@ class AdaptiveRTopKF(Blocks):
         distance = np.abs(ideal - ideal[len(ideal) // 2]).sum()
         self.squares += self.length**2 * distance * abs((weights - weights[::-1]) @ ideal)
         places = np.argsort(rank(self.black_box.scores))
-        lost = _added(-self.obtained, weights[places] * self.seen) * (1 if self.facts.loss.gain else -1)
-        self.length = 2 * self.length if lost[0] < lost[1] else self.length // 2
+        losses = _added(-self.obtained, weights[places] * self.seen) * (1 if self.facts.loss.gain else -1)
+        self.length = 2 * self.length if losses[0] < losses[1] else self.length // 2
 
     def bound(self, t):
         if self.facts.loss.normalised:
@@ -745,9 +759,9 @@ class AdaptiveRTopKF(Blocks):
 
 
 def _added(start: np.ndarray, terms: np.ndarray) -> np.ndarray:
-    """Each `start` (n) and its row of `terms` (n x m), added one after another.
+    """The sums of `start` (n) and the rows of `terms` (n x m), added from left to right; float64 (n).
 
-    A product of matrices adds in an order that differs between machines: what ties in one would not in another.
+    A matrix product adds in an order that differs between machines, so that ties on one would not be ties on another.
     """
     return np.cumsum(np.column_stack([start, terms]), axis=1)[:, -1]
 
@@ -770,21 +784,22 @@ LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 
 
 def make(kind: str, facts: Facts, random: np.random.Generator, /, **settings):
-    """A learner of this kind, or one's own named `module:Class`.
+    """Make a learner of this kind, built in or a user's `module:Class`.
 
     Raises
     ------
-    SettingError : an unknown kind or setting, one that cannot be, or a class that cannot be imported or made
+    SettingError : an unknown kind or setting, an invalid value, or a class that cannot be imported or made
     """
     if ":" in str(kind):
-        return _own(kind, facts, random, settings)
+        return _make_user_class(kind, facts, random, settings)
     if kind not in LEARNERS:
         raise unknown("learner of a game", kind, LEARNERS)
     _check_names(kind, settings, settings_of(LEARNERS[kind]))
     return LEARNERS[kind](facts, random, **settings)
 
 
-def _own(kind: str, facts: Facts, random, settings: dict):
+def _make_user_class(kind: str, facts: Facts, random, settings: dict):
+    """A learner of a user's `module:Class`."""
     learner = own_class(kind)
     if known := settings_of(learner):  # else only its `__init__` knows which it takes
         _check_names(kind, settings, known)
@@ -802,7 +817,7 @@ def _check_names(kind: str, settings: Collection[str], known: Collection[str]) -
 
 
 def _positive(name: str, value: float | None, theory: float) -> float:
-    """`value`, or theory's if it is None."""
+    """`value`, or the one of theory if it is None; a SettingError unless it is above 0."""
     if value is None:
         return theory
     if not value > 0:

@@ -1,9 +1,9 @@
-"""What a game is judged by: losses and gains of a ranking against a round's relevances, and the best fixed ranking.
+"""The losses and gains of games: of a ranking in a round, given the relevances, and of the best fixed ranking.
 
-A linear loss of a ranking is `scale_t * sum_u f(place of u) v_t(u) + constant_t`: `f` are the weights of the places,
-`v_t` the values that the relevances of round t have under it. So are all but AP, the normalised ones through
-`scale_t`. The best fixed ranking is then that of descending sums of `scale_t v_t`. For AP it is found exactly, too, by
-dynamic programming over sets of items.
+A loss is linear if it is `scale_t * sum_u f(place of u) v_t(u) + constant_t` in round t, where `f` are the weights of
+the places, and `v_t` the values that the loss makes of the relevances. All but AP are linear; for normalised ones
+`scale_t` is the normaliser. Then the best fixed ranking sorts items by their sums of `scale_t v_t`. For AP it is found
+exactly, too, by dynamic programming over sets of items.
 """
 
 from collections.abc import Callable
@@ -20,15 +20,16 @@ AP_ITEMS = 20  # the best ranking for AP is sought over all 2^m sets of items
 
 @dataclass(frozen=True)
 class Loss:
-    """One measure of a game.
+    """A loss or gain of a game.
 
-    name : as in the settings, with its cut: "dcg@5"
+    name : as in the settings of a game, with its cut-off: "dcg@5"
     gain : whether greater is better
-    measure : the value of a ranking (item indices, best first) for a round's relevances (m), in plain Python
-    places : the weights f of places 1..m, a function of m; None for AP, which is not linear
+    measure : the function that computes it from a ranking (item indices, best first) and a round's relevances (m)
+    places : the function that gives the weights f of places 1..m, given m; None for AP, which is not linear
     binary : whether relevances must be 0 or 1
-    values : the stream's values from its relevances
-    scale, constant : one number for each round from the relevances; None for 1 and 0
+    values : the function that makes values of the relevances, each (rounds x items)
+    scale, constant : the functions that give one number for each round, (rounds), from the relevances; None where all
+        are 1, or 0
     """
 
     name: str
@@ -42,11 +43,11 @@ class Loss:
 
     @property
     def normalised(self) -> bool:
-        """Whether it is NDCG, AP or AUC: with top-1 feedback no learner has sublinear regret (thesis, Theorem 24)."""
+        """Whether it is NDCG, AP or AUC: no learner has sublinear regret with top-1 feedback (thesis, Theorem 24)."""
         return self.scale is not None or self.places is None
 
     def weights(self, items: int) -> np.ndarray:
-        """The weight of each place, from the first: float64 of shape (m,). For AP those of learners' own reckoning."""
+        """The weights of the places, from the first, float64 (m). For AP, which has none, 1..m."""
         return (self.places or _positions)(items).astype(float)
 
 
@@ -60,7 +61,7 @@ def _discounts(items: int, cut: int | None = None) -> np.ndarray:
 
 
 def _gains(relevances: np.ndarray) -> np.ndarray:
-    """2^r - 1, compact as long as it fits."""
+    """The gains 2^r - 1 (rounds x items), as whole numbers if they fit into int8."""
     if relevances.max() <= 1:
         return relevances
     if relevances.max() <= 7:
@@ -69,24 +70,25 @@ def _gains(relevances: np.ndarray) -> np.ndarray:
 
 
 def _ndcg_scale(relevances: np.ndarray, cut: int | None = None) -> np.ndarray:
-    """1 / Z of each round; 0 if no item is relevant."""
+    """1 / Z of each round, float64 (rounds); 0 if no item is relevant."""
     ideal = -np.sort(-relevances, axis=1)
     weights = _discounts(relevances.shape[1], cut)
     return _reciprocal(_gains(ideal) @ weights)
 
 
 def _pairs(relevances: np.ndarray) -> np.ndarray:
-    """The number of pairs of a relevant and an irrelevant item."""
+    """The number of pairs of a relevant and an irrelevant item in each round, int64 (rounds)."""
     r = relevances.sum(axis=1, dtype=np.int64)
     return r * (relevances.shape[1] - r)
 
 
 def _reciprocal(x: np.ndarray) -> np.ndarray:
+    """1 / x, but 0 where x is 0."""
     return np.divide(1.0, x, out=np.zeros(len(x)), where=x > 0)
 
 
 def _least_sum(relevances: np.ndarray) -> np.ndarray:
-    """Minus the SumLoss of an ideal ranking, by which PairwiseLoss is less than SumLoss."""
+    """PairwiseLoss less SumLoss in each round, float64 (rounds): minus the SumLoss of an ideal ranking."""
     r = relevances.sum(axis=1, dtype=np.int64)
     return -r * (r + 1) / 2
 
@@ -95,7 +97,6 @@ def _spearman(ranking, positions):
     return measures.spearman_loss(ranking, np.argsort(positions))
 
 
-# Those with a cut take the n of their name; `None` is the whole list.
 LOSSES = {
     "sum-loss": Loss("sum-loss", False, measures.sum_loss, _positions),
     "pairwise-loss": Loss(
@@ -112,7 +113,7 @@ LOSSES = {
     ),
     "ap": Loss("ap", True, measures.average_precision, None, binary=True),
 }  # fmt: skip
-CUT_LOSSES = {
+CUT_LOSSES = {  # those with a cut-off n; None is the whole list
     "dcg": lambda name, n: Loss(name, True, partial(measures.dcg, k=n), partial(_discounts, cut=n), values=_gains),
     "ndcg": lambda name, n: Loss(
         name, True, partial(measures.ndcg, k=n), partial(_discounts, cut=n), values=_gains,
@@ -125,11 +126,11 @@ CUT_LOSSES = {
 
 
 def make(name: str) -> Loss:
-    """The loss or gain of this name: one of `LOSSES`, or `dcg`, `ndcg`, `dcg@n`, `ndcg@n`, `precision@n`.
+    """The loss or gain of this name: one of `LOSSES`, or `dcg`, `ndcg`, `dcg@n`, `ndcg@n` or `precision@n`.
 
     Raises
     ------
-    SettingError : an unknown name, or a cut that is none
+    SettingError : an unknown name, or an invalid cut-off
     """
     if name in LOSSES:
         return LOSSES[name]
@@ -155,16 +156,16 @@ def check(loss: Loss, stream: np.ndarray) -> None:
     if loss.name == "position-loss":
         return
     if loss.name == "spearman-loss":
-        ranks = np.sort(stream, axis=1) != _positions(stream.shape[1])
-        if ranks.any():
-            t = int(np.argmax(ranks.any(axis=1)))
+        wrong = np.sort(stream, axis=1) != _positions(stream.shape[1])
+        if wrong.any():
+            t = int(np.argmax(wrong.any(axis=1)))
             raise SettingError(
                 f"spearman-loss needs a ranking in each round: the positions 1..{stream.shape[1]} of the items, each "
                 f"once; round {t + 1} has {stream[t].tolist()}. Use the stream 'rankings', or position-loss"
             )
         return
-    whole = stream.dtype.kind != "f" or stream == np.floor(stream)
-    _refuse(~((stream >= 0) & whole), stream, loss, "whole numbers from 0 (position-loss takes any)")
+    is_whole = stream.dtype.kind != "f" or stream == np.floor(stream)
+    _refuse(~((stream >= 0) & is_whole), stream, loss, "whole numbers from 0 (position-loss takes any)")
     if loss.binary:
         _refuse(stream > 1, stream, loss, "0 or 1 (sum-loss and dcg take grades)")
     elif loss.values is _gains:
@@ -172,6 +173,7 @@ def check(loss: Loss, stream: np.ndarray) -> None:
 
 
 def _refuse(bad: np.ndarray, stream: np.ndarray, loss: Loss, demand: str) -> None:
+    """Raise a SettingError for the first bad entry, if there is one."""
     if bad.any():
         t, u = np.unravel_index(int(np.argmax(bad)), bad.shape)
         raise SettingError(
@@ -189,13 +191,13 @@ def check_ap(items: int) -> None:
 
 
 def best_average_precision(overlap: np.ndarray) -> tuple[float, np.ndarray]:
-    """The greatest sum of AP that a fixed ranking attains, and that ranking, exactly, in O(2^m m).
+    """The largest sum of AP over rounds of any fixed ranking, and that ranking, int64 (m); exact, in O(2^m m) steps.
 
-    AP at place i is the share of relevant items among the first i, for each relevant item there. So item a, placed
-    right below the items of a set S, adds `(C[a, a] + sum_{b in S} C[a, b]) / (|S| + 1)`, whatever their order, with
-    `C[a, b] = sum_t R_t(a) R_t(b) / sum_u R_t(u)`: a longest path over sets.
+    AP averages, over the places of relevant items, the share of relevant items down to the place. So item a, placed
+    right below the items of a set S in any order, adds `(C[a, a] + sum_{b in S} C[a, b]) / (|S| + 1)`, where
+    `C[a, b] = sum_t R_t(a) R_t(b) / sum_u R_t(u)`. The best ranking is a longest path over sets of items.
 
-    overlap : C, float64 of shape (m, m)
+    overlap : C, float64 (m x m)
     """
     from scant.kernels import games
 
@@ -204,6 +206,9 @@ def best_average_precision(overlap: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def total_average_precision(overlap: np.ndarray, ranking: np.ndarray) -> float:
-    """The sum of AP of a ranking, from C as in `best_average_precision`."""
-    pairs = np.tril(overlap[np.ix_(ranking, ranking)])  # item i with those above it and itself
+    """The sum of AP over rounds of a ranking.
+
+    overlap : C, as in `best_average_precision`
+    """
+    pairs = np.tril(overlap[np.ix_(ranking, ranking)])  # row i: the item at place i with itself and those above
     return float(np.sum(pairs.sum(axis=1) / _positions(len(ranking))))

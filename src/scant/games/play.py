@@ -1,4 +1,4 @@
-"""One learner plays one game: the compiled loop where it has one, a Python loop for all others."""
+"""Let one learner play one game: in its compiled loop if it has one, else in a Python loop."""
 
 from dataclasses import dataclass, replace
 
@@ -13,18 +13,18 @@ SORTERS = {"uniform": 0, "gumbel": 1, "quicksort": 2}  # as the compiled loops n
 
 
 class Game:
-    """A stream of relevances and the loss or gain that rankings are judged by.
+    """A stream of relevances, and the loss or gain of rankings.
 
     Parameters
     ----------
-    stream : rounds x items, the relevance (or position, or value) of each item in each round
+    stream : (rounds x items), the relevance (or position, or value) of each item in each round
     loss : the name of a loss or gain, see `scant.games.losses.make`
 
     Attributes
     ----------
-    values : int8 or float64 (rounds x items), read-only, what each item is worth, before it is multiplied by `scale`
-    scale : float64 (rounds), read-only, the factor of each round's values, as 1 / Z of NDCG
-    constant : float64 (rounds), what the loss of every ranking has besides; None for 0
+    values : int8 or float64 (rounds x items), read-only, the values that the loss makes of the relevances, unscaled
+    scale : float64 (rounds), read-only, the factor of the values of each round, such as 1 / Z for NDCG
+    constant : float64 (rounds), a part of the loss that is the same for every ranking; None for 0
 
     Raises
     ------
@@ -43,7 +43,7 @@ class Game:
         self._best, self._facts = {}, {}
 
     def best(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The cumulative loss or gain of the best fixed rankings, exactly.
+        """The cumulative loss or gain of the best fixed rankings, computed exactly.
 
         Parameters
         ----------
@@ -51,9 +51,9 @@ class Game:
 
         Returns
         -------
-        prefix : float64 (kept), the best value over rounds 1..t, for each t of `kept`
-        horizon : float64 (kept), the value over rounds 1..t of the ranking that is best over all rounds
-        ranking : that ranking
+        prefix : float64 (kept), for each t of `kept`, the value over rounds 1..t of the ranking that is best for these
+        horizon : float64 (kept), the value over rounds 1..t of the ranking that is best for all rounds
+        ranking : the ranking that is best for all rounds
 
         Raises
         ------
@@ -61,38 +61,40 @@ class Game:
         """
         key = kept.tobytes()
         if key not in self._best:
-            at = np.union1d(kept, self.rounds)
-            prefix, horizon, ranking = self._best_ap(at) if self.loss.places is None else self._best_linear(at)
-            constant = self.constant_at(at)
+            rounds = np.union1d(kept, self.rounds)
+            prefix, horizon, ranking = self._best_ap(rounds) if self.loss.places is None else self._best_linear(rounds)
+            constant = self.constant_at(rounds)
             self._best[key] = (prefix + constant)[: len(kept)], (horizon + constant)[: len(kept)], ranking
         return self._best[key]
 
-    def _best_linear(self, at):
+    def _best_linear(self, rounds):
+        """The results of `best` for a linear loss, without constants; `rounds` ends with the last one."""
         from scant.kernels import games
 
-        sums, weights = np.zeros((len(at), self.items)), self.loss.weights(self.items)
-        games.sums_at(self.values, self.scale, _read_only(at, np.int64), sums)
+        sums, weights = np.zeros((len(rounds), self.items)), self.loss.weights(self.items)
+        games.sums_at(self.values, self.scale, _read_only(rounds, np.int64), sums)
         ranking = rank(sums[-1])
         return -np.sort(-sums, axis=1) @ weights, sums[:, ranking] @ weights, ranking
 
-    def _best_ap(self, at):
+    def _best_ap(self, rounds):
+        """The results of `best` for AP; `rounds` ends with the last one."""
         from scant.kernels import games
 
         losses.check_ap(self.items)
-        overlaps = np.zeros((len(at), self.items, self.items))
-        games.overlaps_at(self.values, _read_only(at, np.int64), overlaps)
-        found = [losses.best_average_precision(overlap) for overlap in overlaps]
-        ranking = found[-1][1]
+        overlaps = np.zeros((len(rounds), self.items, self.items))
+        games.overlaps_at(self.values, _read_only(rounds, np.int64), overlaps)
+        best = [losses.best_average_precision(overlap) for overlap in overlaps]
+        ranking = best[-1][1]
         return (
-            np.array([value for value, _ in found]),
+            np.array([value for value, _ in best]),
             np.array([losses.total_average_precision(overlap, ranking) for overlap in overlaps]),
             ranking,
         )
 
     def facts(self, sees: str = "all") -> Facts:
-        """What a learner may know of the game beforehand.
+        """What a learner may know about the game before it starts.
 
-        sees : what the learner is shown of a round; if "all", values are those after scaling
+        sees : what the learner is shown of a round, see `scant.games.learners`; with "all", it is shown scaled values
         """
         from scant.kernels import games
 
@@ -103,19 +105,19 @@ class Game:
         return self._facts[scaled]
 
     def constant_at(self, rounds: np.ndarray):
-        """The sum of the constants up to each of `rounds`."""
+        """The sum of the constants of rounds 1..t for each t of `rounds`, float64."""
         return np.zeros(len(rounds)) if self.constant is None else np.cumsum(self.constant)[rounds - 1]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What happened up to each kept round t. Every array has one entry for each kept round.
+    """The results of a game up to each kept round t. Every array has one entry for each kept round.
 
     round : int64, t
     value : the cumulative loss or gain of the rankings shown in rounds 1..t
-    best : that of the best fixed ranking for rounds 1..t
-    best_at_horizon : that of the ranking that is best for all rounds
-    explored : int64, the rounds so far that were spent on exploring
+    best : the same for the fixed ranking that is best for rounds 1..t
+    best_at_horizon : the same for the fixed ranking that is best for all rounds
+    explored : int64, how many of rounds 1..t were spent on exploring
     bound : the bound on the expected regret against `best`; NaN where none is known
     gain : whether greater values are better
     """
@@ -132,8 +134,8 @@ class Trace:
 def build(game: Game, learner: dict | str, random: np.random.Generator):
     """Make a learner for this game.
 
-    learner : its kind, or a mapping of `kind` and its settings
-    random : its randomness
+    learner : its kind, or a mapping with its `kind` and settings
+    random : the generator for the learner's randomness
 
     Raises
     ------
@@ -156,14 +158,14 @@ def play(
 
     Parameters
     ----------
-    learner : its kind, or a mapping of `kind` and its settings, see `scant.games.learners`
-    random : the learner's randomness
+    learner : its kind, or a mapping with its `kind` and settings, see `scant.games.learners`
+    random : the generator for the learner's randomness
     kept : the rounds to report, from 1, ascending; `scant.runs.kept_rounds` of the horizon unless set
-    compiled : whether to use the compiled loop, where there is one
+    compiled : whether to use the compiled loop, if there is one
 
     Raises
     ------
-    SettingError : settings that the learner or the loss cannot be played with
+    SettingError : the learner cannot play this game with its settings, or `kept` is no list of rounds
     """
     if kept is None:
         from scant.runs import kept_rounds
@@ -181,33 +183,36 @@ def play(
 
 
 def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Play in plain Python, by the learner's own class.
+    """Play in plain Python, with the class of the learner.
 
     Returns
     -------
     values : float64 (kept), the cumulative loss or gain of the rankings shown
-    explored : int64 (kept), the rounds so far that were spent on exploring
+    explored : int64 (kept), how many rounds so far were spent on exploring
     """
-    show = {
-        "all": lambda t, ranking, worth: game.values[t] * game.scale[t],
-        "top": lambda t, ranking, worth: game.values[t, ranking[: player.k]].astype(float),
-        "loss": lambda t, ranking, worth: worth,
-        "nothing": lambda t, ranking, worth: None,
+    shown = {
+        "all": lambda t, ranking, value: game.values[t] * game.scale[t],
+        "top": lambda t, ranking, value: game.values[t, ranking[: player.k]].astype(float),
+        "loss": lambda t, ranking, value: value,
+        "nothing": lambda t, ranking, value: None,
     }[getattr(player, "sees", "all")]
-    values, explored, total, at = np.empty(len(kept)), np.zeros(len(kept), np.int64), 0.0, 0
+    values, explored, total, row = np.empty(len(kept)), np.zeros(len(kept), np.int64), 0.0, 0
     for t in range(kept[-1]):
         ranking = player.rank()
-        worth = float(game.loss.measure(ranking, game.stream[t]))
-        total += worth
-        player.learn(ranking, show(t, ranking, worth))
-        if kept[at] == t + 1:
-            values[at], explored[at] = total, getattr(player, "explored", 0)
-            at += 1
+        value = float(game.loss.measure(ranking, game.stream[t]))
+        total += value
+        player.learn(ranking, shown(t, ranking, value))
+        if kept[row] == t + 1:
+            values[row], explored[row] = total, getattr(player, "explored", 0)
+            row += 1
     return values, explored
 
 
 def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Play by the learner's compiled loop, as `loop()` of its class names it. Returns what `_plain` does."""
+    """Play in the compiled loop that the learner's `loop()` names; returns the same as `_plain`.
+
+    loop : the name of the loop, and its arguments
+    """
     from scant.kernels import games
 
     name, arguments = loop
@@ -230,7 +235,7 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
 
 
 def _least_and_largest(game: Game) -> tuple[float, float]:
-    """The least and the largest value of any ranking in any round, for a linear loss."""
+    """The least and the largest value of any ranking in any round; for AP, 0 and 1."""
     if game.loss.places is None:
         return 0.0, 1.0
     ascending, places = np.sort(game.values, axis=1), game.loss.weights(game.items)
@@ -240,7 +245,7 @@ def _least_and_largest(game: Game) -> tuple[float, float]:
 
 
 def _read_only(array: np.ndarray, dtype=np.float64) -> np.ndarray:
-    """A contiguous view that cannot be written to: the loops are compiled for such, as memory-mapped arrays are."""
+    """A contiguous, read-only view: the compiled loops take read-only arrays, as memory-mapped ones are."""
     view = np.ascontiguousarray(array, dtype).view()
     view.flags.writeable = False
     return view

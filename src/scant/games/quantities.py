@@ -1,4 +1,4 @@
-"""What claims on fixed items are of: one number for each game, learner and seed of an experiment."""
+"""The quantities that claims on fixed items are about: one number for each game, learner and seed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ KEYS = ["stream", "learner", "seed"]
 
 
 def game_regret(played: Played, horizon: int | None = None) -> pd.DataFrame:
-    """The regret at the end of each game's longest horizon, or of the horizon asked for."""
+    """The regret at the end of each game's longest horizon, or of `horizon` if it is set."""
     return _longest(_ends(played, horizon)).assign(value=lambda rows: rows["regret"])
 
 
 def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
-    """The slope of log regret on the log of what it grows with.
+    """The slope of log regret on the log of the horizon, the round, or the number of items.
 
-    along : "horizon", each a game of its own; "rounds", of the longest horizon; or "items", over games of one stream
-        and loss
+    along : "horizon", over the final regrets of each horizon; "rounds", over the rounds of the longest horizon; or
+        "items", over games with the same stream and loss
     """
     if along == "rounds":
         rounds = _longest(frames.regrets(played.traces, played.about))
@@ -35,14 +35,14 @@ def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
 
 
 def bound_share(played: Played) -> pd.DataFrame:
-    """Each seed's largest regret over its bound, over all horizons for which a bound is known."""
+    """The largest ratio of regret to its bound, over all horizons for which a bound is known."""
     ends = _ends(played)
     shares = ends.assign(value=ends["regret"] / ends["bound"]).dropna(subset="value")
     return shares.groupby(KEYS, sort=False)["value"].max().reset_index()
 
 
 def _ends(played: Played, horizon: int | None = None) -> pd.DataFrame:
-    """The last round of each game with its regret: games of every horizon, or of one."""
+    """The rows of the last rounds with their regret, for all horizons or for one."""
     rows = frames.regrets(played.traces, played.about)
     rows = rows[rows["round"] == rows["horizon"]]
     return rows if horizon is None else rows[rows["horizon"] == horizon]

@@ -1,6 +1,6 @@
-"""Runs of games on fixed items: one game, all its learners, seeds and horizons; and how long a round takes.
+"""Runs of games on fixed items: one game with all its learners, seeds and horizons; and the time of a round.
 
-A round takes about a microsecond and a process a second to start, so that a job plays all learners of a game.
+A round takes about a microsecond, but a process takes a second to start. So one job plays all learners of a game.
 """
 
 from time import perf_counter
@@ -19,14 +19,14 @@ SCHEMA = pa.schema(
     {
         "learner": pa.string(),
         "kind": pa.string(),
-        "k": pa.int64(),  # how many items it sees; 0 for all
+        "k": pa.int64(),  # how many items on top the learner sees; 0 for all
         "seed": pa.int64(),
-        "horizon": pa.int64(),  # T, of which each is a game of its own
+        "horizon": pa.int64(),  # T; each horizon is a game of its own
         "round": pa.int64(),
         "value": pa.float64(),  # cumulative loss or gain of the rankings shown
-        "best": pa.float64(),  # of the best fixed ranking for the rounds up to this one
-        "best_at_horizon": pa.float64(),  # the same of the ranking that is best for all rounds
-        "explored": pa.int64(),  # rounds so far that were spent on exploring
+        "best": pa.float64(),  # the same for the fixed ranking that is best up to this round
+        "best_at_horizon": pa.float64(),  # the same for the fixed ranking that is best for all rounds
+        "explored": pa.int64(),  # how many rounds so far were spent on exploring
         "bound": pa.float64(),  # on the expected regret against `best`; NaN where none is known
     }
 )
@@ -37,20 +37,20 @@ TIMES = pa.schema(
         "microseconds": pa.float64(),  # of a round
     }
 )
-PROBED = 100  # rounds that are drawn to see what values a stream has
+PROBED = 100  # rounds that are drawn to check a game and to see its values
 
 
 def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
-    """Make a run file, as the command line asks for it; a game reads no files."""
+    """Write the run file of a job, see `run`; a game has no inputs."""
     run(job, target, seeds)
 
 
 def run(job: dict, target, seeds: list[int]) -> None:
     """Play all learners of a game for each seed and horizon, and write the run file, with columns of `SCHEMA`.
 
-    All learners play on the same stream, and that of a shorter horizon is the beginning of that of a longer one (but
-    for the stream `switching`, whose phases are shares of the horizon). Learners share their noise likewise, as far as
-    they draw alike.
+    All learners play on the same stream. The stream of a shorter horizon is the beginning of that of a longer one
+    (except for `switching`, whose phases are shares of the horizon). Learners have equal generators, so that those that
+    draw the same kind of noise share it.
 
     job : study, study_seed, experiment, stream (the game's id), game (its settings), learners (pairs of id and
         settings), rounds (the horizons)
@@ -68,12 +68,12 @@ def run(job: dict, target, seeds: list[int]) -> None:
                 numbers = table_of(numbers, {name: getattr(trace, name) for name in numbers.names})
                 columns |= dict(zip(numbers.column_names, numbers.columns, strict=True))
                 tables.append(pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA))
-    judged = {"items": game.items, "loss": game.loss.name, "gain": game.loss.gain}
-    write_parquet(pa.concat_tables(tables), target, job | judged | origin(seeds, ()))
+    metadata = {"items": game.items, "loss": game.loss.name, "gain": game.loss.gain}
+    write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, ()))
 
 
 def _seen(settings: dict) -> int:
-    """k, how many items on top a learner is shown; 0 for all. Of one's own it is known only if the study says it."""
+    """k, how many items on top a learner is shown; 0 for all, and for a user's learner without a setting `k`."""
     kind = settings["kind"]
     if ":" in kind:
         return int(settings.get("k", 0))
@@ -81,29 +81,29 @@ def _seen(settings: dict) -> int:
 
 
 def _axes(job: dict, seed: int) -> tuple:
-    """What the randomness of a job's game and seed is derived from."""
+    """The names from which the randomness of a job's game and seed is derived."""
     return (job["study_seed"], "fixed-items", job["stream"], seed)
 
 
 def drawn(job: dict, seed: int, horizon: int) -> Game:
-    """The game that a job plays with a seed and a horizon; games that are `shared` have the stream of seed 0."""
+    """The game that a job plays with a seed and a horizon; `shared` games have the stream of seed 0 for all seeds."""
     settings = job["game"]
     relevances = generator(*_axes(job, 0 if settings["shared"] else seed), "relevances")
     return Game(streams.draw(settings["stream"], relevances, horizon, **settings["settings"]), settings["loss"])
 
 
 def played(learner: dict) -> dict:
-    """A learner's settings as `play` takes them: without its title, and with its `options` beside the others."""
+    """The settings of a study's learner as `play` takes them: without title, and with its `options` among them."""
     settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
     return settings | learner.get("options", {})
 
 
 def probe(game: dict, rounds: int = PROBED) -> Game:
-    """The first rounds of a game on a stream of its own, to see whether it can be played and what values it has.
+    """A game of few rounds on a stream with a seed of its own, to check whether it can be played.
 
     Raises
     ------
-    SettingError : the stream cannot have its settings, or the loss is not defined for its relevances
+    SettingError : invalid settings of the stream, or a loss that is not defined for its relevances
     """
     stream = streams.draw(game["stream"], generator(0, "probe"), min(rounds, PROBED), **game["settings"])
     probed = Game(stream, game["loss"])
@@ -113,9 +113,9 @@ def probe(game: dict, rounds: int = PROBED) -> Game:
 
 
 def check(game: dict, learner: dict, rounds: int) -> None:
-    """Raise a SettingError if a learner cannot play a game over so many rounds, as far as it shows without playing.
+    """Raise a SettingError if a learner cannot play a game of so many rounds, as far as is known without playing.
 
-    A learner of one's own is not made here.
+    A user's own learner is not made here.
     """
     probed = probe(game, rounds)
     settings = played(learner)
@@ -127,14 +127,14 @@ def check(game: dict, learner: dict, rounds: int) -> None:
 
 
 def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
-    """Measure how many microseconds a round takes each learner, and write a row for each game and learner.
+    """Measure how many microseconds a round takes, and write a row for each game and learner.
 
-    The time is the shortest of three plays, less the shortest of three plays of a single round, over the rounds
-    between. A first play, which is not counted, compiles what is to be compiled. Drawing the stream does not count.
+    The time is the shortest of three plays, less the shortest of three plays of a single round, divided by the
+    difference in rounds. A first play, which is not counted, compiles the loop. Drawing the stream does not count.
 
-    jobs : as of `run`; games are played with their longest horizon, seed 0
+    jobs : as for `run`; games are played with their longest horizon and seed 0
+    details : what reports need to know about the experiment; the file's metadata
     least : how long a play should last, in seconds; it ends at the horizon if that is earlier
-    details : what reports need of the study, for the file's metadata
     """
     rows = []
     for job in jobs:
@@ -145,17 +145,17 @@ def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
             _seconds(game, settings, rounds)
             while rounds < horizon and _seconds(game, settings, rounds) < least / 4:
                 rounds = min(4 * rounds, horizon)
-            fixed = min(_seconds(game, settings, 1) for _ in range(3))
-            each = (min(_seconds(game, settings, rounds) for _ in range(3)) - fixed) / (rounds - 1)
+            start_up = min(_seconds(game, settings, 1) for _ in range(3))
+            seconds = (min(_seconds(game, settings, rounds) for _ in range(3)) - start_up) / (rounds - 1)
             row = {"experiment": job["experiment"], "stream": job["stream"], "learner": learner}
-            rows.append(row | {"kind": settings["kind"], "items": game.items, "microseconds": 1e6 * each})
+            rows.append(row | {"kind": settings["kind"], "items": game.items, "microseconds": 1e6 * seconds})
     write_parquet(pa.Table.from_pylist(rows, schema=TIMES), target, details)
 
 
 def _seconds(game: Game, settings: dict, rounds: int) -> float:
-    """How many seconds a learner takes for the first rounds of a game."""
+    """How many seconds a learner takes to play the first `rounds` of a game."""
     kept = np.array([rounds])
-    game.best(kept)  # found before, and kept, so that the learner's rounds alone count
+    game.best(kept)  # computed once and cached, so that only the play is timed
     start = perf_counter()
     play(game, played(settings), generator(0, "noise"), kept)
     return perf_counter() - start

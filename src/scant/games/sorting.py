@@ -1,4 +1,4 @@
-"""Sorting with noise: the two procedures of OnlineRank, and the exact distributions of their rankings (Ailon, sec. 3).
+"""Noisy sorting: the two procedures of OnlineRank, and the exact distributions of their rankings (Ailon, section 3).
 
 Both put item u above item v with probability `1 / (1 + exp(w_v - w_u))` (Lemma 6.1).
 """
@@ -10,7 +10,10 @@ import numpy as np
 
 
 def before(difference: float) -> float:
-    """`1 / (1 + exp(-difference))` without overflow: how likely the item of the higher weight comes first."""
+    """The probability that an item comes before another, `1 / (1 + exp(-difference))`, without overflow.
+
+    difference : its weight less the other's
+    """
     return 1 / (1 + math.exp(-difference)) if difference > -700 else 0.0
 
 
@@ -18,10 +21,12 @@ def quicksort(weights, random) -> np.ndarray:
     """A ranking by noisy QuickSort (Ailon, Algorithm 2).
 
     A pivot is drawn uniformly; each other item goes before it with probability `before(its weight - the pivot's)`;
-    both sides are sorted likewise. Of two items, either may be the pivot: the second one is.
+    then both sides are sorted in the same way. Of two items the second is the pivot, since the choice makes no
+    difference.
 
-    weights : shape (m,)
-    random : gives numbers by `random()`: one for each pivot of three items or more, and one for each comparison
+    weights : float64 (m)
+    random : an object whose `random()` returns uniform numbers: one is used for each pivot among three items or more,
+        and one for each comparison
     """
 
     def sort(items: list) -> list:
@@ -38,9 +43,9 @@ def quicksort(weights, random) -> np.ndarray:
 
 
 def plackett_luce(weights, random) -> np.ndarray:
-    """A ranking by the Plackett-Luce model (Ailon, Algorithm 3), drawn as a sort of `weights` plus Gumbel noise.
+    """A ranking by the Plackett-Luce model (Ailon, Algorithm 3), drawn by sorting `weights` plus Gumbel noise.
 
-    weights : shape (m,)
+    weights : float64 (m)
     random : a NumPy generator
     """
     noise = [-math.log(random.standard_exponential()) for _ in weights]
@@ -48,32 +53,32 @@ def plackett_luce(weights, random) -> np.ndarray:
 
 
 def quicksort_distribution(weights) -> dict[tuple, float]:
-    """The probability of each ranking by noisy QuickSort, by enumeration: for a few items."""
+    """The probability of each ranking by noisy QuickSort, found by enumeration, which only a few items allow."""
 
     def sort(items: tuple) -> dict[tuple, float]:
         if len(items) < 2:
             return {items: 1.0}
-        chances = {}
+        probabilities = {}
         for at, pivot in enumerate(items):
             others = items[:at] + items[at + 1 :]
             for sides in range(2 ** len(others)):
                 first = tuple(item for i, item in enumerate(others) if sides >> i & 1)
                 last = tuple(item for i, item in enumerate(others) if not sides >> i & 1)
-                chance = 1 / len(items)
+                probability = 1 / len(items)
                 for item in others:
-                    goes = before(weights[item] - weights[pivot])
-                    chance *= goes if item in first else 1 - goes
+                    comes_first = before(weights[item] - weights[pivot])
+                    probability *= comes_first if item in first else 1 - comes_first
                 for a, p in sort(first).items():
                     for b, q in sort(last).items():
                         ranking = (*a, pivot, *b)
-                        chances[ranking] = chances.get(ranking, 0.0) + chance * p * q
-        return chances
+                        probabilities[ranking] = probabilities.get(ranking, 0.0) + probability * p * q
+        return probabilities
 
     return sort(tuple(range(len(weights))))
 
 
 def plackett_luce_distribution(weights) -> dict[tuple, float]:
-    """The probability of each ranking by the Plackett-Luce model: for a few items."""
+    """The probability of each ranking by the Plackett-Luce model, for a few items."""
     strength = np.exp(np.asarray(weights, float) - np.max(weights))
     return {
         ranking: math.prod(strength[item] / strength[list(ranking[i:])].sum() for i, item in enumerate(ranking))
@@ -82,10 +87,13 @@ def plackett_luce_distribution(weights) -> dict[tuple, float]:
 
 
 def marginals(distribution: dict[tuple, float]) -> np.ndarray:
-    """`P[u, v]`, the probability that u comes before v, of a distribution over rankings; 0 on the diagonal."""
+    """The matrix of the probabilities that item u comes before item v, float64 (m x m), 0 on the diagonal.
+
+    distribution : the probability of each ranking
+    """
     m = len(next(iter(distribution)))
     above = np.zeros((m, m))
-    for ranking, chance in distribution.items():
+    for ranking, probability in distribution.items():
         for i, u in enumerate(ranking):
-            above[u, list(ranking[i + 1 :])] += chance
+            above[u, list(ranking[i + 1 :])] += probability
     return above

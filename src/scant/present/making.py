@@ -7,7 +7,7 @@ import pandas as pd
 from scant import families
 from scant.errors import unknown
 from scant.families import Shown, called
-from scant.present import figures, tables, traces
+from scant.present import traces
 
 
 def find(name: str, drawn: bool) -> Shown:
@@ -53,7 +53,5 @@ def make(shown: Shown, stem, *inputs) -> None:
     SettingError : the study has nothing to show in it
     """
     frame = frame_of(shown, *inputs)
-    if shown.draw:
-        figures.save(called(shown.draw)(frame), frame, stem)
-    else:
-        tables.write(frame, stem)
+    drawn = (called(shown.draw)(frame),) if shown.draw else ()
+    called(shown.writer)(*drawn, frame, stem)

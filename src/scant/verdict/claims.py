@@ -395,7 +395,7 @@ def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
 
 
 def _size(values):
-    """The absolute values (a regret may be below 0), of which relative margins are shares; a tiny number for 0."""
+    """Absolute values, of which relative margins are shares, since a regret may be below 0; none of them is 0."""
     return np.maximum(np.abs(values), np.finfo(float).tiny)
 
 

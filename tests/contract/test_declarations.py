@@ -1,0 +1,443 @@
+"""What families declare keeps to one contract: learners, settings, figures, tables and quantities.
+
+What is misdeclared fails here, with words that say what is missing.
+"""
+
+import importlib.util
+import inspect
+from dataclasses import fields, replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+from matplotlib.markers import MarkerStyle
+
+from scant import families
+from scant.ads.learners import KINDS, AdLearner, Scorer
+from scant.declared import Look, Setting, own_class, settings_of
+from scant.families import Quantity, Shown
+from scant.games.learners import ETA, FTPL, Player
+from scant.online import learners as online
+from scant.online import top
+from scant.present import style
+from scant.study.schema import COMMON
+
+ROOT = Path(__file__).parents[2]
+FAMILIES = list(families.families().values())
+BUILT_IN = {f"{family.kind}, {kind}": (family, kind) for family in FAMILIES for kind in family.learners}
+SHOWN = {shown.name: shown for _, shown in families.shown()}
+QUANTITIES = {f"{family.kind}, {name}": one for family in FAMILIES for name, one in family.quantities.items()}
+SEES = ("all", "top", "loss", "nothing")
+READS = {  # by what a frame is made of: how many arguments its function takes of it
+    "traces": 2, "times": 2, "coverage": 2, "regret": 3, "streams": 1, "logs": 1, "nothing": 0,
+}  # fmt: skip
+COLOURS = (*style.COLOURS, "#000000")
+
+
+def is_sentence(text: str) -> bool:
+    return text[:1].isupper() and text.endswith(".") and text == " ".join(text.split())
+
+
+def takes(function, *arguments, **options) -> str:
+    """Why a function does not take some arguments; empty if it does."""
+    try:
+        inspect.signature(function).bind(*arguments, **options)
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+# --- settings
+
+
+def of_setting(setting: Setting) -> list[str]:
+    """What is wrong with a setting of a learner or of an experiment."""
+    found = [] if is_sentence(setting.about) else [f"{setting.name} is not described by a sentence"]
+    defaults = {"default": setting.rule.get("default"), "absent": setting.absent}
+    try:
+        jsonschema.Draft202012Validator.check_schema(setting.schema)
+        for name, value in defaults.items():
+            if value is not None:
+                jsonschema.validate(list(value) if isinstance(value, tuple) else value, setting.schema)
+            elif name in setting.rule:
+                jsonschema.validate(None, setting.schema)
+    except jsonschema.SchemaError as error:
+        found.append(f"the rule of {setting.name} is no JSON schema: {error.message}")
+    except jsonschema.ValidationError as error:
+        found.append(f"what {setting.name} is by default breaks its rule: {error.message}")
+    return found
+
+
+def of_experiments(family) -> list[str]:
+    """What is wrong with the settings of a family's experiments."""
+    names = [setting.name for setting in family.settings]
+    taken = {*COMMON, family.place.key, "kind", "figures"}
+    found = [f"{name} is declared twice, or every experiment has it" for name in names
+             if names.count(name) > 1 or name in taken]  # fmt: skip
+    for setting in family.settings:
+        found += of_setting(setting)
+        found += [f"{setting.name} does nothing under {name}, which is no setting" for name in setting.unless
+                  if name not in names]  # fmt: skip
+        if setting.some and not any(setting.name in learner.heeds for learner in family.learners.values()):
+            found.append(f"no learner heeds {setting.name}")
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
+def test_settings_of_experiments_are_whole(family):
+    assert not of_experiments(family)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"about": ""}, "depth is not described by a sentence"),
+        ({"about": "how deep"}, "depth is not described by a sentence"),
+        ({"rule": {"type": "floating"}}, "the rule of depth is no JSON schema: 'floating'"),
+        ({"rule": {"type": "number", "default": "deep"}}, "by default breaks its rule: 'deep'"),
+        ({"rule": {"type": "number", "default": None}}, "by default breaks its rule: None"),
+        ({"rule": {"maximum": 0}, "absent": 1}, "by default breaks its rule: 1 is greater"),
+        ({"name": "seeds"}, "seeds is declared twice, or every experiment has it"),
+        ({"unless": {"height": 1}}, "depth does nothing under height, which is no setting"),
+        ({"some": True}, "no learner heeds depth"),
+    ],
+)
+def test_what_is_wrong_with_a_setting_is_said(changes, words):
+    class Mine(families.Family):
+        kind, place = "mine", FAMILIES[0].place
+        settings = (Setting("depth", {"type": "number", "default": 1.0}, "How deep."),)
+
+    assert not of_experiments(Mine())
+    Mine.settings = (replace(Mine.settings[0], **changes),)
+    assert any(words in defect for defect in of_experiments(Mine()))
+
+
+# --- learners
+
+
+def of_learner(learner: type, family) -> list[str]:
+    """What a class lacks of what it is to declare in a family, or declares amiss."""
+    found = [f"declares no {name}" for name in ("kind", "about", "looks") if not vars(learner).get(name)]
+    if learner.about and not is_sentence(learner.about):
+        found.append("about is no sentence")
+    found += [f"{look} is no Look in a colour of the palette" for look in learner.looks.values() if not _drawn(look)]
+    if learner.sees not in SEES:
+        found.append(f"sees {learner.sees!r}, which is none of {', '.join(SEES)}")
+    heeded = {setting.name for setting in family.settings if setting.some}
+    found += [f"heeds {name}, which no setting of {family.kind} is" for name in learner.heeds if name not in heeded]
+    known = settings_of(learner)
+    if len(known) < len(learner.settings):
+        found.append("declares a setting twice")
+    for setting in known.values():
+        found += of_setting(setting)
+        if setting.when and setting.when[0] not in known:
+            found.append(f"{setting.name} needs the setting {setting.when[0]}, which is not declared")
+    of_base = next((check for base, check in BASES.items() if issubclass(learner, base)), None)
+    return [*found, *of_base(learner)] if of_base else found
+
+
+def _drawn(look) -> bool:
+    return (
+        isinstance(look, Look)
+        and look.colour in COLOURS
+        and look.marker in MarkerStyle.markers
+        and look.line in style.LINES
+    )
+
+
+def methods(learner, *names) -> list[str]:
+    """The methods that a class lacks."""
+    return [f"there is no {name}(...)" for name in names if not callable(getattr(learner, name, None))]
+
+
+def arguments(taken, declared) -> list[str]:
+    """How the arguments of `__init__` and the settings that are declared differ."""
+    found = [f"takes {name}, but declares no such setting" for name in taken if name not in declared]
+    return found + [f"declares the setting {name}, but does not take it" for name in declared if name not in taken]
+
+
+def of_contextual(learner) -> list[str]:
+    """A learner that sees every grade: its settings are those of `scant.online.learners.Settings`."""
+    found = methods(learner, "rank", "learn") + ([] if "" in learner.looks else ["has no look under the key ''"])
+    known = {field.name for field in fields(online.Settings)}
+    declared = {*settings_of(learner)}
+    found += [f"declares the setting {name}, which Settings has not" for name in sorted(declared - known - {"rates"})]
+    for name in ("defaults", "released", "released_simulated"):
+        found += [f"{name} has {key}, which Settings has not" for key in getattr(learner, name) if key not in known]
+    if learner.learns != ("rates" in declared):
+        found.append("has rates if, and only if, it learns")
+    if not isinstance(vars(learner).get("branch"), int):
+        found.append("declares no branch of the compiled loop")
+    return found
+
+
+def of_top(learner) -> list[str]:
+    """A learner that descends on a surrogate: it has a look for each, and a surrogate of its own or a setting."""
+    found = methods(learner, "rank", "learn", "events", "suffered")
+    found += [f"has no look for the surrogate {name}" for name in top.OBJECTIVES if name not in learner.looks]
+    if learner.learns != ("rates" in settings_of(learner)):
+        found.append("has rates if, and only if, it learns")
+    if bool(learner.objective) == ("surrogate" in settings_of(learner)):
+        found.append("has neither a surrogate of its own nor a setting for it, or both")
+    if (learner.sees == "top") != ("k" in settings_of(learner)):
+        found.append("has the setting k if, and only if, it sees the top alone")
+    return found
+
+
+def of_player(learner) -> list[str]:
+    """A player of games: its settings are the arguments of `__init__` after facts and random."""
+    found = methods(learner, "rank", "learn") + ([] if "" in learner.looks else ["has no look under the key ''"])
+    taken = {name: argument.default for name, argument in [*inspect.signature(learner).parameters.items()][2:]}
+    declared = settings_of(learner)
+    found += arguments(taken, declared)
+    return found + [
+        f"takes {name}={taken[name]!r} by default, but declares {setting.absent!r}"
+        for name, setting in declared.items()
+        if name in taken and taken[name] != setting.absent
+    ]
+
+
+def of_ads(learner) -> list[str]:
+    """A learner of ads: its settings are the arguments of `__init__`, but for lambda, which is chosen from a grid."""
+    found = [] if "" in learner.looks else ["has no look under the key ''"]
+    declared = settings_of(learner)
+    if learner.regularised != ("lambdas" in declared):
+        found.append("is regularised if, and only if, it has the setting lambdas")
+    if learner.learns not in ("ad", "log", ""):
+        found.append(f"learns from {learner.learns!r}, which is neither ad, log nor nothing")
+    wanted = {"ad": ("fit", "score"), "log": ("fit", "best", "scores"), "": ("choice",)}
+    found += methods(learner, *wanted.get(learner.learns, ()))
+    if learner.learns:
+        taken = [name for name in inspect.signature(learner).parameters if name != "regularisation"]
+        found += arguments(taken, [name for name in declared if name != "lambdas"])
+        if learner.regularised and takes(learner, regularisation=1.0, **dict.fromkeys(taken)):
+            found.append("is regularised, but does not take regularisation")
+    return found
+
+
+# A family whose learners are none of these has no rules of its own here.
+BASES = {online.Contextual: of_contextual, top.Top: of_top, Player: of_player, AdLearner: of_ads}
+
+
+@pytest.mark.parametrize(("family", "kind"), BUILT_IN.values(), ids=BUILT_IN)
+def test_a_learner_declares_all_of_itself(family, kind):
+    learner = family.learners[kind]
+    assert learner.kind == kind
+    assert not of_learner(learner, family)
+
+
+def test_no_two_learners_have_one_branch():
+    branches = [learner.branch for learner in online.LEARNERS.values()]
+    assert sorted(branches) == [*range(len(branches))]
+
+
+class Ranker(online.Slam):
+    kind, about, looks, branch = "mine", "Ranks.", {"": Look("pink", "P")}, 6
+
+
+class Descent(top.RTop):
+    kind, about, looks = "mine", "Descends.", top.RTop.looks
+
+
+class Leader(FTPL):
+    kind, about, looks = "mine", "Follows.", {"": Look("pink", "P")}
+
+
+class Flat(Scorer):
+    kind, about, looks = "mine", "Scores all alike.", {"": Look("pink", "P")}
+    settings = (KINDS["logistic"].settings[0], Setting("width", {"type": "number"}, "How wide it is.", absent=1.0))
+
+    def __init__(self, regularisation, width):
+        self.width = width
+
+    def fit(self, features, clicked, random):
+        pass
+
+    def score(self, features):
+        return features[:, 0]
+
+
+EXAMPLES = {"perceptron": Ranker, "top": Descent, "fixed-items": Leader, "ads": Flat}
+EPSILON = FTPL.settings[0]
+WIDTH = Flat.settings[1]
+ANYWHERE = [
+    ({"kind": ""}, "declares no kind"),
+    ({"about": ""}, "declares no about"),
+    ({"about": "a learner"}, "about is no sentence"),
+    ({"looks": {}}, "declares no looks"),
+    ({"looks": {"": Look("puce", "o")}}, "no Look in a colour of the palette"),
+    ({"looks": {"": Look("blue", "round")}}, "is no Look"),
+    ({"looks": {"": ("blue", "o")}}, "is no Look"),
+    ({"sees": "some"}, "sees 'some'"),
+    ({"heeds": ("colour",)}, "heeds colour, which no setting"),
+    ({"settings": (WIDTH, WIDTH)}, "declares a setting twice"),
+    ({"settings": (replace(WIDTH, about=""),)}, "width is not described by a sentence"),
+    ({"settings": (replace(WIDTH, rule={"type": "wide"}),)}, "the rule of width is no JSON schema"),
+    ({"settings": (replace(WIDTH, rule={"minimum": 2}),)}, "what width is by default breaks its rule"),
+    ({"settings": (replace(WIDTH, when=("shape", "flat")),)}, "width needs the setting shape"),
+]
+IN_ONE = {
+    "perceptron": [
+        ({"looks": {"ap": Look("pink", "P")}}, "has no look under the key ''"),
+        ({"settings": (*Ranker.settings, WIDTH)}, "declares the setting width, which Settings has not"),
+        ({"defaults": {"decai": 0.5}}, "defaults has decai, which Settings has not"),
+        ({"released": {"widt": 0.5}}, "released has widt, which Settings has not"),
+        ({"settings": Ranker.settings[:2]}, "has rates if, and only if, it learns"),
+        ({"branch": None}, "declares no branch of the compiled loop"),
+        ({"rank": None}, "there is no rank(...)"),
+    ],
+    "top": [
+        ({"looks": {"squared": Look("pink", "P")}}, "has no look for the surrogate kl"),
+        ({"settings": Descent.settings[1:]}, "has neither a surrogate of its own nor a setting for it"),
+        ({"settings": Descent.settings[:2]}, "has the setting k if, and only if, it sees the top alone"),
+        ({"learn": None}, "there is no learn(...)"),
+    ],
+    "fixed-items": [
+        ({"looks": {"#other-id": Look("pink", "P")}}, "has no look under the key ''"),
+        ({"settings": ()}, "takes epsilon, but declares no such setting"),
+        ({"settings": (EPSILON, ETA)}, "declares the setting eta, but does not take it"),
+        ({"settings": (replace(EPSILON, absent=1),)}, "takes epsilon=None by default, but declares 1"),
+        ({"learn": None}, "there is no learn(...)"),
+    ],
+    "ads": [
+        ({"settings": Flat.settings[1:]}, "is regularised if, and only if, it has the setting lambdas"),
+        ({"settings": Flat.settings[:1]}, "takes width, but declares no such setting"),
+        ({"learns": "rows"}, "learns from 'rows'"),
+        ({"score": None}, "there is no score(...)"),
+        ({"__init__": lambda self, width: None}, "is regularised, but does not take regularisation"),
+    ],
+}
+MISDECLARED = [(kind, *case) for kind in EXAMPLES for case in [*ANYWHERE, *IN_ONE[kind]]]
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_the_examples_declare_all_of_themselves_and_inherit_none_of_it(kind):
+    family, example = families.family(kind), EXAMPLES[kind]
+    assert not of_learner(example, family)
+    inherited = of_learner(type("Heir", (example,), {}), family)
+    assert {"declares no kind", "declares no about", "declares no looks"} <= {*inherited}
+
+
+@pytest.mark.parametrize(("kind", "changes", "words"), MISDECLARED)
+def test_what_a_learner_lacks_is_said(kind, changes, words):
+    example = EXAMPLES[kind]
+    whole = {name: vars(example)[name] for name in ("kind", "about", "looks", "branch") if name in vars(example)}
+    lacking = type("Mine", (example,), whole | changes)
+    assert any(words in defect for defect in of_learner(lacking, families.family(kind)))
+
+
+TEMPLATES = {  # what each is made with besides its settings
+    "examples.my_learner:DeclaredPairwiseLogistic": {"features", "rate", "random"},
+    "examples.my_player:EpsilonGreedy": {"items", "rounds", "random"},
+    "examples.my_scorer:BinnedBayes": {"regularisation"},
+}
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_templates_of_ones_own_learners_declare_what_they_take(kind, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    learner = own_class(kind)
+    assert is_sentence(learner.about) and all(map(_drawn, learner.looks.values())) and "" in learner.looks
+    taken = [name for name in inspect.signature(learner).parameters if name not in TEMPLATES[kind]]
+    assert taken and not arguments(taken, settings_of(learner))
+    assert not [defect for setting in learner.settings for defect in of_setting(setting)]
+
+
+# --- figures, tables, quantities and families
+
+
+def of_dotted(dotted: str) -> str:
+    """Why what "module:function" names cannot be called; empty if it can."""
+    try:
+        return "" if callable(families.called(dotted)) else f"{dotted} is no function"
+    except (ImportError, AttributeError, ValueError) as error:
+        return f"{dotted} cannot be imported: {error}"
+
+
+def of_shown(shown: Shown) -> list[str]:
+    """What is wrong with a figure or table."""
+    found = [] if is_sentence(shown.caption) else ["the caption is no sentence"]
+    if shown.heading and (not shown.heading[0].isupper() or shown.heading.endswith(".")):
+        found.append("the heading is no heading")
+    if shown.draw and not shown.heading:
+        found.append("a figure has no heading")
+    if shown.draw and not shown.name.startswith("figure-"):
+        found.append("the name of a figure does not begin with figure-")
+    if shown.reads not in READS:
+        found.append(f"reads {shown.reads!r}, which is none of {', '.join(READS)}")
+    missing = [of_dotted(dotted) for dotted in (shown.frame, shown.draw) if dotted]
+    found += [words for words in missing if words]
+    if len(found) == 0:
+        frame = families.called(shown.frame)
+        seed = {"seed": 1} if shown.reads == "nothing" and "seed" in inspect.signature(frame).parameters else {}
+        found += filter(None, [takes(frame, *[None] * READS[shown.reads], **seed, **shown.options)])
+        found += filter(None, [takes(families.called(shown.draw), None)] if shown.draw else [])
+    return found
+
+
+@pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
+def test_a_figure_or_table_is_declared_whole(shown):
+    assert not of_shown(shown)
+
+
+def test_a_name_stands_for_one_figure_or_table():
+    assert all(SHOWN[shown.name] is shown for _, shown in families.shown())  # two families may share one
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"caption": ""}, "the caption is no sentence"),
+        ({"caption": "Regret by round"}, "the caption is no sentence"),
+        ({"heading": ""}, "a figure has no heading"),
+        ({"heading": "Regret by round."}, "the heading is no heading"),
+        ({"name": "3.1"}, "does not begin with figure-"),
+        ({"reads": "runs"}, "reads 'runs'"),
+        ({"frame": "scant.games.frames:average"}, "scant.games.frames:average cannot be imported"),
+        ({"frame": "scant.games.frame:averages"}, "scant.games.frame:averages cannot be imported"),
+        ({"draw": "scant.games.drawings:NAMES"}, "scant.games.drawings:NAMES is no function"),
+        ({"draw": "scant.present.panels:head"}, "missing a required argument"),
+        ({"options": {"begin": 0.1}}, "unexpected keyword argument 'begin'"),
+    ],
+)
+def test_what_is_wrong_with_a_figure_is_said(changes, words):
+    assert any(words in defect for defect in of_shown(replace(SHOWN["figure-3.3"], **changes)))
+
+
+def of_quantity(quantity: Quantity) -> list[str]:
+    """What is wrong with a quantity that claims may be of."""
+    found = [] if quantity.words and not quantity.words.endswith(".") else ["it has no words"]
+    if missing := of_dotted(quantity.values):
+        return [*found, missing]
+    return [*found, *filter(None, [takes(families.called(quantity.values), None, **dict.fromkeys(quantity.options))])]
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES.values(), ids=QUANTITIES)
+def test_a_quantity_is_declared_whole(quantity):
+    assert not of_quantity(quantity)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"words": ""}, "it has no words"),
+        ({"values": "scant.games.quantities:game_regrets"}, "cannot be imported"),
+        ({"options": ("along",)}, "unexpected keyword argument 'along'"),
+    ],
+)
+def test_what_is_wrong_with_a_quantity_is_said(changes, words):
+    quantity = families.family("fixed-items").quantities["game_regret"]
+    assert any(words in defect for defect in of_quantity(replace(quantity, **changes)))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind)
+def test_a_family_says_where_learners_play_and_what_runs_start_from(family):
+    place = family.place
+    assert families.FAMILIES[family.kind].startswith(type(family).__module__)
+    assert family.about and is_sentence(place.about)
+    jsonschema.Draft202012Validator.check_schema(place.schema)
+    assert place.schema["additionalProperties"] is False
+    assert {*place.readings} <= {*place.schema["properties"]}
+    assert {*family.told} <= {setting.name for setting in family.settings}
+    assert family.code and all(importlib.util.find_spec(module) for module in family.code)
+    assert family.memory > 0 and family.minutes > 0
