@@ -85,7 +85,7 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
 
 def _axes(job: dict, seed: int) -> tuple:
     # The axis is named after the first study; another name would be other random numbers for its published results.
-    return (job["study_seed"], "perceptron", streams.source(job["stream"], job["stream_settings"]), seed)
+    return (job["study_seed"], "perceptron", streams.random_name(job["stream"], job["stream_settings"]), seed)
 
 
 def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Settings]:
