@@ -181,8 +181,8 @@ def advise(
         importance-weighted CTR), snips, lower (one-sided), low and high (two-sided); the fields of
         `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); verdict ("yes", "no", "cannot tell",
         "none" if the log tells nothing usable, or empty for today's policy); needed_test and needed_train (how many
-        rows of each log would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if that log
-        need not grow); refused and warnings (kinds of `evaluation.Notice`)
+        rows of each log would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if that
+        log need not grow); refused and warnings (kinds of `evaluation.Notice`)
 
     Raises
     ------
