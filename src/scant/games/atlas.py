@@ -77,8 +77,8 @@ def atlas_table(max_m: int = observability.MAX_ITEMS) -> pd.DataFrame:
     """Observability and minimax rate of each measure, m and k, beside the statements of the thesis.
 
     `stated` is a rate, a bound on the rate, "open", or missing; `source` says where the thesis states it, and whether
-    it agrees with the rate computed. AISTATS'15 states the same for k = 1. Results 1 and 3 name no m. They need not hold
-    for an m smaller than that of their proof; where they do not, `source` says so.
+    it agrees with the rate computed. AISTATS'15 states the same for k = 1. Results 1 and 3 name no m. They need not
+    hold for an m smaller than that of their proof; where they do not, `source` says so.
     """
     frame = pd.DataFrame(observability.atlas(max_m))
     frame.insert(1, "grades", frame.pop("top_grade") + 1)

@@ -34,7 +34,7 @@ WIDTH, ROW, GAP = (
 
 
 def atlas(frame: pd.DataFrame):
-    """Draw the frame of `scant.games.atlas.atlas_frame`: a panel for each m, rows of measures, and columns for each k."""
+    """Draw the frame of `scant.games.atlas.atlas_frame`: a panel for each m, a row a measure, a column for each k."""
     style.apply()
     colours = _colours()
     places = _places(frame)
