@@ -1,6 +1,6 @@
 """The command line: one subcommand for each kind of job. It reads inputs, calls one function, writes outputs.
 
-Packages are imported where they are used, so that every job pays for its own only.
+Packages are imported where they are used, so that each job only loads what it needs.
 """
 
 import argparse
@@ -44,8 +44,8 @@ def _simulate(arguments) -> None:
 def _run(arguments) -> None:
     from scant.declared import called
 
-    named = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
-    identity = {name: value for name, value in named.items() if value is not None}
+    ids = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
+    identity = {name: value for name, value in ids.items() if value is not None}
     called(arguments.engine)(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
 
 
@@ -97,7 +97,7 @@ def _shown(drawn: bool, arguments) -> None:
 
 
 def _settings_of(path) -> dict:
-    """The settings of a study, of the file that the workflow hands on."""
+    """The settings of a study, from the JSON file that the workflow writes."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -156,16 +156,16 @@ def _schema(arguments) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line's grammar."""
+    """The parser of the command line."""
     top = argparse.ArgumentParser(prog="scant", description=__doc__.partition("\n")[0], fromfile_prefix_chars="@")
     top.add_argument("--traceback", action="store_true", help="show where an expected error came from")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name, function, help, *options, among=commands):
-        one = among.add_parser(name, help=help, description=help)
-        one.set_defaults(function=function)
+        added = among.add_parser(name, help=help, description=help)
+        added.set_defaults(function=function)
         for names, settings in options:
-            one.add_argument(*names, **settings)
+            added.add_argument(*names, **settings)
 
     def option(*names, **settings):
         return names, settings
@@ -251,7 +251,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 class _Files(argparse.Action):
-    """Files by what they are: `--input train a.parquet --input test b.parquet`."""
+    """Input files by role: `--input train a.parquet --input test b.parquet`."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         name, *files = values
@@ -268,20 +268,20 @@ def _json(text: str):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one subcommand; 0, or 1 after an expected error, whose text goes to standard error."""
+    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error."""
     parsed = parser().parse_args(arguments)
     try:
         parsed.function(parsed)
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
-        print(f"scant: {_said(error)}", file=sys.stderr)
+        print(f"scant: {_message(error)}", file=sys.stderr)
         return 1
     return 0
 
 
-def _said(error: Exception) -> str:
-    """What went wrong, and what to do."""
+def _message(error: Exception) -> str:
+    """The text of an expected error, with advice."""
     if isinstance(error, MemoryError):
         return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
     if isinstance(error, OSError):

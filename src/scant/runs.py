@@ -1,4 +1,4 @@
-"""What run files of all studies share: which rounds they keep, how they are made, and what they say of their origin."""
+"""What the run files of all families share: the rounds that they keep, their tables and their metadata."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from scant.files import arrow_array, sha256
 
 
 def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
-    """The rounds that a trace keeps: about `per_decade` in each power of ten, and the last ten. Sorted, from 1."""
+    """The rounds that a trace keeps, int64, ascending from 1: about `per_decade` in each power of ten, the last ten."""
     if horizon < 1:
         return np.array([], np.int64)
     grid = np.geomspace(1, horizon, max(2, int(per_decade * np.log10(horizon)) + 1)).round()
@@ -19,7 +19,7 @@ def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
 
 
 def origin(seeds: list[int], stream_paths) -> dict:
-    """What a file's metadata say of where it came from."""
+    """The part of a run file's metadata that tells how it was made: seeds, versions, and checksums of its inputs."""
     return {
         "seeds": list(seeds),
         "versions": {"scant": __version__, "numpy": np.__version__},
@@ -28,5 +28,8 @@ def origin(seeds: list[int], stream_paths) -> dict:
 
 
 def table_of(schema: pa.Schema, columns: dict) -> pa.Table:
-    """A table of arrays of numbers, of equal length, by name."""
+    """An Arrow table with this schema.
+
+    columns : arrays of numbers of equal length, by name
+    """
     return pa.Table.from_arrays([arrow_array(columns[field.name], field.type) for field in schema], schema=schema)

@@ -1,20 +1,20 @@
-"""Settings files: read as YAML, checked by a JSON schema, completed by its defaults, with errors that help."""
+"""Settings files: read YAML, check it by a JSON schema, and fill in the defaults of the schema."""
 
 from copy import deepcopy
 
 from scant.errors import SettingError, unknown
 
-# What a settings file may hold: those of the project have 6,000 nodes in 12 levels, and 60 KB.
+# Limits of a settings file; the largest of the project has 6,000 nodes in 12 levels, and 60 KB.
 LARGEST = 4 << 20  # bytes
-NODES, LEVELS = 200_000, 100  # with every alias written out; recursion would end below 1,000 levels
+NODES, LEVELS = 200_000, 100  # with all aliases expanded; Python's recursion ends below 1,000 levels
 
 
 def read_yaml(path) -> dict:
-    """The mapping that a YAML file holds.
+    """Read a YAML file that holds a mapping.
 
     Raises
     ------
-    SettingError : there is no such file, it is not a mapping, or it is too large
+    SettingError : there is no such file, it is not YAML, not a mapping, or too large
     """
     import yaml
 
@@ -28,7 +28,7 @@ def read_yaml(path) -> dict:
         content = yaml.load(text, Loader=loader)
     except FileNotFoundError:
         raise SettingError(f"{path}: there is no such file. Run from the folder of the study") from None
-    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:  # a date that is none, ...
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:  # such as an invalid date
         raise SettingError(f"{path}: not YAML: {error}") from None
     if not isinstance(content, dict):
         raise SettingError(f"{path}: a mapping is expected")
@@ -36,26 +36,30 @@ def read_yaml(path) -> dict:
 
 
 def _check_size(path, events) -> None:
-    """Raise a SettingError for a document that is too deep, or too large once its aliases are written out.
+    """Raise a SettingError for a document that is too deep, or too large once its aliases are expanded.
 
-    It looks at one event after another, since what builds a document recurs: too deep a one crashes it.
+    It works on the events of the parser, because building a document is recursive, and one that is too deep crashes it.
     """
-    nodes, anchors, opened = 0, {}, []  # nodes so far; of each anchor; anchor and nodes before each open collection
+    nodes, anchors, opened = (
+        0,
+        {},
+        [],
+    )  # so far; nodes of each anchor; anchor and nodes nodes_before each open collection
     for event in events:
         kind = type(event).__name__
         if kind in ("MappingStartEvent", "SequenceStartEvent"):
             opened.append((event.anchor, nodes))
             nodes += 1
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            anchor, before = opened.pop()
-            anchors[anchor] = nodes - before
+            anchor, nodes_before = opened.pop()
+            anchors[anchor] = nodes - nodes_before
         elif kind == "ScalarEvent":
             anchors[event.anchor] = 1
             nodes += 1
         elif kind == "AliasEvent":
             if any(anchor == event.anchor for anchor, _ in opened):
                 raise SettingError(f"{path}: line {event.start_mark.line + 1}: *{event.anchor} holds itself")
-            nodes += anchors.get(event.anchor, 1)  # one that is nowhere is what the loader complains of
+            nodes += anchors.get(event.anchor, 1)  # the loader refuses an unknown anchor
         if nodes > NODES or len(opened) > LEVELS:
             what = f"more than {NODES:,} nodes, its aliases written out," if nodes > NODES else f"{LEVELS} levels"
             raise SettingError(f"{path}: line {event.start_mark.line + 1}: {what} are no settings")
@@ -73,7 +77,7 @@ def check(content: dict, schema: dict, where: str) -> None:
 
 
 def _reason(error) -> str:
-    """What a jsonschema error says, in words that suggest a remedy where they can."""
+    """The message of a jsonschema error, with a suggestion where there is one."""
     if error.validator == "additionalProperties":
         known = error.schema.get("properties", {})
         return str(unknown("key", next(key for key in error.instance if key not in known), known))
@@ -87,7 +91,7 @@ def _reason(error) -> str:
 
 
 def with_defaults(content, schema: dict, root: dict | None = None):
-    """A copy of checked `content` in which every absent key that has a default has it."""
+    """A copy of checked `content` in which absent keys have their defaults, if the schema gives one."""
     root = root or schema
     schema = _resolved(schema, root)
     if not isinstance(content, dict):
@@ -104,12 +108,14 @@ def with_defaults(content, schema: dict, root: dict | None = None):
 
 
 def _resolved(schema: dict, root: dict) -> dict:
-    """A schema with what it refers to."""
+    """A schema with the definition that it refers to, if it does, merged in."""
     return {**root["$defs"][schema["$ref"].rsplit("/", 1)[-1]], **schema} if "$ref" in schema else schema
 
 
 def _applies(condition: dict, content: dict) -> bool:
-    """Whether a clause is for `content`: a condition is of keys that must be there, or equal a constant if they are."""
-    there = all(key in content for key in condition.get("required", ()))
+    """Whether a condition (`if`) is true of `content`: required keys are present, and constant ones equal theirs."""
+    has_required = all(key in content for key in condition.get("required", ()))
     constants = {key: rule["const"] for key, rule in condition.get("properties", {}).items() if "const" in rule}
-    return bool(condition) and there and all(content.get(key, value) == value for key, value in constants.items())
+    return (
+        bool(condition) and has_required and all(content.get(key, value) == value for key, value in constants.items())
+    )

@@ -1,1 +1,1 @@
-"""For practitioners: which policy would have earned more clicks, from logs of one's own."""
+"""For practitioners: which policy would have earned more clicks, according to their own logs."""

@@ -1,9 +1,9 @@
-"""Which policy would have earned more clicks than today's: what a practitioner asks of two logs, and their answer.
+"""Compare policies with today's on a practitioner's own logs: which would have earned more clicks?
 
 Policies are learnt from a training log and evaluated on a test log of other visits. Today's policy is the one that
-logged the training log, whose rewards are its own. Which bound is reported is settled by how the test was logged, never
-by what came out: Clopper-Pearson's where rewards are 0 or 1 and only one weight above 0 is possible, which is then
-exact; betting's otherwise, which holds for any weights and rewards.
+logged the training log; its CTR is estimated from the rewards there. Which bound is reported depends on how the test
+log was logged, never on the results: Clopper-Pearson's, which is then exact, if rewards are 0 or 1 and only one weight
+above 0 is possible; else the betting bound, which holds for all weights and rewards.
 """
 
 import math
@@ -23,9 +23,9 @@ from scant.randomness import generator
 
 ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
-HOPELESS = 1000  # times as many rows: nobody has them
+HOPELESS = 1000  # if it takes so many times the rows, no number is given
 HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
-WIDE = {  # what it means for the bounds here, which are exact
+WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
     "few-clicks": "few clicks: the bounds hold, but are wide",
     "no-clicks": "no click on an ad that it shows: only the upper end says something",
 }
@@ -35,37 +35,37 @@ def learn(
     kind: str, log: Log, settings: scorers.Settings | None = None, lambdas=LAMBDAS,
     validation: float = 0.2, threshold: str = "f1", select: float = 1.0, seed: int = 0,
 ) -> run.Fit:  # fmt: skip
-    """Learn from a log; lambda is the best on a validation part, at which the model is fitted to the whole log.
+    """Learn a policy: choose lambda on a validation part of the log, then fit a model to the whole log.
 
     Parameters
     ----------
     kind : one of `LEARNT`
     log : the training log
     settings, lambdas, validation, threshold, select : see `run.fits`
-    seed : of the fit
+    seed : the seed of the fit
 
     Raises
     ------
-    SettingError, DataError : settings, or a log, that cannot be used
+    SettingError, DataError : invalid settings, or a log that cannot be learnt from
     """
     settings, random = settings or scorers.Settings(), generator(seed, "advice")
     return run.fits(kind, log, random, settings, lambdas, "held-out", validation, threshold, select)[-1]
 
 
-# --- policies of one's own
+# --- users' own policies
 
 
 def own_policies(path) -> tuple[str, ...]:
-    """Names of the policies whose probabilities of the logged ads the file holds, in columns `policy:NAME`."""
+    """The names of the policies in a log: those of its columns `policy:NAME`, which hold probabilities."""
     return tuple(name.removeprefix(logs.POLICY) for name in _columns(path) if name.startswith(logs.POLICY))
 
 
 def own_policy(path, name: str) -> np.ndarray:
-    """The probability with which a policy shows each row's logged ad, float64 (rows), from the column `policy:NAME`.
+    """The probability that a policy shows the logged ad, float64 (rows), from the column `policy:NAME` of a log.
 
     Raises
     ------
-    DataError : no such column; a value that is missing, no number, or outside [0, 1]
+    DataError : there is no such column; a value that is missing, not a number, or outside [0, 1]
     """
     column = logs.POLICY + name
     if column not in _columns(path):
@@ -85,7 +85,7 @@ def own_policy(path, name: str) -> np.ndarray:
 
 
 def _columns(path) -> list[str]:
-    """Of a file that is known to be a log."""
+    """The column names of a log."""
     if _is_parquet(path):
         import pyarrow.parquet as pq
 
@@ -95,6 +95,7 @@ def _columns(path) -> list[str]:
 
 
 def _is_parquet(path) -> bool:
+    """Whether a file is parquet, by its first bytes."""
     with open(path, "rb") as file:
         return file.read(len(logs.MAGIC)) == logs.MAGIC
 
@@ -104,12 +105,12 @@ def _is_parquet(path) -> bool:
 
 @dataclass(frozen=True)
 class Advice:
-    """What the logs say of some policies.
+    """The comparison of policies with today's.
 
-    level : of each bound, interval and verdict
-    about : what the logs are, in words
+    level : the confidence of each bound, interval and verdict
+    about : sentences that describe the logs
     rows : one mapping for each policy, today's first; see `advise`
-    notes : what to know before the numbers are used, in words
+    notes : sentences to read before the numbers are used
     """
 
     level: float
@@ -118,7 +119,7 @@ class Advice:
     notes: tuple[str, ...]
 
     def text(self) -> str:
-        """The table, the verdicts and the notes, to be read."""
+        """The table, the verdicts and the notes as text for a reader."""
         share = f"{100 * self.level:.3g} %"
         lines = [
             *self.about,
@@ -138,20 +139,20 @@ class Advice:
         width = max(len(row["policy"]) for row in self.rows)
         lines += [f"  {row['policy']:<{width}}  {row['verdict']}{_because(row)}" for row in judged]
         if len(judged) > 1:
-            each = 100 * (1 - (1 - self.level) / len(judged))
-            lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {each / 100:.4g}"]
+            joint = 100 * (1 - (1 - self.level) / len(judged))
+            lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
         if self.notes:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
         return "\n".join(lines) + "\n"
 
     def write(self, path) -> None:
-        """Write the rows: as JSON, with the rest, if the name ends so, else as CSV."""
+        """Write everything as JSON if the name ends in .json; else write the rows as CSV."""
         if Path(path).suffix.lower() == ".json":
             import json
 
             rows = [{key: None if value != value else value for key, value in row.items()} for row in self.rows]
-            about = {"level": self.level, "about": self.about, "notes": self.notes, "policies": rows}
-            files.write_text(path, json.dumps(about, indent=1) + "\n")
+            content = {"level": self.level, "about": self.about, "notes": self.notes, "policies": rows}
+            files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
             import pandas as pd
 
@@ -167,32 +168,33 @@ def advise(
     Parameters
     ----------
     test, train : paths of logs, see `logs.read_own`. Without `train` today's policy is the one that logged `test`
-    names : kinds of learners (`LEARNT`), learnt from `train`; or NAME, or column:NAME, for the probabilities in
-        the column `policy:NAME` of `test`. The controls "logging" (today's) and "uniform" are always there
-    level : of each lower bound, two-sided interval and verdict
-    declared : least propensity that the policy which logged `test` can have; needed if propensities differ
-    epsilon : share of visits in which learnt policies show another ad than the best
-    learning : see `learn`
+    names : the policies: kinds of learners (`LEARNT`), which are learnt from `train`; or NAME, or column:NAME, for the
+        probabilities in the column `policy:NAME` of `test`. "logging" (today's) and "uniform" are always compared
+    level : the confidence of each lower bound, two-sided interval and verdict
+    declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ
+    epsilon : the share of visits in which learnt policies show another ad than the best
+    learning : further settings of `learn`
 
     Returns
     -------
-    advice : its rows have policy; lambda, epsilon (NaN where there is none); level, bound; estimate (the
-        importance-weighted CTR), snips, lower (one-sided), low, high (two-sided); what `evaluation.Diagnostics` has;
-        untrained (ids of ads, blank-separated); verdict ("yes", "no", "cannot tell"; "none" if the log says nothing
-        that can be used; empty for today's); needed_test, needed_train (rows at which the verdict would be clear, were
-        the estimates the same; NaN if it is, or if that log need not grow); refused, warnings (kinds of
-        `evaluation.Notice`)
+    advice : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
+        importance-weighted CTR), snips, lower (one-sided), low and high (two-sided); the fields of
+        `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); verdict ("yes", "no", "cannot tell",
+        "none" if the log tells nothing usable, or empty for today's policy); needed_test and needed_train (how many
+        rows of each log would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if that
+        log need not grow); refused and warnings (kinds of `evaluation.Notice`)
 
     Raises
     ------
-    DataError : a log that cannot be used; the logs are the same, or have different features, or `test` shows an ad that
+    DataError : a log that cannot be used; logs that are the same, or have different features; an ad in `test` that
         `train` never showed
-    SettingError : an unknown policy, one that must be learnt without `train`, no least propensity where it is needed
+    SettingError : an unknown policy, one to be learnt although there is no `train`, or no least propensity where it is
+        needed
     """
     tested, trained = _read(test), _read(train) if train is not None else None
     names = list(dict.fromkeys(name for name in names if name not in ALWAYS))
-    own = {name: _own_name(name, test) for name in names}
-    if trained is None and (learnt := [name for name in names if own[name] is None]):
+    columns = {name: _column_name(name, test) for name in names}
+    if trained is None and (learnt := [name for name in names if columns[name] is None]):
         raise SettingError(f"{learnt[0]} is learnt from a log: give one with --train, of other visits than the test's")
     notes = _duplicates(test, tested)
     if trained is not None:
@@ -204,25 +206,25 @@ def advise(
     rows, actions = [_row(Logging.kind, today, level)], len(tested.actions)
     notes += _noticed(Logging.kind, today)
 
-    def judge(name, target, largest, weights, **about):
+    def judge(name, target, largest, weights, **learnt_columns):
         weights = weights if binary and constant and weights is not None and len(weights) == 1 else None
-        found = evaluation.evaluate(tested.reward, tested.propensity, target, largest, level, weights=weights)
-        row = _row(name, found, level, **about)
+        evaluated = evaluation.evaluate(tested.reward, tested.propensity, target, largest, level, weights=weights)
+        row = _row(name, evaluated, level, **learnt_columns)
         rows.append(row | _verdict(row, rows[0], trained is None))
-        notes.extend(_noticed(name, found))
+        notes.extend(_noticed(name, evaluated))
 
     shares = policies.uniform(len(tested), actions).probability(tested.action)
     judge(Uniform.kind, shares, 1 / actions / least, (1 / actions / least,))
     weights = evaluation.declared_weights((least,), epsilon, actions)
     for name in _with_progress(names):
-        if own[name] is not None:
-            judge(name, own_policy(test, own[name]), 1 / least, None)
+        if columns[name] is not None:
+            judge(name, own_policy(test, columns[name]), 1 / least, None)
             continue
         policy = learn(name, trained, **learning)
         target = policy.choice(tested.features, epsilon).probability(tested.action)
         untrained = policy.model.untrained
-        about = {"lambda": policy.regularisation, "epsilon": epsilon, "untrained": " ".join(untrained)}
-        judge(name, target, weights[-1], weights, **about)
+        learnt_columns = {"lambda": policy.regularisation, "epsilon": epsilon, "untrained": " ".join(untrained)}
+        judge(name, target, weights[-1], weights, **learnt_columns)
         if untrained:
             reason = "had no click, or nothing but clicks, in training: never shown, but if all ads are such"
             notes.append(f"{name}: ads {', '.join(untrained)} {reason}")
@@ -236,19 +238,19 @@ def _read(path) -> Log:
     return log
 
 
-def _own_name(name: str, test) -> str | None:
-    """The name of a user's own policy, None for a kind of learner."""
+def _column_name(name: str, test) -> str | None:
+    """The NAME of the column `policy:NAME` that a policy stands for; None for a kind of learner."""
     if name in LEARNT:
         return None
-    own = own_policies(test)
-    bare = name.removeprefix("column:")
-    if bare not in own:
-        raise unknown("policy", bare, (*LEARNT, *(f"column:{one}" for one in own)))
-    return bare
+    known = own_policies(test)
+    column = name.removeprefix("column:")
+    if column not in known:
+        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in known)))
+    return column
 
 
 def _least(path, log: Log, declared: float | None) -> tuple[float, bool]:
-    """The least propensity possible, and whether no other is."""
+    """The least propensity possible, and whether it is the only one."""
     constant = evaluation.least_propensity(log.propensity) is not None
     least = evaluation.least_propensity(log.propensity, declared)
     if least is None:
@@ -265,26 +267,30 @@ def _least(path, log: Log, declared: float | None) -> tuple[float, bool]:
     return least, constant and math.isclose(least, log.propensity[0])
 
 
-def _row(name: str, found: evaluation.Evaluation, level: float, **about) -> dict:
-    held = {(bound.estimator, bound.bound): bound for bound in found.bounds}
-    bound = held.get(("ips", "clopper-pearson")) or held["ips", "betting"]
-    blank = {"lambda": np.nan, "epsilon": np.nan, "untrained": ""} | about
+def _row(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
+    """The row of a policy without its verdict.
+
+    learnt : lambda, epsilon and untrained, of a policy that was learnt
+    """
+    bounds = {(bound.estimator, bound.bound): bound for bound in evaluated.bounds}
+    bound = bounds.get(("ips", "clopper-pearson")) or bounds["ips", "betting"]
+    blank = {"lambda": np.nan, "epsilon": np.nan, "untrained": ""} | learnt
     return {
         "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level, "bound": bound.bound,
-        "estimate": bound.estimate, "snips": held["snips", "delta"].estimate,
+        "estimate": bound.estimate, "snips": bounds["snips", "delta"].estimate,
         "lower": bound.lower, "low": bound.low, "high": bound.high,
-        **vars(found.diagnostics), "untrained": blank["untrained"],
+        **vars(evaluated.diagnostics), "untrained": blank["untrained"],
         "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
-        "refused": found.refused.kind if found.refused else "",
-        "warnings": " ".join(notice.kind for notice in found.warnings),
+        "refused": evaluated.refused.kind if evaluated.refused else "",
+        "warnings": " ".join(notice.kind for notice in evaluated.warnings),
     }  # fmt: skip
 
 
 def _verdict(row: Mapping, today: Mapping, same_log: bool) -> dict:
-    """Whether a policy is better than today's, by whether their intervals overlap; if they do, how many rows it takes.
+    """Whether a policy is better than today's: clear if their intervals do not overlap; else how many rows it takes.
 
-    A false answer needs one of two ends to be wrong, each with a probability of (1 - level) / 2. Half-widths are taken
-    to fall as one over the root of the rows, and estimates to stay where they are.
+    A wrong verdict needs one of two ends to be wrong, each of which has a probability of (1 - level) / 2. The
+    numbers of rows assume that half-widths fall as one over the root of the rows, and that estimates do not change.
     """
     if row["refused"] or today["refused"] or "mean-weight" in row["warnings"]:
         return {"verdict": "none"}
@@ -294,24 +300,26 @@ def _verdict(row: Mapping, today: Mapping, same_log: bool) -> dict:
         return {"verdict": "no"}
     gap = row["estimate"] - today["estimate"]
     near, far = ("low", "high") if gap > 0 else ("high", "low")
-    own, other = abs(row["estimate"] - row[near]), abs(today["estimate"] - today[far])
+    half_width, half_width_today = abs(row["estimate"] - row[near]), abs(today["estimate"] - today[far])
     gap = abs(gap)
-    if gap > 2 * other and not same_log:  # today's is known well enough
-        return {"verdict": "cannot tell", "needed_test": row["rows"] * (own / (gap - other)) ** 2}
-    times = ((own + other) / gap) ** 2 if gap else math.inf
-    needed = {"needed_test": times * row["rows"]}
-    return {"verdict": "cannot tell"} | needed | ({} if same_log else {"needed_train": times * today["rows"]})
+    if gap > 2 * half_width_today and not same_log:  # today's CTR is known well enough
+        return {"verdict": "cannot tell", "needed_test": row["rows"] * (half_width / (gap - half_width_today)) ** 2}
+    factor = ((half_width + half_width_today) / gap) ** 2 if gap else math.inf
+    needed = {"needed_test": factor * row["rows"]}
+    return {"verdict": "cannot tell"} | needed | ({} if same_log else {"needed_train": factor * today["rows"]})
 
 
-# --- in words
+# --- text
 
 
-def _noticed(name: str, found: evaluation.Evaluation) -> list[str]:
-    notices = (found.refused, *found.warnings)
-    return [f"{name}: {WIDE.get(notice.kind, notice.reason)}" for notice in notices if notice]
+def _noticed(name: str, evaluated: evaluation.Evaluation) -> list[str]:
+    """Notes on a policy's evaluation: why it was refused, and its warnings."""
+    notices = (evaluated.refused, *evaluated.warnings)
+    return [f"{name}: {WARNINGS.get(notice.kind, notice.reason)}" for notice in notices if notice]
 
 
 def _because(row: Mapping) -> str:
+    """What follows a verdict in the text: why it is not clear, and what it would take."""
     if row["verdict"] == "none":
         return ": the log says nothing that can be used, see below"
     if row["verdict"] != "cannot tell":
@@ -324,25 +332,28 @@ def _because(row: Mapping) -> str:
 
 
 def _about(test, tested: Log, train, trained: Log | None) -> tuple[str, ...]:
-    def one(what, path, log, more=""):
-        return f"{what} {path}: {len(log):,} rows, {log.reward.sum():,.0f} clicks{more}"
+    """Sentences that describe the logs."""
+
+    def sentence(role, path, log, ending=""):
+        return f"{role} {path}: {len(log):,} rows, {log.reward.sum():,.0f} clicks{ending}"
 
     if trained is None:
-        return (one("Test log", test, tested, "; today's policy is the one that logged it"),)
+        return (sentence("Test log", test, tested, "; today's policy is the one that logged it"),)
     return (
-        one("Training log", train, trained, "; today's policy is the one that logged it"),
-        one("Test log", test, tested),
+        sentence("Training log", train, trained, "; today's policy is the one that logged it"),
+        sentence("Test log", test, tested),
     )
 
 
 def _duplicates(path, log: Log) -> list[str]:
+    """A note if rows of a log are equal."""
     count = logs.duplicates(log)
     reason = "all are kept; if visits were logged twice, the bounds are too good"
     return [f"{path}: {count:,} of {len(log):,} rows equal an earlier one: {reason}"] if count else []
 
 
 def _shared(test, tested: Log, train, trained: Log) -> list[str]:
-    """A note if the logs have rows in common; an error if they are the same."""
+    """A note if the logs have rows in common; a DataError if they are the same."""
     columns = [tested.columns(), trained.columns()]
     common = columns[0].keys() & columns[1].keys()
     if len(tested) == len(trained) and all(np.array_equal(columns[0][key], columns[1][key]) for key in common):
@@ -357,10 +368,12 @@ def _shared(test, tested: Log, train, trained: Log) -> list[str]:
 
 
 def _percent(value: float) -> str:
+    """A share in percent; a dash for NaN."""
     return "-" if value != value else f"{100 * value:.3f}"
 
 
 def _aligned(cells: list[tuple[str, ...]]) -> list[str]:
+    """Lines of a text table: the first column aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
@@ -369,7 +382,7 @@ def _aligned(cells: list[tuple[str, ...]]) -> list[str]:
 
 
 def _with_progress(names: list[str]) -> Iterable[str]:
-    """Pass on the names; show on stderr which one is at work if that takes more than two seconds."""
+    """Pass the names on; show the current one on stderr if it takes more than two seconds."""
     from tqdm import tqdm
 
     with tqdm(total=len(names), unit=" policies", delay=2, disable=None) as bar:
@@ -383,7 +396,7 @@ def _with_progress(names: list[str]) -> Iterable[str]:
 
 
 def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, target) -> None:
-    """Write a log of a campaign, as CSV if the target's name ends so, else as parquet.
+    """Write a log of a simulated campaign, as CSV if the target's name ends in .csv, else as parquet.
 
     Raises
     ------
@@ -391,8 +404,8 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
     """
     log = campaigns.make(name, **settings).log(rows, generator(seed, "campaign log", name, policy), policy)
     if Path(target).suffix.lower() != ".csv":
-        about = {"campaign": name, "settings": settings, "policy": policy, "seed": seed}
-        logs.write(log, target, about)
+        metadata = {"campaign": name, "settings": settings, "policy": policy, "seed": seed}
+        logs.write(log, target, metadata)
         return
     import pandas as pd
 
@@ -404,25 +417,26 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
 
 
 def check(path) -> dict:
-    """What a log holds, in plain numbers: `logs.facts`, and
+    """Check a log, and return facts about it, fit for JSON.
 
-    features : their names; constant : those that have one value
-    policies : of one's own, with their columns
-    timestamps : the first and the last, ISO 8601 in UTC; None without
+    Returns
+    -------
+    facts : those of `logs.facts`; features, their names; constant, the features with a single value; policies, the
+        names of the user's own policies in it; timestamps, the first and the last, ISO 8601 in UTC, or None
     """
     log = logs.read_own(path)
     constant = (log.features == log.features[0]).all(axis=0)
     times = None if log.timestamp is None else [f"{end}Z" for end in (log.timestamp.min(), log.timestamp.max())]
     return logs.facts(log) | {
         "features": list(log.names),
-        "constant": [name for name, one in zip(log.names, constant, strict=True) if one],
+        "constant": [name for name, is_constant in zip(log.names, constant, strict=True) if is_constant],
         "policies": list(own_policies(path)),
         "timestamps": times,
     }
 
 
 def describe(facts: Mapping) -> str:
-    """What `check` found, to be read."""
+    """The facts that `check` returns as text for a reader."""
     low, high = facts["propensity"]
     lines = [
         f"{facts['rows']:,} rows, {facts['duplicates']:,} of them equal to an earlier one",

@@ -6,9 +6,11 @@ from pathlib import Path
 
 
 class Parser(argparse.ArgumentParser):
-    """Ends its help, if it takes policies to learn, with their kinds. These are imported only then.
+    """A parser whose help ends with the kinds of learners, if its command learns policies.
 
-    learns : whether it does
+    The kinds are imported only for the help.
+
+    learns : whether the command learns policies
     """
 
     def __init__(self, *arguments, learns: bool = False, **settings):
@@ -79,8 +81,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def simulate(arguments) -> None:
     from scant.advice import advise
 
-    given = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
-    advise.simulate(*given, arguments.output)
+    draw = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
+    advise.simulate(*draw, arguments.output)
 
 
 def check(arguments) -> None:
@@ -97,13 +99,13 @@ def evaluate(arguments) -> None:
     names = ("lambdas", "epsilon", "validation", "threshold", "select", "seed")
     learning = {name: getattr(arguments, name) for name in names}
     options = {"steps": arguments.steps, "trees": arguments.trees}
-    found = advise.advise(
+    advice = advise.advise(
         arguments.test, arguments.train, arguments.policy, arguments.level, arguments.least_propensity,
         settings=scorers.Settings(undersample=arguments.undersample, options=options), **learning,
     )  # fmt: skip
     if arguments.output:
-        found.write(arguments.output)
-    print(found.text(), end="")
+        advice.write(arguments.output)
+    print(advice.text(), end="")
 
 
 def _csv_or_json(text: str) -> Path:

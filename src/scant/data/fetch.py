@@ -1,4 +1,4 @@
-"""Bring one original file of a data set to its place: found or downloaded, decompressed, checked."""
+"""Get one original file of a data set: find or download it, decompress it, check it."""
 
 import lzma
 import os
@@ -18,14 +18,14 @@ from scant.errors import DataError, SettingError
 FOLDER = "data"  # the project's own data folder, below the working directory
 SUFFIXES = ("", ".gz", ".Z")  # a file may be stored plain or compressed
 
-# What a file may ask of the machine. The registry's largest archive (3.8 GB of MSLR-WEB30K) stays well within.
+# Limits to what a file may use. The registry's largest archive (3.8 GB of MSLR-WEB30K) is well within them.
 LIMIT = 32 << 30  # bytes of one file or archive, downloaded or decompressed
-FREE, RATIO = 1 << 30, 200  # beyond FREE bytes, times the compressed size; text of features takes 5 to 20
-LZW = 1 << 28  # bytes that a .Z file may hold, which are all in memory; the largest of UCI's hold 40 MB
-MEMBERS = 10_000  # of an archive; none of the registry has 100
-READ = 16 << 20  # bytes that the header of an archive may have read at once
+FREE, RATIO = 1 << 30, 200  # content above FREE bytes may be RATIO times the compressed size; features take 5 to 20
+LZW = 1 << 28  # bytes of a .Z file and of its content, which is all in memory; UCI's largest has 40 MB
+MEMBERS = 10_000  # of an archive; none in the registry has 100
+READ = 16 << 20  # bytes that are read at once when the headers of an archive are read
 
-# What decompressors and archives raise on damaged input; OSError is also what gzip and bz2 say.
+# What decompressors and readers of archives raise on damaged input; gzip and bz2 raise OSError.
 DAMAGE = (
     OSError, EOFError, ValueError, IndexError, KeyError, RuntimeError, OverflowError, zlib.error, lzma.LZMAError,
     struct.error, zipfile.BadZipFile,
@@ -34,7 +34,7 @@ DAMAGE = (
 
 @dataclass(frozen=True)
 class _Request:
-    """What is wanted (`dataset`, `part`, for `target`), where it may be, and the file to write it to."""
+    """What to fetch (`dataset`, `part`, for `target`), a mirror to look in, and the file to write (`output`)."""
 
     dataset: Dataset
     part: Part
@@ -45,13 +45,13 @@ class _Request:
 
 
 def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=print) -> dict:
-    """Put the decompressed original content of one part of a data set at `target`.
+    """Write the decompressed original content of one part of a data set to `target`.
 
-    Tried in this order: a package that brings the file; the mirror; the project's data folder; for a study's
-    own sets the path as given; the publisher's file or archive, unless a person has to accept terms first.
-    In mirror and data folder the file is `{folder}/{file}`, plain or with .gz or .Z appended. The first place
-    that has the file decides: content that is corrupt or has another checksum is an error, never a reason to
-    look elsewhere.
+    It looks in this order: in a Python package that contains the file; in the mirror; in the project's data folder; for
+    a study's own sets, at the path that the study gives; at the publisher's file or archive, unless a person has to
+    accept terms first. In mirror and data folder the file is `{folder}/{file}`, plain or with .gz or .Z appended. The
+    first one found is used: content that is corrupt or has another checksum is an error, never a reason to look
+    elsewhere.
 
     Parameters
     ----------
@@ -59,16 +59,16 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
     part : id of the part
     target : path of the file to write; it appears whole or not at all
     mirror : folder or http(s) URL of a mirror; by default the environment variable SCANT_DATA
-    log : called with a line of text for each thing worth knowing
+    log : a function that takes lines of text about progress
 
     Returns
     -------
-    A record: dataset, part, source (path or URL used), sha256 and bytes of the content.
+    record : dataset, part, source (the path or URL used), sha256 and bytes of the content
 
     Raises
     ------
     DataError : the file is corrupt or its checksum is wrong; rejected content is kept as `{target}.rejected`
-    SettingError : the file is nowhere to be had; says what to get, where, and where to put it
+    SettingError : the file was not found; says what to get, where, and where to put it
     """
     wanted, target = dataset.part(part), Path(target)
     mirror = mirror or os.environ.get("SCANT_DATA") or None
@@ -89,7 +89,7 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
     return record
 
 
-# Sources: each writes the content to `request.output` and says where it came from, or gives None.
+# Sources: each writes the content to `request.output` and returns where it came from, or None if it has no such file.
 
 
 def _package(request: _Request) -> str | None:
@@ -151,7 +151,7 @@ _SOURCES = (_package, _mirror, _data_folder, _path_as_given, _file_url, _archive
 
 
 def _first_file(request: _Request, root: Path) -> str | None:
-    """Copy the part from the folder `root`, if it is there in some form."""
+    """Copy the part from the folder `root`, if it is there, plain or compressed; returns where, or None."""
     stem = f"{request.dataset.folder}/{request.part.file}"
     paths = (root / (stem + suffix) for suffix in SUFFIXES)
     return next((_copy_file(request, path) for path in paths if path.is_file()), None)
@@ -165,7 +165,7 @@ def _copy_file(request: _Request, path: Path, origin: str | None = None) -> str:
 
 
 def _blocks(stream, name: str, origin: str) -> Iterator[bytes]:
-    """The content of a binary stream, decompressed as the suffix of `name` asks."""
+    """The content of a binary stream in blocks of bytes, decompressed according to the suffix of `name`."""
     import gzip
     import io
 
@@ -199,7 +199,7 @@ TOO_MUCH = "Get the file again; if it is right, decompress it yourself"
 
 
 def _limit(packed: int) -> int:
-    """To how many bytes a file of `packed` bytes may decompress."""
+    """The largest size in bytes to which a file of `packed` bytes may decompress."""
     return min(LIMIT, max(FREE, RATIO * packed))
 
 
@@ -254,7 +254,7 @@ def _download(url: str, path: Path, request: _Request) -> None:
 
     request.log(f"{request.dataset.id}: downloading {url}")
     pooch.get_logger().setLevel("WARNING")
-    # Checksums are checked here rather than by pooch, which would delete the file that does not match.
+    # Checksums are not checked by pooch, which would delete a file that does not match.
     store = pooch.create(path.parent, base_url="", registry={path.name: None}, urls={path.name: url}, retry_if_failed=2)
     try:
         store.fetch(path.name, downloader=download)
@@ -263,7 +263,7 @@ def _download(url: str, path: Path, request: _Request) -> None:
 
 
 class _Limited:
-    """A file to write to, up to LIMIT bytes."""
+    """A file to write to, at most LIMIT bytes."""
 
     def __init__(self, file, origin: str):
         self.file, self.origin = file, origin
@@ -312,9 +312,9 @@ class _Bounded:
 
 @contextmanager
 def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
-    """The first of `names` that an archive holds: its name, a binary stream, and the bytes it is packed in.
+    """The first of `names` in an archive: its name, a binary stream, and the size of the archive in bytes.
 
-    Nothing else is unpacked, and no name in the archive becomes a path.
+    Nothing else is unpacked, and no name in the archive is used as a path.
     """
     advice = f"Delete it to download it again; see {home} if the publisher changed it"
     with ExitStack() as stack:
@@ -335,25 +335,25 @@ def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
 
 
 def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
-    """The members of a zip by name, None for all but regular files; and what opens one."""
+    """The members of a zip by name, None for those that are no regular files; and a function that opens one."""
     if len(archive.filelist) > MEMBERS:
         raise DataError(path, f"the archive has more than {MEMBERS:,} members")
 
-    def fits(info: zipfile.ZipInfo) -> bool:
-        kind = info.external_attr >> 16 & 0o170000  # the Unix file type; 0 where none is recorded
-        return not info.is_dir() and kind in (0, 0o100000)
+    def is_file(info: zipfile.ZipInfo) -> bool:
+        file_type = info.external_attr >> 16 & 0o170000  # of Unix; 0 if none is recorded
+        return not info.is_dir() and file_type in (0, 0o100000)
 
     def opened(info: zipfile.ZipInfo):
-        # Others are decompressed without a bound on what comes out at once.
+        # Other methods decompress without a limit on the bytes at once.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise NotImplementedError(f"compression method {info.compress_type}; deflate is read")
         return archive.open(info)
 
-    return {info.filename: info if fits(info) else None for info in archive.filelist}, opened
+    return {info.filename: info if is_file(info) else None for info in archive.filelist}, opened
 
 
 def _tar_members(path: Path, file, stack: ExitStack, advice: str) -> tuple[dict, Callable]:
-    """The same of a tar, which may be compressed with gzip, bzip2 or xz."""
+    """The same for a tar archive, which may be compressed with gzip, bzip2 or xz."""
     import bz2
     import gzip
     import tarfile
@@ -394,15 +394,19 @@ def _verify(request: _Request, source: str) -> str:
     return digest
 
 
-def _expect(path: Path, kind: str, expected: str | None, measure, target: Path, source: str) -> str:
-    """The checksum of a file; if it is not as expected, the file is put aside beside `target`."""
+def _expect(path: Path, checksum: str, expected: str | None, measure, target: Path, source: str) -> str:
+    """The checksum of a file; if it is not the expected one, move the file beside `target` and raise a DataError.
+
+    checksum : its name, for the error
+    measure : the function that computes it
+    """
     found = measure(path)
     if expected is not None and found != expected:
         rejected = target.with_name(target.name + ".rejected")
         path.replace(rejected)
         raise DataError(
             source,
-            f"checksum mismatch: expected {kind} {expected}, found {found}",
+            f"checksum mismatch: expected {checksum} {expected}, found {found}",
             advice=f"The content is kept as {rejected}; replace the file at its source, or remove it there",
         )
     return found

@@ -17,21 +17,21 @@ import numpy as np
 from scant.errors import DataError, short
 from scant.files import LONGEST
 
-MAX_GRADE = 30  # 2^grade - 1 stays exact well beyond; a greater grade is a score, not a grade
+MAX_GRADE = 30  # at which 2^grade - 1 is exact; a larger number is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
 
 _GIVE_UP = -1
-_LARGEST = 3.4028235e38  # what is not above rounds to a finite float32
+_LARGEST = 3.4028235e38  # the largest number that rounds to a finite float32
 _TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
 
 
 class Block(NamedTuple):
-    """Consecutive rows of a file, documents of queries."""
+    """Consecutive rows of a file: documents with their queries."""
 
     query: np.ndarray  # int64 (n,)
     grade: np.ndarray  # int16 (n,)
     features: np.ndarray  # float32 (n, d)
-    line: np.ndarray  # int64 (n,), where each row stands in the file, from 1
+    line: np.ndarray  # int64 (n,), the line of each row in the file, from 1
 
 
 def read_letor(
@@ -61,9 +61,9 @@ def read_letor(
 
 
 def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]:
-    """Pass on the blocks of a file; a DataError if it has no rows or a query stands in two places.
+    """Pass the blocks of a file on; a DataError if it has no rows, or if the rows of a query are not together.
 
-    `text` says whether the file has lines; otherwise the message names the row.
+    text : whether the file has lines; otherwise errors name the row
     """
     seen, last = set(), None
     for block in blocks:
@@ -83,20 +83,20 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
 
 def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Iterator[Block]:
     rows = max(FLOATS // features, 1)  # arrays of zeros take memory only where they are written
-    text, held, line = bytearray(max(size, 64) + 1), 0, 1
+    text, kept, line = bytearray(max(size, 64) + 1), 0, 1
     with open(path, "rb", buffering=0) as file:
         while True:
-            if held > LONGEST:
+            if kept > LONGEST:
                 raise DataError(path, f"the line is longer than {LONGEST:,} bytes", line, "It is no text of LETOR")
-            if held > len(text) // 2:  # a line as long as half the buffer
+            if kept > len(text) // 2:  # a line as long as half the buffer
                 text = text + bytearray(len(text))
-            count = file.readinto(memoryview(text)[held:-1])
-            stop = held + count
+            count = file.readinto(memoryview(text)[kept:-1])
+            stop = kept + count
             if not count:
-                if not held:
+                if not kept:
                     return
-                text[held] = ord("\n")  # the last line may lack its end
-                stop = held + 1
+                text[kept] = ord("\n")  # the last line may lack its end
+                stop = kept + 1
             start, end, buffer = 0, text.rfind(b"\n", 0, stop) + 1, np.frombuffer(text, np.uint8)
             while start < end:
                 query, grade = np.empty(rows, np.int64), np.empty(rows, np.int16)
@@ -110,15 +110,15 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Itera
                     raise DataError(path, reason, line, "Correct the line, or fetch the file again")
                 if n:
                     yield Block(query[:n], grade[:n], x[:n], lines[:n])
-            held = stop - end
-            text[:held] = text[end:stop]
+            kept = stop - end
+            text[:kept] = text[end:stop]
             if not count:
                 return
 
 
 @numba.njit(cache=True, inline="always")
 def _at(buffer, i):
-    """The byte at `i`; unsigned, which spares Numba the test for an index that counts from the end."""
+    """The byte at `i`; the index is unsigned, so that Numba need not test whether it counts from the end."""
     return buffer[np.uintp(i)]
 
 
@@ -132,7 +132,7 @@ def _skip(buffer, i):
 
 @numba.njit(cache=True, inline="always")
 def _whole(buffer, i):
-    """A run of digits as an integer, right up to 18 of them, and the position after it."""
+    """A run of digits as an integer, correct for up to 18 digits, and the position after it."""
     value = 0
     c = _at(buffer, i)
     while 48 <= c <= 57:
@@ -150,7 +150,7 @@ def _ends(c):
 
 @numba.njit(cache=True)
 def _scale(number, power, tens):
-    """`number` times ten to the `power`, which may be anything."""
+    """`number` times ten to the `power`, which may be any integer."""
     while power > 22 and 0.0 < number < math.inf:
         number *= 1e22
         power -= 22
@@ -301,7 +301,7 @@ _NAME = re.compile(r"\d{1,18}", re.ASCII)
 
 
 def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
-    """What is wrong with a line that the parser gave up: the same grammar once more, with words."""
+    """What is wrong with a line that the parser gave up on: it applies the same grammar again, with error messages."""
     text, _, comment = line.decode("latin-1").partition("#")
     fields = re.split(r"[ \t\r]+", text.strip(" \t\r"))
     grade, *rest = fields

@@ -1,4 +1,4 @@
-"""Bandit logs: which ad a policy showed to whom, with what probability, and what came of it."""
+"""Bandit logs: which ad a policy showed to which user, with what probability, and what the reward was."""
 
 import re
 import warnings
@@ -10,20 +10,20 @@ import numpy as np
 from scant import files
 from scant.errors import DataError
 
-KIND = "ads log"  # what the metadata of our parquet files call themselves
-SLACK = 1e-4  # given propensities may be rounded to so much
-FULL = "propensity:"  # begins the columns of full propensities in a user's own log
-POLICY = "policy:"  # begins those of probabilities of the user's own policies, which are no features
-MAGIC = b"PAR1"  # a parquet file begins so
-COLUMNS = 100_000  # of a CSV file, as many features as any set may have
-CHUNK = 1 << 14  # rows at a time, which stay in the cache
+KIND = "ads log"  # `kind` in the metadata of the project's own parquet files
+SLACK = 1e-4  # by which propensities may be off through rounding
+FULL = "propensity:"  # prefix of the columns of full propensities in a user's own log
+POLICY = "policy:"  # prefix of columns with probabilities of the user's own policies, which are not features
+MAGIC = b"PAR1"  # the first bytes of a parquet file
+COLUMNS = 100_000  # of a CSV file, at most; the largest number of features of any data set
+CHUNK = 1 << 14  # rows in work at a time, so that they stay in the cache
 NEEDED = ("action", "reward", "propensity")
 OPTIONAL = ("timestamp", "position")
 
 
 @dataclass(frozen=True)
 class Log:
-    """Rows of a log. A row is a user's visit: `features` is the context, `action` the ad shown, `reward` the click."""
+    """A log. Each row is a visit of a user: `features` is the context, `action` the ad shown, `reward` the click."""
 
     features: np.ndarray  # float32 (rows x features), finite
     action: np.ndarray  # int32 (rows), index into actions
@@ -38,32 +38,32 @@ class Log:
         return len(self.action)
 
     def take(self, rows) -> "Log":
-        """The log of some of its rows, by an index or a mask."""
+        """The log of some of the rows, given as indices or as a mask."""
         return replace(self, **{name: column[rows] for name, column in self.columns().items()})
 
     def columns(self) -> dict[str, np.ndarray]:
         """The arrays that have an entry for each row, by name."""
-        held = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in held.items() if isinstance(value, np.ndarray)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
-    """The log itself, if it is one.
+    """Check a log, and return it.
 
     Parameters
     ----------
     log : the log
-    where : what errors name: a file or a data set
-    lines : line in the file for each row, if it is a text file; errors name the row, from 1, if None
+    where : the file or data set that errors name
+    lines : for a text file, the line of each row, int (rows); if None, errors name the row, from 1
 
     Raises
     ------
     DataError : a log without rows; columns of different lengths; a feature that is not finite; an action that is not
         among the actions; a reward outside [0, 1]; a propensity outside (0, 1]; an id or a name that occurs twice
     """
-    for kind, ids in (("action", log.actions), ("feature", log.names)):
+    for noun, ids in (("action", log.actions), ("feature", log.names)):
         if twice := [name for name in ids if ids.count(name) > 1]:
-            raise DataError(where, f"two {kind}s are called {twice[0]!r}", advice="Rename one of them")
+            raise DataError(where, f"two {noun}s are called {twice[0]!r}", advice="Rename one of them")
     if not len(log):
         raise DataError(where, "the log has no rows")
     if not log.names:
@@ -94,60 +94,63 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
 
 
 def refuse_row(where, row: int, reason: str, lines: np.ndarray | None, advice: str = ""):
+    """Raise a DataError about a row (an index), by its line in the file if there are `lines`."""
     if lines is None:
         raise DataError(where, f"row {row + 1}: {reason}", advice=advice)
     raise DataError(where, reason, int(lines[row]), advice)
 
 
 def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = None, where="log") -> Log:
-    """The log with another log's actions and features, in that order.
+    """The log with the actions and features of another log, in their order.
 
-    Actions that the log knows but never showed are dropped; those that it lacks are added. A one-hot column, called
-    "variable=category", that the log lacks is 0; one that `names` lacks is dropped, so that a row of an unknown
-    category is 0 in all columns of that variable.
+    Actions that the log lists but never showed are dropped; those that it lacks are added. A one-hot column (called
+    "variable=category") that the log lacks is added with zeros; one that `names` lacks is dropped, so that a row of an
+    unknown category is 0 in all columns of its variable.
 
     Raises
     ------
-    DataError : the log shows an action that is not among `actions`; only one of log and `names` has a feature, or any
-        category of a one-hot encoded variable
+    DataError : the log shows an action that is not among `actions`; or a feature, or a one-hot encoded variable, is in
+        only one of the log and `names`
     """
     shown = np.bincount(log.action, minlength=len(log.actions))
     if strange := [a for a, n in zip(log.actions, shown, strict=True) if n and a not in actions]:
         reason = f"{_listing(strange)} not among the actions of the policy: {_listing(actions)}"
         raise DataError(where, reason, advice="Leave these rows out, or train on a log that has them")
-    place = {action: index for index, action in enumerate(actions)}
-    moved = np.array([place.get(action, -1) for action in log.actions], np.int32)[log.action]
+    index_of = {action: index for index, action in enumerate(actions)}
+    moved = np.array([index_of.get(action, -1) for action in log.actions], np.int32)[log.action]
     features = log.features
     if names is not None and names != log.names:
-        if odd := sorted(set(map(_variable, names)) ^ set(map(_variable, log.names))):
-            reason = f"features that only one of the two logs has: {_listing(odd)}"
+        if unshared := sorted(set(map(_variable, names)) ^ set(map(_variable, log.names))):
+            reason = f"features that only one of the two logs has: {_listing(unshared)}"
             raise DataError(where, reason, advice="Give both logs the same columns")
-        known = {name: column for column, name in enumerate(log.names)}
-        columns = np.array([known.get(name, -1) for name in names])
+        column_of = {name: column for column, name in enumerate(log.names)}
+        columns = np.array([column_of.get(name, -1) for name in names])
         features = features.take(columns, axis=1)
         features[:, columns < 0] = 0
     return replace(log, features=features, action=moved, actions=tuple(actions), names=tuple(names or log.names))
 
 
 def _variable(name: str) -> str:
-    """What a feature's name says before its category: "colour=" of "colour=red", else the name."""
+    """The part of a feature's name before its category: "colour=" of "colour=red"; else the whole name."""
     return name[: name.index("=") + 1] if "=" in name else name
 
 
 def _listing(names, most: int = 5) -> str:
+    """The first names, for an error message, and how many others there are."""
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-# What a log holds
+# Facts about a log
 
 
 def facts(log: Log) -> dict:
-    """What Table 5.2 says of a log, and more.
+    """The counts of a log, as in Table 5.2.
 
     Returns
     -------
-    rows, duplicates, propensity (least and largest), and `actions`: for each action its id, impressions, clicks (sum
-    of rewards) and rate (clicks / impressions; None if it was never shown). Plain numbers, fit for JSON.
+    facts : rows; duplicates; propensity, the least and the largest; and actions, with for each action its id,
+        impressions, clicks (the sum of rewards) and rate (clicks / impressions; None if it was never shown). All are
+        plain numbers, fit for JSON
     """
     impressions = np.bincount(log.action, minlength=len(log.actions))
     clicks = np.bincount(log.action, log.reward, minlength=len(log.actions))
@@ -161,7 +164,7 @@ def facts(log: Log) -> dict:
 
 
 def duplicates(log: Log) -> int:
-    """How many rows equal an earlier one in every column (timestamp and position among them, if there are any)."""
+    """How many rows equal an earlier row in every column, including timestamp and position if the log has them."""
     columns = list(log.columns().values())
     hashed = np.concatenate([_hashed(_bits(columns, slice(at, at + CHUNK))) for at in range(0, len(log), CHUNK)])
     order = np.argsort(hashed)
@@ -169,39 +172,39 @@ def duplicates(log: Log) -> int:
     suspects = order[np.append(same, False) | np.append(False, same)]
     if not len(suspects):
         return 0
-    rows = _bits(columns, suspects)  # equal hashes are not yet equal rows
+    rows = _bits(columns, suspects)  # rows with equal hashes may still differ
     return len(rows) - len(np.unique(rows, axis=0))
 
 
 def _bits(columns: list[np.ndarray], rows) -> np.ndarray:
-    """Whole numbers, uint64 (some rows x columns), that are equal where the entries of the columns are."""
+    """The entries of some rows as whole numbers, uint64 (some rows x columns), equal where entries are."""
     parts = []
     for column in columns:
         part = column[rows]
         if part.dtype.kind == "f":
-            part = part + part.dtype.type(0)  # makes one zero of 0 and -0
+            part = part + part.dtype.type(0)  # turns -0 into 0
         parts.append(part.view(f"u{part.dtype.itemsize}").reshape(len(part), -1))
     return np.concatenate(parts, axis=1, dtype=np.uint64)
 
 
 def _hashed(rows: np.ndarray) -> np.ndarray:
-    """One number for each row: a sum with fixed random odd weights, modulo 2^64."""
+    """A hash of each row, uint64 (rows): a sum with fixed random odd weights, modulo 2^64."""
     weights = np.random.Generator(np.random.PCG64(0)).integers(0, 1 << 64, rows.shape[1], np.uint64) | np.uint64(1)
     return rows @ weights
 
 
-# Our own files
+# Files of the project
 
 
 def write(log: Log, path, metadata: dict | None = None) -> None:
     """Write a log as parquet, whole or not at all.
 
-    The features are one column of fixed-size lists, which is written and read faster than a column for each. Beside
-    `metadata`, the file says what it is: `kind`, `actions`, `names`, `rows`, `duplicates`.
+    Features are one column of fixed-size lists, which is faster to write and read than a column for each. The metadata
+    of the file are `metadata` and `kind`, `actions`, `names`, `rows`, `duplicates`.
 
     Raises
     ------
-    DataError : the log cannot be one (`check`)
+    DataError : not a valid log (`check`)
     """
     import pyarrow as pa
 
@@ -211,16 +214,22 @@ def write(log: Log, path, metadata: dict | None = None) -> None:
         "features": features,
         **{name: pa.array(getattr(log, name)) for name in log.columns() if name != "features"},
     }
-    own = {"kind": KIND, "actions": log.actions, "names": log.names, "rows": len(log), "duplicates": duplicates(log)}
-    files.write_parquet(pa.table(columns), path, (metadata or {}) | own)
+    described = {
+        "kind": KIND,
+        "actions": log.actions,
+        "names": log.names,
+        "rows": len(log),
+        "duplicates": duplicates(log),
+    }
+    files.write_parquet(pa.table(columns), path, (metadata or {}) | described)
 
 
 def read(path) -> tuple[Log, dict]:
-    """The log that `write` wrote, and its metadata.
+    """Read the log that `write` wrote, and its metadata.
 
     Raises
     ------
-    DataError : there is no such file, or it is damaged, another kind of file, or not a log (`check`)
+    DataError : there is no such file, or it is damaged, another kind of file, or not a valid log (`check`)
     """
     table = _parquet(path)
     metadata = files.metadata_of(table.schema)
@@ -231,7 +240,7 @@ def read(path) -> tuple[Log, dict]:
 
 
 def _log(table, metadata: dict) -> Log:
-    """The log that a table of ours holds; a ValueError if it is not as `write` makes them."""
+    """The log in a table read from a file of the project; a ValueError if the table is not as `write` makes it."""
     import pyarrow as pa
 
     names, types = tuple(metadata["names"]), {"action": pa.int32(), "reward": pa.float64(), "propensity": pa.float64()}
@@ -251,26 +260,28 @@ def _log(table, metadata: dict) -> Log:
     return Log(**columns, actions=actions, names=names)
 
 
-_INDIRECT = ("features", "timestamp")  # not plain numbers
+_INDIRECT = ("features", "timestamp")  # columns that are not plain numbers
 
 
 def _whole(column):
+    """An Arrow column as one array."""
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _parquet(path):
-    """An Arrow table, every value of which is whole; a DataError if there is none."""
+    """The Arrow table of a parquet file; a DataError if there is no such file, or it is damaged."""
     _exists(path)
     with files.foreign(path):
         return files.read_parquet(path)
 
 
-def _is_flat(kind) -> bool:
+def _is_flat(column_type) -> bool:
+    """Whether an Arrow type is one of numbers, text or times, not nested."""
     from pyarrow import types
 
-    fits = (types.is_integer, types.is_floating, types.is_boolean, types.is_string, types.is_large_string)
-    fits += (types.is_string_view, types.is_timestamp, types.is_date, types.is_decimal, types.is_null)
-    return any(fit(kind.value_type if types.is_dictionary(kind) else kind) for fit in fits)
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_string, types.is_large_string)
+    tests += (types.is_string_view, types.is_timestamp, types.is_date, types.is_decimal, types.is_null)
+    return any(test(column_type.value_type if types.is_dictionary(column_type) else column_type) for test in tests)
 
 
 def _exists(path) -> None:
@@ -278,33 +289,32 @@ def _exists(path) -> None:
         raise DataError(path, "there is no such file")
 
 
-# A user's own files
+# Files of users
 
 
 def read_own(path) -> Log:
-    """A log from elsewhere: CSV with a header, or parquet (by its first bytes); also what `write` wrote.
+    """Read a user's own log: CSV with a header, or parquet (told by its first bytes); also a file that `write` wrote.
 
     Columns
     -------
     action : id of the ad shown, text or number
-    reward : what came of it, from 0 to 1; 1 for a click
+    reward : from 0 to 1; 1 for a click
     propensity : the logging policy's probability of showing that ad to that user, in (0, 1]
-    timestamp : optional; ISO 8601 in text, with UTC where no zone is said
+    timestamp : optional; ISO 8601 if it is text, in UTC unless a zone is given
     position : optional; a whole number
-    propensity:ACTION : optional, one for each ad that occurs; the full distribution, which has to sum to 1 and to agree
-        with `propensity` (within 1e-4 each, so that both may be rounded)
-    policy:NAME : skipped here; the probability that a policy of the user's own gives to the ad shown
-    any other : a feature, numbers or true/false. Text has to be one-hot encoded, as 0/1 columns called
-        "variable=category" ("colour=red"), of which logs of one study need not have the same (`align`).
+    propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which has to sum to 1 and
+        to agree with `propensity` (each within 1e-4, which allows for rounding)
+    policy:NAME : not read here; the probability that one of the user's own policies gives to the ad shown
+    any other : a feature, numbers or true/false. Text has to be one-hot encoded as 0/1 columns called
+        "variable=category" ("colour=red"); the logs of a study may have different categories (`align`).
 
-    The actions are in the order of their numbers, if all are numbers, else of their text. Blank lines at the end are
-    skipped.
+    Actions are sorted as numbers if all are numbers, else as text. Blank lines at the end are skipped.
 
     Raises
     ------
-    DataError : with the line (CSV; fields must not hold line ends) or row (parquet): no rows, a missing or doubled
-        column, a missing value, text in a column of numbers, propensities that do not fit each other, and all that
-        `check` refuses. Duplicate rows are kept; `duplicates` counts them.
+    DataError : with the line (CSV; fields must not contain line ends) or row (parquet): no rows, a missing or repeated
+        column, a missing value, text in a column of numbers, propensities that contradict each other, and all that
+        `check` refuses. Duplicate rows are kept; `duplicates` counts them
     """
     _exists(path)
     with open(path, "rb") as file:
@@ -328,19 +338,19 @@ def read_own(path) -> Log:
         raise DataError(path, reason, advice=f"A log has the columns {', '.join(NEEDED)}")
     if frame.empty:
         raise DataError(path, "the log has no rows")
-    full = [name for name in frame.columns if name.startswith(FULL)]
+    full_columns = [name for name in frame.columns if name.startswith(FULL)]
     others = [name for name in frame.columns if not name.startswith((FULL, POLICY))]
     names = tuple(name for name in others if name not in NEEDED + OPTIONAL)
     shown = text(path, frame["action"], lines)
-    actions = ordered({*shown, *(name.removeprefix(FULL) for name in full)})
-    place = {action: index for index, action in enumerate(actions)}
+    actions = ordered({*shown, *(name.removeprefix(FULL) for name in full_columns)})
+    index_of = {action: index for index, action in enumerate(actions)}
     features = np.empty((len(frame), len(names)), np.float32)
     for column, name in enumerate(names):
         with np.errstate(over="ignore"):  # too large is not finite, which the check finds
             features[:, column] = numbers(path, frame, name, lines)
     log = Log(
         features=features,
-        action=np.array([place[action] for action in shown], np.int32),
+        action=np.array([index_of[action] for action in shown], np.int32),
         reward=numbers(path, frame, "reward", lines),
         propensity=numbers(path, frame, "propensity", lines),
         actions=actions,
@@ -349,8 +359,8 @@ def read_own(path) -> Log:
         timestamp=times(path, frame, lines) if "timestamp" in frame else None,
     )
     check(log, path, lines)
-    if full:
-        if absent := [action for action in actions if FULL + action not in full]:
+    if full_columns:
+        if absent := [action for action in actions if FULL + action not in full_columns]:
             raise DataError(
                 path, f"there is no column {FULL + absent[0]!r}", advice="Give it for every action, or none"
             )
@@ -359,10 +369,15 @@ def read_own(path) -> Log:
 
 
 def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
-    """A pandas frame of all lines after the header but blank ones at the end; its columns have different names.
+    """Read a CSV file as a pandas frame, without blank lines at its end.
 
-    The first column may have no name if `index` is true; it is left out. Columns whose names begin with one of `texts`
-    are text.
+    index : whether the first column may lack a name, as an index does; it is then left out
+    texts : columns whose names begin with one of these are read as text
+
+    Raises
+    ------
+    DataError : with the line: a file that is empty, not UTF-8, or has too many columns; a column without a name, or two
+        of the same name; a line with more fields than the header
     """
     import pandas as pd
 
@@ -373,7 +388,7 @@ def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
     try:
         names = header(path)
         with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # else fields beyond the header are dropped
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # else pandas drops fields beyond the header
             frame = pd.read_csv(
                 path,
                 names=names if len(set(names)) == len(names) else None,
@@ -385,7 +400,7 @@ def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
                 dtype={name: str for name in names if name.startswith(texts)},
                 low_memory=False,
                 encoding="utf-8-sig",
-                compression=None,  # the name's end says nothing of the content
+                compression=None,  # not told by the name of the file
             )
     except pd.errors.EmptyDataError:
         raise DataError(path, "the file is empty") from None
@@ -395,9 +410,9 @@ def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
         line = re.search(r"in line (\d+)", str(error))
         reason = "more fields than the header has"
         raise DataError(path, reason, int(line[1]) if line else None, "Quote fields that hold a comma") from None
-    for place, name in enumerate(names, start=1):
-        if not name and not (index and place == 1):
-            reason = f"column {place} has no name"
+    for number, name in enumerate(names, start=1):
+        if not name and not (index and number == 1):
+            reason = f"column {number} has no name"
             raise DataError(path, reason, 1, "Drop the index column (in pandas, to_csv(..., index=False))")
         if names.count(name) > 1:
             raise DataError(path, f"two columns are called {name!r}", 1)
@@ -406,7 +421,7 @@ def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
 
 
 def header(path) -> list[str]:
-    """The names on the first line of a CSV file."""
+    """The column names on the first line of a CSV file."""
     import pandas as pd
 
     first = pd.read_csv(
@@ -417,7 +432,7 @@ def header(path) -> list[str]:
 
 
 def numbers(path, frame, name: str, lines) -> np.ndarray:
-    """A column as float64; a DataError for a value that is missing or no number."""
+    """A column as float64 (rows); a DataError for a value that is missing or not a number."""
     import pandas as pd
 
     column = frame[name]
@@ -434,7 +449,7 @@ def numbers(path, frame, name: str, lines) -> np.ndarray:
 
 
 def text(path, column, lines) -> list[str]:
-    """The actions' ids; a whole number is written without a point."""
+    """A column of ids as text, whole numbers without a decimal point; a DataError for a missing value."""
     if column.isna().any():
         refuse_row(path, int(np.argmax(column.isna())), f"{column.name} is missing", lines)
     if column.dtype.kind == "f":
@@ -445,14 +460,14 @@ def text(path, column, lines) -> list[str]:
 
 
 def ordered(actions: set[str]) -> tuple[str, ...]:
-    """Ids in the order of their numbers, if all are numbers, else of their text."""
+    """Ids sorted as numbers if all are numbers, else as text."""
     if all(re.fullmatch(r"\d+", action, re.ASCII) for action in actions):
         return tuple(sorted(actions, key=lambda action: (len(digits := action.lstrip("0")), digits, action)))
     return tuple(sorted(actions))
 
 
 def positions(path, frame, lines) -> np.ndarray:
-    """The column `position` as int32; a DataError if it does not hold whole numbers."""
+    """The column `position` as int32 (rows); a DataError for a value that is not a whole number."""
     values = numbers(path, frame, "position", lines)
     bad = (values != np.floor(values)) | (np.abs(values) >= 2**31)
     if bad.any():
@@ -461,22 +476,22 @@ def positions(path, frame, lines) -> np.ndarray:
 
 
 def times(path, frame, lines) -> np.ndarray:
-    """The column `timestamp` as datetime64[us] in UTC; a DataError for what is not ISO 8601."""
+    """The column `timestamp` as datetime64[us] (rows) in UTC; a DataError for a value that is not ISO 8601."""
     import pandas as pd
 
     column = frame["timestamp"]
     if column.dtype.kind in "iufb":  # nanoseconds, seconds, or a year?
         raise DataError(path, "the timestamps are plain numbers", advice="Write them as 2019-11-24 00:03:13+00:00")
-    made = pd.to_datetime(column, utc=True, errors="coerce", format="ISO8601")
-    if made.isna().any():
-        row = int(np.argmax(made.isna()))
+    parsed = pd.to_datetime(column, utc=True, errors="coerce", format="ISO8601")
+    if parsed.isna().any():
+        row = int(np.argmax(parsed.isna()))
         reason = f"timestamp {str(column.iloc[row])!r} is not a time"
         refuse_row(path, row, reason, lines, "Write it as 2019-11-24 00:03:13+00:00")
-    return made.dt.tz_localize(None).to_numpy("datetime64[us]")
+    return parsed.dt.tz_localize(None).to_numpy("datetime64[us]")
 
 
 def _check_full(path, log: Log, full: np.ndarray, lines) -> None:
-    """Refuse full propensities (rows x actions) that are no distributions or differ from those logged."""
+    """Raise a DataError for full propensities (rows x actions) that are no distribution or differ from `log`."""
     total, logged = full.sum(axis=1), full[np.arange(len(log)), log.action]
     for bad, reason, values in (
         (((full < 0) | (full > 1)).any(axis=1), "a propensity is not in [0, 1]; they sum to {}", total),

@@ -1,11 +1,11 @@
-"""Unix compress (.Z), in which some old UCI sets are packed: the whole content, up to a limit."""
+"""Decompress Unix compress files (.Z), in which some old UCI sets are published."""
 
 
 def decompress(data: bytes, limit: int) -> bytes:
-    """The content of a .Z file.
+    """The content of a .Z file, at most `limit` bytes.
 
-    A string of the format's table is that of the code before it, and one byte more; so it stands in the content
-    already, and the table only says where.
+    Each string in the table of codes is the string of the previous code and one more byte. So it is already in the
+    content, and the table only stores where it starts, and its length.
 
     Raises
     ------
@@ -15,39 +15,43 @@ def decompress(data: bytes, limit: int) -> bytes:
         raise ValueError("no file of Unix compress")
     widest, clears = max(data[2] & 31, 10), data[2] & 128
     starts, lengths = [0] * (1 << widest), [0] * (1 << widest)
-    bits, last, before = 9, 256 if clears else 255, None  # `last` code in use; start and length of the code before
-    content, block, at = bytearray(), 3, 0  # codes begin `at` bits into a block of bytes
+    bits, last_code, previous = (
+        9,
+        256 if clears else 255,
+        None,
+    )  # `previous`: start and length of a string
+    content, block, bit = bytearray(), 3, 0  # the next code begins `bit` bits after the byte `block`
     while True:
-        if last >= (1 << bits) - 1 and bits < widest:
-            block, at, bits = _after(block, at, bits), 0, bits + 1
-        first = block + at // 8
-        if 8 * (block - len(data)) + at + bits > 0:  # no whole code is left
+        if last_code >= (1 << bits) - 1 and bits < widest:
+            block, bit, bits = _after(block, bit, bits), 0, bits + 1
+        first = block + bit // 8
+        if 8 * (block - len(data)) + bit + bits > 0:  # no whole code is left
             break
-        code = int.from_bytes(data[first : first + 3], "little") >> at % 8 & (1 << bits) - 1
-        at += bits
+        code = int.from_bytes(data[first : first + 3], "little") >> bit % 8 & (1 << bits) - 1
+        bit += bits
         if clears and code == 256:
-            block, at, bits, last, before = _after(block, at, bits), 0, 9, 256, None
+            block, bit, bits, last_code, previous = _after(block, bit, bits), 0, 9, 256, None
             continue
         start = len(content)
         if code < 256:
             content.append(code)
-        elif code <= last:
+        elif code <= last_code:
             content += content[starts[code] : starts[code] + lengths[code]]
-        elif code == last + 1 and before:
-            content += content[before[0] : start] + content[before[0] : before[0] + 1]
+        elif code == last_code + 1 and previous:
+            content += content[previous[0] : start] + content[previous[0] : previous[0] + 1]
         else:
             raise ValueError("a code that stands for nothing")
         if len(content) > limit:
             raise ValueError(f"more than {limit:,} bytes")
-        if before and last < (1 << bits) - 1:
-            last += 1
-            starts[last], lengths[last] = before[0], before[1] + 1
-        before = start, len(content) - start
-    if 8 * (len(data) - block) - at >= 8:
+        if previous and last_code < (1 << bits) - 1:
+            last_code += 1
+            starts[last_code], lengths[last_code] = previous[0], previous[1] + 1
+        previous = start, len(content) - start
+    if 8 * (len(data) - block) - bit >= 8:
         raise ValueError("it ends inside a code")
     return bytes(content)
 
 
-def _after(block: int, at: int, bits: int) -> int:
-    """Where codes of another width begin: widths change after whole groups of eight codes."""
-    return block + -(-at // (8 * bits)) * bits
+def _after(block: int, bit: int, bits: int) -> int:
+    """The byte at which codes of another width begin: a width changes only after a whole group of eight codes."""
+    return block + -(-bit // (8 * bits)) * bits

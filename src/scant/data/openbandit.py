@@ -18,20 +18,19 @@ NEEDED = ("timestamp", "item_id", "position", "click")
 
 
 def read(path) -> Log:
-    """The log of one file, such as random/men/men.csv.
-
-    The actions are the items of the columns `user-item_affinity_ID`, shown or not, in the order of their numbers.
+    """Read the log of one file, such as random/men/men.csv.
 
     Returns
     -------
-    A log whose features are a 0/1 column for each category of each user feature that the file holds,
-    "user_feature_0=..." and so on (`logs.align` puts another log's in their place), and the affinities of the user to
-    each item; its propensity is of the item at the position where it stands.
+    log : its actions are the items that have a column `user-item_affinity_ID`, shown or not, sorted by number. Its
+        features are a 0/1 column for each category of each user feature in the file, "user_feature_0=..." and so on
+        (`logs.align` fits them to another log), and the user's affinity to each item. Its propensity is that of showing
+        the item at its position
 
     Raises
     ------
     DataError : with the line: a missing column or value, an item without a column of affinities, a click that is not 0
-        or 1, what `logs.check` refuses
+        or 1, and what `logs.check` refuses
     """
     frame = logs.read_csv(path, index=True, texts=("item_id", USER))
     lines = np.arange(len(frame)) + 2
@@ -46,22 +45,22 @@ def read(path) -> Log:
     features = {}
     for name in users:
         category = np.array(logs.text(path, frame[name], lines))
-        features |= {f"{name}={one}": category == one for one in np.unique(category).tolist()}
+        features |= {f"{name}={value}": category == value for value in np.unique(category).tolist()}
     features |= {name: logs.numbers(path, frame, name, lines) for name in affinities}
     with np.errstate(over="ignore"):  # too large is not finite, which the check finds
         matrix = np.stack(list(features.values()), axis=1, dtype=np.float32, casting="same_kind")
 
     click = logs.numbers(path, frame, "click", lines)
-    if (odd := ~np.isin(click, (0, 1))).any():
-        logs.refuse_row(path, int(np.argmax(odd)), f"click is {click[np.argmax(odd)]:g}, not 0 or 1", lines)
-    shown = logs.text(path, frame["item_id"], lines)
-    place = {action: index for index, action in enumerate(actions)}
-    if strange := [row for row, item in enumerate(shown) if item not in place]:
-        reason = f"item_id {shown[strange[0]]!r} is not among the {len(actions)} items that have affinities"
-        logs.refuse_row(path, strange[0], reason, lines)
+    if (invalid := ~np.isin(click, (0, 1))).any():
+        logs.refuse_row(path, int(np.argmax(invalid)), f"click is {click[np.argmax(invalid)]:g}, not 0 or 1", lines)
+    items = logs.text(path, frame["item_id"], lines)
+    index_of = {action: index for index, action in enumerate(actions)}
+    if unknown := [row for row, item in enumerate(items) if item not in index_of]:
+        reason = f"item_id {items[unknown[0]]!r} is not among the {len(actions)} items that have affinities"
+        logs.refuse_row(path, unknown[0], reason, lines)
     log = Log(
         features=matrix,
-        action=np.array([place[item] for item in shown], np.int32),
+        action=np.array([index_of[item] for item in items], np.int32),
         reward=click,
         propensity=logs.numbers(path, frame, propensity, lines),
         actions=actions,

@@ -1,4 +1,4 @@
-"""From parquet tables to a stream file."""
+"""Make a stream file from parquet tables."""
 
 from itertools import chain
 
@@ -8,19 +8,20 @@ from scant.randomness import generator
 
 
 def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> None:
-    """Pack tables into the stream `name` (see the schema of a study's `streams`).
+    """Pack tables into the file of the stream `name`.
 
-    table_paths : ranking tables in the order of the stream's parts, or classification tables to make a `retrieval`
-        stream of
+    settings : the stream's settings in the study
+    table_paths : ranking tables in the order of the stream's parts, or classification tables for a `retrieval` stream
+    target : the file to write
 
     Raises
     ------
-    SettingError, DataError : the settings do not fit the data, or a table is not whole
+    SettingError, DataError : the settings do not fit the data, or a table is damaged
     """
     if "retrieval" in settings:
         x, labels = tables.read_classification(table_paths)
         try:
-            random = generator(study_seed, "stream", stream.source(name, settings))
+            random = generator(study_seed, "stream", stream.random_name(name, settings))
             queries, _ = simulated.retrieval(random, x, labels, **settings["retrieval"])
         except ValueError as error:
             raise SettingError(f"streams.{name}: {error}") from error

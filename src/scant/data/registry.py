@@ -9,7 +9,7 @@ from scant.schema import check, read_yaml
 
 @dataclass(frozen=True)
 class Part:
-    """One file of a data set; `sha256` and `git_blob` are of its decompressed content."""
+    """One file of a data set; the checksums `sha256` and `git_blob` are those of its decompressed content."""
 
     id: str
     file: str
@@ -23,7 +23,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Archive:
-    """The publisher's archive of a data set; `members` is the prefix of the parts' files in it."""
+    """The publisher's archive of a data set; `members` is the prefix of its files in the archive."""
 
     url: str
     sha256: str | None = None
@@ -32,9 +32,9 @@ class Archive:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One data set, as the schema of the registry describes it; `own` is true for a study's own sets.
+    """One data set, with the fields that the schema of the registry describes; `own` is true for a study's own sets.
 
-    `features` is None for logs (task `ads`), whose own header says which there are.
+    `features` is None for logs (task `ads`), whose header names the features.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Dataset:
     own: bool = False
 
     def part(self, name: str) -> Part:
-        """The part called `name`; a SettingError that suggests the nearest one if there is none."""
+        """The part with this id; if there is none, a SettingError that suggests the nearest id."""
         if name not in self.parts:
             raise unknown(f"part of {self.id}", name, self.parts)
         return self.parts[name]
@@ -95,7 +95,7 @@ def load(
 
 
 def find(datasets: dict[str, Dataset], name: str) -> Dataset:
-    """The data set called `name`; a SettingError that suggests the nearest one if there is none."""
+    """The data set with this id; if there is none, a SettingError that suggests the nearest id."""
     if name not in datasets:
         raise unknown("data set", name, datasets)
     return datasets[name]
@@ -107,13 +107,13 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
     for part in cover:
         if part not in parts:
             raise SettingError(f"{name}.cover: {unknown('part', part, parts)}")
-    inside = [part.package for part in parts.values() if part.package]
+    inside_paths = [part.package for part in parts.values() if part.package]
     if not own:
-        inside += [entry.get("folder", name), *(part.file for part in parts.values())]
-    for path in inside:
+        inside_paths += [entry.get("folder", name), *(part.file for part in parts.values())]
+    for path in inside_paths:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise SettingError(f"{name}: {path!r} leads out of the data folder")
-    settled = {
+    fields = {
         "features": entry.get("features"),
         "parts": parts,
         "cover": cover,
@@ -121,4 +121,4 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
         "classes": tuple(map(str, entry["classes"])) if "classes" in entry else None,
         "archive": Archive(**entry["archive"]) if "archive" in entry else None,
     }
-    return Dataset(name, own=own, **{**entry, **settled})
+    return Dataset(name, own=own, **{**entry, **fields})

@@ -1,7 +1,7 @@
-"""Simulated streams, where the truth is known, and ranking streams made of classification data.
+"""Simulated streams, where the truth is known, and ranking streams made from classification data.
 
-A generator takes a random stream and its settings and returns the queries, one by one, and the unit-norm ranker
-that ranks all of them rightly (None where there is none).
+Each function takes a NumPy generator and settings. It returns an iterator over queries, and the ranker of norm 1 that
+ranks all of them rightly, or None if there is none.
 """
 
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ def separable(
     margin: float = 1.0,
     spread: float = 1.0,
 ) -> Simulated:
-    """The separable stream of Figure 2.1: a unit ranker separates all grades by a margin.
+    """The separable stream of Figure 2.1: a ranker of norm 1 separates all grades by a margin.
 
-    Grades are uniform on 0..grades; a document is Gaussian about its grade's mean, itself Gaussian with standard
-    deviation `spread`. Its component along the ranker is replaced by margin * grade + u, u uniform on
-    [0, 0.2 margin), so that neighbouring grades are 0.8 margin apart or more. (Perceptron paper, section 8.)
+    Grades are uniform on 0..grades. A document is Gaussian around the mean of its grade, which is itself Gaussian with
+    standard deviation `spread`. Its component along the ranker is replaced by margin * grade + u, with u uniform on
+    [0, 0.2 margin), so that neighbouring grades are at least 0.8 margin apart. (Perceptron paper, section 8.)
     """
     ranker = _unit(random.standard_normal(features))
     means = spread * random.standard_normal((grades + 1, features))
@@ -49,10 +49,11 @@ def separable(
 
 
 def released_code(random: np.random.Generator, queries: int = 1000, features: int = 10) -> Simulated:
-    """The separable stream of the authors' released code: 20 documents of grades 4x3, 3x3, 2x4, 1x5, 0x5.
+    """The separable stream of the authors' released code.
 
-    Features are N(mu, 1) with mu = 7, 5, 3, 1, -1 by grade; a query is drawn again until the scores along
-    (1, ..., 1) of neighbouring grades are more than 1 apart.
+    A query has 20 documents: 3, 3, 4, 5 and 5 of the grades 4, 3, 2, 1 and 0, whose features are N(mu, 1) with
+    mu = 7, 5, 3, 1 and -1. It is drawn again until neighbouring grades are more than 1 apart in their scores by the
+    ranker (1, ..., 1).
     """
     grade = np.repeat([4, 3, 2, 1, 0], [3, 3, 4, 5, 5])
     means = np.array([-1.0, 1.0, 3.0, 5.0, 7.0])[grade]
@@ -77,11 +78,11 @@ def linear(
     noise: float = 1.0,
     relevant: float = 0.5,
 ) -> Simulated:
-    """A stream that no ranker ranks without fault: grades are a noisy linear score, cut at fixed thresholds.
+    """A stream that no linear ranker ranks without errors: grades are a noisy linear score, cut at fixed thresholds.
 
-    Features are uniform on [0, 1]; the score is a unit Gaussian ranker's, standardised, plus `noise` times a
-    standard Gaussian. A share `relevant` of all documents is relevant, half of which has grade 1, half of the rest
-    grade 2, and so on (the last grade takes what remains).
+    Features are uniform on [0, 1]. The score is that of a random ranker of norm 1, standardised, plus `noise` times a
+    standard Gaussian. A share `relevant` of all documents is relevant; half of these have grade 1, half of the others
+    grade 2, and so on, and the last grade has the rest.
     """
     ranker = _unit(random.standard_normal(features))
     centre, deviation = ranker.sum() / 2, np.sqrt(1 / 12)
@@ -99,12 +100,14 @@ def linear(
 
 
 def indistinguishable(random: np.random.Generator, distribution: str = "first") -> Simulated:
-    """Three documents with the unit vectors as features, and grades in the exact proportions of Table B.1.
+    """Queries of three documents with unit vectors as features, and grades in the exact proportions of Table B.1.
 
     distribution : "first" or "second" (20 queries), or "mixture", both (40 queries)
     """
     counts = TWENTIETHS.values() if distribution == "mixture" else [TWENTIETHS[distribution]]
-    vectors = [vector for one in counts for vector, count in zip(VECTORS, one, strict=True) for _ in range(count)]
+    vectors = [
+        v for distribution_counts in counts for v, n in zip(VECTORS, distribution_counts, strict=True) for _ in range(n)
+    ]
 
     def draw() -> Iterator[Query]:
         for query, vector in enumerate(vectors):
@@ -116,11 +119,14 @@ def indistinguishable(random: np.random.Generator, distribution: str = "first") 
 def retrieval(
     random: np.random.Generator, x: np.ndarray, labels: np.ndarray, queries: int = 1000, documents: int = 20
 ) -> Simulated:
-    """A ranking stream from classification data: which of these documents are of the query's class?
+    """A ranking stream from classification data: documents of the query's class are relevant.
 
-    A query is a random row. Of its documents, Binomial(documents, 1/4) are other rows of its class, with grade 1, the
-    rest rows of other classes, with grade 0, all without replacement. A document's features are -|x - query|, feature
-    by feature. Each feature of `x` (rows x features) is scaled to [0, 1] first.
+    A query is a random row. Of its documents, Binomial(documents, 1/4) are other rows of its class and have grade 1;
+    the rest are rows of other classes and have grade 0. All are drawn without replacement. A document's features are
+    -|x - query|, feature by feature, after each feature has been scaled to [0, 1].
+
+    x : float32 (rows x features)
+    labels : (rows), the class of each row
 
     Raises
     ------
@@ -136,12 +142,12 @@ def retrieval(
 
     def draw() -> Iterator[Query]:
         for query in range(queries):
-            one = random.integers(len(x))
-            same = classes[labels[one]]
-            mates = random.choice(same[same != one], random.binomial(documents, 0.25), replace=False)
-            others = random.choice(np.flatnonzero(labels != labels[one]), documents - len(mates), replace=False)
-            rows = np.r_[mates, others]
-            yield query, (labels[rows] == labels[one]).astype(np.int16), -np.abs(x[rows] - x[one])
+            row = random.integers(len(x))
+            same_class = classes[labels[row]]
+            relevant = random.choice(same_class[same_class != row], random.binomial(documents, 0.25), replace=False)
+            others = random.choice(np.flatnonzero(labels != labels[row]), documents - len(relevant), replace=False)
+            rows = np.r_[relevant, others]
+            yield query, (labels[rows] == labels[row]).astype(np.int16), -np.abs(x[rows] - x[row])
 
     return draw(), None
 
@@ -155,12 +161,16 @@ GENERATORS = {
 
 
 def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> None:
-    """Draw the simulated stream `name`; streams of different seeds are independent draws."""
-    source = stream.source(name, settings)
-    random = generator(study_seed, "stream", source, seed)
+    """Draw the simulated stream `name` and write its file; streams of different seeds are independent.
+
+    settings : the stream's settings in the study
+    target : the file to write
+    """
+    random_name = stream.random_name(name, settings)
+    random = generator(study_seed, "stream", random_name, seed)
     queries, ranker = GENERATORS[settings["generator"]](random, **settings["settings"])
     scaling = settings.get("features", "as-is")
-    shuffle = generator(study_seed, "documents", source, seed)
+    shuffle = generator(study_seed, "documents", random_name, seed)
     arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
     metadata = {"stream": name, "seed": seed, "settings": settings, "features_reading": scaling}
     stream.write(target, arranged, metadata, ranker if scaling == "as-is" else None)

@@ -1,9 +1,9 @@
-"""Streams: the form in which every job reads a data set, memory-mapped, so that all jobs share one copy.
+"""Streams: files of ranking data that jobs memory-map, so that all of them share one copy.
 
-A stream is an Arrow file of one record batch with a row per query: `query` (int64), `relevant` (int32, documents of
-grade above 0), `ideal_dcg` and `ideal_dcg@10` (float64), `grades` (list of int16) and `features` (list of float32
-vectors). Its schema carries what bounds and tables need: the largest norm of a document, the largest ratio of SLAM
-weights, and, for simulated separable streams, the ranker and the margin it achieves.
+A stream is an Arrow file of one record batch with a row per query: `query` (int64), `relevant` (int32, the number of
+documents of grade above 0), `ideal_dcg` and `ideal_dcg@10` (float64), `grades` (list of int16) and `features` (list of
+float32 vectors). The metadata of its schema have what bounds and tables need: the largest norm of a document, the
+largest ratio of SLAM weights, and, for simulated separable streams, the ranker and its margin.
 """
 
 import math
@@ -42,42 +42,43 @@ class Stream:
         return len(self.query)
 
     def __getitem__(self, q: int) -> tuple[np.ndarray, np.ndarray]:
-        """Features (m x d) and grades (m) of the query at place q."""
+        """Features (m x d) and grades (m) of the query with index q."""
         documents = slice(self.offsets[q], self.offsets[q + 1])
         return self.features[documents], self.grades[documents]
 
 
-def source(name: str, settings: dict) -> str:
-    """The stream whose random numbers a stream draws: itself, or the one whose place it takes in a sweep of readings.
+def random_name(name: str, settings: dict) -> str:
+    """The name from which the random numbers of a stream are derived.
 
-    So results under two readings differ by the readings alone.
+    It is the stream's id or, in a sweep of readings, that of the stream it is a variant of, so that results under two
+    readings differ by the readings alone.
     """
     return settings.get("stands_for", name)
 
 
 def gains(largest_grade: int) -> np.ndarray:
-    """G(r) for r = 0..largest_grade, as the compiled loops look it up."""
+    """The gains G(r) for r = 0..largest_grade, float64, a table for the compiled loops."""
     return np.exp2(np.arange(largest_grade + 1)) - 1.0
 
 
 def discounts(places: int) -> np.ndarray:
-    """D(i) for i = 1..places, as the compiled loops look it up."""
+    """The discounts D(i) for i = 1..places, float64, a table for the compiled loops."""
     return 1.0 / np.log2(np.arange(2, places + 2))
 
 
 def ideal_dcg(grades: np.ndarray, cut: int) -> float:
-    """The largest DCG@cut: the sum of the compiled `scant.kernels.pieces.ideal_dcg`, added up in the same order.
+    """The largest DCG@cut of these grades, added in the same order as in the compiled `scant.kernels.pieces.ideal_dcg`.
 
-    Loading compiled code takes half a second, longer than most streams take to draw.
+    Not compiled, since loading compiled code takes half a second, longer than drawing most streams.
     """
     ordered = -np.sort(-grades)[:cut]
     return float(np.cumsum(gains(LARGEST_GRADE)[ordered] * discounts(len(ordered)))[-1])
 
 
 def weight_ratio(grades: np.ndarray, cut: int | None = None) -> float:
-    """Largest ratio of two positive NDCG (or NDCG@cut) SLAM weights of one query: v_max of the bounds.
+    """The largest ratio of two positive NDCG (or NDCG@cut) SLAM weights of a query: v_max of the bounds.
 
-    1 for a query with no relevant document. Perceptron paper, Lemma 5 and Theorem 8.
+    It is 1 for a query without relevant documents. Perceptron paper, Lemma 5 and Theorem 8.
     """
     ordered = -np.sort(-grades[grades > 0])[:cut]
     if not len(ordered):
@@ -87,7 +88,7 @@ def weight_ratio(grades: np.ndarray, cut: int | None = None) -> float:
 
 
 def gap(scores: np.ndarray, grades: np.ndarray) -> float:
-    """Smallest score difference between a document and one of a lower grade; inf if all grades are equal."""
+    """The smallest score of a document less that of one of a lower grade; inf if all grades are equal."""
     levels = np.unique(grades)
     return min(
         (float(scores[grades == high].min() - scores[grades == low].max()) for low, high in pairwise(levels)),
@@ -96,19 +97,22 @@ def gap(scores: np.ndarray, grades: np.ndarray) -> float:
 
 
 def scale(features: np.ndarray, reading: str) -> np.ndarray:
-    """The reading `features`: "as-is", or "query-minmax" (each feature to [0, 1] in its query, constants to 0)."""
+    """Scale a query's features (m x d) as the reading `features` says.
+
+    reading : "as-is", or "query-minmax", which maps each feature to [0, 1] within the query, and constants to 0
+    """
     if reading == "as-is":
         return features
     low = features.min(axis=0)
-    # A range of float32 can overflow float32, and a tiny one loses its digits there.
+    # In float32 the range of a feature can overflow, and a tiny one loses its digits.
     width = features.max(axis=0).astype(np.float64) - low
     return np.where(width > 0, (features - low.astype(np.float64)) / np.where(width > 0, width, 1.0), 0.0)
 
 
 def joined(blocks: Iterable[Query], last: bool = True) -> Iterator[Query]:
-    """Whole queries from blocks of documents `(query (n), grade (n), features (n x d))` that may split them.
+    """Whole queries from blocks of documents `(query (n), grade (n), features (n x d))`, which may split queries.
 
-    `last=False` leaves out the very last query (as the released code does with each file).
+    `last=False` leaves out the last query of all, as the released code does with each file.
     """
     pending: list[Query] = []
 
@@ -131,10 +135,10 @@ def joined(blocks: Iterable[Query], last: bool = True) -> Iterator[Query]:
 
 
 def arrange(queries: Iterable[Query], random: np.random.Generator, features: str, documents: str) -> Iterator[Query]:
-    """Each query scaled, and its documents put in the order of the reading `documents`.
+    """Scale each query (see `scale`) and order its documents as the reading `documents` says.
 
-    "shuffled" (by `random`, so that document order tells nothing of the grade), "as-is", or "reversed" (with which
-    ties go to the later document of the file).
+    documents : "shuffled" by `random`, so that the order says nothing about grades; "as-is"; or "reversed", so that of
+        documents with equal scores the later one in the file is ranked first
     """
     orders = {
         "shuffled": random.permutation,
@@ -147,10 +151,14 @@ def arrange(queries: Iterable[Query], random: np.random.Generator, features: str
 
 
 def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | None = None) -> dict:
-    """Write a stream file atomically and return its metadata; features go to disk query by query.
+    """Write a stream file atomically and return its metadata. Features are written to disk query by query.
 
-    metadata : what to record besides the sizes, statistics and bounds' constants computed here
-    ranker : unit-norm weights that rank every query rightly; its margin on the float32 features is recorded
+    metadata : what to record besides the sizes, statistics and constants of bounds that are computed here
+    ranker : weights of norm 1 that rank every query rightly; its margin on the float32 features is recorded
+
+    Raises
+    ------
+    DataError : no query, a grade outside 0 to `LARGEST_GRADE`, features that are not finite or of different number
     """
     ids, sizes, relevant, ideal, ideal_at_cut, grades = [], [], [], [], [], []
     radius, ratio, ratio_at_cut, margin = 0.0, 1.0, 1.0, np.inf
@@ -222,9 +230,9 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
 
 
 def read(path) -> Stream:
-    """Memory-map a stream file, after a look at all that the compiled loops rely on.
+    """Memory-map a stream file, after checking all that the compiled loops rely on.
 
-    They do not look where they read and write: offsets, sizes and grades have to be right.
+    The loops do not check bounds when they read and write, so that offsets, sizes and grades have to be right.
 
     Raises
     ------
@@ -263,6 +271,7 @@ def read(path) -> Stream:
 
 
 def _schema(features: int) -> pa.Schema:
+    """The columns of a stream with this number of features."""
     vectors = pa.list_(pa.float32(), features)
     of_queries = {"query": pa.int64(), "relevant": pa.int32(), "ideal_dcg": pa.float64(), "ideal_dcg@10": pa.float64()}
     return pa.schema(of_queries | {"grades": pa.large_list(pa.int16()), "features": pa.large_list(vectors)})
@@ -281,15 +290,15 @@ def _check(stream: Stream) -> None:
         raise ValueError(f"grades outside 0 to {LARGEST_GRADE}, or other than counted")
     if not all(np.isfinite(ideal).all() and (ideal[relevant > 0] > 0).all() for ideal in of_queries[2:]):
         raise ValueError("an ideal DCG that is none")
-    found = {
+    counts = {
         "queries": len(stream),
         "documents": documents,
         "largest_query": int(np.diff(offsets).max()),
         "largest_grade": int(stream.grades.max()),
         "without_relevant": int((relevant == 0).sum()),
     }
-    if odd := [name for name, value in found.items() if stream.metadata.get(name) != value]:
-        raise ValueError(f"{odd[0]} is {stream.metadata.get(odd[0])} in its metadata, and {found[odd[0]]}")
+    if wrong := [name for name, value in counts.items() if stream.metadata.get(name) != value]:
+        raise ValueError(f"{wrong[0]} is {stream.metadata.get(wrong[0])} in its metadata, and {counts[wrong[0]]}")
     ranker, ratio = stream.metadata["ranker"], stream.metadata["weight_ratio"]
     numbers = [stream.metadata["radius"], *(ratio[name] for name in ("ap", "ndcg", "ndcg@10")), *(ranker or [])]
     if not all(isinstance(value, float) and math.isfinite(value) for value in numbers):
@@ -299,5 +308,5 @@ def _check(stream: Stream) -> None:
 
 
 def _values(column: pa.Array) -> np.ndarray:
-    """A view of a column without nulls. (`to_numpy` would import pandas, a sixth of a second for every job.)"""
+    """A view of a column without nulls. `to_numpy` would import pandas, which takes every job a sixth of a second."""
     return np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())[: len(column)]

@@ -1,6 +1,6 @@
-"""Table B.1 of the thesis: two distributions of relevance vectors that no top-1 feedback tells apart.
+"""Table B.1 of the thesis: two distributions of relevance vectors that top-1 feedback cannot tell apart.
 
-The means are equal, and yet different rankings are best for NDCG.
+Their means are equal, but different rankings are best for NDCG.
 """
 
 VECTORS = ((0, 0, 0), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1))

@@ -1,9 +1,9 @@
 """Parquet tables: the checked, typed form in which every data set is kept.
 
 A ranking table has columns `query` (int64), `grade` (int16) and `f1` to `fd` (float32), one row per document,
-and row groups that hold whole queries; a classification table has `label` (string) and the features; a log of
-ads is as `scant.data.logs` writes it. Rows stand in the order of the original file. The schema's metadata say
-what the table is (`scant.files.metadata_of`).
+and row groups of whole queries. A classification table has `label` (string) and the features. A log of ads is as
+`scant.data.logs` writes it. Rows are in the order of the original file. The metadata of the schema describe the
+table (`scant.files.metadata_of`).
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ KEYS = {
 def convert(dataset: Dataset, part: str, original, target) -> None:
     """Convert the original file of one part of a data set to a parquet table.
 
-    All but logs of ads are converted in bounded memory.
+    Memory is bounded, except for logs of ads.
 
     Parameters
     ----------
@@ -54,17 +54,17 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     blocks = READERS[dataset.parser](original, dataset)
     if dataset.task == "ranking":
         blocks = whole_queries(blocks)
-    kinds, queries = Counter(), 0
-    # Without the Arrow schema in the file, metadata that are known only at the end become the schema's own.
+    values, queries = Counter(), 0
+    # Metadata are known only at the end; without the Arrow schema in the file, readers find them in the schema.
     with files.atomic(target) as temporary:
         with pq.ParquetWriter(temporary, schema, compression="zstd", store_schema=False) as writer:
             for block in _with_progress(blocks, f"{dataset.id}/{wanted.id}", wanted.rows):
                 writer.write_table(_table(block, schema), row_group_size=len(block.features))
-                kinds.update(block.grade.tolist() if isinstance(block, Block) else block.label)
+                values.update(block.grade.tolist() if isinstance(block, Block) else block.label)
                 queries += len(np.unique(block.query)) if isinstance(block, Block) else 0
-            of_task = {"ranking": {"queries": queries, "grades": kinds}, "classification": {"classes": kinds}}
+            of_task = {"ranking": {"queries": queries, "grades": values}, "classification": {"classes": values}}
             counts = of_task[dataset.task]
-            metadata = _metadata(dataset, wanted, original, kinds.total(), dataset.features, **counts)
+            metadata = _metadata(dataset, wanted, original, values.total(), dataset.features, **counts)
             writer.add_key_value_metadata(files.encoded(metadata))
         files.seal(temporary)
 
@@ -112,57 +112,58 @@ def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
 
 
 def whole_queries(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The same rows in blocks that hold whole queries."""
-    held = None
+    """Regroup rows into blocks of whole queries."""
+    pending = None
     for block in blocks:
-        if held is not None:
-            cut = len(held.query)
-            if block.query[0] == held.query[-1]:  # the last query goes on in this block
-                others = np.flatnonzero(held.query != held.query[-1])
-                cut = others[-1] + 1 if len(others) else 0
+        if pending is not None:
+            cut = len(pending.query)
+            if block.query[0] == pending.query[-1]:  # the last query goes on in this block
+                earlier = np.flatnonzero(pending.query != pending.query[-1])
+                cut = earlier[-1] + 1 if len(earlier) else 0
             if cut:
-                yield Block(*(column[:cut] for column in held))
-            if cut < len(held.query):
-                rest = (column[cut:] for column in held)
+                yield Block(*(column[:cut] for column in pending))
+            if cut < len(pending.query):
+                rest = (column[cut:] for column in pending)
                 block = Block(*map(np.concatenate, zip(rest, block, strict=True)))
-        held = block
-    if held is not None:
-        yield held
+        pending = block
+    if pending is not None:
+        yield pending
 
 
-# Reading a study's own parquet files
+# Reading parquet files of users
 
 
 def _read_parquet(path, dataset: Dataset) -> Iterator[Block | Examples]:
-    """Read a parquet file that someone else wrote, checked as strictly as text."""
+    """Read a user's parquet file, checked as strictly as text."""
     schema = _schema(dataset.task, dataset.features)
     blocks = _parquet_blocks(path, dataset, schema)
     return checked(path, blocks, text=False) if dataset.task == "ranking" else blocks
 
 
 def _parquet_blocks(path, dataset: Dataset, schema: pa.Schema) -> Iterator[Block | Examples]:
+    """The blocks of a user's parquet file, each column checked and in the project's type."""
     first = 1
     with files.foreign(path), pq.ParquetFile(path) as file:
-        found = file.schema_arrow.names
-        if twice := [name for name in schema.names if found.count(name) > 1]:
+        names = file.schema_arrow.names
+        if twice := [name for name in schema.names if names.count(name) > 1]:
             raise DataError(path, f"two columns are called {twice[0]!r}")
-        if missing := [name for name in schema.names if name not in found]:
-            raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(found)}")
-        if f"f{dataset.features + 1}" in found:
+        if missing := [name for name in schema.names if name not in names]:
+            raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
+        if f"f{dataset.features + 1}" in names:
             raise DataError(path, f"there is a column 'f{dataset.features + 1}' beyond the declared features")
         batches = file.iter_batches(max(FLOATS // dataset.features, 1), columns=schema.names)
         for batch in filter(len, batches):
             columns = {name: _column(path, batch[name], name, first, dataset) for name in schema.names}
             features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
-            kind = Block if dataset.task == "ranking" else Examples
-            yield kind(**columns, features=features, line=np.arange(first, first + len(batch)))
+            block_type = Block if dataset.task == "ranking" else Examples
+            yield block_type(**columns, features=features, line=np.arange(first, first + len(batch)))
             first += len(batch)
     if first == 1:
         raise DataError(path, "the file has no rows")
 
 
 def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> np.ndarray:
-    """One column of someone else's file in the type of ours; a DataError names the row (from 1) at fault."""
+    """One column of a user's file in the project's type; a DataError names the row (from 1) at fault."""
 
     def refuse(bad: np.ndarray, reason: str) -> None:
         if bad.any():
@@ -198,6 +199,7 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
 
 
 def _top(dataset: Dataset) -> int:
+    """The highest grade that a data set may have."""
     return MAX_GRADE if dataset.grades is None else dataset.grades
 
 
@@ -215,6 +217,7 @@ LOG_READERS = {"open-bandit": openbandit.read, "log": logs.read_own}
 
 
 def _schema(task: str, features: int) -> pa.Schema:
+    """The columns of a table of this task."""
     return pa.schema({**KEYS[task], **{f"f{i + 1}": pa.float32() for i in range(features)}})
 
 
@@ -225,12 +228,13 @@ def _table(block: Block | Examples, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _array(values: np.ndarray, kind: pa.DataType) -> pa.Array:
-    return pa.array(values.tolist(), kind) if pa.types.is_string(kind) else files.arrow_array(values, kind)
+def _array(values: np.ndarray, arrow_type: pa.DataType) -> pa.Array:
+    text = pa.types.is_string(arrow_type)
+    return pa.array(values.tolist(), arrow_type) if text else files.arrow_array(values, arrow_type)
 
 
 def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, **counts) -> dict:
-    """What the table says of itself; a DataError if it is not what the registry expects."""
+    """The metadata of a table; a DataError if its counts are not those that the registry expects."""
     metadata = {
         "dataset": dataset.id,
         "part": part.id,
@@ -247,11 +251,11 @@ def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, 
     return metadata
 
 
-def _with_progress(blocks: Iterable, what: str, rows: int | None) -> Iterator:
-    """Pass on the blocks; show progress on stderr if that takes more than two seconds."""
+def _with_progress(blocks: Iterable, title: str, rows: int | None) -> Iterator:
+    """Pass the blocks on; show progress on stderr if it takes more than two seconds."""
     from tqdm import tqdm
 
-    with tqdm(desc=what, total=rows, unit=" rows", unit_scale=True, delay=2, disable=None) as bar:
+    with tqdm(desc=title, total=rows, unit=" rows", unit_scale=True, delay=2, disable=None) as bar:
         for block in blocks:
             yield block
             bar.update(len(block.features))
@@ -267,10 +271,12 @@ def _paths(paths) -> list:
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
     with files.foreign(path), pq.ParquetFile(path) as file:
         files.check_seal(path)
-        found = files.metadata_of(file.schema_arrow).get("task")
+        found_task = files.metadata_of(file.schema_arrow).get("task")
         features = len(file.schema_arrow) - len(KEYS[task])
-        if found != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):
-            reason = f"not a {task} table of this project" + (f": its task is {found}" if found != task else "")
+        if found_task != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):
+            reason = f"not a {task} table of this project" + (
+                f": its task is {found_task}" if found_task != task else ""
+            )
             raise DataError(path, reason, advice="Make it with `scant convert`")
         for group in range(file.num_row_groups):
             table = files.read_parquet(path, [group])

@@ -15,11 +15,11 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 class Examples(NamedTuple):
-    """Consecutive rows of a file, examples of classes."""
+    """Consecutive rows of a file: examples with their classes."""
 
     label: np.ndarray  # text (n,)
     features: np.ndarray  # float32 (n, d)
-    line: np.ndarray  # int64 (n,), where each row stands in the file, from 1
+    line: np.ndarray  # int64 (n,), the line of each row in the file, from 1
 
 
 def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] | None = None) -> Iterator[Examples]:
@@ -73,7 +73,7 @@ def _examples(labels: list[str], rows: list, lines: list[int]) -> Examples:
 
 
 def label_text(text: str) -> str:
-    """A class label as it stands in tables: a whole number loses blanks, leading zeros and a bare point."""
+    """A class label as tables have it: stripped of blanks; whole numbers lose leading zeros and a decimal point."""
     whole = re.fullmatch(r"\s*(\d+)(\.0*)?\s*", text, re.ASCII)
     return (whole[1].lstrip("0") or "0") if whole else text.strip()
 

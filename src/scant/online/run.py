@@ -90,7 +90,7 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
 
 def _axes(job: dict, seed: int) -> tuple:
     # The axis has the name of the first study: with another, published results would have other random numbers.
-    return (job["study_seed"], "perceptron", streams.source(job["stream"], job["stream_settings"]), seed)
+    return (job["study_seed"], "perceptron", streams.random_name(job["stream"], job["stream_settings"]), seed)
 
 
 def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Settings]:

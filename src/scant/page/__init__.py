@@ -1,1 +1,1 @@
-"""The page of a study, and what is said of it in a terminal."""
+"""The page of a study, and the text that commands print about it."""

@@ -1,4 +1,4 @@
-"""What a study's page says besides its results: captions, data sets, environment, timings, citation, commands."""
+"""What the page of a study shows besides results: captions, data sets, environment, timings, citation, commands."""
 
 import os
 import platform
@@ -19,22 +19,22 @@ CLAIMS_CAPTION = (
     "order, and below it what each was made under. Points are means over seeds, bars 95 % t intervals; filled ones "
     "decide, each by itself; shaded is where the claim says that an estimate lies."
 )
-DEFAULT = "config/config.yaml"  # the study that Snakemake runs if no other is named
+DEFAULT = "config/config.yaml"  # the study that Snakemake runs by default
 PACKAGES = (
     *("scant", "snakemake", "numpy", "pandas", "scikit-learn", "seaborn", "matplotlib", "pyarrow", "numba", "scipy"),
 )
 
 
 def facts(config: dict, folder, study_file: str = "") -> dict:
-    """What `scant.page.page.make` takes as `about`.
+    """The argument `about` of `scant.page.page.make`.
 
-    config : the study's settings, as its file has them
-    folder : its results
-    study_file : that file's path; empty for the default study's
+    config : the study's settings, as in its file
+    folder : the folder of its results
+    study_file : the path of its file; empty for the default study
 
     Raises
     ------
-    SettingError, DataError : the settings, the citation or a benchmark cannot be used
+    SettingError, DataError : invalid settings, citation or benchmarks
     """
     study, datasets = studies.load(config)
     return {
@@ -49,11 +49,11 @@ def facts(config: dict, folder, study_file: str = "") -> dict:
 
 
 def claims(path) -> list[dict] | None:
-    """The claims of a study, of the parquet file that `scant.verdict.claims.write` wrote; None without one.
+    """Read the claims of a study from their parquet file; None without a file.
 
     Raises
     ------
-    DataError : the file is not whole
+    DataError : the file is damaged
     """
     if path is None:
         return None
@@ -62,39 +62,41 @@ def claims(path) -> list[dict] | None:
 
 
 def captions(folder) -> dict[str, str]:
-    """The captions of a study's figures and tables by their files' names, in the order of the families."""
-    said = {shown.name: caption(shown) for _, shown in families.shown()}
-    order, found = list(said), {}
-    for kind, ending in {"figure": "svg", "table": "csv"}.items():
-        names = {path.stem for path in Path(folder, f"{kind}s").glob(f"*.{ending}")}
+    """The captions of a study's figures and tables by the names of their files, in the order of the families."""
+    declared = {shown.name: caption(shown) for _, shown in families.shown()}
+    order, present = list(declared), {}
+    for folder_name, ending in {"figure": "svg", "table": "csv"}.items():
+        names = {path.stem for path in Path(folder, f"{folder_name}s").glob(f"*.{ending}")}
         for name in sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name)):
-            if name in said or name.startswith(OF_CLAIMS):
-                found[name] = said.get(name, f"{CLAIMS_CAPTION} {CSV}")
-    return found
+            if name in declared or name.startswith(OF_CLAIMS):
+                present[name] = declared.get(name, f"{CLAIMS_CAPTION} {CSV}")
+    return present
 
 
 def caption(shown: families.Shown) -> str:
-    """The caption of a figure or table, as Snakemake's report has it, too."""
+    """The caption of a figure or table, for the page and for Snakemake's report."""
     return f"{shown.caption} {CSV}" if shown.draw else shown.caption
 
 
 def headings() -> dict[str, str]:
-    """What the page calls figures and tables, where their names do not say it."""
+    """The headings of figures and tables on the page, for those that declare one."""
     return {shown.name: shown.heading for _, shown in families.shown() if shown.heading}
 
 
 def citation() -> str:
-    """How to cite the project, as BibTeX, of CITATION.cff."""
-    about = read_yaml(CITATION)
-    authors = " and ".join(f"{{{one['name']}}}" if "name" in one else _person(one) for one in about["authors"])
+    """A BibTeX entry that cites the project, from CITATION.cff."""
+    cited = read_yaml(CITATION)
+    authors = " and ".join(
+        f"{{{author['name']}}}" if "name" in author else _person(author) for author in cited["authors"]
+    )
     return (
-        f"@software{{scant,\n  author = {{{authors}}},\n  title = {{{{{about['title']}}}}},\n"
-        f"  version = {{{about['version']}}},\n  license = {{{about['license']}}}\n}}"
+        f"@software{{scant,\n  author = {{{authors}}},\n  title = {{{{{cited['title']}}}}},\n"
+        f"  version = {{{cited['version']}}},\n  license = {{{cited['license']}}}\n}}"
     )
 
 
-def _person(one: dict) -> str:
-    return f"{one['family-names']}, {one['given-names']}"
+def _person(author: dict) -> str:
+    return f"{author['family-names']}, {author['given-names']}"
 
 
 def _datasets(study: dict, datasets: dict) -> list[dict]:
@@ -122,23 +124,25 @@ def _parts(settings: dict) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    found = {"Python": platform.python_version()}
+    versions = {"Python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found | {"system": f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores"}
+            versions[name] = "not installed"
+    return versions | {"system": f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores"}
 
 
 def _commands(study: dict, datasets: dict, folder: Path, study_file: str) -> dict[str, str]:
-    own = f" --configfile {study_file}" if study_file not in ("", DEFAULT) else ""
-    drawn = list(Plan(study, datasets).figures)
-    found = {"The whole study": f"snakemake --cores all{own}"}
-    if drawn:
-        found["One figure, from finished runs"] = f"snakemake {folder}/figures/{drawn[0]}.svg --force --cores 1{own}"
-    found["All figures, tables or claims, or this page"] = "\n".join(
-        f"snakemake {target} --cores all{own}" for target in ("figures", "tables", "claims", "report")
+    option = f" --configfile {study_file}" if study_file not in ("", DEFAULT) else ""
+    figures = list(Plan(study, datasets).figures)
+    commands = {"The whole study": f"snakemake --cores all{option}"}
+    if figures:
+        commands["One figure, from finished runs"] = (
+            f"snakemake {folder}/figures/{figures[0]}.svg --force --cores 1{option}"
+        )
+    commands["All figures, tables or claims, or this page"] = "\n".join(
+        f"snakemake {target} --cores all{option}" for target in ("figures", "tables", "claims", "report")
     )
-    found["Claims and tables in the terminal"] = f"scant show {folder}"
-    return found
+    commands["Claims and tables in the terminal"] = f"scant show {folder}"
+    return commands

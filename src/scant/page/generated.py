@@ -1,4 +1,4 @@
-"""The project's files that are made of what families declare: the schema of studies, and captions for Snakemake."""
+"""Files of the project that are generated from the declarations of families: the schema, and Snakemake's captions."""
 
 import json
 from pathlib import Path
@@ -16,21 +16,21 @@ def texts() -> dict[str, str]:
     """The text of each file, by its path in the project."""
     import yaml
 
-    found = {}
-    found["workflow/schemas/config.schema.yaml"] = f"# {NOTE}\n" + yaml.safe_dump(
+    files = {}
+    files["workflow/schemas/config.schema.yaml"] = f"# {NOTE}\n" + yaml.safe_dump(
         json.loads(json.dumps(schema())), sort_keys=False, allow_unicode=True, width=116
     )
-    for kind, ending, drawn in (("figure", "svg", True), ("table", "csv", False)):
-        said = {shown.name: caption(shown) for _, shown in families.shown() if bool(shown.draw) == drawn}
-        found[f"workflow/report/{kind}.rst"] = (
+    for folder, ending, drawn in (("figure", "svg", True), ("table", "csv", False)):
+        captions = {shown.name: caption(shown) for _, shown in families.shown() if bool(shown.draw) == drawn}
+        files[f"workflow/report/{folder}.rst"] = (
             f"{{# {NOTE} #}}\n"
-            f"{{% set captions = {json.dumps(said, indent=1, ensure_ascii=False)} %}}\n"
+            f"{{% set captions = {json.dumps(captions, indent=1, ensure_ascii=False)} %}}\n"
             f'{{% set name = snakemake.output.{ending}.split("/")[-1].removesuffix(".{ending}") %}}\n'
             + (f'{{% if name.startswith("{OF_CLAIMS}") %}}{CLAIMS_CAPTION}{{% else %}}' if drawn else "")
             + "{{ captions[name] }}"
             + ("{% endif %}\n" if drawn else "\n")
         )
-    return found
+    return files
 
 
 def write(root) -> None:

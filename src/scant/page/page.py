@@ -1,4 +1,4 @@
-"""The page of a study: one HTML file with its claims, figures, tables and settings, that loads no other file."""
+"""The page of a study: one HTML file with its claims, figures, tables and settings, which loads no other file."""
 
 import base64
 import csv
@@ -35,14 +35,14 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
     claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds that
         would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
         the estimate depends most, and `matters_share` its share of the variance over readings
-    about : what else the page says, each optional: `captions` ({figure or table: text}, in the order they are shown
+    about : further contents, all optional: `captions` ({figure or table: text}, in the order they are shown
         in), `headings` ({figure or table: text}, for those whose name does not say it), `datasets` (a list of rows),
         `environment` ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands`
-        ({what: command})
+        ({purpose: command})
 
     Raises
     ------
-    SettingError : a claim lacks a column or has another verdict, or the page would be larger than LIMIT
+    SettingError : a claim lacks a column or has an unknown verdict, or the page would be larger than LIMIT
     DataError : a figure or table cannot be read
     """
     folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
@@ -80,7 +80,7 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
 
 
 def sentences(claims: list[dict]) -> list[str]:
-    """Three sentences that sum claims up: how many have each verdict, where they fail, and how firm they are."""
+    """Three sentences that summarise claims: how many have each verdict, where they fail, and how robust they are."""
     if not claims:
         return ["This study tests no claim.", "Its figures and tables are below.", "What they show is as measured."]
     counts = Counter(claim["verdict"] for claim in claims)
@@ -163,12 +163,12 @@ def _families(claims: list[dict]) -> list[dict]:
 
 
 def slug(name: str) -> str:
-    """A name as an id, with a hyphen for what is no letter, digit, underscore, dot or hyphen."""
+    """A name as an id: characters other than letters, digits, underscores, dots and hyphens become hyphens."""
     return re.sub(r"[^\w.-]+", "-", str(name))
 
 
 def title(name: str, headings: dict) -> str:
-    """A file's heading, made of its name if it has none: "table-5.1" is "Table 5.1"."""
+    """A file's heading; without one, it is made from the name: "table-5.1" becomes "Table 5.1"."""
     if name in headings:
         return headings[name]
     if name.startswith(OF_CLAIMS):
@@ -260,7 +260,7 @@ def _number(text: str) -> bool:
 
 
 def shown(value) -> str:
-    """A number to four significant digits, whole numbers in full; a dash for none."""
+    """A number with four significant digits, whole numbers in full; a dash if there is none."""
     if value is None or value == "":
         return ABSENT
     if re.fullmatch(r"-?\d+", str(value)):
@@ -276,7 +276,7 @@ def _yaml(settings: dict) -> str:
 
 
 def _render(parts: dict) -> str:
-    """The page's HTML, whose policy allows its own script, by its hash, and inline styles, and loads nothing."""
+    """The HTML of the page. Its security policy allows its script (by hash) and inline styles, and loads nothing."""
     import jinja2
     from markupsafe import Markup
 

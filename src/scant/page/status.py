@@ -1,4 +1,4 @@
-"""How far a study has come: its jobs done, running and failed, from the files that Snakemake and the jobs leave."""
+"""The progress of a study: its jobs done, running and failed, from the files that Snakemake and the jobs leave."""
 
 import base64
 import binascii
@@ -20,7 +20,7 @@ STEPS = re.compile(r"^(\d+) of (\d+) steps", re.M)
 DONE = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)", re.M)
 PLANNED = re.compile(r"^(\w+) +(\d+)$", re.M)
 COMMAND = re.compile(r"^Command '(.*?)' returned non-zero exit status", re.M | re.S)
-# What Snakemake prints of a failed job on a cluster, where it prints jobs in full.
+# What Snakemake prints about a failed job on a cluster, where it prints all fields of a job.
 ERROR = re.compile(r"^( *)Error in rule \w+:\n((?:\1 +.*\n)*)", re.M)
 FIELD = re.compile(r"^ +(jobid|output|log): ([^\s,]+)", re.M)
 CONFIG = re.compile(r"^  Config file\(s\): \[(?:PosixPath\()?'(.*?)'", re.M)
@@ -32,7 +32,7 @@ WHOLE = (".parquet", ".arrow", ".json", ".html", ".txt")  # endings of files; an
 
 @dataclass(frozen=True)
 class Failure:
-    """A job that failed: the path of its log, the log's last lines, and the command that repeats the job."""
+    """A failed job: the path of its log, the last lines of the log, and the command that repeats the job."""
 
     log: str
     lines: list[str]
@@ -41,14 +41,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Status:
-    """How far a study's latest run has come.
+    """The progress of a study's latest run.
 
     state : "running", "interrupted" (killed before its end), "failed", "finished", or "unknown" if it left no log
-    done, planned : numbers of the run's jobs
-    seconds : how long the run has taken, NaN without a log
-    left : how many seconds the other jobs would take at the same pace, NaN if it is not running
-    rules : a row for each rule: `rule`, `to do` (jobs of this run), and of all runs so far what `by` gives
-    learners : what `by` gives for each learner, of all runs so far
+    done, planned : how many of the run's jobs
+    seconds : how long the run has taken; NaN without a log
+    left : how many seconds the remaining jobs would take at the same pace; NaN if the run is not going on
+    rules : a row for each rule: `rule`, `to do` (jobs of this run), and the columns of `by` over all runs so far
+    learners : the rows of `by` for learners, over all runs so far
     running : the files that are being made, or were when the run was interrupted
     failed : the run's jobs that failed
     """
@@ -66,7 +66,7 @@ class Status:
 
 
 def status(folder, root=".") -> Status:
-    """How far the study has come whose results are in `folder`, of the project in `root`.
+    """The progress of the study whose results are in `folder`, in the project `root`.
 
     Raises
     ------
@@ -127,21 +127,21 @@ def benchmarks(folder) -> list[dict]:
 
 
 def _learner(rule: str, wildcards: dict) -> str | None:
-    """The learner of a run, if it plays one alone: the path of such a run is experiment/place/learner/seeds."""
+    """The learner of a run, if the run has only one: its path is then experiment/place/learner/seeds."""
     path = wildcards["run"].split("/") if rule == "run" else []
     return path[2] if len(path) == 4 else None
 
 
 def by(key: str, jobs: list[dict]) -> list[dict]:
-    """What jobs took by rule or learner, in descending order of seconds.
+    """The time and memory of jobs by rule or learner, in descending order of seconds.
 
     key : "rule" or "learner"
-    jobs : of `benchmarks`
+    jobs : rows of `benchmarks`
 
     Returns
     -------
-    Rows of `key`, `jobs` (how many), `seconds` (of all together), `longest` (the longest job's) and `memory` (the
-    largest, MB)
+    rows : with `key`, `jobs` (how many), `seconds` (in all), `longest` (seconds of the longest job) and `memory` (the
+        largest, MB)
     """
     groups = {}
     for job in jobs:
@@ -171,7 +171,7 @@ def _latest(logs: Path, folder: Path) -> Path | None:
 
 
 def _study(text: str, root: Path) -> str | None:
-    """The id of the study that a log is of, as the log's settings file has it now."""
+    """The id of the study of a log, from the settings file that the log names, as it is now."""
     config = CONFIG.search(text)
     try:
         return read_yaml(root / config[1]).get("study") if config else None
@@ -191,7 +191,7 @@ def _alive(root: Path) -> bool:
 
 
 def _begun(markers: Path, folder: Path) -> list[str]:
-    """The study's files that jobs have begun to make and not finished, from the names of Snakemake's markers."""
+    """The study's files that jobs have begun and not finished, from the names of Snakemake's markers."""
     names = []
     for marker in markers.rglob("*"):
         try:
@@ -217,31 +217,32 @@ def _failures(text: str, root: Path) -> list[Failure]:
         fields = dict(FIELD.findall(block))
         if fields.get("jobid") not in done and {"log", "output"} <= fields.keys():
             targets.setdefault(fields["log"], fields["output"])
-    found = []
+    failures = []
     for log, target in targets.items():
         path = root / log
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:] if path.is_file() else []
-        found.append(Failure(log, lines, f"snakemake {shlex.quote(target)} --cores 1{study}"))
-    return found
+        failures.append(Failure(log, lines, f"snakemake {shlex.quote(target)} --cores 1{study}"))
+    return failures
 
 
-def describe(found: Status) -> str:
-    """A status as text."""
-    share = f", {100 * found.done // found.planned} %" if found.planned else ""
-    head = f"Study {found.study}: {found.state}; {found.done} of {found.planned} jobs of its latest run done{share}"
-    head += f", in {_duration(found.seconds)}" if math.isfinite(found.seconds) else ""
-    head += f"; about {_duration(found.left)} to go" if math.isfinite(found.left) else ""
-    text = f"{head}\n\n{_table(found.rules)}"
-    if found.learners:
-        text += f"\n{_table(found.learners)}"
-    if found.running:
-        text += "\n" + ("Under way:" if found.state == "running" else "Not ended:") + "\n"
-        text += "".join(f"  {name}\n" for name in found.running)
-    for failure in found.failed:
+def describe(progress: Status) -> str:
+    """The progress of a run as text for the terminal."""
+    share = f", {100 * progress.done // progress.planned} %" if progress.planned else ""
+    jobs = f"{progress.done} of {progress.planned} jobs of its latest run done{share}"
+    head = f"Study {progress.study}: {progress.state}; {jobs}"
+    head += f", in {_duration(progress.seconds)}" if math.isfinite(progress.seconds) else ""
+    head += f"; about {_duration(progress.left)} to go" if math.isfinite(progress.left) else ""
+    text = f"{head}\n\n{_table(progress.rules)}"
+    if progress.learners:
+        text += f"\n{_table(progress.learners)}"
+    if progress.running:
+        text += "\n" + ("Under way:" if progress.state == "running" else "Not ended:") + "\n"
+        text += "".join(f"  {name}\n" for name in progress.running)
+    for failure in progress.failed:
         if failure.lines:
             text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(failure.lines), '  ')}\n"
             text += f"Again: {failure.repeat}\n"
-    if silent := [failure for failure in found.failed if not failure.lines]:
+    if silent := [failure for failure in progress.failed if not failure.lines]:
         text += (
             "\nFailed without a word in their logs (killed, not begun, or thrown away with others of their group):\n"
         )

@@ -1,8 +1,8 @@
 """Bounds on the cumulative loss of the perceptrons (thesis chapter II, perceptron paper), and on the regret of RTop-kF.
 
-Throughout: m is the largest number of documents of a query (for NDCG@k, k takes its place), `radius` the largest L2
-norm of a document, `ratio` the largest ratio of two positive SLAM weights of a query (v_max; 1 for AP), `margin`
-the smallest score difference between documents of different grades under a unit-norm ranker.
+Throughout, m is the largest number of documents of a query (k in its place for NDCG@k), `radius` the largest L2 norm of
+a document, `ratio` the largest ratio of two positive SLAM weights of a query (v_max; 1 for AP), and `margin` the
+smallest score difference between documents of different grades by a ranker of norm 1.
 """
 
 import math
@@ -29,36 +29,37 @@ def max_hinge_separable(radius: float, margin: float) -> float:
 
 
 def binary_separable(radius: float, margin: float) -> float:
-    """Mistakes of the classification perceptron (Corollary 2), `radius` being that of the instances."""
+    """Mistakes of the classification perceptron (Corollary 2); `radius` is the largest norm of an instance."""
     return radius**2 / margin**2
 
 
 def general(surrogate: float, norm: float, m: int, radius: float, ratio: float) -> float:
-    """Cumulative loss against any weights, at the rate that is best in hindsight (Theorem 6, v_max in both terms).
+    """Cumulative loss compared with any weights w, at the best rate in hindsight (Theorem 6, v_max in both terms).
 
-    surrogate : the sum of f_t(w), the surrogate at w over the rounds with an update
-    norm : the L2 norm of w
     For the max-hinge perceptron (Theorem 10), m and `ratio` are 1.
+
+    surrogate : the sum over rounds with an update of f_t(w), the surrogate loss of w
+    norm : the L2 norm of w
     """
     square = 4 * norm**2 * m * radius**2 * ratio
     return surrogate + math.sqrt(square * surrogate) + square
 
 
 def general_at_rate(surrogate: float, norm: float, m: int, radius: float, ratio: float) -> float:
-    """Cumulative loss against any weights at the rate of `slam_rate` (or `max_hinge_rate`, m and `ratio` 1).
+    """Cumulative loss compared with any weights, at `slam_rate` (or `max_hinge_rate`, with m and `ratio` 1).
 
-    From the regret of online gradient descent and Lemma 5 at that rate: twice the surrogate plus the separable term.
+    It is twice the surrogate plus the separable term, by the regret of online gradient descent and Lemma 5.
     """
     return 2 * surrogate + 4 * norm**2 * m * radius**2 * ratio
 
 
 def adversary_loss(rounds: int) -> float:
-    """What every deterministic learner loses, at least, in NDCG against the adversary of Theorem 9."""
+    """The least loss in NDCG of any deterministic learner against the adversary of Theorem 9."""
     return rounds * (1 - 1 / math.log2(3))
 
 
 def exploration_loss(surrogate: str, m: int, largest: int) -> float:
-    """The most that a surrogate can lose in a round that explores: scores anywhere in [0, 1], grades to `largest`."""
+    """The largest surrogate loss of a round that explores, with scores in [0, 1] and grades up to `largest`."""
     return {
         "squared": m * max(1, largest) ** 2,
         "kl": m * (math.exp(largest) * (largest - 1) + 1),  # at s = 0 and the largest grade
@@ -67,16 +68,20 @@ def exploration_loss(surrogate: str, m: int, largest: int) -> float:
 
 
 def _exponential(x: float) -> float:
-    return math.exp(x) if x < 300 else math.inf  # its square still is a number
+    """exp(x), or infinity if its square would overflow."""
+    return math.exp(x) if x < 300 else math.inf
 
 
 def estimate_constant(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
-    """C with `E ||z||^2 <= C / gamma` for the estimate z of the gradient in w from the fewest grades (Lemma 29).
+    """The constant C of `E ||z||^2 <= C / gamma`, for the estimate z of the gradient from the fewest grades (Lemma 29).
 
     By Lemma 28 ||X' g||_2 <= R_X ||g||_1, and the sum of 1 / p is at most m^2 / gamma over documents (top 1) and
     (m (m - 1))^2 / (4 gamma) over pairs (top 2).
 
-    surrogate : squared, kl or ranksvm; m : documents of the largest query; radius : R_X; largest : the largest grade
+    surrogate : "squared", "kl" or "ranksvm"
+    m : documents of the largest query
+    radius : R_X
+    largest : the largest grade
     ball : U, the bound on ||w||
     """
     if surrogate == "squared":
@@ -87,7 +92,7 @@ def estimate_constant(surrogate: str, m: int, radius: float, largest: int, ball:
 
 
 def gradient_norm(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
-    """The largest norm of the gradient in w under full feedback; see `estimate_constant`. Also of listnet."""
+    """The largest norm of the gradient in w under full feedback, as in `estimate_constant`; also of "listnet"."""
     return (
         radius
         * {
@@ -100,16 +105,16 @@ def gradient_norm(surrogate: str, m: int, radius: float, largest: int, ball: flo
 
 
 def top_rate(constant: float, ball: float, gamma: float, fixed: bool) -> float:
-    """The constant in front of RTop-kF's steps that makes `top_regret` smallest."""
+    """The constant of RTop-kF's step sizes that minimises `top_regret`."""
     return ball * math.sqrt((1 if fixed else 8 / 3) * gamma / constant)
 
 
 def top_regret(rounds, rate: float, constant: float, ball: float, gamma: float, loss: float, fixed: bool):
     """Theorem 30 with its constants: the expected regret of RTop-kF after T rounds, of order T^(2/3).
 
-    fixed : whether step and exploration are rate * T^-2/3 and gamma * T^-1/3 throughout; else t in place of T, and
-        online gradient descent pays for the diameter 2U of the ball in place of U
-    loss : what a round that explores can lose; see `exploration_loss`
+    loss : the largest loss of a round that explores, see `exploration_loss`
+    fixed : whether step size and exploration are rate * T^-2/3 and gamma * T^-1/3 in all rounds; else they have t in
+        place of T, and the bound has the diameter 2U of the ball in place of U
     """
     if fixed:
         return (ball**2 / (2 * rate) + rate * constant / (2 * gamma) + gamma * loss) * rounds ** (2 / 3)
@@ -117,14 +122,16 @@ def top_regret(rounds, rate: float, constant: float, ball: float, gamma: float, 
 
 
 def descent_rate(norm: float, ball: float, fixed: bool) -> float:
-    """The constant in front of the steps of online gradient descent that makes `descent_regret` smallest."""
+    """The constant of the step sizes of online gradient descent that minimises `descent_regret`."""
     return ball / norm * (1 if fixed else math.sqrt(2))
 
 
 def descent_regret(rounds, rate: float, norm: float, ball: float, fixed: bool):
-    """The regret of online gradient descent after T rounds with steps rate * t^-1/2, or rate * T^-1/2 if `fixed`.
+    """The regret of online gradient descent after T rounds with step sizes rate * t^-1/2, or rate * T^-1/2 if `fixed`.
 
-    norm : of the largest gradient. (Zinkevich 2003, Theorem 1.)
+    Zinkevich 2003, Theorem 1.
+
+    norm : the largest norm of a gradient
     """
     if fixed:
         return (ball**2 / (2 * rate) + rate * norm**2 / 2) * rounds**0.5

@@ -1,35 +1,36 @@
-"""Regret bounds of the games on fixed items, and the parameters that theory gives their learners.
+"""Regret bounds of games on fixed items, and the parameters of their learners by theory.
 
-Throughout: m items are ranked over T rounds; a linear loss of a ranking is `sum_u f(place of u) s(u)`, f being the
-weights of the places. D is the largest l1 distance of two rankings' weight vectors, R the largest difference between
-two rankings' losses in one round, A the largest l1 norm of a round's values s. Bounds are on the expected regret
-against the best fixed ranking of rounds 1..t; `t` may be an array. Where the papers state orders, the constants here
-are those that their proofs give, so that a run can be held to the bound.
+Throughout, m items are ranked over T rounds. A linear loss of a ranking is `sum_u f(place of u) s(u)`, where f are the
+weights of the places and s the values of a round. D is the largest l1 distance of the weight vectors of two rankings, R
+the largest difference of the losses of two rankings in a round, and A the largest l1 norm of the values of a round.
+Bounds are on the expected regret against the best fixed ranking of rounds 1..t; `t` may be an array. Where the papers
+only state orders, constants are those of their proofs, so that runs can be compared with the bound.
 
-Sources: "Kalai & Vempala" is Efficient algorithms for online decision problems (2005); "thesis" and "Ailon" as
-everywhere; others are named where they are used.
+"Kalai & Vempala" is Efficient algorithms for online decision problems (2005).
 """
 
 import math
 
 import numpy as np
 
-# --- what a loss and a range of values are worth
+# --- constants of a loss and a range of values
 
 
 def diameter(weights) -> float:
     """D: the largest l1 distance between the weight vectors of two rankings.
 
-    weights : shape (m,), monotone, the weight f of each place. The distance is largest for opposite rankings.
+    The distance is largest for opposite rankings.
+
+    weights : float64 (m), the weights f of the places, monotone
     """
     weights = np.asarray(weights, float)
     return float(np.abs(weights - weights[::-1]).sum())
 
 
 def largest_difference(weights, spread: float) -> float:
-    """R: the largest difference of two rankings' losses in a round whose values lie within `spread` of each other.
+    """R: the largest difference of two rankings' losses in a round whose values differ by at most `spread`.
 
-    It is attained by opposite rankings, and values at the ends of their range: `spread * D / 2`.
+    It is `spread * D / 2`, attained by opposite rankings with values at the ends of their range.
     """
     return spread * diameter(weights) / 2
 
@@ -52,25 +53,25 @@ def ftpl(t, epsilon: float, D: float, R: float, A: float):
 
 
 def gumbel_range(items: int) -> float:
-    """An upper bound on the expected difference of the largest and the least of m standard Gumbel variables.
+    """An upper bound on the expected range (largest less least) of m standard Gumbel variables.
 
-    The largest has mean gamma + log m. Minus the least is the log of the largest of m exponential variables, the
-    mean of which is at most log(1 + 1/2 + ... + 1/m), by Jensen.
+    The mean of the largest is gamma + log m. Minus the least is the log of the largest of m exponential variables; its
+    mean is at most log(1 + 1/2 + ... + 1/m), by Jensen's inequality.
     """
     return np.euler_gamma + math.log(items) + math.log(float(np.sum(1 / np.arange(1, items + 1))))
 
 
 def gumbel_eta(items: int, D: float, R: float, A: float, rounds: float) -> float:
-    """The rate at which `fpl_gumbel` is least at T rounds."""
+    """The learning rate that minimises `fpl_gumbel` at T rounds."""
     return math.sqrt(D * gumbel_range(items) / (2 * R * A * rounds))
 
 
 def fpl_gumbel(t, eta: float, items: int, D: float, R: float, A: float):
     """FPL with Gumbel noise over eta: `eta R A t + D E[range of the noise] / (2 eta)`.
 
-    Kalai & Vempala's argument, not in the papers for this noise: it draws from the Plackett-Luce distribution (Ailon,
-    section 8), whose probabilities one round changes by factors of exp(eta A) at most; and weights of two rankings
-    have the same sum, so that the noise enters by its range.
+    By the argument of Kalai & Vempala, which the papers do not make for this noise. The learner draws from a
+    Plackett-Luce distribution (Ailon, section 8), and a round changes its probabilities by factors of at most
+    exp(eta A). The weights of two rankings have the same sum, so that only the range of the noise matters.
     """
     return eta * R * A * np.asarray(t, float) + D * gumbel_range(items) / (2 * eta)
 
@@ -79,7 +80,7 @@ def fpl_gumbel(t, eta: float, items: int, D: float, R: float, A: float):
 
 
 def cells(items: int, k: int) -> int:
-    """ceil(m / k): the rounds that show each item among the top k once."""
+    """ceil(m / k): how many rounds it takes to show each item once among the top k."""
     return -(-items // k)
 
 
@@ -92,9 +93,10 @@ def theory_blocks(items: int, k: int, rounds: int) -> int:
 def rtopkf(t, rounds: int, blocks: int, items: int, k: int, R: float, black_box):
     """RTop-kF: `R ceil(m/k) i + (T/K) C(i)` after i blocks (thesis, Theorem 19, equation B.6).
 
-    rounds, blocks : T and K; blocks have T // K rounds, and the last block takes the rest, at R a round
+    Within a block it is the bound at the end of the block, where the learner plays a single distribution.
+
+    rounds, blocks : T and K; a block has T // K rounds, and the last one also the remaining rounds, at R each
     black_box : C, the regret bound of the full-information learner as a function of its rounds
-    Within a block it is the bound at the block's end: the learner plays one distribution there.
     """
     t, length = np.asarray(t, float), rounds // blocks
     begun = np.minimum(np.ceil(t / length), blocks)
@@ -103,7 +105,7 @@ def rtopkf(t, rounds: int, blocks: int, items: int, k: int, R: float, black_box)
 
 
 def anytime_lengths(items: int, k: int, rounds: int) -> np.ndarray:
-    """The lengths of blocks that follow theory's K at every horizon: int64, as many as cover `rounds`.
+    """The lengths of blocks whose number is theory's K at every horizon, int64, for as many blocks as cover `rounds`.
 
     With K(t) = m^(1/3) (t / ceil(m/k))^(2/3) blocks by round t, block i ends at round ceil(m/k) i^(3/2) / sqrt(m). No
     block is shorter than ceil(m/k).
@@ -116,19 +118,20 @@ def anytime_lengths(items: int, k: int, rounds: int) -> np.ndarray:
 
 
 def anytime_noise(lengths, items: int, largest: float) -> np.ndarray:
-    """The width of the uniform noise in each block: `length * largest * sqrt(m i)`, never falling.
+    """The width of the uniform noise in each block i: `length * largest * sqrt(m i)`, made non-decreasing.
 
-    It is that of FTPL after i blocks (`ftpl_epsilon`), in rounds in place of blocks.
+    It is the width for FTPL after i blocks (`ftpl_epsilon`), times the length of the block.
     """
     lengths = np.asarray(lengths, float)
     return np.maximum.accumulate(lengths * largest * np.sqrt(items * np.arange(1, len(lengths) + 1)))
 
 
 def anytime(t, lengths, noise, items: int, k: int, D: float, R: float, A: float):
-    """RTop-kF with blocks of any lengths b_i and noise of any widths N_i that do not fall, after n blocks:
+    """RTop-kF with blocks of any lengths b_i and noise of any non-decreasing widths N_i, after n blocks.
 
-    `R ceil(m/k) n + D N_n + R A sum_i b_i^2 / N_i`. Beyond the papers: Theorem 19's argument, each block's estimate
-    counted b_i times, and Kalai & Vempala's with a width that grows (the leader is perturbed by N_i q for one q).
+    The bound is `R ceil(m/k) n + D N_n + R A sum_i b_i^2 / N_i`. Not in the papers: it follows from the argument of
+    Theorem 19, with each block's estimate weighted by b_i, and that of Kalai & Vempala with a growing width (the leader
+    is perturbed by N_i q, with the same q throughout).
     """
     lengths, noise = np.asarray(lengths, float), np.asarray(noise, float)
     by_block = R * cells(items, k) * np.arange(1, len(lengths) + 1) + D * noise + R * A * np.cumsum(lengths**2 / noise)
@@ -137,10 +140,10 @@ def anytime(t, lengths, noise, items: int, k: int, D: float, R: float, A: float)
 
 
 def adaptive_lengths(start: int, items: int, k: int) -> tuple[int, int]:
-    """The least and the greatest length of an adaptive block that begins after `start` rounds.
+    """The least and the largest length of an adaptive block that begins after t = `start` rounds.
 
-    The least is that of theory's K at this time, 1.5 (ceil(m/k)^2 t / m)^(1/3), the greatest sqrt(ceil(m/k) t); neither
-    is below ceil(m/k).
+    The least is that of theory's K at this time, 1.5 (ceil(m/k)^2 t / m)^(1/3); the largest is sqrt(ceil(m/k) t).
+    Neither is below ceil(m/k).
     """
     c = cells(items, k)
     least = max(c, int(1.5 * (c * c * start / items) ** (1 / 3)))
@@ -148,12 +151,12 @@ def adaptive_lengths(start: int, items: int, k: int) -> tuple[int, int]:
 
 
 def adaptive(t, items: int, k: int, D: float, R: float, A: float):
-    """RTop-kF with K chosen by the data, whatever it chooses: the most it explores and the most its blocks cost.
+    """RTop-kF with adaptive blocks, whatever lengths the learner chooses.
 
-    `R ceil(m/k) n + 3 sqrt(D R A sum_i b_i^2)`, n being the number of blocks if all are as short as allowed, and the
-    sum of squares at most that of blocks as long as allowed: O(T^(2/3)) and O(T^(3/4)). Beyond the papers; as in
-    `anytime`, with N_i^2 >= sum_{j <= i} b_j^2 A_j R_j / D, for which the sum of x_i / sqrt(x_1 + ... + x_i) is at
-    most 2 sqrt(x_1 + ... + x_i).
+    The bound is `R ceil(m/k) n + 3 sqrt(D R A sum_i b_i^2)`, where n is the number of blocks if all are as short as
+    allowed, and the sum of squares is that of blocks as long as allowed. The terms are O(T^(2/3)) and O(T^(3/4)). Not
+    in the papers: it follows as in `anytime`, with N_i^2 >= sum_{j <= i} b_j^2 A_j R_j / D and the fact that the sum of
+    x_i / sqrt(x_1 + ... + x_i) is at most 2 sqrt(x_1 + ... + x_n).
     """
     t = np.asarray(t, float)
     begins = [0]
@@ -162,9 +165,11 @@ def adaptive(t, items: int, k: int, D: float, R: float, A: float):
     blocks = np.searchsorted(begins, t, side="left")
 
     def longest(start):
-        return np.array([adaptive_lengths(int(one), items, k)[1] for one in np.ravel(start)]).reshape(np.shape(start))
+        return np.array([adaptive_lengths(int(begin), items, k)[1] for begin in np.ravel(start)]).reshape(
+            np.shape(start)
+        )
 
-    end = t + longest(t)  # of the block that round t is in, at the latest; b_i^2 is at most b_i times its longest
+    end = t + longest(t)  # the latest end of the block of round t; b_i^2 is at most b_i times its largest length
     return R * cells(items, k) * blocks + 3 * np.sqrt(D * R * A * end * longest(end))
 
 
@@ -188,7 +193,7 @@ def online_rank(t, eta: float, items: int, pairs: float):
 
 
 def online_rank_lower(t, items: int, choices: int = 1):
-    """What every learner loses to the uniform stream at least, for many items and rounds (Ailon, Theorem 3.3)."""
+    """A lower bound on any learner's regret on the stream `uniform`, for many items and rounds (Ailon, Thm. 3.3)."""
     return 0.003 * items**1.5 * np.sqrt(np.asarray(t, float) * choices)
 
 
@@ -196,7 +201,7 @@ def online_rank_lower(t, items: int, choices: int = 1):
 
 
 def hedge_eta(actions: int, R: float, rounds: float) -> float:
-    """sqrt(8 log N / T) / R, at which `hedge` is least at T rounds."""
+    """sqrt(8 log N / T) / R, the learning rate that minimises `hedge` at T rounds."""
     return math.sqrt(8 * math.log(actions) / rounds) / R
 
 
@@ -206,7 +211,7 @@ def hedge(t, eta: float, actions: int, R: float):
 
 
 def multiplicative_eta(actions: int, rounds: float) -> float:
-    """min(1/2, sqrt(log N / T)), for `multiplicative_weights`."""
+    """min(1/2, sqrt(log N / T)), the learning rate for `multiplicative_weights` at T rounds."""
     return min(0.5, math.sqrt(math.log(actions) / rounds))
 
 
@@ -230,7 +235,7 @@ def permelearn(best, eta: float, items: int):
 
 
 def comb_band_rates(items: int, rounds: float) -> tuple[float, float]:
-    """(eta, gamma) of CombBand for permutations and losses in [0, 1], at which `comb_band` is least at T rounds.
+    """(eta, gamma) of CombBand for permutations and losses in [0, 1], that minimise `comb_band` at T rounds.
 
     With n items: gamma = eta n (n - 1), by the least eigenvalue 1/(n - 1) of uniform permutation matrices
     (Cesa-Bianchi & Lugosi 2012).

@@ -1,31 +1,33 @@
-"""Partial monitoring: how fast can regret grow less than linearly when only the top k of a ranking is seen?
+"""Partial monitoring: how fast does minimax regret grow when only the top k items of a ranking are seen?
 
-The game (thesis 3.2): each round the learner shows a ranking of m fixed items, an adversary picks their relevance
-vector, the learner loses what a measure says of the whole ranking, and sees the relevances of its top k items, in
-order. A finite game's minimax regret grows as 1 (one best action), T^(1/2) (locally observable), T^(2/3) (globally
-observable only) or T (neither): Bartok et al. 2014, and Lattimore & Szepesvari 2019 where actions have duplicates.
+The game (thesis 3.2): in each round the learner shows a ranking of m fixed items, and an adversary picks their
+relevance vector. The learner's loss is a measure of the whole ranking, but it only sees the relevances of its top k
+items, in order. The minimax regret of a finite game grows as 1 (one best action), T^(1/2) (locally observable), T^(2/3)
+(globally observable only) or T (neither): Bartok et al. 2014, and Lattimore & Szepesvari 2019 where actions have
+duplicates.
 
 Measures, by name; [@c] is an optional cut, 1 <= c <= m:
 - losses: "sum-loss", "pairwise-loss", "auc";
-- gains: "dcg[@c]", "ndcg[@c]", "precision@c", "ap", "err". Their loss is minus the gain, as in the thesis (3.2.1);
-  a constant, as in 1 - NDCG, would change no difference of losses and so nothing here.
+- gains: "dcg[@c]", "ndcg[@c]", "precision@c", "ap", "err". Their loss is minus the gain, as in the thesis (3.2.1).
+  An added constant, as in 1 - NDCG, changes no difference of losses, and so no result here.
 Relevance is binary, but "sum-loss", "dcg" and "ndcg" also take grades 0..`top_grade`. "err" has the binary scale: a
-relevant item satisfies with probability 1/2. A list without a relevant item has NDCG = AP = ERR = 0.
+relevant item satisfies the user with probability 1/2. A list without a relevant item has NDCG = AP = ERR = 0.
 
 Rankings are numbered as in Table 3.1: by the vector of the items' positions, in lexicographic order, so that number 0
 is 0, 1, ..., m-1. Relevance vectors are in lexicographic order too. m is 1 to `MAX_ITEMS`.
 
-How the answers are reached, and why they are exact:
-- *Symmetry.* Relabelling the items maps the game to itself and any ranking to any other. So all cells are alike; as
+How results are computed, and why they are exact:
+- *Symmetry.* Relabelling the items maps the game to itself and any ranking to any other. So all cells are alike; since
   they cover the simplex, all have full dimension: **every ranking is Pareto-optimal**, for every measure. And what
   holds for the pairs with ranking 0 holds for all pairs.
-- *Span of the signals.* A function of R is, in one way only, a sum of multiples of `prod_{i in S} 1(R_i = r_i)` over
-  sets S of items and grades r_i > 0 (the Moebius transform). The signals of a ranking span those with S among its
-  top k items. So a loss difference is observable iff each S of its expansion lies in the top k of a ranking at hand.
-- *Coefficients.* They are integer combinations of 1, of the discounts D(i) (DCG) or of D(i) / Z(R) (NDCG): zero if
-  all the integers are, not zero if an enclosure to 40 digits excludes it. Should neither settle it, `ArithmeticError`.
-- *Duplicates.* A ranking whose cell contains the common facet of two neighbours' cells has the loss of one of them:
-  its loss is an affine combination of theirs, and any other than these would leave a cell without full dimension.
+- *Span of the signals.* Every function of R is a unique linear combination of `prod_{i in S} 1(R_i = r_i)` over sets S
+  of items and grades r_i > 0 (the Moebius transform). The signals of a ranking span the terms whose S is among its top
+  k items. So a loss difference is observable iff each S of its expansion lies in the top k of some available ranking.
+- *Coefficients.* They are integer combinations of 1, of the discounts D(i) (DCG) or of D(i) / Z(R) (NDCG). One is zero
+  if all the integers are, and not zero if an enclosure to 40 digits excludes zero; otherwise an `ArithmeticError` is
+  raised.
+- *Duplicates.* A ranking whose cell contains the common facet of two neighbours' cells has the loss of one of them: its
+  loss is an affine combination of theirs, and any other combination would have a cell without full dimension.
 """
 
 from dataclasses import dataclass
@@ -66,11 +68,11 @@ DIGITS = 40  # of the enclosures of irrational numbers
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix with names.
+    """A matrix with names of rows and columns.
 
-    rows : a ranking each, as the positions of items 1..m: "312" shows item 2, then 3, then 1 (thesis 3.2.4)
-    columns : a relevance vector each: "100" means that item 1 alone is relevant
-    entries : array of shape (rows, columns), with a further axis if an entry is a tuple
+    rows : rankings, as the positions of items 1..m: "312" shows item 2, then 3, then 1 (thesis 3.2.4)
+    columns : relevance vectors: in "100" only item 1 is relevant
+    entries : array of shape (rows, columns), with a third axis if entries are vectors
     """
 
     rows: tuple[str, ...]
@@ -80,9 +82,9 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Rate:
-    """One game and how its minimax regret grows.
+    """A game and the growth of its minimax regret.
 
-    rate : in the rounds T, constants and logarithms aside: "0" (no ranking loses more than another), "T^(1/2)",
+    rate : in the rounds T, without constants and logarithms: "0" (all rankings have the same loss), "T^(1/2)",
         "T^(2/3)" or "T"
     """
 
@@ -101,10 +103,10 @@ class Indistinguishable:
 
     relevances : int64 of shape (8, 3), the relevance vectors in the order of the table
     probabilities : Fraction of shape (2, 8), the distributions
-    means : Fraction of shape (2, 3), `E[R]`: all that top-1 feedback reveals
+    means : Fraction of shape (2, 3), `E[R]`, which is all that top-1 feedback reveals
     coefficients : Fraction of shape (2, 3, 3): `E[G(R_i) / Z(R)]` of an item is the sum over c = 1, 2, 3 of
         coefficient c over `D(1) + ... + D(c)`
-    gains : float64 of shape (2, 3), `E[G(R) / Z(R)]`: NDCG is greatest in its descending order
+    gains : float64 of shape (2, 3), `E[G(R) / Z(R)]`; ranking by it in descending order is best for NDCG
     """
 
     relevances: np.ndarray
@@ -116,7 +118,7 @@ class Indistinguishable:
 
 @dataclass(frozen=True)
 class _Game:
-    """A checked measure, number of items and top grade; feedback aside."""
+    """A checked measure, number of items and top grade: a game without its feedback."""
 
     base: str
     cut: int | None
@@ -125,7 +127,7 @@ class _Game:
 
     @property
     def levels(self) -> np.ndarray:
-        """For each position the number of its level: positions on one level count alike in the measure."""
+        """The number of each position's level, (m); positions of the same level have the same weight in the measure."""
         if self.base == "precision":
             return np.arange(self.m) >= self.cut
         return np.minimum(np.arange(self.m), self.m if self.cut is None else self.cut)
@@ -139,7 +141,7 @@ def rankings(m: int) -> np.ndarray:
     ValueError : m is not an integer from 1 to `MAX_ITEMS`
     """
     _check(m, "m", MAX_ITEMS)
-    # Rows are to be in the order of positions; argsort inverts a permutation.
+    # Rows are sorted by positions; argsort turns positions into rankings.
     return np.argsort(list(permutations(range(m))), axis=1)
 
 
@@ -156,7 +158,7 @@ def relevances(m: int, top_grade: int = 1) -> np.ndarray:
 
 
 def loss_matrix(measure: str, m: int, top_grade: int = 1) -> Matrix:
-    """What each ranking loses with each relevance vector (thesis 3.2.4); for a gain, minus the gain.
+    """The loss of each ranking for each relevance vector (thesis 3.2.4); for a gain, minus the gain.
 
     Parameters
     ----------
@@ -177,7 +179,7 @@ def loss_matrix(measure: str, m: int, top_grade: int = 1) -> Matrix:
 
 
 def feedback_matrix(m: int, k: int, top_grade: int = 1) -> Matrix:
-    """What each ranking shows the learner of each relevance vector: the relevances of its top k items, in order.
+    """The feedback of each ranking for each relevance vector: the relevances of its top k items, in order.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ def feedback_matrix(m: int, k: int, top_grade: int = 1) -> Matrix:
 
 
 def signal_matrix(ranking, k: int, top_grade: int = 1) -> np.ndarray:
-    """Which relevance vectors give which feedback when this ranking is shown (thesis 3.2.4, Definition 2).
+    """The signal matrix of a ranking: which relevance vectors give which feedback (thesis 3.2.4, Definition 2).
 
     Parameters
     ----------
@@ -236,10 +238,10 @@ def table_3_2() -> Matrix:
 
 
 def table_b_1() -> Indistinguishable:
-    """Table B.1 of the thesis (proof of Theorem 32) and what follows from it; m = 3, binary relevance.
+    """Table B.1 of the thesis (proof of Theorem 32) and its consequences; m = 3, binary relevance.
 
-    Whatever is shown, top-1 feedback has the same distribution under both, and NDCG has other best rankings. So with
-    top-1 feedback any learner has regret linear in T under one of them.
+    For every ranking, top-1 feedback has the same distribution under both, but different rankings are best for NDCG. So
+    with top-1 feedback any learner has regret linear in T under one of them.
     """
     vectors, twentieths = np.array(table_b1.VECTORS), np.array(list(table_b1.TWENTIETHS.values()))
     probabilities = twentieths * Fraction(1, 20)
@@ -250,7 +252,7 @@ def table_b_1() -> Indistinguishable:
 
 
 def optimal_rankings(measure: str, m: int, probabilities, top_grade: int = 1, tolerance: float = 1e-12) -> np.ndarray:
-    """Which rankings lose least in expectation, that is, whose cells hold a distribution (thesis, Definition 1).
+    """Which rankings have the least expected loss, that is, whose cells contain a distribution (thesis, Definition 1).
 
     Parameters
     ----------
@@ -369,7 +371,7 @@ def locally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> bool
 
 
 def regret_rate(measure: str, m: int, k: int, top_grade: int = 1) -> Rate:
-    """How the minimax regret of the game grows, by the classification theorem (see the module and `Rate`).
+    """The growth of the game's minimax regret, by the classification theorem (see the module and `Rate`).
 
     Parameters, errors : see `globally_observable`
     """
@@ -387,13 +389,14 @@ def regret_rate(measure: str, m: int, k: int, top_grade: int = 1) -> Rate:
 def atlas(max_m: int = MAX_ITEMS) -> list[Rate]:
     """The minimax rate of every measure, for m = 2 to max_m items and the top k = 1 to m seen.
 
-    All names of the module with cuts 1 to m-1, binary, and "dcg" and "ndcg" also with grades 0..2. Seconds for m = 5.
+    All names of the module with cuts 1 to m-1, binary, and "dcg" and "ndcg" also with grades 0..2. For m = 5 it takes
+    seconds.
     The thesis has k = 1, and leaves k > 1 and Precision@n open (3.2.3, 3.2.6, 3.5). For SumLoss, PairwiseLoss, DCG and
     Precision@n with any m, Zhang & Tewari (2023, arXiv 2309.02425) prove the rates that are found here.
 
     Returns
     -------
-    rows : `Rate` each, in the order m, measure, k; `dataclasses.asdict` makes a record of one
+    rates : sorted by m, measure and k
 
     Raises
     ------
@@ -418,13 +421,13 @@ def _some_losses(game: _Game, shown) -> np.ndarray:
     """The losses of some rankings: float64 of shape (rankings, relevance vectors)."""
     vectors, first = relevances(game.m, game.top_grade), np.arange(game.m)
     of_first = np.array([LOSSES[game.base](first, r, game.cut) for r in vectors], dtype=float)
-    # A ranking loses what ranking 0 loses if the items have their grades in the order in which it shows them.
+    # The loss of a ranking is that of ranking 0 for the relevance vector in the order of the ranking.
     digits = (game.top_grade + 1) ** first[::-1]
-    return np.array([of_first[vectors[:, list(one)] @ digits] for one in shown])
+    return np.array([of_first[vectors[:, list(ranking)] @ digits] for ranking in shown])
 
 
 def _neighbourhood(game: _Game, i: int, j: int) -> np.ndarray:
-    """Bool of shape (m!,): the duplicates of rankings i and j, themselves included."""
+    """Which rankings are duplicates of i or j, including both: bool of shape (m!,)."""
     levels = _item_levels(game)
     return np.all(levels == levels[i], axis=1) | np.all(levels == levels[j], axis=1)
 
@@ -449,7 +452,7 @@ def _neighbours_of_first(game: _Game) -> tuple[int, ...]:
 
 
 def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
-    """The same for measures that are a sum over positions of a term in the item there and the *set* of items above.
+    """The same for measures that are a sum over positions of a term in the item there and the *set* of items above it.
 
     If a ranking permutes one block of ranking 0, a linear program must find a distribution with which it ties with
     ranking 0 and all others lose by a margin: a margin far above rounding proves that there is a facet. If it
@@ -457,7 +460,7 @@ def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
     alone, which are >= 0 in the cell of 0: all of them vanish where the cells meet, and as each can vanish alone,
     that is no facet.
     """
-    from scipy.optimize import linprog  # here alone: it takes a quarter of a second
+    from scipy.optimize import linprog  # imported here: it takes a quarter of a second
 
     losses = _losses(game)
     beaten_by = losses - losses[0]
@@ -466,7 +469,7 @@ def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
     one_block = [j for j, ranking in enumerate(shown.tolist()) if _permuted_blocks(ranking) == 1]
     for j in one_block:
         back = np.flatnonzero(np.all(shown == np.argsort(shown[j]), axis=1))[0]
-        if back < j:  # what leads from 0 to that one leads back from j to 0: a pair is as good as the other
+        if back < j:  # by relabelling, 0 and j are neighbours if 0 and `back` are, which was checked before
             continue
         # Variables: the distribution p, and the margin, which is to be as great as can be. By how much a ranking of
         # several blocks loses follows from those of one.
@@ -493,20 +496,20 @@ def _permuted_blocks(ranking: list[int]) -> int:
 
 @lru_cache(maxsize=64)
 def _terms(game: _Game, shown: tuple[tuple[int, ...], ...]) -> list[set[frozenset[int]]]:
-    """For each ranking, which sets S of items the expansion of its loss minus ranking 0's has (see the module)."""
+    """For each ranking, the sets S of items in the expansion of its loss minus that of ranking 0 (see the module)."""
     coefficients, enclosures = _formal_losses(game, [range(game.m), *shown])
     m, grades = game.m, game.top_grade + 1
-    at = relevances(m, game.top_grade) > 0
-    found = []
+    relevant = relevances(m, game.top_grade) > 0
+    terms = []
     for difference in coefficients[1:] - coefficients[0]:
         expansion = difference.reshape((grades,) * m + (-1,))
         for axis in range(m):
             expansion = np.moveaxis(expansion, axis, 0)
             expansion = np.concatenate([expansion[:1], expansion[1:] - expansion[0]])
             expansion = np.moveaxis(expansion, 0, axis)
-        present = at[_nonzero(expansion.reshape(grades**m, -1), enclosures)]
-        found.append({frozenset(np.flatnonzero(row).tolist()) for row in present})
-    return found
+        present = relevant[_nonzero(expansion.reshape(grades**m, -1), enclosures)]
+        terms.append({frozenset(np.flatnonzero(row).tolist()) for row in present})
+    return terms
 
 
 def _formal_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
@@ -515,7 +518,7 @@ def _formal_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
     Returns
     -------
     coefficients : int64 of shape (rankings, relevance vectors, numbers)
-    enclosures : integers v, one a number: the number is in [v - 1, v + 1] / 10^DIGITS
+    enclosures : an integer v for each number, which is in [v - 1, v + 1] / 10^DIGITS
     """
     vectors = relevances(game.m, game.top_grade)
     if game.base not in ("dcg", "ndcg"):
@@ -529,7 +532,7 @@ def _formal_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
 
     cut = game.m if game.cut is None else game.cut
     gains = 2**vectors - 1
-    ranked = -gains[:, np.array([list(one) for one in shown])].swapaxes(0, 1)
+    ranked = -gains[:, np.array([list(ranking) for ranking in shown])].swapaxes(0, 1)
     ranked[:, :, cut:] = 0
     with localcontext(prec=DIGITS + 20):
         two = Decimal(2).ln()
@@ -541,7 +544,9 @@ def _formal_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
         z = [sum(int(g) * d for g, d in zip(ideal, discounts, strict=False)) or 1 for ideal in ideals]
         spread = np.zeros((*ranked.shape[:2], len(z), game.m), dtype=np.int64)
         spread[:, np.arange(len(vectors)), which.ravel()] = ranked
-        return spread.reshape(*ranked.shape[:2], -1), _enclose([d / one for one in z for d in discounts])
+        return spread.reshape(*ranked.shape[:2], -1), _enclose(
+            [discount / ideal for ideal in z for discount in discounts]
+        )
 
 
 def _enclose(numbers: list[Decimal]) -> list[int]:
@@ -549,7 +554,7 @@ def _enclose(numbers: list[Decimal]) -> list[int]:
 
 
 def _nonzero(coefficients: np.ndarray, enclosures: list[int]) -> np.ndarray:
-    """Whether the combination in each row is not zero, beyond doubt: bool of shape (rows,)."""
+    """Whether the combination in each row is not zero: bool of shape (rows,); an ArithmeticError if undecided."""
     present = coefficients.any(axis=1)
     distinct = np.unique(coefficients[present], axis=0)
     value = distinct.astype(object) @ np.array(enclosures, dtype=object)
@@ -559,7 +564,7 @@ def _nonzero(coefficients: np.ndarray, enclosures: list[int]) -> np.ndarray:
 
 
 def _game(measure: str, m: int, top_grade: int) -> _Game:
-    """The checked game."""
+    """The game, if its arguments are valid; else a ValueError."""
     _check(m, "m", MAX_ITEMS)
     _check(top_grade, "top_grade", MAX_TOP_GRADE)
     base, at, cut = str(measure).partition("@")
