@@ -1,4 +1,4 @@
-# The study, checked, and what it amounts to: jobs, targets, and the functions that rules share. Paths are those of
+# The study, checked, and its plan: jobs, targets, and the functions that rules share. Paths are those of
 # `scant.study.plan`.
 import argparse
 import gc
@@ -19,10 +19,10 @@ from scant.study import plan
 from scant.study import settings as studies
 from scant.verdict import selection
 
-# Plans are millions of objects that stay: to search them for garbage after every 700 new ones takes a third of the time.
+# A plan has millions of objects that stay. To search them for garbage takes a third of the time.
 gc.set_threshold(200_000, 50, 100)
 
-# A workflow profile that is not there would be passed over without a word, and all jobs run on this machine.
+# Snakemake ignores a workflow profile that does not exist, and would run all jobs on this machine.
 flag = argparse.ArgumentParser(add_help=False)
 flag.add_argument("--workflow-profile", default="none")
 profile = flag.parse_known_args()[0].workflow_profile
@@ -40,10 +40,10 @@ except ScantError as error:
 PLAN = plan.Plan(STUDY, DATASETS)
 RUNS = {job.path: job for jobs in PLAN.jobs.values() for job in jobs}
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
-CLAIM_FAMILIES = selection.families(PLAN, CLAIMED)  # of claims, those that the study draws a figure of
+CLAIM_FAMILIES = selection.families(PLAN, CLAIMED)  # the families of claims that get a figure
 
-# The settings as they were given, in their order, for the jobs that need all of them. A file, since a command holds
-# 128 KB; among Snakemake's own, since a dry run writes it, too.
+# The settings in the order of the study file, for jobs that need all of them. A file holds them, since a command cannot
+# be longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
 STUDY_FILE = f".snakemake/scant/{STUDY['study']}.json"
 if not Path(STUDY_FILE).is_file() or Path(STUDY_FILE).read_text() != json.dumps(config):
     write_text(STUDY_FILE, json.dumps(config))
@@ -53,8 +53,8 @@ pathvars:
     results=f"results/{STUDY['study']}",
 
 
-# Jobs call the `scant` of the environment that Snakemake runs in, activated or not. The prefix takes the place of
-# Snakemake's own, without which `| tee` would hide that a job failed. What is killed cannot say so itself.
+# Jobs call the `scant` of the environment that Snakemake runs in, even if it is not activated. This prefix replaces
+# Snakemake's, so it has to set pipefail: else `| tee` would hide that a job failed. A killed job cannot say so itself.
 shell.prefix(
     """set -euo pipefail; trap '[ $? != 137 ] || echo "A job was killed, as where memory runs out." >&2' EXIT; """
     f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
@@ -69,7 +69,7 @@ CLAIMS_FIGURE = f"<results>/figures/{plan.OF_CLAIMS}{{family}}"
 
 
 def one_of(names):
-    """A pattern that a wildcard fits if it is one of some names."""
+    """A pattern for a wildcard that is one of some names."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
@@ -86,19 +86,19 @@ wildcard_constraints:
 
 
 def compact(value):
-    """Settings as one canonical line of JSON, so that equal settings are equal text."""
+    """Settings as one line of JSON in canonical form: equal settings give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def growing(amount):
-    """A job's memory (MB) or time (minutes): once more at each retry, since too little of it may be why it failed."""
+    """A job's memory (MB) or time (minutes): more at each retry, since the job may have failed for lack of it."""
     return lambda wildcards, attempt: amount * attempt
 
 
 def code(*modules):
-    """A digest of all source code that some modules run, so that an edit to it reruns the job.
+    """A digest of the source code that some modules run, so that an edit to it reruns the job.
 
-    A parameter, since twenty input files more a job would double the time to plan ten thousand.
+    It is a parameter of the rule: with source files as inputs, planning ten thousand jobs would take twice as long.
     """
     return codes.digest(*modules)
 
@@ -109,24 +109,24 @@ def kept(path):
 
 
 def study_file():
-    """The study's file, as the command line named it."""
+    """The path of the study file that the command line names, relative to the working folder."""
     return os.path.relpath(workflow.configfiles[-1])
 
 
 def own_file(dataset, part):
-    """The local file of a part of the study's own data, so that an edit to it is noticed; none for other data."""
+    """The local file of a part of the study's own data set, so that an edit reruns jobs; [] for other data sets."""
     file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
     return [file] if file and Path(file).is_file() else []
 
 
 def own_entry(dataset):
-    """The study's own entry of a data set, as JSON; empty for one of the registry."""
+    """The study's own entry of a data set as JSON; "{}" if the data set is in the registry."""
     entry = STUDY["datasets"].get(dataset)
     return compact({dataset: entry} if entry else {})
 
 
 def data_tables():
-    """The parquet tables that the study's streams and logs, and its `tables_of`, ask for."""
+    """The parquet tables that the study's streams and logs, and its key `tables_of`, need."""
     wanted = [
         plan.tables_of(DATASETS, settings["dataset"], settings.get("parts"))
         for settings in STUDY["streams"].values()
@@ -138,24 +138,24 @@ def data_tables():
 
 
 def family_of(path):
-    """The family of a run file's experiment."""
+    """The family of the experiment that a run file belongs to."""
     return PLAN.families[path.partition("/")[0]]
 
 
 def own_modules(job):
-    """The modules of one's own learners that play in a job: its learner, or all of its experiment."""
-    alone = job.identity.get("learner")
-    return modules_of([alone] if alone else STUDY["experiments"][job.identity["experiment"]]["learners"])
+    """The modules of users' own learners that play in a job: its learner, or all learners of its experiment."""
+    learner = job.identity.get("learner")
+    return modules_of([learner] if learner else STUDY["experiments"][job.identity["experiment"]]["learners"])
 
 
 def modules_of(learners):
-    """The modules of those learners that are one's own."""
+    """The modules of those learners that are users' own."""
     kinds = [STUDY["learners"][learner]["kind"] for learner in learners]
     return [kind.partition(":")[0] for kind in kinds if ":" in kind]
 
 
-def what(job):
-    """What a job plays, as flags: its study, experiment, place and learner, its seeds, and its files by what they are."""
+def job_flags(job):
+    """A job as flags of a command: its study, experiment, place and learner, its seeds, and its input files."""
     flags = {"study": STUDY["study"]} | job.identity
     words = [f"--{name} {shlex.quote(value)}" for name, value in flags.items()]
     words += ["--seeds", *map(str, job.seeds)]
@@ -164,7 +164,7 @@ def what(job):
 
 
 def looks(name):
-    """How the learners of a figure's family, and one's own in it, are drawn: what its source code does not say."""
+    """How the learners of a figure's family, and one's own in it, are drawn, which digests of code leave out."""
     target = PLAN.figures[name]
     learners = (learner for shown in target.experiments for learner in STUDY["experiments"][shown]["learners"])
     own = {kind for kind in (STUDY["learners"][learner]["kind"] for learner in learners) if ":" in kind}

@@ -1,4 +1,4 @@
-# From original files, checked, to parquet tables, to streams, and to the logs of each seed.
+# From original files, which are checked, to parquet tables, streams, and the logs of each seed.
 
 
 rule data:

@@ -1,5 +1,5 @@
-# From runs to traces, one file an experiment, and to what a paper shows. Each figure comes with the CSV of exactly
-# what it shows.
+# From runs to traces, with one file for each experiment, and to figures and tables. Each figure comes with a CSV file
+# of exactly the data that it shows.
 
 
 rule traces:

@@ -1,5 +1,5 @@
-# One rule for the runs of every family: a job for each place, learner (or all of them) and batch of seeds. Besides, the
-# best fixed weights that regret is measured against, how long rounds take, and how often bounds on click rates hold.
+# One rule for the runs of every family: a job for each place, learner (or all learners) and batch of seeds. Further
+# rules for the best fixed weights that regret is measured against, the times of rounds, and the coverage of bounds.
 
 
 rule runs:
@@ -22,10 +22,10 @@ rule run:
     params:
         code=lambda wildcards: code(family_of(wildcards.run).code, *own_modules(RUNS[wildcards.run])),
         engine=lambda wildcards: family_of(wildcards.run).engine,
-        what=lambda wildcards: what(RUNS[wildcards.run]),
+        job=lambda wildcards: job_flags(RUNS[wildcards.run]),
         settings=lambda wildcards: compact(RUNS[wildcards.run].settings),
     shell:
-        "scant run --engine {params.engine} {params.what} --settings {params.settings:q} --output {output:q}"
+        "scant run --engine {params.engine} {params.job} --settings {params.settings:q} --output {output:q}"
         " 2>&1 | tee {log:q}"
 
 
@@ -43,10 +43,10 @@ rule comparator:
         runtime=growing(5),
     params:
         code=lambda wildcards: code("scant.online.comparator"),
-        what=lambda wildcards: what(COMPARATORS[wildcards.run]),
+        job=lambda wildcards: job_flags(COMPARATORS[wildcards.run]),
         settings=lambda wildcards: compact(COMPARATORS[wildcards.run].settings),
     shell:
-        "scant comparator {params.what} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant comparator {params.job} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule times:

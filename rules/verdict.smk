@@ -1,4 +1,4 @@
-# The verdict: the claims of the papers, judged on the study's traces, their figures, and the page to read it all on.
+# The claims of the papers, judged on the study's traces; their figures; and the page that shows all results.
 
 
 JUDGED = bool(STUDY["claims"])

@@ -77,6 +77,15 @@ class Project:
         rows = text.partition("Job stats:")[2].partition("total")[0]
         return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", rows, re.MULTILINE)}
 
+    def planned(self, *arguments, study="tiny") -> dict[str, list[str]]:
+        """What a dry run would make, by rule: the first file of each job."""
+        text = self.snakemake(*arguments, "--dry-run", "--quiet", "host", study=study)
+        found = {}
+        jobs = r"^(?:local)?rule (\w+):\n(?: {4}(?!output:).*\n)* {4}output: ([^,\n]+)"
+        for rule, file in re.findall(jobs, text, re.MULTILINE):
+            found.setdefault(rule, []).append(file)
+        return found
+
     def settings(self, study="tiny") -> dict:
         """The settings of a study file, to be changed and given to `write`."""
         return yaml.safe_load((self.folder / f"config/studies/{study}.yaml").read_text())

@@ -7,6 +7,7 @@ from scant.ads import coverage as study
 from scant.ads.coverage import Setting, coverage, setting, settings
 from scant.ads.evaluation import evaluate
 from scant.errors import SettingError
+from scant.present import making
 
 EXACT = {"hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"}
 
@@ -100,6 +101,14 @@ def test_rows_say_how_sure_they_are():
     again = coverage([one], 50, np.random.default_rng(0), 0.9, 200)
     assert again == coverage([one], 50, np.random.default_rng(0), 0.9, 200)
     assert len(again) == 2 * 11
+
+
+def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
+    study.run({"rows": [400], "repeats": 3}, tmp_path / "coverage.parquet", 1)
+    for name, drawn in (("ads-coverage", False), ("figure-coverage", True)):
+        shown = making.find(name, drawn)
+        frame = making.frame_of(shown, *making.read(shown, [tmp_path / "coverage.parquet"]))
+        assert len(frame) and (frame["repeats"] == 3).all()
 
 
 def test_settings_that_cannot_be():

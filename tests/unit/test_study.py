@@ -12,7 +12,7 @@ import pytest
 
 from scant import families
 from scant.ads import campaigns, draw, scorers
-from scant.ads.family import source
+from scant.ads.family import log_origin
 from scant.ads.learners import KINDS as SCORERS
 from scant.data import simulated
 from scant.declared import settings_of
@@ -900,7 +900,7 @@ def test_a_study_of_ads_alone_is_one():
     assert plan.details("e")["titles"] == {
         "streams": {"digits": "Digits", "hotel": "hotel"}, "learners": {"ranker": "Ranker", "forest": "forest"}
     }  # fmt: skip
-    sources = [source(log, plan.datasets) for log in plan.study["logs"].values()]
+    sources = [log_origin(log, plan.datasets) for log in plan.study["logs"].values()]
     assert sources == ["classification", "campaign", "log"]
     assert list(plan.tables) == ["ads", "ads-estimates", "ads-readings", "table-5.1", "table-5.2"] and not plan.figures
 

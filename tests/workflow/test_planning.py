@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scant.ads.family import logs_in_use, source
+from scant.ads.family import log_origin, logs_in_use
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
@@ -51,7 +51,7 @@ def test_every_study_can_be_planned(bare, study):
     tables |= {"regret"} if regret else set()
     tables |= {"ads-coverage"} if coverage else set()
     logs = [plan.study["logs"][log] for log in logs_in_use(plan.study)]
-    tables |= {TABLES_OF_LOGS[source(log, plan.datasets)] for log in logs}
+    tables |= {TABLES_OF_LOGS[log_origin(log, plan.datasets)] for log in logs}
     assert {*plan.tables} == tables and jobs["table"] == len(tables)
     assert jobs.get("coverage", 0) == coverage
     assert ("comparator" in jobs) == regret

@@ -5,7 +5,9 @@ import signal
 import subprocess
 import time
 import zipfile
+from pathlib import Path
 
+import pandas as pd
 import psutil
 import pytest
 
@@ -84,6 +86,7 @@ def test_new_rates_rerun_the_runs_of_their_learner_alone(finished):
     # 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code and of either of its sweep; the lower
     # bound has no ListNet
     assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 3, "traces": 4}
+    assert {Path(file).parent.name for file in finished.planned()["run"]} == {"listnet"}
 
 
 def test_a_new_seed_reruns_no_batch_that_was_full(finished):
@@ -91,7 +94,8 @@ def test_a_new_seed_reruns_no_batch_that_was_full(finished):
     settings["experiments"]["perceptron"]["tuning_seeds"] = 2
     finished.write(settings)
     # one more batch of one seed for each of three streams and learners that have rates to choose from
-    wanted = REPORT | {"simulate": 1, "run": 3 * 3, "traces": 1, "streams_table": 1}
+    # and the table of streams
+    wanted = REPORT | {"simulate": 1, "run": 3 * 3, "traces": 1, "table": 3 + 1}
     assert without_all(finished.jobs()) == wanted
 
 
@@ -99,7 +103,7 @@ def test_a_new_seed_reruns_its_batch_alone(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron-released"]["seeds"] = 3
     finished.write(settings)
-    wanted = VERDICT | {"simulate": 2, "run": 3 * 2, "traces": 3, "figure": 1, "table": 3, "streams_table": 1}
+    wanted = VERDICT | {"simulate": 2, "run": 3 * 2, "traces": 3, "figure": 1, "table": 3 + 1}  # with that of streams
     assert without_all(finished.jobs()) == wanted
 
 
@@ -122,34 +126,165 @@ def test_a_new_level_plays_its_experiment_alone(finished):
     settings = finished.settings()
     settings["experiments"]["ads"]["sweep"].append({"threshold": ["recall"]})
     finished.write(settings)
-    assert without_all(finished.jobs()) == VERDICT | {"learn": 10, "traces": 1}
+    assert without_all(finished.jobs()) == VERDICT | {"run": 10, "traces": 1}
+
+
+ALL = ("perceptron", "top", "fixed-items", "ads")  # kinds of experiments
+SEEN = {"traces", "figure", "table", *JUDGED}  # what new runs lead to
 
 
 @pytest.mark.parametrize(
-    ("file", "rules"),
+    ("file", "rules", "kinds"),
     [
-        ("report/figures.py", {"figure", "claims_figure"}),
-        ("report/style.py", {"figure", "claims_figure"}),
-        ("report/tables.py", {"figure", "table", "streams_table", "theory_table", "logs_table", *JUDGED}),
-        ("report/verdicts.py", {*JUDGED}),
-        ("report/page.py", set()),
-        ("online/learners.py", {"run", "comparator", "traces", "figure", "table", *JUDGED}),
-        ("games/learners.py", {"play", "traces", "figure", "table", *JUDGED}),
-        ("theory/observability.py", {"figure", "theory_table", *JUDGED}),
-        ("ads/scorers.py", {"learn", "traces", "figure", "table", *JUDGED}),
-        ("ads/draw.py", {"draw", "learn", "traces", "figure", "table", "logs_table", *JUDGED}),
-        ("ads/coverage.py", {"coverage", "learn", "traces", "figure", "table", *JUDGED}),
-        (
-            "data/uci.py",
-            {"convert", "pack", "run", "comparator", "draw", "learn", "traces", "figure", "table"}
-            | {"streams_table", "logs_table", *JUDGED},
-        ),
+        ("present/figures.py", {"figure", "claims_figure"}, ()),
+        ("present/style.py", {"figure", "claims_figure"}, ()),
+        ("present/tables.py", {"table", *JUDGED}, ()),
+        ("present/traces.py", SEEN, ()),
+        ("verdict/statistics.py", {*JUDGED}, ()),
+        ("verdict/tables.py", {*JUDGED}, ()),
+        ("verdict/drawings.py", {"claims_figure"}, ()),
+        ("page/page.py", set(), ()),
+        ("online/learners.py", {"run", "comparator", *SEEN}, ("perceptron", "top")),
+        ("online/comparator.py", {"comparator", "figure", "table", *JUDGED}, ()),
+        ("games/learners.py", {"run", *SEEN}, ("fixed-items",)),
+        ("games/frames.py", {"figure", "table", *JUDGED}, ()),
+        ("theory/observability.py", {"figure", "table", *JUDGED}, ()),
+        ("ads/scorers.py", {"run", *SEEN}, ("ads",)),
+        ("ads/evaluation.py", {"run", "coverage", *SEEN}, ("ads",)),
+        ("ads/draw.py", {"draw", "run", *SEEN}, ("ads",)),
+        ("ads/coverage.py", {"coverage", "figure", "table"}, ()),
+        ("kernels/pieces.py", {"run", "comparator", *SEEN}, ALL),
+        ("kernels/pairs.py", {"run", *SEEN}, ("ads",)),
+        ("data/uci.py", {"convert", "pack", "run", "comparator", "draw", *SEEN}, ("perceptron", "top", "ads")),
+        ("data/lzw.py", {"fetch", "convert", "pack", "run", "comparator", "draw", *SEEN}, ("perceptron", "top", "ads")),
     ],
 )
-def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules):
+def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules, kinds):
     with open(finished.folder / "src/scant" / file, "a") as source:
-        source.write("# edited\n")
-    assert without_all(finished.jobs()).keys() == rules | {"report"}
+        source.write("EDITED = True\n")
+    planned = without_all(finished.planned())
+    assert planned.keys() == rules | {"report"}
+    assert kinds_of(finished, planned.get("run", ())) == {*kinds}
+
+
+def kinds_of(project, files):
+    """The kinds of the experiments that run files are of."""
+    kinds = {name: one.get("kind", "perceptron") for name, one in project.settings()["experiments"].items()}
+    return {kinds[file.split("/")[3].partition("+")[0]] for file in files}
+
+
+@pytest.mark.parametrize(
+    "file", ["advice/advise.py", "advice/commands.py", "cli.py", "page/generated.py", "page/show.py"]
+)
+def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished, file):
+    with open(finished.folder / "src/scant" / file, "a") as source:
+        source.write("EDITED = True\n")
+    assert finished.jobs() == {}
+
+
+def test_an_edit_to_words_alone_reruns_nothing(finished):
+    """Comments and docstrings of all modules, and comments of rules and the study file."""
+    modules = list((finished.folder / "src/scant").rglob("*.py"))
+    assert len(modules) > 80
+    for path in modules:
+        text = path.read_text()
+        path.write_text(text.replace('"""', '"""Edited. ', 1) + "\n# edited\n")
+    for path in (*(finished.folder / "rules").glob("*.smk"), finished.folder / "config/studies/tiny.yaml"):
+        path.write_text(f"# edited\n{path.read_text()}")
+    assert finished.jobs() == {}
+
+
+def edit(project, file, old, new):
+    """Replace what is once in a file of the package."""
+    path = project.folder / "src/scant" / file
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+def test_another_look_draws_the_figures_of_its_family_alone(finished):
+    edit(
+        finished,
+        "online/learners.py",
+        'looks: ClassVar = {"": Look("blue", "o")',
+        'looks: ClassVar = {"": Look("pink", "o")',
+    )
+    planned = without_all(finished.planned())
+    assert planned.keys() == {"figure", "report"}
+    assert {Path(file).stem for file in planned["figure"]} == {"figure-2.1", "figure-2.2", "figure-2.ap"}
+
+
+def test_other_words_of_a_figure_or_setting_make_the_page_alone(finished):
+    edit(finished, "ads/family.py", "CTR on the test part, of which everything", "CTR on the test, of which everything")
+    assert finished.jobs() == {"report": 1, "all": 1}
+    edit(finished, "ads/family.py", "Over how many users of a campaign", "Over how many of a campaign's users")
+    edit(finished, "ads/learners.py", 'about="Trees of a forest', 'about="How many trees a forest has')
+    assert finished.jobs() == {"report": 1, "all": 1}
+
+
+def test_a_learner_of_ones_own_is_played_again_when_what_it_imports_is_edited(finished):
+    for name, text in {"mine.py": OWN, "mine_parts.py": "STEP = 1\n"}.items():
+        (finished.folder / name).write_text(text)
+    settings = finished.settings()
+    settings["learners"]["mine"] = {"kind": "mine:Mine"}
+    settings["experiments"]["perceptron-released"]["learners"].append("mine")
+    finished.write(settings)
+    played = ["results/tiny/runs/perceptron-released/separable-released/mine/seed-0-1.parquet"]
+    assert [file for file in finished.planned()["run"] if file.split("/")[3] == "perceptron-released"] == played
+    finished.snakemake(*played, "--cores", 1)
+    assert "Nothing to be done" in finished.snakemake(*played, "--cores", 1)
+    (finished.folder / "mine_parts.py").write_text("STEP = 1  # a comment\n")
+    assert finished.jobs(*played) == {}
+    (finished.folder / "mine_parts.py").write_text("STEP = 2\n")
+    assert finished.jobs(*played) == {"run": 1}
+
+
+OWN = """
+from mine_parts import STEP
+
+
+class Mine:
+    def __init__(self, features, rate, random):
+        self.random = random
+
+    def rank(self, features):
+        return self.random.permutation(len(features))
+
+    def learn(self, features, grades, ranking):
+        return False
+"""
+
+
+def test_claims_are_judged_by_the_first_experiment_of_the_file_not_of_the_alphabet(finished):
+    """The study is handed on in its own order: the same experiments the other way round give other first readings."""
+    before = first_readings(finished)
+    settings = finished.settings()
+    settings["experiments"] = dict(reversed(settings["experiments"].items()))
+    finished.write(settings)
+    finished.snakemake("claims", "--cores", 2)
+    after = first_readings(finished)
+    order = list(settings["experiments"])
+    place = {
+        name: order.index(name.partition("+")[0])
+        for claims in (before, after)
+        for names in claims.values()
+        for name in names
+    }
+    for claim, names in after.items():
+        assert sorted(names, key=place.get) == names, claim
+        assert {*names} == {*before[claim]}
+    for claims in (before, after):  # either order differs from the alphabet's
+        assert [names for names in claims.values() if names[0] != min(names)]
+    assert [claim for claim in before if before[claim][0] != after[claim][0]]
+
+
+def first_readings(project):
+    """Of each claim with readings in several experiments, these in their order; the first gives the verdict."""
+    claims = pd.read_csv(project.folder / "results/tiny/claims.csv").set_index("id")["experiment"]
+    readings = pd.read_csv(project.folder / "results/tiny/claims-readings.csv")
+    found = {claim: list(dict.fromkeys(rows["experiment"])) for claim, rows in readings.groupby("claim")}
+    assert all(claims[claim] == names[0] for claim, names in found.items())
+    return {claim: names for claim, names in found.items() if len(names) > 1}
 
 
 @pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figure")])

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from scant.files import metadata_of
-from scant.present import catalogue
 from scant.study import settings as studies
+from scant.study.plan import Plan, untitled
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
 CLAIMED = tuple(f"figure-claims-{family}" for family in ("perceptron", "top", "items", "choice", "ads"))
-RUNS, COMPARATORS, PLAYED = 94, 8, 8  # files
+RUNS, COMPARATORS, PLAYED = 94, 8, 8  # files: of one learner each, of best fixed weights, of all learners of a game
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     "data",
@@ -43,9 +43,15 @@ def settings(_finished):
 
 
 @pytest.fixture(scope="module")
-def study(_finished, settings):
+def plan(_finished, settings):
+    """What they amount to."""
+    return Plan(*studies.load(settings, _finished.folder / "config/datasets.yaml"))
+
+
+@pytest.fixture(scope="module")
+def study(plan):
     """The same, complete, with the experiments that its sweeps make."""
-    return studies.load(settings, _finished.folder / studies.SCHEMA, _finished.folder / "config/datasets.yaml")[0]
+    return plan.study
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +85,9 @@ def table(tiny, name):
     return pd.read_csv(tiny / "tables" / f"{name}.csv")
 
 
-def test_there_is_every_file_and_no_other(tiny):
+def test_there_is_every_file_and_no_other(tiny, plan):
     found = {path.name for part in ("figures", "tables") for path in (tiny / part).iterdir()}
+    assert {*plan.figures} == {*FIGURES} and {*plan.tables} == {*TABLES}
     assert found == {f"{name}.{ending}" for name in FIGURES + CLAIMED for ending in ("svg", "png", "csv")} | {
         f"{name}.{ending}" for name in TABLES for ending in ("csv", "tex")
     }
@@ -92,6 +99,12 @@ def test_every_job_has_a_log_and_a_benchmark(tiny):
         return {path.relative_to(tiny / part).with_suffix("") for path in (tiny / part).rglob("*.*") if path.is_file()}
 
     assert names("logs") == names("benchmarks")
+
+
+def test_runs_are_those_that_are_planned(tiny, every_run, plan):
+    found = {str(path.relative_to(tiny / "runs").with_suffix("")) for path in (tiny / "runs").rglob("*.parquet")}
+    assert found == {job.path for jobs in plan.jobs.values() for job in jobs}
+    assert (len(every_run), len(found)) == (RUNS, RUNS + PLAYED)
 
 
 @pytest.mark.parametrize("name", ["perceptron", "top"])
@@ -120,7 +133,7 @@ def test_run_files_say_what_they_are(runs, study, tiny):
         assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(metadata["seeds"])
         assert metadata["study"] == study["study"] and metadata["study_seed"] == study["seed"]
         assert metadata["learner_settings"] == study["learners"][metadata["learner"]]
-        assert metadata["stream_settings"] == studies.untitled(study["streams"][metadata["stream"]])
+        assert metadata["stream_settings"] == untitled(study["streams"][metadata["stream"]])
         assert metadata["resolved"]["kind"] == metadata["learner_settings"]["kind"]
         assert sorted(set(rows["seed"].to_pylist())) == metadata["seeds"]
         assert {"scant", "numpy"} <= metadata["versions"].keys()
@@ -401,9 +414,9 @@ def test_streams_are_described(tiny):
     assert (streams["queries"] > 0).all() and (streams["documents"] >= 2 * streams["queries"]).all()
 
 
-def test_what_a_sweep_makes_is_played_and_in_no_table(tiny, study):
+def test_what_a_sweep_makes_is_played_and_in_no_table(tiny, plan, study):
     made = {name: one for name, one in study["experiments"].items() if "stands_for" in one}
-    assert len(made) == 3 and not {*catalogue.stated(study)} & {*made}
+    assert len(made) == 3 and not {*plan.stated} & {*made}
     for name in made:
         assert (tiny / "traces" / f"{name}.parquet").is_file() and list((tiny / "runs" / name).rglob("*.parquet"))
     for name in TABLES + FIGURES:

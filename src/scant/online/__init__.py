@@ -1,1 +1,1 @@
-"""Contextual learners: what they are, how one plays a stream, and what a run records."""
+"""Contextual learners: the learners themselves, how they play a stream, and what a run records."""

@@ -6,7 +6,9 @@ import numpy as np
 
 
 class LowerBoundAdversary:
-    """Shows, in round i, documents R_X e_{i+1}, -R_X e_{i+1} and R_X e_1 (all others), and makes the top one wrong.
+    """In round i it shows the documents R_X e_{i+1}, -R_X e_{i+1} and, as all others, R_X e_1.
+
+    The learner ranks them; the adversary then answers so that the document on top is irrelevant.
 
     Parameters
     ----------
@@ -21,7 +23,7 @@ class LowerBoundAdversary:
         self.rounds, self.documents, self.radius = ratio - 1, documents, radius
         self.margin = radius / np.sqrt(ratio)
         self.features = ratio
-        # A ranker of norm below 1 that separates every answer so far by `margin`; its unit-norm multiple does more.
+        # A ranker of norm below 1 that separates all answers so far by `margin`. At norm 1 it does by more.
         self.ranker = np.zeros(self.features)
         self.ranker[0] = -self.margin / (2 * radius)
 
@@ -32,7 +34,7 @@ class LowerBoundAdversary:
             yield x, lambda ranking, i=i: self._answer(i, ranking)
 
     def _answer(self, i: int, ranking: np.ndarray) -> np.ndarray:
-        """Relevance vector (m): the second document's if the first is on top, else the first's."""
+        """The grades (m): 1 for the second document if the first is on top, else for the first; 0 for all others."""
         relevant = 1 if ranking[0] == 0 else 0
         self.ranker[i] = (1 if relevant == 0 else -1) * self.margin / (2 * self.radius)
         grades = np.zeros(self.documents, np.int16)
@@ -40,7 +42,7 @@ class LowerBoundAdversary:
         return grades
 
     def metadata(self) -> dict:
-        """What a stream's metadata would say: the constants of the bounds."""
+        """The metadata that the file of a stream would have: the constants of the bounds."""
         return {
             "features": self.features,
             "largest_query": self.documents,

@@ -1,9 +1,10 @@
-"""The best fixed weights in hindsight, with a certificate: what a contextual run's regret is measured against.
+"""The best fixed weights in hindsight, with a certificate: the comparator in the regret of contextual learners.
 
-For a prefix of t rounds F(w), the surrogate summed over its queries, is minimised over the ball ||w|| <= U. F is
-convex, so that its value and gradient g at any w bound it from below in all of the ball, F* >= F(w) - <g, w> - U ||g||;
-for RankSVM they are those of the dual point that its smoothed hinges name (see `scant.kernels.batch`). The gap
-between F(w) and the best bound met certifies the weights w, however they were found.
+For each prefix of t rounds, F(w), the sum of the surrogate over the queries, is minimised over the ball ||w|| <= U.
+F is convex, so that its value and gradient g at any w give a lower bound on its minimum in the ball:
+F* >= F(w) - <g, w> - U ||g||. For RankSVM, value and gradient are those of the dual point that belongs to its smoothed
+hinges (see `scant.kernels.batch`). The gap between F(w) and the best lower bound certifies the weights w, however the
+search came to them.
 """
 
 import numpy as np
@@ -17,40 +18,43 @@ from scant.online.top import NOT_CONVEX, OBJECTIVES
 from scant.runs import kept_rounds, origin, table_of
 
 CONVEX = tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
-FIRST, PER_DECADE = 100, 4  # prefixes
-# The search stops at a gap of this share of F, or of a far smaller one of F(0), since F* may be 0.
+FIRST, PER_DECADE = 100, 4  # the first prefix, in rounds, and how many prefixes there are in each power of ten
+# The search stops when the gap is at most this share of F plus the far smaller share of F(0); F* may be 0.
 ENOUGH = {name: 1e-5 if name == "ranksvm" else 1e-6 for name in CONVEX}
 ENOUGH_OF_ZERO = 1e-12
-STEPS, HALVINGS = 200, 40  # at most; eight steps are usual, and 30 for RankSVM
-# Below this share of F the line search can no longer tell a decrease from rounding.
+STEPS, HALVINGS = 200, 40  # the most allowed; a search usually takes eight steps, and 30 for RankSVM
+# A decrease below this share of F cannot be told from rounding in the line search.
 ROUNDING = 1e-12
 SCHEMA = pa.schema(
     {
         "seed": pa.int64(),
         "round": pa.int64(),
-        "best": pa.float64(),  # F of the weights found, the rounds up to this one summed
-        "gap": pa.float64(),  # F is nowhere in the ball smaller than best - gap
-        "norm": pa.float64(),  # of the weights found
+        "best": pa.float64(),  # F at the weights, summed over the rounds up to this one
+        "gap": pa.float64(),  # nowhere in the ball is F smaller than best - gap
+        "norm": pa.float64(),  # of the weights
     }
 )
 
 
 def prefixes(horizon: int) -> np.ndarray:
-    """The rounds up to which the best fixed weights are sought: about four in each power of ten, and the last.
+    """The rounds t for which the best fixed weights of the first t rounds are computed: sorted int64.
 
-    They go from round 100 (from 1 if the horizon is shorter), and a trace keeps them all: see `scant.runs.kept_rounds`.
-    Sorted int64.
+    There are about four in each power of ten, from round 100 on (from 1 if the horizon is shorter) to the horizon. All
+    are rounds that traces keep, see `scant.runs.kept_rounds`.
     """
     kept = kept_rounds(horizon)
     if not len(kept):
         return kept
     first = FIRST if horizon >= FIRST else 1
-    wanted = np.geomspace(first, horizon, int(np.ceil(PER_DECADE * np.log10(horizon / first))) + 1)
-    return np.unique(kept[np.abs(kept - wanted[:, None]).argmin(axis=1)])
+    spaced = np.geomspace(first, horizon, int(np.ceil(PER_DECADE * np.log10(horizon / first))) + 1)
+    return np.unique(kept[np.abs(kept - spaced[:, None]).argmin(axis=1)])
 
 
 class Total:
-    """F: the surrogate `objective`, summed over a stream's queries, each as often as `counts` (int64) says."""
+    """F, the sum of the surrogate `objective` over the queries of a stream.
+
+    counts : int64 (queries), how often each query is in the sum
+    """
 
     def __init__(self, stream: streams.Stream, objective: str, counts: np.ndarray):
         from scant.kernels import batch
@@ -61,7 +65,7 @@ class Total:
         self.gains, self.exponentials = streams.gains(largest_grade), np.exp(-np.arange(largest_grade + 1.0))
 
     def at(self, weights: np.ndarray, smoothing: float = 1.0) -> tuple[float, float, float, np.ndarray]:
-        """Value, smoothed value, support and gradient (d) at `weights` (d): see `kernels.batch.total`."""
+        """Value, smoothed value, support and gradient (d) at `weights` (d), see `scant.kernels.batch.total`."""
         s, gradient = self.stream, np.empty(len(weights))
         sums = self.kernel.total(
             s.features, s.offsets, s.grades, s.ideal_dcg, self.counts, self.objective, smoothing, weights, self.gains,
@@ -70,7 +74,7 @@ class Total:
         return *sums, gradient
 
     def step(self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float) -> np.ndarray:
-        """Newton's step (d) for the smoothed value, kept in the ball."""
+        """Newton's step (d) for the smoothed value; it stays in the ball."""
         s, step, hessian = self.stream, np.empty(len(weights)), np.empty((len(weights), len(weights)))
         self.kernel.curvature(
             s.features, s.offsets, s.grades, self.counts, self.objective, smoothing, weights, hessian
@@ -80,27 +84,29 @@ class Total:
 
 
 def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) -> tuple[np.ndarray, float, float]:
-    """Minimise F over ||w|| <= radius.
+    """Minimise F over ||w|| <= radius by Newton's method.
 
-    Newton's method: each step goes to (or towards) the minimum of the quadratic model over the ball itself. RankSVM's
-    hinges are smoothed, and less so whenever the smoothing is what most of the gap is due to.
+    Each step goes to, or towards, the minimum of the quadratic model over the ball. RankSVM's hinges are smoothed; the
+    smoothing is reduced whenever most of the gap is due to it.
 
     Parameters
     ----------
     weights : where to start, in the ball, shape (d,)
-    enough : stop at a gap of this share of F
+    enough : the gap, as a share of F, at which the search stops
 
     Returns
     -------
-    weights : the best found, shape (d,); value : F there; gap : no weights in the ball have F below value - gap
+    weights : shape (d,), those with the smallest F that the search came to
+    value : F at these weights
+    gap : no weights in the ball have F below value - gap
     """
     smoothing = 2.0  # at weights 0 all hinges are 1, which is then the middle of what is smoothed
     enough_of_zero = ENOUGH_OF_ZERO * total.at(np.zeros(len(weights)))[0]
-    best, found, bound, flat = np.inf, weights, 0.0, 0  # no surrogate is negative
+    best, best_weights, bound, flat = np.inf, weights, 0.0, 0  # the bound is 0 at first: no surrogate is negative
     value, smooth, support, gradient = total.at(weights, smoothing)
     for _ in range(STEPS):
         if value < best:
-            best, found = value, weights
+            best, best_weights = value, weights
         slack = gradient @ weights + radius * np.linalg.norm(gradient)
         bound = max(bound, support - slack)
         if best - bound <= enough * best + enough_of_zero:
@@ -114,7 +120,7 @@ def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) ->
         step = total.step(weights, smoothing, gradient, radius)
         slope, start, low, high, size = gradient @ step, weights, 0.0, 1.0, 1.0
         flat = flat + 1 if -slope <= ROUNDING * smooth else 0
-        for _ in range(HALVINGS):  # until the slope along the step is small, or downwards at its end
+        for _ in range(HALVINGS):  # until the slope along the step is small, or negative at its end
             weights = start + size * step
             value, smooth, support, gradient = total.at(weights, smoothing)
             rise = gradient @ step
@@ -122,31 +128,31 @@ def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) ->
                 break
             low, high = (low, size) if rise > 0 else (size, high)
             size = (low + high) / 2
-    return found, best, max(0.0, best - bound)
+    return best_weights, best, max(0.0, best - bound)
 
 
 def best_fixed(
     stream: streams.Stream, queries: np.ndarray, objective: str, radius: float, rounds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The best fixed weights in hindsight of the first t rounds, for each t of `rounds`.
+    """The best fixed weights in hindsight for the first t rounds, for each t of `rounds`.
 
     Parameters
     ----------
-    queries : the query that each round shows, shape (T,); all count, also those without a relevant document
+    queries : shape (T,), the query of each round; queries without a relevant document count, too
     objective : squared, kl, ranksvm, listnet or ndcg-squared
-    radius : U > 0, of the ball that weights are kept in
-    rounds : prefixes, each from 1 to T, shape (n,); each search starts from the weights of the one before
+    radius : U > 0, of the ball that holds the weights
+    rounds : shape (n,), each t from 1 to T; each search starts from the weights of the one before
 
     Returns
     -------
-    best : float64 (n), the surrogate of the weights found, summed over the prefix
-    gap : float64 (n), by how much the least such sum can be smaller
-    norm : float64 (n), of the weights found
+    best : float64 (n), the sum of the surrogate over the first t rounds, at the best weights
+    gap : float64 (n), by how much the least possible sum may be smaller
+    norm : float64 (n), of the best weights
 
     Raises
     ------
-    SettingError : an unknown surrogate, one that is not convex, or a radius that is no finite number above 0
-    ValueError : queries that the stream does not have, or rounds that there are not
+    SettingError : the surrogate is unknown or not convex, or the radius is not a finite number above 0
+    ValueError : the stream does not have a query, or a round is not from 1 to T
     """
     if objective == NOT_CONVEX:
         raise SettingError(f"{objective} is not convex, so that no weights can be certified as the best")
@@ -168,15 +174,16 @@ def best_fixed(
 
 
 def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
-    """Find the best fixed weights for the queries that the runs of each seed are shown, and write them to a file.
+    """Compute the best fixed weights for the queries that the runs of each seed show, and write them to a file.
 
-    job : study, study_seed, experiment, stream, judge (the surrogate) and the readings radius, rounds, empty, order and
-        keep of the experiment; all that it holds is recorded
-    stream_paths : the stream's file for each seed, or one for all
+    job : study, study_seed, experiment, stream, judge (the surrogate) and the experiment's settings radius, rounds,
+        empty, order and keep; it becomes the file's metadata
+    target : the file to write
+    stream_paths : the stream's file for each seed, or one file for all
 
     Raises
     ------
-    SettingError : as `best_fixed`; no stream, as against the adversary; no query left to play
+    SettingError : as in `best_fixed`; there is no stream file, as against the adversary; or no query is left to play
     """
     if not len(stream_paths):
         raise SettingError(
@@ -186,7 +193,7 @@ def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
     for seed, stream in opened(seeds, stream_paths):
         queries = queries_of(job, seed, stream)
         rounds = prefixes(len(queries))
-        found = best_fixed(stream, queries, job["judge"], job["radius"], rounds)
-        columns = np.full(len(rounds), seed), rounds, *found
+        best, gap, norm = best_fixed(stream, queries, job["judge"], job["radius"], rounds)
+        columns = np.full(len(rounds), seed), rounds, best, gap, norm
         tables.append(table_of(SCHEMA, dict(zip(SCHEMA.names, columns, strict=True))))
     write_parquet(pa.concat_tables(tables), target, job | origin(seeds, stream_paths))

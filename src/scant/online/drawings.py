@@ -1,4 +1,4 @@
-"""Drawings of frames: a panel for each experiment and stream."""
+"""The figures of contextual learners, drawn from their frames."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,13 +9,13 @@ from scant.measures import title_of
 from scant.online.frames_top import OBJECTIVES
 from scant.present import panels, style
 
-POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # regret of full feedback, feedback on top, no learning
-UNSURE = 0.05  # a comparator's gap is drawn from this share of the regret on
-OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # ranking, without exploration
+POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # of regret with all feedback, on top, or no learning
+UNSURE = 0.05  # the gap of a comparator is drawn if it is above this share of the regret
+OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings
 
 
 def curves(frame: pd.DataFrame):
-    """Time averages by round: a curve and a band for each learner."""
+    """Draw time averages by round: a curve and a band for each learner."""
     style.apply()
     frame = panels.named(frame)
     figure, axes = panels.grid(frame)
@@ -25,7 +25,7 @@ def curves(frame: pd.DataFrame):
             handles[learner] = panels.curve(axis, curve, look, panels.alpha(looks))
         panels.head(axis, panel)
         axis.set(xscale="log", xlabel="round t")
-        # The first rounds' averages are of a few lists: what is read off is the later part.
+        # Early averages are over few lists and vary widely: the limits fit the later rounds.
         late = panel[panel["round"] >= min(10, panel["round"].max())]
         floor, top = late["mean"].min(), late["mean"].max()
         room = 0.08 * max(top - floor, 0.02)
@@ -39,15 +39,15 @@ def curves(frame: pd.DataFrame):
 
 
 def regrets(frame: pd.DataFrame):
-    """Regret by round, both logarithmic, with each learner's slope; thin lines of the slopes that bounds have."""
+    """Draw regret by round, both logarithmic, with each learner's slope, and thin lines with the slopes of bounds."""
     style.apply()
     frame = panels.named(frame)
     figure, axes = panels.grid(frame, most=2, beside=0.8)
     looks, handles, unsure = style.looks(frame), {}, False
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel="round t")
-        positive = panel.loc[panel["mean"] > 0, "mean"]
-        floor, top = (positive.min() / 5, positive.max() * 2) if len(positive) else (0.1, 10)
+        means = panel.loc[panel["mean"] > 0, "mean"]
+        floor, top = (means.min() / 5, means.max() * 2) if len(means) else (0.1, 10)
         first, last = panel["round"].min(), max(panel["round"].max(), panel["round"].min() + 1)
         axis.set(xlim=(first, last), ylim=(floor, top))
         start = floor * (top / floor) ** 0.05
@@ -61,13 +61,13 @@ def regrets(frame: pd.DataFrame):
             )  # fmt: skip
         texts = []
         for learner, curve, look in panels.learners(panel, looks):
-            one, seen = curve.iloc[-1], curve[curve["mean"] > 0]
-            handles[learner] = panels.curve(axis, seen, look, panels.alpha(looks))
-            wide = seen["gap"] > UNSURE * seen["mean"]
+            last, positive = curve.iloc[-1], curve[curve["mean"] > 0]
+            handles[learner] = panels.curve(axis, positive, look, panels.alpha(looks))
+            wide = positive["gap"] > UNSURE * positive["mean"]
             unsure |= wide.any()
-            axis.plot(seen["round"], (seen["mean"] + seen["gap"]).where(wide), ":", color=look[0], lw=1.0)
-            if one["mean"] > 0:
-                texts.append((one["mean"], panels.slope(one), look[0]))
+            axis.plot(positive["round"], (positive["mean"] + positive["gap"]).where(wide), ":", color=look[0], lw=1.0)
+            if last["mean"] > 0:
+                texts.append((last["mean"], panels.slope(last), look[0]))
         panels.beside(axis, texts)
         panels.head(axis, panel)
         judges = panel["judge"].unique()
@@ -78,26 +78,27 @@ def regrets(frame: pd.DataFrame):
 
 
 def _bars(axis, places, rows: pd.DataFrame, along: str, **look) -> None:
-    """Means with their intervals along the axis "x" or "y"; no interval where there was one seed."""
+    """Draw means with intervals along the axis "x" or "y"; without intervals if there is only one seed."""
     ends = abs(rows[["low", "high"]].T.to_numpy() - rows["mean"].to_numpy())
     at = (places, rows["mean"]) if along == "y" else (rows["mean"], places)
     axis.errorbar(*at, **{f"{along}err": ends}, elinewidth=0.9, capsize=0, ls="", **look)
 
 
-def _rankings(figure, handles: dict, kind: str, size: float) -> None:
-    """The legend of figures that show both rankings."""
+def _legend_of_rankings(figure, handles: dict, intervals: str, size: float) -> None:
+    """Add the legend of a figure that shows both rankings; `intervals` says how it draws intervals."""
     point = {"color": "0.2", "marker": "o", "ls": ""}
     handles["lists shown"] = Line2D([], [], **point, markersize=4)
     handles["own, no exploration"] = Line2D([], [], **point | OWN, markersize=size)
-    panels.legend(figure, handles, f"mean over n seeds; {kind}: {panels.INTERVAL}")
+    panels.legend(figure, handles, f"mean over n seeds; {intervals}: {panels.INTERVAL}")
 
 
-def _rounds(panel: pd.DataFrame) -> str:
+def _horizon(panel: pd.DataFrame) -> str:
+    """The horizon as a part of a panel's title."""
     return f", T = {panel['rounds'].max():,}"
 
 
 def against_k(frame: pd.DataFrame):
-    """Final values against k: a line for each objective, and reference lines for learners without a k."""
+    """Draw final values against k: a line for each objective, and reference lines for learners without a k."""
     style.apply()
     figure, axes = panels.grid(frame, most=2, beside=0.5)
     places = sorted(frame["place"].dropna().unique(), key=lambda place: (place == "all", len(place), place))
@@ -105,11 +106,11 @@ def against_k(frame: pd.DataFrame):
     shifts = dict(zip(lines, np.linspace(-0.15, 0.15, len(lines)) if len(lines) > 1 else [0.0], strict=True))
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         texts = []
-        for line, one in panel[panel["place"].isna()].drop_duplicates("line").set_index("line").iterrows():
-            colour, _, dashed = style.own_look(one["kind"], one["objective"]) or ("0.3", "", ":")
-            axis.axhspan(one["low"], one["high"], color=colour, alpha=0.2, lw=0)
-            axis.axhline(one["mean"], color=colour, ls=dashed, lw=1.0)
-            texts.append((one["mean"], line, colour))
+        for line, row in panel[panel["place"].isna()].drop_duplicates("line").set_index("line").iterrows():
+            colour, _, dashed = style.own_look(row["kind"], row["objective"]) or ("0.3", "", ":")
+            axis.axhspan(row["low"], row["high"], color=colour, alpha=0.2, lw=0)
+            axis.axhline(row["mean"], color=colour, ls=dashed, lw=1.0)
+            texts.append((row["mean"], line, colour))
         for (line, ranking), rows in panel[panel["place"].notna()].groupby(["line", "ranking"], sort=False):
             rows = rows.assign(x=rows["place"].map(places.index) + shifts[line]).sort_values("x")
             colour, marker, _ = style.own_look("rtop", rows["objective"].iloc[0])
@@ -117,23 +118,23 @@ def against_k(frame: pd.DataFrame):
             _bars(axis, rows["x"], rows, "y", **look | ({"markersize": 4} if shown else OWN | {"markersize": 7}))
             top = rows[rows["place"] != "all"]
             axis.plot(top["x"], top["mean"], color=colour, lw=1.5 if shown else 0.6, zorder=1)
-            if len(top) < len(rows):  # another learner, one that sees every grade
+            if len(top) < len(rows):  # the last point is of another learner, which sees every grade
                 axis.plot(rows["x"].tail(2), rows["mean"].tail(2), "--", color=colour, lw=0.8, zorder=0.9)
             if shown:
                 handles[line] = Line2D([], [], **look, markersize=4)
-        panels.head(axis, panel, _rounds(panel))
+        panels.head(axis, panel, _horizon(panel))
         axis.set(xlabel="k, grades seen", xlim=(-0.5, len(places) - 0.5))
         axis.set_ylim(max(0, axis.get_ylim()[0]), min(1.02, axis.get_ylim()[1]))
         axis.set_xticks(range(len(places)), places)
         panels.beside(axis, texts)
     for axis in axes[:, 0]:
         axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
-    _rankings(figure, handles, "bars and bands", size=7)
+    _legend_of_rankings(figure, handles, "bars and bands", size=7)
     return figure
 
 
 def dots(frame: pd.DataFrame):
-    """Final values with their intervals: a row for each learner, a panel for each experiment (down) and stream."""
+    """Draw final values with intervals: a line for each learner, panels by experiment (down) and stream (across)."""
     style.apply()
     streams = frame["stream"].unique().tolist()
     labels = {
@@ -150,21 +151,21 @@ def dots(frame: pd.DataFrame):
     for (experiment, stream), panel in panels.split(frame):
         axis = axes[list(labels).index(experiment), streams.index(stream)]
         axis.set_axis_on()
-        learners, twice = list(labels[experiment]), set(panel.loc[panel["ranking"] == "own", "learner"])
-        for one in panel.itertuples():
-            colour, marker, dashed = style.own_look(one.kind, one.objective) or ("0.3", "o", ":")
-            own = one.ranking == "own"
-            place = learners.index(one.learner) + (0.16 if own else -0.16 if one.learner in twice else 0.0)
-            look = {"color": colour, "marker": marker, "markersize": 4} | (OWN if own else {})
-            _bars(axis, [place], panel.loc[[one.Index]], "x", **look)
-            if one.kind in ("listnet", "random"):
-                axis.axvspan(one.low, one.high, color=colour, alpha=0.2, lw=0, zorder=0)
-                axis.axvline(one.mean, color=colour, ls=dashed, lw=0.8, zorder=0.5)
+        learners, exploring = list(labels[experiment]), set(panel.loc[panel["ranking"] == "own", "learner"])
+        for row in panel.itertuples():
+            colour, marker, dashed = style.own_look(row.kind, row.objective) or ("0.3", "o", ":")
+            hollow = row.ranking == "own"
+            height = learners.index(row.learner) + (0.16 if hollow else -0.16 if row.learner in exploring else 0.0)
+            look = {"color": colour, "marker": marker, "markersize": 4} | (OWN if hollow else {})
+            _bars(axis, [height], panel.loc[[row.Index]], "x", **look)
+            if row.kind in ("listnet", "random"):
+                axis.axvspan(row.low, row.high, color=colour, alpha=0.2, lw=0, zorder=0)
+                axis.axvline(row.mean, color=colour, ls=dashed, lw=0.8, zorder=0.5)
         axis.set_yticks(range(len(learners)), labels[experiment].values())
         axis.set_ylim(len(learners) - 0.5, -0.5)
         axis.set_xlim(max(0, axis.get_xlim()[0]), min(1.02, axis.get_xlim()[1]))
         axis.grid(axis="y", visible=False)
-        axis.set_xlabel(f"time-averaged {title_of(one.measure)}")
-        panels.head(axis, panel, _rounds(panel))
-    _rankings(figure, {}, "bars and bands", size=4)
+        axis.set_xlabel(f"time-averaged {title_of(row.measure)}")
+        panels.head(axis, panel, _horizon(panel))
+    _legend_of_rankings(figure, {}, "bars and bands", size=4)
     return figure

@@ -1,9 +1,10 @@
 """Unbiased estimates of a surrogate's gradient from the grades of the k documents on top (thesis 3.3.3).
 
-RTop-kF shows, with probability gamma, a uniformly random ranking, else the ranking by its scores. A document i is then
-among the k on top with probability p(i), a pair {i, j} with probability p(i, j), and a gradient that is a sum of terms
-of one document's grade (or of two) is estimated by the terms seen, each divided by its probability (Lemma 25; for
-k beyond the papers' 1 and 2, Horvitz and Thompson's estimator).
+With probability gamma, RTop-kF shows a uniformly random ranking; otherwise it shows the ranking by its scores. So a
+document i is among the k on top with probability p(i), and a pair {i, j} with probability p(i, j). A gradient that is a
+sum of terms, each of which depends on one grade (or on two), is estimated by the sum of the terms that are seen, each
+divided by the probability of seeing it (Lemma 25). For k above the papers' 1 and 2 this is the estimator of Horvitz and
+Thompson.
 """
 
 from itertools import combinations, permutations
@@ -15,7 +16,7 @@ from scant.errors import SettingError, unknown
 from scant.measures import as_grades, as_scores, gain, rank
 
 ALL = "all"
-NEEDS = {  # surrogate: the smallest k that its gradient can be estimated from, and why no smaller one
+NEEDS = {  # by surrogate: the smallest k from which its gradient can be estimated, and why a smaller one will not do
     "squared": (1, ""),
     "kl": (1, ""),
     "smoothdcg": (1, ""),
@@ -41,19 +42,22 @@ def check(surrogate: str, k: int) -> None:
 
 
 def value_and_gradient(surrogate: str, scores, grades, epsilon: float = 0.01) -> tuple[float, np.ndarray]:
-    """The surrogate and its gradient in the scores (m) under full feedback; `epsilon` is SmoothDCG's smoothing."""
+    """The surrogate's value and its gradient (m) in the scores, from all grades; `epsilon` is SmoothDCG's smoothing."""
     if surrogate == "smoothdcg":
         return surrogates.smoothdcg(scores, grades, epsilon)
     return getattr(surrogates, surrogate.replace("-", "_"))(scores, grades)
 
 
 def inclusion(scores, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """The probabilities that documents, and pairs of them, are among the k on top.
+    """The probabilities with which documents, and pairs of documents, are among the k on top.
 
     Parameters
     ----------
-    scores : shape (m,); k : 1 or more, m if greater; gamma : the probability of exploring
-    mismatch : multiplies the probabilities of what is not on top by the scores (reading; 1 leaves them right)
+    scores : shape (m,)
+    k : 1 or more; values above m count as m
+    gamma : the probability of exploring
+    mismatch : factor on the probabilities of documents and pairs that are not on top by the scores; the probabilities
+        are right with 1 (a reading)
 
     Returns
     -------
@@ -77,17 +81,21 @@ def estimate(
     surrogate: str, scores, grades, shown, k: int, gamma: float, epsilon: float = 0.01, mismatch: float = 1.0,
     ordered: bool = False,
 ) -> np.ndarray:  # fmt: skip
-    """The estimated gradient in the scores, from the grades of the first k documents of `shown`.
+    """The estimate of the gradient in the scores, float64 (m), from the grades of the first k documents of `shown`.
 
-    With `mismatch` 1 its expectation over the ranking shown is the gradient (thesis 3.3.3.1 and 3.3.3.2).
+    With `mismatch` 1, its expectation over the ranking shown is the gradient (thesis 3.3.3.1 and 3.3.3.2).
 
     Parameters
     ----------
     surrogate : squared, kl, smoothdcg or ranksvm
-    scores : shape (m,); grades : shape (m,), looked at on top alone; shown : the ranking shown, shape (m,)
-    k : how many grades are seen; gamma : the probability of exploring; epsilon : SmoothDCG's smoothing
+    scores : shape (m,)
+    grades : shape (m,); only those of the k documents on top are used
+    shown : shape (m,), the ranking shown
+    k : how many grades are seen
+    gamma : the probability of exploring
+    epsilon : SmoothDCG's smoothing
     mismatch : see `inclusion`
-    ordered : divide a pair by the probability of its two documents in their order (the released code; k = 2 only)
+    ordered : whether to divide a pair by the probability of its documents in this order (released code; only for k = 2)
 
     Raises
     ------
@@ -112,12 +120,12 @@ def estimate(
         estimated = soft * terms.sum() / epsilon
         estimated[seen] -= terms / epsilon
     else:
-        own = rank(scores)
+        by_scores = rank(scores)
         for (a, i), (b, j) in combinations(enumerate(seen), 2):
             probability = pairs[i, j]
             if ordered:
                 half = gamma / (m * (m - 1))
-                probability = 1 - gamma + half if (own[:2] == [i, j]).all() else half * mismatch
+                probability = 1 - gamma + half if (by_scores[:2] == [i, j]).all() else half * mismatch
             if r[a] < r[b]:
                 (a, i), (b, j) = (b, j), (a, i)
             if r[a] > r[b] and 1 + (scores[j] - scores[i]) > 0:
@@ -132,16 +140,16 @@ def moments(
 ) -> tuple[np.ndarray, float]:  # fmt: skip
     """The exact expectation of `estimate`, float64 (m), and its variance `E ||g - E g||^2`.
 
-    The estimate depends on which documents are on top (and, if `ordered`, on the order of two), so that these are
-    enumerated, not the m! rankings.
+    The estimate depends only on which documents are on top (and on their order, if `ordered`). So it is enough to
+    enumerate these, not all m! rankings.
     """
-    own, m = rank(scores), len(scores)
+    by_scores, m = rank(scores), len(scores)
     tops = list(permutations(range(m), 2)) if ordered else list(combinations(range(m), min(k, m)))
     chances = [gamma / len(tops)] * len(tops) + [1 - gamma]
     estimates = np.array(
         [
             estimate(surrogate, scores, grades, top, k, gamma, epsilon, mismatch, ordered)
-            for top in (*tops, own[: min(k, m)])
+            for top in (*tops, by_scores[: min(k, m)])
         ]
     )
     mean = chances @ estimates

@@ -1,4 +1,4 @@
-"""The families `perceptron` (learners see every grade) and `top` (those of the k documents on top)."""
+"""The families `perceptron`, whose learners see every grade, and `top`, whose learners see those of the top k."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from scant.online import learners, top
 from scant.online.streams import ADVERSARY, SEPARABLE, STREAMS
 from scant.study.plan import DRAW, STREAM, batches, span, untitled
 
-ANY_HORIZON = 10**9  # where a study leaves the horizon to the stream, one beyond all streams
+ANY_HORIZON = 10**9  # stands for the horizon in checks where it is the length of the stream: longer than any stream
 BANDS = "Lines are means over seeds, bands 95 % t intervals."
 TUNED = "Each learner is at the rate that its experiment's tuning reading chose."
 
@@ -100,7 +100,7 @@ MEASURES = Setting(
     "Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, precision@5 or ndcg@5.",
     adds=True,
 )
-UNMOVED_BY_ADVERSARY = ("rounds", "order", "keep", "empty")  # readings that change nothing against it
+IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "empty")  # readings that change nothing against it
 
 STREAMS_TABLE = Shown(
     "streams",
@@ -114,7 +114,7 @@ WORDS = {"final": "time-averaged measure", "share": "loss / bound"}  # of quanti
 
 
 class Contextual(Family):
-    """What both families share: learners rank the documents of a stream's queries by their features."""
+    """What both families share. Their learners rank the documents of a stream's queries by features."""
 
     place = STREAMS
     told = ("tuning",)
@@ -130,7 +130,7 @@ class Contextual(Family):
             raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
 
     def _several_rates(self, study, experiment) -> bool:
-        """Whether there may be rates to choose from."""
+        """Whether a learner of the experiment may have several rates, of which one is chosen."""
         return True
 
     def jobs(self, study, datasets, name):
@@ -146,7 +146,7 @@ class Contextual(Family):
         return jobs
 
     def settings_of_run(self, study: dict, experiment: dict, stream: str, learner: str) -> dict:
-        """The settings of a run, but for its seeds."""
+        """The settings of a run, except its seeds."""
         return {
             "study_seed": study["seed"],
             "kind": self.kind,
@@ -156,7 +156,7 @@ class Contextual(Family):
         }
 
     def _tuning_seeds(self, study, experiment, learner) -> int:
-        """How many seeds choose a learner's rate: none where it has one alone."""
+        """How many seeds are set aside to choose a learner's rate: none if it has only one."""
         return experiment["tuning_seeds"] if len(study["learners"][learner].get("rates", [1.0])) > 1 else 0
 
     def read(self, plan, shown):
@@ -168,7 +168,7 @@ class Contextual(Family):
 
     def idle(self, study, experiment, name):
         generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
-        return "against the adversary" if name in UNMOVED_BY_ADVERSARY and generators == {ADVERSARY} else ""
+        return "against the adversary" if name in IDLE_AGAINST_ADVERSARY and generators == {ADVERSARY} else ""
 
     def identity(self, run):
         from scant.online.traces import identity
@@ -186,19 +186,22 @@ class Contextual(Family):
         return further_measures(columns)
 
     def tunings(self, study, details, traces, learners):
-        chosen = traces["tuning_seed"] & traces["learner"].isin(learners)
-        own = details["tuning"]
-        return [own, "paper" if own == "held-out" else "held-out"] if chosen.any() else [own]
+        set_aside = traces["tuning_seed"] & traces["learner"].isin(learners)
+        first, second = ("held-out", "paper") if details["tuning"] == "held-out" else ("paper", "held-out")
+        return [first, second] if set_aside.any() else [first]
 
 
 def _on(separable: bool):
-    """Whether an experiment has streams that a ranker separates, or others that are not the adversary."""
+    """The condition of `Shown.shows` that an experiment has separable streams, or that it has others.
+
+    The adversary counts as neither.
+    """
 
     def shows(study: dict, experiment: str, name: str) -> bool:
         generators = [
             study["streams"][stream].get("generator") for stream in study["experiments"][experiment]["streams"]
         ]
-        return any(one != ADVERSARY and (one in SEPARABLE) == separable for one in generators)
+        return any(generator != ADVERSARY and (generator in SEPARABLE) == separable for generator in generators)
 
     return shows
 
@@ -261,16 +264,16 @@ class Perceptron(Contextual):
     def check(self, study, datasets, experiment):
         for learner in experiment["learners"]:
             settings = study["learners"][learner]
-            made_of = self.learners.get(settings["kind"], learners.Contextual)
-            if "theory" in settings.get("rates", []) and not made_of.gives_rate:
+            cls = self.learners.get(settings["kind"], learners.Contextual)
+            if "theory" in settings.get("rates", []) and not cls.gives_rate:
                 raise SettingError(
                     f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
                 )
         super().check(study, datasets, experiment)
 
     def _tuning_seeds(self, study, experiment, learner):
-        made_of = self.learners.get(study["learners"][learner]["kind"], learners.Contextual)
-        if experiment["source"] == "released-code" and made_of.released_rates:
+        cls = self.learners.get(study["learners"][learner]["kind"], learners.Contextual)
+        if experiment["source"] == "released-code" and cls.released_rates:
             return 0
         return super()._tuning_seeds(study, experiment, learner)
 
@@ -400,17 +403,17 @@ class Top(Contextual):
         return jobs
 
     def _judges(self, study: dict, experiment: dict) -> list[str]:
-        """The convex surrogates by which learners are judged."""
-        found = [study["learners"][learner] for learner in experiment["learners"]]
-        found = [top.resolve(settings, experiment, ANY_HORIZON)[0].judge for settings in found
-                 if settings["kind"] in top.DESCENDING]  # fmt: skip
-        return [judge for judge in dict.fromkeys(found) if judge != top.NOT_CONVEX]
+        """The convex surrogates that judge the learners of an experiment, each once."""
+        settings = (study["learners"][learner] for learner in experiment["learners"])
+        descending = (learner for learner in settings if learner["kind"] in top.DESCENDING)
+        judges = (top.resolve(learner, experiment, ANY_HORIZON)[0].judge for learner in descending)
+        return [judge for judge in dict.fromkeys(judges) if judge != top.NOT_CONVEX]
 
 
 def file(study: dict, stream: str, seed: int) -> str | None:
-    """The file that a run reads: the data set's stream, the draw for its seed (or draw 0, if all seeds share it).
+    """The file that a run reads: the stream of a data set, or the draw of a simulation for the run's seed.
 
-    None against the adversary, which answers as the game goes.
+    If all seeds share a draw, it is that of seed 0. None for the adversary, whose queries depend on the learner.
     """
     settings = study["streams"][stream]
     if "dataset" in settings:
@@ -421,6 +424,6 @@ def file(study: dict, stream: str, seed: int) -> str | None:
 
 
 def files(study: dict, stream: str, seeds: list[int]) -> list[str]:
-    """The stream files that a job of some seeds reads, each once: one for all, one for each, or none."""
-    found = (file(study, stream, seed) for seed in seeds)
-    return list(dict.fromkeys(path for path in found if path))
+    """The stream files that a job reads: one for each of its seeds, one for all of them, or none."""
+    paths = (file(study, stream, seed) for seed in seeds)
+    return list(dict.fromkeys(path for path in paths if path))

@@ -1,4 +1,4 @@
-"""What the tables and figures of the perceptron study hold, as frames."""
+"""The frames of the figures and tables of the perceptron family, computed from its traces."""
 
 from collections.abc import Iterator
 
@@ -13,44 +13,49 @@ from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP
 from scant.theory.bounds import adversary_loss
 
-OWN = "own"  # a column of `by_own_measure`
+OWN = "own"  # the column that `by_own_measure` adds
 
 
 def belongs(frame: pd.DataFrame, measure: str) -> pd.Series:
-    """Whether a learner is to be shown under `measure`: AP's own learners under AP, those of no measure under both."""
+    """For each row, whether its learner is shown under `measure`.
+
+    Learners of AP are shown under AP, those of NDCG under NDCG, and those without a measure of their own under both.
+    """
     neutral = frame["kind"].isin(kinds("neutral")) | frame["kind"].str.contains(":")
     return neutral | ((frame["own_measure"] == "ap") == (measure == "ap"))
 
 
 def kinds(fact: str) -> list[str]:
-    """The kinds of learners of which a fact is true that their classes declare."""
+    """The kinds of learners whose classes declare that `fact` is true, such as "neutral"."""
     return [kind for kind, learner in LEARNERS.items() if getattr(learner, fact)]
 
 
 def by_own_measure(last: pd.DataFrame) -> pd.DataFrame:
-    """Final rows with a column `OWN`, which chooses the rates at which measures are shown that no learner learns.
+    """The final rows with a further column `OWN`: AP for learners of AP, NDCG@10 for all others.
 
-    It is AP for AP's own learners, NDCG@10 for all others: the runs shown are those that are shown under these.
+    It chooses the rates at which measures are shown that no learner learns, so that these are the measures of the same
+    runs as are shown under AP and NDCG@10.
     """
     return last.assign(**{OWN: last["ap"].where(last["own_measure"] == "ap", last["ndcg@10"])})
 
 
 def _measures(last: pd.DataFrame, details: dict) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """For each measure of the tables the final rows shown under it, and the column that chooses their rates.
+    """For each measure that tables show: its name, the final rows to show, and the column that chooses their rates.
 
-    Measures that experiments ask for besides are shown of all of their learners.
+    Measures that experiments asked for are shown for all their learners.
     """
     for measure in SHOWN:
         yield measure, last[belongs(last, measure)], measure
     for measure in further_measures(last.columns):
-        asking = [name for name, about in details.items() if measure in about.get("measures", ())]
+        asking = [name for name, experiment in details.items() if measure in experiment.get("measures", ())]
         yield measure, by_own_measure(last[last["experiment"].isin(asking)]), OWN
 
 
 def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Final time-averaged measure of each learner at its chosen rate, with 95 % t intervals over seeds.
+    """The final time-averaged measures of each learner at its chosen rate, with 95 % t intervals over seeds.
 
-    Both tuning readings; `difference` is the paired one to ListNet at its own chosen rate, on the same seeds.
+    There are rows for both readings of `tuning`. `difference` is the paired difference to ListNet at its own chosen
+    rate, on the same seeds.
     """
     rows = []
     for measure, shown, choosing in _measures(finals(traces), details):
@@ -83,11 +88,12 @@ def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Measured cumulative loss at the horizon beside the bounds, at each rate, over the reported seeds.
+    """The cumulative loss at the horizon and the bounds on it, at each rate, over the reported seeds.
 
-    `violations` counts kept rounds of any seed in which the loss exceeds the bound. Theory promises the separable
-    bound at its own rate (max-hinge and the binary perceptron: at any rate), the general bound at its own rate.
-    The adversary's rows also have the loss that no deterministic learner can avoid.
+    `violations` counts the kept rounds, of all seeds, in which the loss exceeds the bound. `promised` says whether the
+    separable bound is proved at this rate: at the rate of theory, or at any rate for max-hinge and the binary
+    perceptron. The general bound is proved at the rate of theory. Rows against the adversary also have `lower_bound`,
+    the loss that no deterministic learner can avoid.
     """
     frame = traces[~traces["tuning_seed"]].copy()
     frame["over"] = frame["loss"] > frame["bound"]
@@ -97,13 +103,13 @@ def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     last = last[last["bound"].notna() | last["general_bound"].notna() | (last["generator"] == ADVERSARY)]
     rows = []
     for key, group in last.groupby([*GROUP, "setting"], sort=False):
-        one, rounds = group.iloc[0], int(group["round"].max())
-        learner = LEARNERS.get(one["kind"], Contextual)
-        cornered = one["generator"] == ADVERSARY and learner.learns
+        run, rounds = group.iloc[0], int(group["round"].max())
+        learner = LEARNERS.get(run["kind"], Contextual)
+        against_adversary = run["generator"] == ADVERSARY and learner.learns
         rows.append(
             dict(zip([*GROUP, "rate"], key, strict=True))
             | {
-                "promised": bool(one["theory"]) or learner.at_any_rate,
+                "promised": bool(run["theory"]) or learner.at_any_rate,
                 "rounds": rounds,
                 "seeds": len(group),
                 "loss_mean": group["loss"].mean(),
@@ -113,28 +119,28 @@ def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                 "violations": int(over.loc[key, "over"]),
                 "general_bound_min": group["general_bound"].min(),
                 "general_violations": int(over.loc[key, "over_general"]),
-                "lower_bound": adversary_loss(rounds) if cornered and not learner.pairwise else np.nan,
+                "lower_bound": adversary_loss(rounds) if against_adversary and not learner.pairwise else np.nan,
             }
         )
     return pd.DataFrame(rows)
 
 
 def rates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Every rate tried, its final time-averaged measure on both sets of seeds, and where it was chosen."""
+    """Every rate that was played: its final time-averaged measures on both sets of seeds, and whether it was chosen."""
     rows = []
     for measure, shown, choosing in _measures(finals(traces), details):
         shown = shown[shown["setting"] != "none"]
         choices = [chosen_rates(shown, choosing, tuning) for tuning in ("held-out", "paper")]
         chosen = set(pd.concat(choices).itertuples(index=False, name=None))
         for key, group in shown.groupby([*GROUP, "setting"], sort=False):
-            aside = group["tuning_seed"]
+            set_aside = group["tuning_seed"]
             rows.append(
                 dict(zip([*GROUP, "rate"], key, strict=True))
                 | {
                     "rate_mean": group["rate"].mean(),
                     "measure": measure,
-                    "held_out_mean": group.loc[aside, measure].mean(),
-                    "reported_mean": group.loc[~aside, measure].mean(),
+                    "held_out_mean": group.loc[set_aside, measure].mean(),
+                    "reported_mean": group.loc[~set_aside, measure].mean(),
                     "failed": int((group["failed_in"] > 0).sum()),
                     "runs": len(group),
                     "chosen_held_out": (*key, "held-out") in chosen,
@@ -145,27 +151,31 @@ def rates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -> pd.DataFrame:
-    """What a figure shows: the averages of the study's separable streams, or of all others but the adversary's.
+    """The averages over seeds of `measure` by round: on separable streams, or on all others except the adversary.
 
     Learners that show the ideal ranking are left out.
+
+    Raises
+    ------
+    SettingError : the study has no such stream
     """
-    there = traces[traces["generator"] != ADVERSARY]
-    there = there[there["generator"].isin(SEPARABLE) == separable]
-    there = there[belongs(there, measure) & ~there["kind"].isin(kinds("sees_grades"))]
-    if there.empty:
+    rows = traces[traces["generator"] != ADVERSARY]
+    rows = rows[rows["generator"].isin(SEPARABLE) == separable]
+    rows = rows[belongs(rows, measure) & ~rows["kind"].isin(kinds("sees_grades"))]
+    if rows.empty:
         raise SettingError(
             "the study has no stream for this figure: "
             + ("a separable one" if separable else "a data set or one with noisy grades")
         )
-    return averages(there, details, measure)
+    return averages(rows, details, measure)
 
 
 def streams_table(paths) -> pd.DataFrame:
-    """The stream files as they are: sizes, grades, empty queries, norms, margins. One row a file."""
-    from scant.data import stream  # which needs Numba
+    """One row for each stream file: its sizes, grades, queries without a relevant document, norms and margin."""
+    from scant.data import stream as streams  # which needs Numba
 
     keys = ["stream", "seed", "queries", "documents", "features", "largest_query", "largest_grade"]
     keys += ["without_relevant", "radius", "margin"]
-    facts = [stream.read(path).metadata for path in paths]
-    rows = [{key: one.get(key) for key in keys} | {"v_max": one["weight_ratio"]["ndcg"]} for one in facts]
-    return pd.DataFrame(rows).astype({"seed": "Int64"})  # data sets have none
+    metadata = [streams.read(path).metadata for path in paths]
+    rows = [{key: stream.get(key) for key in keys} | {"v_max": stream["weight_ratio"]["ndcg"]} for stream in metadata]
+    return pd.DataFrame(rows).astype({"seed": "Int64"})  # data sets have no seed

@@ -1,4 +1,4 @@
-"""What the tables and figures of feedback at the top hold, as frames.
+"""The frames of the figures and tables of feedback at the top, computed from its traces.
 
 Every learner is at the rate that its experiment's tuning reading chooses, by the final time-averaged NDCG@10 of the
 lists shown.
@@ -23,7 +23,8 @@ from scant.present.slopes import late_rounds, slope, slope_columns
 from scant.present.traces import COMPARED, GROUP, names, read_comparators
 
 MEASURE = "ndcg@10"
-RANKINGS = {"shown": MEASURE, "own": f"ranker_{MEASURE}"}  # the lists shown, and the learner's without exploration
+# The measure of each ranking: of the lists shown, and of the learner's own ranking, which is without exploration.
+RANKINGS = {"shown": MEASURE, "own": f"ranker_{MEASURE}"}
 OBJECTIVES = {
     "squared": "Squared",
     "kl": "KL",
@@ -32,36 +33,41 @@ OBJECTIVES = {
     "listnet": "ListNet",
     "ndcg-squared": "NDCG-squared",
 }
-POINTS = 4  # how many rounds a slope of regret needs
+POINTS = 4  # how many rounds a slope of regret needs at least
 
 
 def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Final time-averaged NDCG@10 of each learner, of the lists shown and of its own ranking, with settings as played.
+    """The final time-averaged NDCG@10 of each learner, of the lists shown and of its own ranking; settings as played.
 
     `to_listnet` and `to_random` are paired differences, on the same seeds, to the first ListNet and Random. Means are
-    over the runs that ended well. Measures that experiments ask for besides come last, each with its t interval.
+    over the runs that did not fail. Measures that experiments asked for come last, each with its t interval.
     """
-    rows, more = [], []
-    for key, group, best in _finals(traces, details):
+    rows, further = [], []
+    for key, group, last in _finals(traces, details):
         mean, low, high, n = t_interval(group[MEASURE])
-        well, failed = group[group["failed_in"] == 0], group.loc[group["failed_in"] > 0, "failed_in"]
+        whole, failed = group[group["failed_in"] == 0], group.loc[group["failed_in"] > 0, "failed_in"]
         rows.append(
             _identity(key, group, details)
             | {"rounds": int(group["round"].max()), "mean": mean, "low": low, "high": high}
             | cells("ranker", group[RANKINGS["own"]])
-            | cells("to_listnet", difference(group, best, "listnet", MEASURE))
-            | cells("to_random", difference(group, best, "random", MEASURE))
-            | {name: well[name].mean() for name in ("updates", *EVENTS)}
+            | cells("to_listnet", difference(group, last, "listnet", MEASURE))
+            | cells("to_random", difference(group, last, "random", MEASURE))
+            | {name: whole[name].mean() for name in ("updates", *EVENTS)}
             | {"ok": n, "n": len(group), "failed_in": failed.min() if len(failed) else pd.NA}
         )
         asked = [name for name in further_measures(group.columns) if name in details[key[0]].get("measures", ())]
-        more.append({column: value for name in asked for column, value in cells(name, group[name]).items()})
+        further.append({column: value for name in asked for column, value in cells(name, group[name]).items()})
     table = pd.DataFrame(rows).astype({"k": "Int64", "failed_in": "Int64"})
-    return table.join(pd.DataFrame(more, table.index))
+    return table.join(pd.DataFrame(further, table.index))
 
 
 def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Regret at the horizon of each learner that a surrogate judges, how it grows, and the bound on it."""
+    """The regret at the horizon of each learner that a surrogate judges, its slope, and the bound on it.
+
+    Raises
+    ------
+    SettingError : no learner is judged by a surrogate
+    """
     rows = []
     for key, group in regrets(traces, details, comparators).groupby(GROUP, sort=False):
         last = group[(group["round"] == group["end"]) & group["regret"].notna()]
@@ -82,41 +88,41 @@ def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame 
 
 
 def _finals(traces: pd.DataFrame, details: dict):
-    """Each learner's key and final rows of reported seeds, with those of its whole experiment."""
+    """For each learner: its key, its final rows on reported seeds at its chosen rate, and those of its experiment."""
     for experiment, part in traces.groupby("experiment", sort=False):
         last = finals(part)
-        best = at_chosen_rates(last, chosen_rates(last, MEASURE, details[experiment]["tuning"]))
-        for key, group in best.groupby(GROUP, sort=False):
-            yield key, group, best
+        last = at_chosen_rates(last, chosen_rates(last, MEASURE, details[experiment]["tuning"]))
+        for key, group in last.groupby(GROUP, sort=False):
+            yield key, group, last
 
 
 def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
-    """Who the learner is and what it was played as; None or NaN for what does nothing in it."""
-    one = group.iloc[0]
-    descends, explores, softens = one["objective"] != "", one["k"] > 0, "smoothdcg" in (one["objective"], one["judge"])
-    schedule = "released-code" if one["source"] == "released-code" else details[key[0]]["readings"]["schedule"]
+    """The columns that identify a learner and its settings as played; None or NaN for those that do nothing in it."""
+    run = group.iloc[0]
+    descends, explores, smooths = run["objective"] != "", run["k"] > 0, "smoothdcg" in (run["objective"], run["judge"])
+    schedule = "released-code" if run["source"] == "released-code" else details[key[0]]["readings"]["schedule"]
     return dict(zip(GROUP, key, strict=True)) | {
-        "kind": one["kind"],
-        "objective": one["objective"] or None,
-        "judge": one["judge"] or None,
-        "k": pd.NA if one["kind"] in ("random", "ideal") else one["k"],
-        "source": one["source"],
+        "kind": run["kind"],
+        "objective": run["objective"] or None,
+        "judge": run["judge"] or None,
+        "k": pd.NA if run["kind"] in ("random", "ideal") else run["k"],
+        "source": run["source"],
         "schedule": schedule if descends else None,
-        "radius": one["radius"],
-        **{name: one[name] if explores else np.nan for name in ("mismatch", "gamma", "gamma_decay")},
-        **{name: one[name] if softens else np.nan for name in ("epsilon", "epsilon_decay")},
-        "sign": one["sign"] if one["objective"] == "smoothdcg" else None,
-        "rate": one["setting"],
+        "radius": run["radius"],
+        **{name: run[name] if explores else np.nan for name in ("mismatch", "gamma", "gamma_decay")},
+        **{name: run[name] if smooths else np.nan for name in ("epsilon", "epsilon_decay")},
+        "sign": run["sign"] if run["objective"] == "smoothdcg" else None,
+        "rate": run["setting"],
         "rate_mean": group["rate"].mean(),
-        "tuning": one["tuning"],
+        "tuning": run["tuning"],
     }
 
 
 def regrets(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The traces of reported seeds of learners that a surrogate judges, with `regret`, `gap` and the run's `end`.
+    """The traces of learners that a surrogate judges, on reported seeds, with `regret`, `gap` and the run's `end`.
 
-    The regret is the surrogate's loss less that of the best fixed weights; NaN where there are none for the judge,
-    stream, seed and round, and in runs that failed. It may be greater by as much as the gap.
+    The regret is the surrogate's loss minus that of the best fixed weights. It may be larger by at most the gap. It is
+    NaN in runs that failed, and where there are no such weights for the judge, stream, seed and round.
     """
     parts = [
         at_tuned_rates(part, MEASURE, details[experiment]["tuning"])
@@ -131,32 +137,39 @@ def regrets(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | Non
 
 
 def growth(group: pd.DataFrame) -> dict:
-    """How one learner's regret grows with the round: the slopes of its seeds, as `slope_columns` shows them.
+    """How a learner's regret grows with the round: the slopes of its seeds, summarised by `slope_columns`.
 
-    Rounds whose regret is not above 0 are dropped and counted as `nonpositive`: a learner may beat the best fixed
-    weights for a while. `from_round` is the first round that a slope is over.
+    Rounds in which the regret is not above 0 are left out and counted in `nonpositive`: a learner may be better than
+    the best fixed weights for a while. `from_round` is the first round that slopes use.
     """
     late = late_rounds(group[group["regret"].notna()], "end")
     usable = late[late["regret"] > 0]
     slopes = [slope(run["round"], run["regret"], POINTS) for _, run in usable.groupby("seed")]
     columns = slope_columns(slopes, late["round"])
-    start, _ = columns.pop("from"), columns.pop("to")  # the last round is the horizon
+    start, _ = columns.pop("from"), columns.pop("to")  # slopes end at the horizon
     return columns | {"from_round": start, "nonpositive": len(late) - len(usable)}
 
 
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """What the figures over rounds show: the averages of all learners but the ideal."""
+    """The frame of figures over rounds: averages over seeds of all learners except the ideal ranking."""
     frame = averages(traces[traces["kind"] != "ideal"], details, MEASURE, ("objective", "k"))
     k = frame["k"].astype("Int64").mask(frame["kind"] == "random")
     return frame.assign(objective=frame["objective"].where(frame["objective"] != ""), k=k)
 
 
 def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Final time-averaged NDCG@10 of all learners but the ideal: a row for the lists shown, one for the own ranking."""
+    """The final time-averaged NDCG@10 of all learners except the ideal ranking.
+
+    Each has a row for the lists shown, and one for its own ranking if it explores.
+
+    Raises
+    ------
+    SettingError : every run failed
+    """
     rows = []
     for key, group, _ in _finals(traces[traces["kind"] != "ideal"], details):
-        about = _identity(key, group, details)
-        about = {name: about[name] for name in ("kind", "objective", "k", "epsilon", "epsilon_decay", "sign")}
+        identity = _identity(key, group, details)
+        identity = {name: identity[name] for name in ("kind", "objective", "k", "epsilon", "epsilon_decay", "sign")}
         for ranking, measure in RANKINGS.items():
             if ranking == "own" and not group["explored"].any():
                 continue
@@ -165,7 +178,7 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                 dict(zip(GROUP, key, strict=True))
                 | {"ranking": ranking, "measure": MEASURE, "mean": mean, "low": low, "high": high, "n": n}
                 | {"rounds": group["round"].max(), "rate": group["setting"].iloc[0], "tuning": group["tuning"].iloc[0]}
-                | about
+                | identity
                 | names(key, details)
             )
     frame = pd.DataFrame(rows).astype({"k": "Int64"})
@@ -175,11 +188,16 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def against_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The ends with their place in a figure over k.
+    """The rows of `ends` with two more columns, for a figure over k.
 
-    `place` is k, "all" for every grade, or None for what is a reference line: ListNet, Random and learners of one's
-    own. `line` names the line that a point is on: the objective, and the learner, too, if it is not the objective's
-    first at this k.
+    place : k, "all" for learners that see every grade, or None for reference lines (ListNet, Random and users' own
+        learners)
+    line : the name of the line that a point is on: its objective, followed by the learner if another learner has the
+        same objective and k
+
+    Raises
+    ------
+    SettingError : no learner has a k
     """
     frame = ends(traces, details)
     placed = frame["kind"].isin(["rtop", "ogd"])
@@ -193,21 +211,25 @@ def against_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def regret_curves(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The regret at each of the comparators' rounds: its mean over seeds and 95 % t interval, and the slope.
+    """The mean regret over seeds at each round of the comparators, with a 95 % t interval, and its slope.
 
-    `gap` is the mean over seeds of the comparators' gaps.
+    `gap` is the mean of the comparators' gaps.
+
+    Raises
+    ------
+    SettingError : no learner has a regret
     """
     rows = []
     for key, group in regrets(traces, details, comparators).groupby(GROUP, sort=False):
-        one, about = group.iloc[0], growth(group)
+        run, slopes = group.iloc[0], growth(group)
         for instant, part in group[group["regret"].notna()].groupby("round"):
             mean, low, high, n = t_interval(part["regret"])
             rows.append(
                 dict(zip(GROUP, key, strict=True))
                 | {"round": instant, "mean": mean, "low": low, "high": high, "n": n, "gap": part["gap"].mean()}
-                | about
-                | {"rate": one["setting"], "tuning": one["tuning"], "kind": one["kind"]}
-                | {name: one[name] for name in ("objective", "judge", "k")}
+                | slopes
+                | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
+                | {name: run[name] for name in ("objective", "judge", "k")}
                 | names(key, details)
             )
     if not rows:

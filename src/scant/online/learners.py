@@ -1,8 +1,8 @@
-"""The learners that see every grade: what each declares, and each in plain Python.
+"""The learners that see every grade: their declarations, and their reference implementations in plain Python.
 
-A learner is a class with `rank(features)` and `learn(features, grades, ranking)`; the built-in ones also have a
-compiled step in `scant.kernels`, which the studies run and tests hold to the class here. A learner of one's own is
-named in the settings as `module:Class` and is made as `Class(features=d, rate=rate, random=generator, **options)`.
+A learner is a class with `rank(features)` and `learn(features, grades, ranking)`. Built-in ones also have a compiled
+step in `scant.kernels`, which studies run; tests check that it does the same as the class here. A user's own learner is
+named as `module:Class` in the settings, and made as `Class(features=d, rate=rate, random=generator, **options)`.
 """
 
 from dataclasses import dataclass, fields
@@ -16,21 +16,21 @@ from scant.errors import SettingError, unknown
 from scant.measures import function_of, rank
 from scant.theory import bounds
 
-# What learners may learn, each a function of (ranking, grades, empty=0.0); in the order of the columns recorded first.
+# The measures that learners may learn, as functions of (ranking, grades, empty=0.0), in the order of runs' columns.
 MEASURES = {name: function_of(name) for name in ("ndcg@10", "ndcg", "ap")}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What makes a learner, but for its rate.
+    """The settings of a learner, except its rate.
 
-    measure : the measure whose loss is the learner's own, and that its SLAM weights belong to
-    trigger : the learner updates only if this measure is below 1; the same as `measure` unless set
+    measure : the measure whose loss the learner suffers, and which its SLAM weights are for
+    trigger : the learner updates only if this measure is below 1; if None, the same as `measure`
     decay : the step at round t is rate * t^-decay
-    by_loss : the step is multiplied by 1 - trigger measure
+    by_loss : whether the step is multiplied by 1 - trigger measure
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
-    averaged : SLAM's weights are those of the whole list, averaged within each grade
-    learn_on_empty : ListNet learns, too, from queries without a relevant document (that scores should be equal)
+    averaged : whether SLAM's weights are those of the whole list, averaged within each grade
+    learn_on_empty : whether ListNet also learns from queries without a relevant document (namely equal scores)
     """
 
     kind: str
@@ -49,24 +49,28 @@ class Settings:
         return proved and self == Settings(self.kind, self.measure, self.measure)
 
     def labels(self, grades: np.ndarray) -> np.ndarray:
-        """What the learner learns from: the grades, or, for AP, whether they are above 0."""
+        """The labels that the learner learns from: the grades, or, for AP, 1 for grades above 0."""
         return np.minimum(grades, 1) if self.measure == "ap" else grades
 
 
 def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tuple[Settings, list]:
-    """The settings and the rates (numbers, or "theory") of one learner of a study under a reading `source`.
+    """The complete settings of a learner, and its rates: numbers, or "theory".
+
+    learner : its settings in a study
+    source : the reading "text" or "released-code"
+    simulated : whether the stream is simulated, for which the released code has settings of its own
 
     Raises
     ------
-    SettingError : an unknown kind, measure or key
+    SettingError : the kind, a measure or a key is unknown
     """
     kind = learner.get("kind", "")
     if ":" not in kind and kind not in LEARNERS:
         raise unknown("kind of learner", kind, LEARNERS)
-    made_of = LEARNERS.get(kind, Contextual)
+    cls = LEARNERS.get(kind, Contextual)
     known = [field.name for field in fields(Settings)]
     options = {key: value for key, value in learner.items() if key not in ("rates", "options", "k")}
-    if ":" in kind and not options.keys() <= {*known}:  # the others are what its class declares
+    if ":" in kind and not options.keys() <= {*known}:  # the others may be declared by its class
         options = {key: value for key, value in options.items() if key not in own_settings(learner)}
     for key in options:
         if key not in known:
@@ -74,39 +78,39 @@ def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tup
     for key in ("measure", "trigger"):
         if options.get(key) is not None and options[key] not in MEASURES:
             raise unknown("measure", options[key], MEASURES)
-    options = {**made_of.defaults, **options}
+    options = {**cls.defaults, **options}
     rates = learner.get("rates", [1.0])
     if source == "released-code":
-        options |= made_of.released | (made_of.released_simulated if simulated else {})
-        rates = made_of.released_rates or rates
+        options |= cls.released | (cls.released_simulated if simulated else {})
+        rates = cls.released_rates or rates
     options["trigger"] = options.get("trigger") or options.get("measure", "ndcg@10")
     return Settings(**options), list(rates)
 
 
 def own_settings(learner: dict) -> dict:
-    """What a study gives a learner of one's own: its `options`, and the settings that its class declares."""
+    """The keyword arguments of a user's own learner: its `options`, and the settings that its class declares."""
     known = settings_of(own_class(learner["kind"]))
     return learner.get("options", {}) | {key: value for key, value in learner.items() if key in known}
 
 
 def theory_rate(settings: Settings, stream: dict) -> float:
-    """The rate that theory gives this learner on a stream with this metadata.
+    """The rate of the bounds for a learner, on a stream with this metadata.
 
     Raises
     ------
-    SettingError : theory gives none
+    SettingError : theory gives the learner no rate
     """
     return LEARNERS.get(settings.kind, Contextual).theory_rate(settings, stream)
 
 
 def places(settings: Settings, stream: dict) -> int:
-    """How many documents of a query can bear weight: m of the bounds, or k for NDCG@k."""
+    """How many documents of a query can have weight: m in the bounds; at most 10 for NDCG@10."""
     m = stream["largest_query"]
     return min(10, m) if settings.measure == "ndcg@10" else m
 
 
 class NonFiniteScores(ArithmeticError):
-    """A learner's weights have grown beyond what its scores can hold; its run ends in a row that says so."""
+    """A learner's scores are no longer finite, since its weights are too large. Its run ends in a row that says so."""
 
 
 MEASURED = {"enum": list(MEASURES)}
@@ -143,16 +147,17 @@ LEARN_ON_EMPTY = Setting(
 
 
 class Contextual(declared.Learner):
-    """What learners on streams of queries declare besides what all learners do.
+    """What learners on streams of queries declare, besides what all learners do.
 
-    branch : the number by which the compiled loop knows the learner
-    defaults : settings that are not those of `Settings`, where the study does not say
-    released_simulated : what the released code has otherwise on simulated streams, besides `released`
-    learns : whether it has rates at all
+    branch : the learner's number in the compiled loop
+    defaults : its default settings, where they differ from those of `Settings`
+    released_simulated : the settings that differ in the released code for simulated streams, besides `released`
+    learns : whether it learns, and so has rates
     neutral : whether it has no measure of its own, so that it is shown under every measure
-    pairwise : whether its loss counts mistaken pairs of documents, not what its rankings lose
-    sees_grades : whether it is shown the grades before it ranks
-    proved : whether the papers prove bounds for it; at_any_rate : whether the separable one holds at every rate
+    pairwise : whether its loss counts pairs of documents in the wrong order, instead of what its rankings lose
+    sees_grades : whether it gets the grades before it ranks
+    proved : whether the papers prove bounds for it
+    at_any_rate : whether the bound for separable streams holds at every rate
     gives_rate : whether theory gives it a rate
     """
 
@@ -169,27 +174,27 @@ class Contextual(declared.Learner):
 
     @classmethod
     def made(cls, features: int, rate: float, settings: Settings, random: np.random.Generator):
-        """The learner for streams of so many features."""
+        """A learner for streams with this number of features; `random` is the generator of its random numbers."""
         return cls(features, rate, settings)
 
     @classmethod
     def theory_rate(cls, settings: Settings, stream: dict) -> float:
-        """The rate of the bounds on a stream with this metadata; a SettingError where theory gives none."""
+        """The rate of the bounds on a stream with this metadata. Raise a SettingError if theory gives none."""
         raise SettingError(f"rate 'theory': theory gives no rate for the learner {settings.kind!r}. Use a number")
 
     @classmethod
     def separable_bound(cls, settings: Settings, stream: dict) -> float:
-        """The bound on the loss on a separable stream with this metadata, whose margin is above 0; NaN if none."""
+        """The bound on the loss on a separable stream with this metadata and a margin above 0; NaN if there is none."""
         return np.nan
 
     @classmethod
     def general_constants(cls, settings: Settings, stream: dict) -> tuple[int, float] | None:
-        """m and v_max of the bound that holds without separability; None if there is none for this learner."""
+        """m and v_max in the bound for streams that need not be separable; None if there is no such bound."""
         return None
 
 
 class Linear(Contextual):
-    """What the linear learners share; each adds `surrogate(scores, labels)`, a value and a gradient."""
+    """What linear learners share. Each adds `surrogate(scores, labels)`, which returns a value and a gradient."""
 
     def __init__(self, features: int, rate: float, settings: Settings):
         self.weights, self.rate, self.setup, self.round = np.zeros(features), rate, settings, 0
@@ -205,7 +210,7 @@ class Linear(Contextual):
         return rank(scores)
 
     def learn(self, features, grades, ranking) -> bool:
-        """Update on the grades (m) of the query just ranked; whether there was an update."""
+        """Update on the grades (m) of the query that was ranked last; return whether there was an update."""
         loss = 1 - MEASURES[self.setup.trigger](ranking, grades)
         if loss <= 0 or not np.any(grades > 0):
             return False
@@ -312,9 +317,9 @@ class ListNet(Linear):
 
 
 class BinaryPerceptron(Linear):
-    """Classification perceptron (Algorithm 1) on the difference of two documents of different grades.
+    """Classification perceptron (Algorithm 1) on the difference of two documents with different grades.
 
-    Each round draws one pair; a mistake is a pair in the wrong order (or a tie).
+    It draws one pair in each round. A mistake is a pair in the wrong order, or a tie.
     """
 
     kind = "binary-perceptron"
@@ -329,7 +334,7 @@ class BinaryPerceptron(Linear):
         return cls(features, rate, settings, random)
 
     @classmethod
-    def separable_bound(cls, settings, stream):  # its instances are differences of two documents
+    def separable_bound(cls, settings, stream):  # the perceptron's instances are differences of two documents
         return bounds.binary_separable(2 * stream["radius"], stream["margin"])
 
     def __init__(self, features, rate, settings, random):
@@ -352,7 +357,7 @@ class BinaryPerceptron(Linear):
 
 
 class Random(Contextual):
-    """A uniformly random ranking each round: what no learning gives."""
+    """A uniformly random ranking in each round: a control that learns nothing."""
 
     kind = "random"
     about = "A uniformly random ranking in each round, the control that has learnt nothing."
@@ -377,7 +382,7 @@ class Random(Contextual):
 
 
 class Ideal(Contextual):
-    """Ranks by the grades, which it is shown: the control that any correct measure gives its maximum."""
+    """The ranking by the grades: a control for which every correct measure has its maximum."""
 
     kind = "ideal"
     about = "The ranking by the grades themselves, the control that every measure gives its maximum."
@@ -402,13 +407,13 @@ LEARNERS = {learner.kind: learner for learner in (Slam, MaxHinge, ListNet, Binar
 
 
 def make(settings: Settings, features: int, rate: float, random: np.random.Generator, options=None):
-    """A learner in plain Python: a built-in one, or one's own named `module:Class`.
+    """A learner in plain Python: a built-in one, or a user's own, whose kind is `module:Class`.
 
-    options : what one's own is made with besides
+    options : further keyword arguments for a user's own class
 
     Raises
     ------
-    SettingError : the module or class cannot be imported, or not be made so
+    SettingError : the class cannot be imported, or does not take these arguments
     """
     if settings.kind in LEARNERS:
         return LEARNERS[settings.kind].made(features, rate, settings, random)

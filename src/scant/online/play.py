@@ -1,4 +1,4 @@
-"""One learner plays one stream: the compiled loop for the built-in learners, a Python loop for all others."""
+"""How a learner plays a stream: built-in learners in a compiled loop, all others in a Python loop."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,51 +15,51 @@ from scant.online.top import Settings as TopSettings
 
 @dataclass(frozen=True)
 class Play:
-    """What happened, round by round. All arrays have one entry (or row) a round played."""
+    """What happened in each round. All arrays except `weights` have one entry or row for each round played."""
 
-    measured: np.ndarray  # float64, rounds x measures of the ranking shown: those of `recorded`
-    loss: np.ndarray  # float64, the learner's own; 0 without a relevant document, since no ranking loses less
+    measured: np.ndarray  # float64, rounds x measures: of the ranking shown, in the order of `recorded`
+    loss: np.ndarray  # float64, of the learner's own measure; 0 for queries without a relevant document
     updated: np.ndarray  # uint8
-    weights: np.ndarray | None  # float64 (features), at the end
-    failed_in: int = 0  # the round in which a score was not finite, which ended the play; 0 if none
-    # Of learners that explore, or are judged by a surrogate:
+    weights: np.ndarray | None  # float64 (features), after the last round
+    failed_in: int = 0  # the round in which a score was not finite, which ends the play; 0 if there is none
+    # Only for learners that explore or that a surrogate judges:
     ranker: np.ndarray | None = None  # float64, NDCG@10 of the learner's own ranking, shown or not
     surrogate: np.ndarray | None = None  # float64, the judging surrogate's loss of the scores shown
-    events: np.ndarray | None = None  # rounds x 4: whether it explored, whether other documents were on top for it,
-    # how many exponents were clipped, whether the query had too few documents to learn from
+    events: np.ndarray | None = None  # rounds x 4: whether it explored, whether other documents were on top because of
+    # that, how many exponents were clipped, whether the query had too few documents to learn from
 
 
 def recorded(measures: Iterable[str] = (), largest_grade: int = 0) -> tuple[str, ...]:
-    """The names of the measures that a play records: those that learners may learn, then others of `measures`.
+    """The names of the measures that a play records: those that learners may learn, then the others in `measures`.
 
     largest_grade : of the stream
 
     Raises
     ------
-    SettingError : an unknown name, or a measure whose scale ends below the stream's largest grade
+    SettingError : a name is unknown, or a measure is not defined for grades as large as the stream's
     """
     names = tuple(dict.fromkeys((*MEASURES, *measures)))
     for name in names:
-        if (top := named(name)[0].largest_grade) < largest_grade:
-            raise SettingError(f"the measure {name!r} is of grades up to {top}; the stream's go up to {largest_grade}")
+        if (most := named(name)[0].largest_grade) < largest_grade:
+            raise SettingError(f"the measure {name!r} is of grades up to {most}; the stream's go up to {largest_grade}")
     return names
 
 
 def _ideals(stream: Stream, measures: np.ndarray) -> np.ndarray:
-    """The largest DCG of each query at each measure's cut-off, where the measure is NDCG: float64, queries x measures.
+    """The largest DCG of each query at the cut-off of each measure: float64, queries x measures; 1 unless it is NDCG.
 
-    measures : of `codes_of`
+    measures : (code, cut-off) of each, see `codes_of`
     """
     from scant.kernels import pieces
 
     stored = {0: stream.ideal_dcg, CUT: stream.ideal_dcg_at_cut}
-    worth = (gains(LARGEST_GRADE), discounts(stream.metadata["largest_query"]))
+    gains_and_discounts = (gains(LARGEST_GRADE), discounts(stream.metadata["largest_query"]))
     ideals = np.ones((len(stream), len(measures)))
     for j, (code, cut) in enumerate(measures):
         if code == pieces.NDCG and cut in stored:
             ideals[:, j] = stored[cut]
         elif code == pieces.NDCG:
-            pieces.ideal_dcgs(stream.offsets, stream.grades, cut, *worth, ideals[:, j])
+            pieces.ideal_dcgs(stream.offsets, stream.grades, cut, *gains_and_discounts, ideals[:, j])
     return ideals
 
 
@@ -71,22 +71,26 @@ def query_order(
     empty: str = "zero",
     keep: float = 1.0,
 ) -> np.ndarray:
-    """Which query each round shows: pass after pass over the stream, each pass reshuffled.
+    """The query of each round, as its index in the stream: pass after pass over the stream, each shuffled anew.
 
-    rounds : the horizon; one pass if None
+    rounds : the horizon; None for one pass
     order : "shuffled", or "as-is" for the order of the files
     empty : "skip" leaves out queries without a relevant document
-    keep : the probability with which each query of a pass is kept (released code: 0.8 on some sets)
+    keep : the probability with which each query of a pass is kept (released code: 0.8 on some data sets)
+
+    Returns
+    -------
+    queries : integers of shape (rounds,); empty if no query is left
     """
-    there = np.flatnonzero(stream.relevant > 0) if empty == "skip" else np.arange(len(stream))
+    queries = np.flatnonzero(stream.relevant > 0) if empty == "skip" else np.arange(len(stream))
     passes, total = [], 0
     while rounds is None or total < rounds:
-        one = random.permutation(there) if order == "shuffled" else there
+        shown = random.permutation(queries) if order == "shuffled" else queries
         if keep < 1:
-            one = one[random.random(len(one)) < keep]
-        passes.append(one)
-        total += len(one)
-        if rounds is None or not len(there):
+            shown = shown[random.random(len(shown)) < keep]
+        passes.append(shown)
+        total += len(shown)
+        if rounds is None or not len(queries):
             break
     return np.concatenate(passes)[:rounds]
 
@@ -100,7 +104,13 @@ def play_compiled(
     empty: str = "zero",
     measures: Iterable[str] = (),
 ) -> Play:
-    """Play a built-in learner through the compiled loop; `measures` are recorded besides those of all plays."""
+    """Play a built-in learner in the compiled loop.
+
+    queries : the query of each round, see `query_order`
+    random : the generator of the learner's own random numbers
+    empty : the measures of a query without a relevant document: "zero", "one", or "skip" if there is none
+    measures : to record besides those of all plays
+    """
     from scant.kernels import full
 
     labels = settings.labels(stream.grades)
@@ -133,10 +143,11 @@ def play_top(
     empty: str = "zero",
     measures: Iterable[str] = (),
 ) -> Play:
-    """Play RTop-kF or gradient descent through the compiled loop, with `rate` in front of its steps.
+    """Play RTop-kF or online gradient descent in the compiled loop.
 
-    Every query is learnt from, also one without a relevant document: the top k do not tell. `measures` are recorded
-    besides those of all plays.
+    The learner updates on every query, also on those without a relevant document, which the top k do not reveal.
+
+    rate : the constant in front of the steps; all other parameters as for `play_compiled`
     """
     from scant.kernels import top
 
@@ -156,14 +167,14 @@ def play_top(
         discounts(stream.metadata["largest_query"]), np.exp(-np.arange(largest_grade + 1.0)), random, weights,
         measured, ranker, loss, events, updated,
     )  # fmt: skip
-    own = np.where(stream.relevant[queries] > 0, 1 - measured[:, 0], 0.0)
+    own_loss = np.where(stream.relevant[queries] > 0, 1 - measured[:, 0], 0.0)
     return Play(
-        measured[:played], own[:played], updated[:played], weights, 0 if played == rounds else played + 1,
+        measured[:played], own_loss[:played], updated[:played], weights, 0 if played == rounds else played + 1,
         ranker[:played], loss[:played], events[:played],
     )  # fmt: skip
 
 
-KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # as the compiled loop numbers them
+KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # the number of each kind in the compiled loop
 
 
 def play_python(
@@ -171,11 +182,13 @@ def play_python(
 ) -> Play:
     """Play any learner in Python.
 
-    rounds : gives, for each round, `(features, answer)`, where `answer` is the grades (m) or a function that gives
-        them for the ranking shown (an adversary)
-    settings : of the learner; its `kind` and `measure` are used
-    k : the learner is given the grades of its top k alone, and -1 for all others; None for every grade
-    measures : recorded besides those of all plays
+    rounds : an iterable of `(features, answer)` for each round. `answer` is the grades (m), or, for an adversary, a
+        function that returns them for the ranking shown
+    learner : has `rank(features)` and `learn(features, grades, ranking)`
+    settings : of the learner; only `kind` and `measure` are used
+    empty : as for `play_compiled`
+    k : the learner sees the grades of its top k, and -1 for all others; None for every grade
+    measures : to record besides those of all plays
     """
     functions = [function_of(name) for name in recorded(measures)]
     value = 1.0 if empty == "one" else 0.0
@@ -184,7 +197,7 @@ def play_python(
     for features, answer in rounds:
         try:
             if getattr(learner, "sees_grades", False):
-                # an adversary answers the ideal ranker too: with what it says of the documents as they stand
+                # the ideal ranking needs the grades first: an adversary answers as if documents were in order
                 grades = answer(rank(np.zeros(len(features)))) if callable(answer) else answer
                 ranking = learner.rank(features, grades)
             else:
@@ -199,23 +212,23 @@ def play_python(
             seen = np.full(len(grades), -1, np.int64)
             seen[ranking[:k]] = grades[ranking[:k]]
         learned = bool(learner.learn(features, seen, ranking))
-        mistake = settings.kind in LEARNERS and LEARNERS[settings.kind].pairwise
+        pairwise = settings.kind in LEARNERS and LEARNERS[settings.kind].pairwise
         measured.append(row)
-        own = 1 - row[list(MEASURES).index(settings.measure)] if np.any(grades > 0) else 0.0
-        loss.append(float(learned) if mistake else own)
+        own_loss = 1 - row[list(MEASURES).index(settings.measure)] if np.any(grades > 0) else 0.0
+        loss.append(float(learned) if pairwise else own_loss)
         updated.append(learned)
         if hasattr(learner, "events"):
             ranker.append(MEASURES["ndcg@10"](learner.own, grades, value))
             surrogate.append(learner.suffered(grades))
             events.append(learner.events(ranking))
-    several = hasattr(learner, "events")
+    has_events = hasattr(learner, "events")
     return Play(
         np.array(measured, float).reshape(-1, len(functions)),
         np.array(loss, float),
         np.array(updated, np.uint8),
         getattr(learner, "weights", None),
         failed_in,
-        np.array(ranker, float) if several else None,
-        np.array(surrogate, float) if several else None,
-        np.array(events, np.int64).reshape(-1, 4) if several else None,
+        np.array(ranker, float) if has_events else None,
+        np.array(surrogate, float) if has_events else None,
+        np.array(events, np.int64).reshape(-1, 4) if has_events else None,
     )

@@ -1,4 +1,8 @@
-"""What claims on contextual learners are of: one number for each stream, learner and seed of an experiment."""
+"""The quantities that claims about contextual learners can be about.
+
+Each function takes an experiment as played (`scant.present.traces.Played`) and returns a frame with the columns stream,
+learner, seed and value.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +24,14 @@ KEYS = ["stream", "learner", "seed"]
 
 
 def final(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
-    """The `measure` at the horizon, time-averaged (losses summed), at the rates that NDCG@10 chooses."""
+    """The time-averaged `measure` (or a summed loss) at the horizon, at the rates that NDCG@10 chooses."""
     return _final(played, measure, frames_top.MEASURE)
 
 
 def final_at_own_rates(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
-    """The same at the rates that the measure itself chooses, if it is one that learners may learn.
+    """The same, at the rates that the measure itself chooses if it is one that learners may learn.
 
-    A measure that the experiment asks for besides is at the rates of the table of finals.
+    A measure that the experiment asked for is at the rates of the table `finals`; losses are at those of NDCG@10.
     """
     if measure in MEASURES:
         return _final(played, measure, measure)
@@ -35,7 +39,12 @@ def final_at_own_rates(played: Played, measure: str = frames_top.MEASURE) -> pd.
 
 
 def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
-    """No rows for a measure that the experiment does not record; a SettingError for a name that means none."""
+    """The final `measure` at the rates that the column `choosing` chooses; no rows if it is not recorded.
+
+    Raises
+    ------
+    SettingError : there is no measure of this name
+    """
     if measure not in traces.MEASURED:
         named(measure)
         if measure not in played.details.get("measures", ()):
@@ -47,27 +56,27 @@ def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
 
 
 def regret(played: Played) -> pd.DataFrame:
-    """The regret at the horizon against the best fixed weights; NaN in runs that failed."""
+    """The regret at the horizon against the best fixed weights; NaN for runs that failed."""
     rows = _regrets(played)
     return rows[rows["round"] == rows["end"]].assign(value=lambda ends: ends["regret"])
 
 
 def _regrets(played: Played) -> pd.DataFrame:
-    """Regrets where the best fixed weights are known."""
+    """The rows of `scant.online.frames_top.regrets` for which the best fixed weights are known."""
     rows = frames_top.regrets(played.traces, played.about, played.comparators)
     return rows[rows["best"].notna()]
 
 
 def regret_slope(played: Played) -> pd.DataFrame:
-    """The slope of each seed over its rounds with a positive regret, from 1 % of the horizon on."""
+    """The slope of each seed's regret, over its rounds with a regret above 0 from 1 % of the horizon on."""
     rows = _regrets(played)
     return slopes_of_seeds(late_rounds(rows[rows["regret"] > 0], "end"), "round", frames_top.POINTS)
 
 
 def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
-    """Each seed's largest loss over its bound, over all rounds and rates that it holds for.
+    """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the bound holds for.
 
-    bound : "bound", which takes a separable stream, or "general_bound"
+    bound : "bound", which needs a separable stream, or "general_bound"
     """
     rows = played.traces[~played.traces["tuning_seed"]]
     at_any_rate = rows["kind"].isin(frames.kinds("at_any_rate")) & (bound == "bound")
@@ -76,17 +85,21 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
 
 
 def regret_share(played: Played, bound: str = "bound") -> pd.DataFrame:
-    """Each seed's regret at the horizon over its bound."""
+    """Each seed's ratio of the regret at the horizon to its bound."""
     rows = regret(played)
     return _largest(rows.assign(value=rows["regret"] / rows[bound]))
 
 
 def _largest(shares: pd.DataFrame) -> pd.DataFrame:
+    """The largest value of each stream, learner and seed."""
     return shares.dropna(subset="value").groupby(KEYS, sort=False)["value"].max().reset_index()
 
 
 def lower_bound_share(played: Played) -> pd.DataFrame:
-    """The least loss over rates against the adversary, over what no deterministic learner can avoid (Theorem 9)."""
+    """Against the adversary: the least loss of any rate, divided by the loss that no deterministic learner can avoid.
+
+    It is the lower bound of Theorem 9 of the perceptron paper.
+    """
     last = traces.finals(played.traces[played.traces["generator"] == ADVERSARY])
     shares = last.assign(value=last["loss"] / last["round"].map(adversary_loss))
     return shares.groupby(KEYS, sort=False)["value"].min().reset_index()

@@ -1,4 +1,7 @@
-"""A run: one learner, one stream, one seed, every rate; what it records, and where its randomness comes from."""
+"""Runs: a learner plays a stream for some seeds at each of its rates, and its results go to a run file.
+
+This module defines what run files hold, and which random numbers runs use.
+"""
 
 import sys
 from dataclasses import asdict
@@ -17,34 +20,34 @@ from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
 from scant.theory import bounds
 
-SCHEMA = pa.schema(  # of a run that is asked for no further measures; those come after
+SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come after these
     {
         "seed": pa.int64(),
         "rate": pa.float64(),  # of the learner; NaN for those that have none
         "theory": pa.int8(),  # 1 if theory gave the rate
         "round": pa.int64(),
         **{name: pa.float64() for name in MEASURES},  # time-averaged up to the round
-        "ranker_ndcg@10": pa.float64(),  # the same of the learner's own ranking, without exploration
-        "loss": pa.float64(),  # the learner's own, cumulative
-        "surrogate_loss": pa.float64(),  # the judging surrogate's of the scores shown, cumulative; NaN if there is none
+        "ranker_ndcg@10": pa.float64(),  # NDCG@10 of the learner's own ranking, without exploration, time-averaged
+        "loss": pa.float64(),  # of the learner's own measure, cumulative
+        "surrogate_loss": pa.float64(),  # the judging surrogate of the scores shown, cumulative; NaN if there is none
         "updates": pa.int64(),
-        # Cumulative counts: rounds that explored; that had other documents on top for it; exponents clipped; rounds
-        # whose query had too few documents to learn from.
+        # Cumulative counts: rounds that explored; rounds with other documents on top because of that; clipped
+        # exponents; rounds whose query had too few documents to learn from.
         **{name: pa.int64() for name in top.EVENTS},
-        # On the loss: the separable bound of the stream's margin. Of learners judged by a surrogate: on their regret.
-        # NaN if there is none.
+        # The bound on the loss on separable streams, by the stream's margin; for learners that a surrogate judges, the
+        # bound on their regret. NaN if there is none.
         "bound": pa.float64(),
-        "general_bound": pa.float64(),  # on the loss: the general bound, the best of some comparators; NaN if none
+        "general_bound": pa.float64(),  # on the loss: the smallest over some comparators; NaN if there is none
         "failed_in": pa.int64(),  # the round in which scores were no longer finite, which ended the run; 0 if none
     }
 )
-# Comparators of the general bound are the ranker of a separable stream, or else the learner's last weights,
-# at these multiples of their length.
+# The comparators of the general bound are these multiples of the ranker of a separable stream, or, on other streams, of
+# the learner's last weights.
 MULTIPLES = 2.0 ** np.arange(-4, 5)
 
 
 def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
-    """Make a run file, as the command line asks for it; `inputs` has the files of "streams"."""
+    """Make a run file: the `engine` of the family. `inputs` has the paths of the "streams"."""
     run(job, target, seeds, inputs.get("streams", ()))
 
 
@@ -52,29 +55,31 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     """Play a learner for each seed at each of its rates, and write the run file.
 
     job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings and the readings of
-        the experiment (see the schema of the config); `measures` if it asks for some besides those of all runs
-    stream_paths : the stream's file for each seed, or one for all; none if the stream is the adversary
+        the experiment, see the study's schema; `measures` if the experiment asks for further ones. It becomes the
+        file's metadata
+    target : the file to write
+    stream_paths : the stream's file for each seed, or one file for all; none for the adversary
     """
-    tables, resolved = [], None
+    tables, played = [], None
     for seed, stream in opened(seeds, stream_paths):
-        several, resolved = _seed(job, seed, stream)
-        tables += several
-    about = {"resolved": asdict(resolved), "own_measure": resolved.measure}
-    write_parquet(pa.concat_tables(tables), target, job | about | origin(seeds, stream_paths))
+        of_seed, played = _play_seed(job, seed, stream)
+        tables += of_seed
+    metadata = {"resolved": asdict(played), "own_measure": played.measure}
+    write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, stream_paths))
 
 
 def opened(seeds: list[int], stream_paths) -> list[tuple[int, streams.Stream | None]]:
-    """Each seed with its stream: its own file, or one for all, or None."""
-    there = [streams.read(path) for path in stream_paths]
-    return list(zip(seeds, there * len(seeds) if len(there) == 1 else there or [None] * len(seeds), strict=True))
+    """Each seed with its stream: from its own file, from one file for all seeds, or None if there is no file."""
+    opened = [streams.read(path) for path in stream_paths]
+    return list(zip(seeds, opened * len(seeds) if len(opened) == 1 else opened or [None] * len(seeds), strict=True))
 
 
 def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
-    """Which query each round shows: the same for all learners on this stream and seed.
+    """The query of each round, as its index in the stream: the same for all learners on this stream and seed.
 
     Raises
     ------
-    SettingError : none is left to play
+    SettingError : no query is left to play
     """
     random = generator(*_axes(job, seed), "queries")
     queries = query_order(stream, random, job["rounds"], job["order"], job["empty"], job["keep"])
@@ -84,14 +89,14 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
 
 
 def _axes(job: dict, seed: int) -> tuple:
-    # The axis is named after the first study; another name would be other random numbers for its published results.
+    # The axis has the name of the first study: with another, published results would have other random numbers.
     return (job["study_seed"], "perceptron", streams.source(job["stream"], job["stream_settings"]), seed)
 
 
-def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Settings]:
-    """The traces of one seed, one for each rate, and the settings that were played."""
+def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Settings]:
+    """The traces of one seed, one table for each rate, and the learner's settings as played."""
     if stream is None:
-        return _against_the_adversary(job, seed)
+        return _play_adversary(job, seed)
     queries = queries_of(job, seed, stream)
     learner, tables, measures = job["learner_settings"], [], _measures(job, stream.metadata)
     at_the_top = job["kind"] == "top" and learner["kind"] in top.DESCENDING
@@ -108,9 +113,9 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
         elif settings.kind in KINDS:
             played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"], measures)
         else:
-            own = make(settings, stream.metadata["features"], step, noise, own_settings(learner))
+            player = make(settings, stream.metadata["features"], step, noise, own_settings(learner))
             rounds = (stream[q] for q in queries)
-            played = play_python(rounds, own, settings, job["empty"], learner.get("k"), measures)
+            played = play_python(rounds, player, settings, job["empty"], learner.get("k"), measures)
         if played.failed_in:
             where = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {played.failed_in}"
             print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
@@ -120,22 +125,23 @@ def _seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.
     return tables, settings
 
 
-def _measures(job: dict, facts: dict) -> tuple[str, ...]:
-    """What the run records on a stream with this metadata: the measures' names, in the order of their columns."""
+def _measures(job: dict, stream: dict) -> tuple[str, ...]:
+    """The names of the measures that the run records, in the order of their columns; `stream` is its metadata."""
     try:
-        return recorded(job.get("measures") or (), facts["largest_grade"])
+        return recorded(job.get("measures") or (), stream["largest_grade"])
     except SettingError as error:
         raise SettingError(f"streams.{job['stream']}: {error}") from None
 
 
 def _class(settings) -> type:
-    """The class that these are settings of; of one's own learner, the base of all contextual ones."""
+    """The class of the learner with these settings; for a user's own learner, the base class of contextual ones."""
     return (
         top.DESCENDING[settings.kind] if isinstance(settings, top.Settings) else LEARNERS.get(settings.kind, Contextual)
     )
 
 
-def _against_the_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settings]:
+def _play_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settings]:
+    """The same against the adversary."""
     learner, tables = job["learner_settings"], []
     settings, rates = resolve(learner, job["source"], simulated=True)
     for rate in rates if _class(settings).learns else [None]:
@@ -160,9 +166,12 @@ def trace(
     general: np.ndarray | None,
     measures: tuple[str, ...] = tuple(MEASURES),
 ) -> pa.Table:
-    """The rows of one rate: time averages, cumulative losses, events and bounds at the kept rounds.
+    """The rows of one rate: time averages, cumulative losses, counts and bounds at the kept rounds.
 
-    measures : the names of what was measured, of `recorded`
+    theory : whether theory gave the rate
+    facts : the stream's metadata
+    general : the general bound at each round played, or None
+    measures : the names of the columns of `played.measured`, see `recorded`
     """
     n = len(played.loss)
     ranker = played.measured[:, 0] if played.ranker is None else played.ranker
@@ -173,7 +182,7 @@ def trace(
     means = np.cumsum(np.c_[played.measured, ranker], axis=0)[at] / rounds[:, None]
     loss, updates = np.cumsum(played.loss)[at], np.cumsum(played.updated, dtype=np.int64)[at]
     surrogate, events = np.cumsum(surrogate)[at], np.cumsum(events, axis=0, dtype=np.int64)[at]
-    if not n:  # it failed in round 1: one row says so
+    if not n:  # the run failed in round 1, which one row says
         rounds, means = np.zeros(1, np.int64), np.full((1, len(measures) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
         surrogate, events = np.full(1, np.nan), np.zeros((1, len(top.EVENTS)), np.int64)
@@ -201,7 +210,7 @@ def trace(
 
 
 def separable_bound(settings, facts: dict) -> float:
-    """The bound that a separable stream's achieved margin gives the learner; NaN if there is none."""
+    """The bound on the learner's loss by the margin of a separable stream with this metadata; NaN if there is none."""
     margin = facts.get("margin")
     if not getattr(settings, "as_proved", False) or not margin or margin <= 0 or not np.isfinite(margin):
         return np.nan
@@ -209,7 +218,10 @@ def separable_bound(settings, facts: dict) -> float:
 
 
 def general_bound(stream, queries, played: Play, settings: Settings) -> np.ndarray | None:
-    """The general bound at each round played at the theory's rate, the smallest over the comparators; None if none."""
+    """The general bound at each round, float64 (rounds), for a learner at the rate of theory; None if there is none.
+
+    It is the smallest over the comparators, see `MULTIPLES`.
+    """
     facts = stream.metadata
     constants = _class(settings).general_constants(settings, facts)
     if not settings.as_proved or constants is None or not len(played.loss):

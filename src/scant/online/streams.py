@@ -1,4 +1,4 @@
-"""Streams of queries, where contextual learners play: what a study says of one. Light to import."""
+"""Streams of queries, which contextual learners play on: their settings in a study. Quick to import."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from scant.errors import SettingError
 from scant.families import Place
 
-SETTINGS = {  # of each generator, those that it has
+SETTINGS = {  # the settings of each generator
     "separable": ("queries", "documents", "features", "grades", "margin", "spread"),
     "released-code": ("queries", "features"),
     "linear": ("queries", "documents", "features", "grades", "noise", "relevant"),
@@ -14,14 +14,14 @@ SETTINGS = {  # of each generator, those that it has
     "adversary": ("ratio", "documents"),
 }
 SEPARABLE = ("separable", "released-code")  # generators of streams that a ranker separates
-ADVERSARY = "adversary"  # answers each ranking: there is no file of it, and nothing is left to chance
-READINGS = ("features", "documents", "drop_last")  # choices about a stream that a sweep may vary
+ADVERSARY = "adversary"  # the generator that answers each ranking: it has no file, and involves no chance
+READINGS = ("features", "documents", "drop_last")  # readings of a stream, which a sweep may vary
 ID = {"$ref": "#/$defs/id"}
 COUNT = {"type": "integer", "minimum": 1}
 
 
-def _of(generator: str, names: tuple[str, ...]) -> dict:
-    """The schema's clause for the settings of one generator."""
+def _clause(generator: str, names: tuple[str, ...]) -> dict:
+    """The schema's clause for the settings of a generator, which are `names`."""
     allowed: dict[str, Any] = {"propertyNames": {"enum": list(names)}}
     if generator == ADVERSARY:
         allowed["required"] = ["ratio"]
@@ -36,7 +36,7 @@ SCHEMA = {
     "type": "object",
     "additionalProperties": False,
     "oneOf": [{"required": ["generator"]}, {"required": ["dataset"]}],
-    "allOf": [_of(generator, names) for generator, names in SETTINGS.items()],
+    "allOf": [_clause(generator, names) for generator, names in SETTINGS.items()],
     "properties": {
         "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
         "generator": {
@@ -129,13 +129,13 @@ SCHEMA = {
 
 
 def check(stream: dict, datasets: dict) -> None:
-    """Raise a SettingError if a stream's settings do not fit each other, or its data set."""
+    """Raise a SettingError if a stream's settings contradict each other, or do not fit its data set."""
     others = ("settings", "shared") if "dataset" in stream else ("parts", "retrieval", "drop_last")
     for key in others:
         if stream.get(key):
             raise SettingError(f"{key} does nothing for a {'data set' if 'dataset' in stream else 'generator'}")
     if "dataset" in stream:
-        from scant.data import registry  # which only planning needs
+        from scant.data import registry  # here, since only planning needs it
 
         dataset = registry.find(datasets, stream["dataset"])
         for part in stream.get("parts", []):
@@ -150,16 +150,16 @@ def check(stream: dict, datasets: dict) -> None:
 
 
 def changes(stream: dict, reading: str) -> bool:
-    """Whether a reading of `READINGS` can change what a stream is."""
+    """Whether a reading of `READINGS` can change the stream with these settings."""
     if reading == "drop_last":
         return "dataset" in stream and "retrieval" not in stream
     return stream.get("generator") != ADVERSARY
 
 
 def level(stream: dict, reading: str, datasets: Mapping | None = None):
-    """What a stream has for a reading that can change it; None for another.
+    """The value of a reading of a stream; None if the reading cannot change it, or if the value is not known.
 
-    datasets : by id; without them the scale of a ranking set's features is not known, unless the stream says it
+    datasets : by id; without them the default scale of the features of a ranking data set is not known
     """
     if not changes(stream, reading):
         return None

@@ -1,7 +1,7 @@
-"""RTop-kF, contextual (thesis, Algorithm 5): the learner that sees only the grades of its top k.
+"""RTop-kF with features (thesis, Algorithm 5): the learner that sees only the grades of its top k.
 
-With every grade seen and nothing explored it is online gradient descent, the measure of what restricted feedback
-costs; on ListNet's surrogate that is the papers' baseline.
+If it sees every grade and does not explore, it is online gradient descent. The comparison of the two shows what
+restricted feedback costs. On ListNet's surrogate, gradient descent is the papers' baseline.
 """
 
 from dataclasses import dataclass, replace
@@ -17,10 +17,10 @@ from scant.online import estimators
 from scant.online.learners import RATES, Ideal, NonFiniteScores, Random
 from scant.theory import bounds
 
-EVENTS = ("explored", "mismatched", "clipped", "idle")  # of rounds, which run files count
+EVENTS = ("explored", "mismatched", "clipped", "idle")  # events in rounds, which run files count
 OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")  # in the order of scant.kernels.top
-NOT_CONVEX = "smoothdcg"  # whose best fixed weights no gradient certifies
-# The papers' steps and exploration: constants in front of t^-power, or of T^-power if they are fixed at the horizon T.
+NOT_CONVEX = "smoothdcg"  # the surrogate whose best fixed weights cannot be certified
+# The papers' steps and exploration: the constants in front of t^-power, or of T^-power if fixed at the horizon T.
 SCHEDULES = {
     "thesis": {"rate": 0.01, "gamma": 0.1, "fixed": False},
     "aistats16": {"rate": 1.0, "gamma": 1.0, "fixed": True},
@@ -31,19 +31,23 @@ RELEASED_CODE = {"smoothdcg": {"epsilon": 0.001, "sign": "as-printed"}, "ranksvm
 
 @dataclass(frozen=True)
 class Settings:
-    """What makes such a learner, but for the constant in front of its steps.
+    """The settings of such a learner, except the constant in front of its steps.
 
-    kind : rtop, ogd or listnet; objective : the surrogate to descend on; judge : the one whose loss is recorded
-    k : how many grades are seen, 0 for all
+    kind : "rtop", "ogd" or "listnet"
+    objective : the surrogate that the learner descends on
+    judge : the surrogate whose loss is recorded
+    k : how many grades it sees, 0 for all
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
     decay : the step at round t is rate * t^-decay
-    scale : the rate is the constant in front times this, T^-power of a schedule that is fixed at the horizon
-    mismatch : multiplies the probability, in the estimate, of what exploration alone has shown
+    scale : a factor on the rate: T^-power if the schedule is fixed at the horizon T, else 1
+    mismatch : a factor, in the estimate, on the probability of documents that only exploration puts on top
     ordered : see `estimators.estimate`
     epsilon, epsilon_decay : SmoothDCG's smoothing is epsilon * t^-epsilon_decay
     sign : "negated" descends on minus the smoothed gain, "as-printed" on the gain
-    radius : U, of the ball that the weights are kept in
+    radius : U, of the ball that the weights are projected on
     fixed : whether steps and exploration are fixed at the horizon T
+    horizon : T
+    measure : the measure whose loss is recorded as the learner's own
     """
 
     kind: str
@@ -66,24 +70,25 @@ class Settings:
 
     @property
     def altered(self) -> bool:
-        """Whether the estimate is not the unbiased one."""
+        """Whether the estimate differs from the unbiased one."""
         return self.k > 0 and (self.mismatch != 1 or self.ordered)
 
     @property
     def gamma_constant(self) -> float:
-        """The constant in front of t^-1/3, or of T^-1/3 if exploration is fixed at the horizon."""
+        """The constant in front of t^-1/3 in the exploration, or of T^-1/3 if it is fixed at the horizon T."""
         return self.gamma * self.horizon ** (1 / 3) if self.fixed else self.gamma
 
 
 def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]:
-    """The settings and the constants in front of the steps, of one learner under an experiment's readings.
+    """The complete settings of a learner, and its rates: constants in front of the steps, or "theory".
 
-    readings : source, schedule, mismatch, radius, judge of the experiment
+    learner : its settings in a study
+    readings : of the experiment: source, schedule, mismatch, radius and judge
     rounds : the horizon T
 
     Raises
     ------
-    SettingError : a surrogate that needs more feedback, or an exploration outside (0, 1/2]
+    SettingError : the surrogate needs more feedback, or the probability of exploring is outside (0, 1/2]
     """
     kind = learner["kind"]
     if kind not in DESCENDING:
@@ -102,7 +107,7 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
     if DESCENDING[kind].sees == "top":
         k = learner.get("k") or estimators.NEEDS[objective][0]
         if k == estimators.ALL:
-            k = 1  # refused by the check, with the reason
+            k = 1  # the check refuses it and gives the reason
         estimators.check(objective, k)
         settings = replace(
             settings, k=k, gamma=learner.get("gamma", schedule["gamma"]), gamma_decay=1 / 3, decay=2 / 3,
@@ -123,11 +128,11 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
 
 
 def theory_rate(settings: Settings, stream: dict) -> float:
-    """The constant in front of the steps with which the regret bound is smallest, on a stream with this metadata.
+    """The constant in front of the steps that makes the regret bound smallest, on a stream with this metadata.
 
     Raises
     ------
-    SettingError : no bound is proved for the learner
+    SettingError : no bound is proved for the learner, or it is infinite on this stream
     """
     norm, constant = _constants(settings, stream)
     rate = bounds.descent_rate(norm, settings.radius, settings.fixed)
@@ -139,9 +144,11 @@ def theory_rate(settings: Settings, stream: dict) -> float:
 
 
 def regret_bound(settings: Settings, stream: dict, rate: float, rounds: np.ndarray) -> np.ndarray:
-    """The bound on the learner's expected regret after each of `rounds`, at the constant `rate` in front of its steps.
+    """The bound on the learner's expected regret after each of `rounds`, float64 of their shape.
 
-    NaN for learners that it is not proved for. With steps fixed at the horizon the bound is that of the horizon.
+    NaN if none is proved for the learner. If steps are fixed at the horizon, it is the bound at the horizon throughout.
+
+    rate : the constant in front of the steps
     """
     try:
         norm, constant = _constants(settings, stream)
@@ -157,7 +164,7 @@ def regret_bound(settings: Settings, stream: dict, rate: float, rounds: np.ndarr
 
 
 def check_theory(settings: Settings) -> None:
-    """Raise a SettingError if no bound on the learner's regret is proved, so that theory gives no rate."""
+    """Raise a SettingError if no bound on the learner's regret is proved: theory gives it no rate then."""
     proved = ("squared", "kl", "ranksvm") if settings.k else ("squared", "kl", "ranksvm", "listnet")
     fewest = settings.k in (0, estimators.NEEDS[settings.objective][0])
     if settings.objective not in proved or settings.judge != settings.objective or not fewest or settings.altered:
@@ -168,14 +175,14 @@ def check_theory(settings: Settings) -> None:
 
 
 def _constants(settings: Settings, stream: dict) -> tuple[float, float]:
-    """The largest gradient, and Lemma 29's constant (of no use under full feedback)."""
+    """The largest norm of a gradient, and the constant of Lemma 29 (NaN under full feedback)."""
     check_theory(settings)
     facts = (stream["largest_query"], stream["radius"], stream["largest_grade"], settings.radius)
     constant = bounds.estimate_constant(settings.objective, *facts) if settings.k else np.nan
     return bounds.gradient_norm(settings.objective, *facts), constant
 
 
-SMOOTHED = ("surrogate", "smoothdcg")  # what settings of its smoothing need
+SMOOTHED = ("surrogate", "smoothdcg")  # the condition for settings of its smoothing, see `Setting.when`
 SURROGATE = Setting("surrogate", {"enum": list(OBJECTIVES)}, "The surrogate that the learner descends on.")
 K = Setting(
     "k",
@@ -205,7 +212,7 @@ EPSILON_DECAY = Setting(
     "Reading: SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay (0 if absent).",
     reading=True, absent=0, when=SMOOTHED,
 )  # fmt: skip
-COLOURS = {  # of the surrogates that learners descend on, and their markers
+COLOURS = {  # colour and marker of each surrogate that learners descend on
     "squared": ("blue", "o"),
     "kl": ("purple", "^"),
     "ranksvm": ("vermilion", "s"),
@@ -217,9 +224,10 @@ DASHED = {surrogate: Look(*look, "--") for surrogate, look in COLOURS.items()}
 
 
 class Top(declared.Learner):
-    """RTop-kF in plain Python; `learn` is given grades of -1 where they were not seen.
+    """RTop-kF in plain Python. `learn` gets -1 for the grades that are not seen.
 
-    objective : the surrogate that it descends on where a study does not say
+    objective : the surrogate that it descends on if a study does not name one
+    learns, gives_rate : as for `scant.online.learners.Contextual`
     """
 
     heeds = ("source", "schedule", "radius")
@@ -233,7 +241,7 @@ class Top(declared.Learner):
         self.round = 0
 
     def rank(self, features) -> np.ndarray:
-        """The ranking shown: with the round's probability a uniformly random one."""
+        """The ranking shown: with the round's probability of exploring, a uniformly random one."""
         self.round += 1
         self.scores = (features.astype(np.float64) @ self.weights).astype(np.float32)
         if not np.isfinite(self.scores).all():
@@ -252,7 +260,7 @@ class Top(declared.Learner):
         return self.setup.epsilon * self.round**-self.setup.epsilon_decay
 
     def learn(self, features, grades, ranking) -> bool:
-        """Step on the grades seen, and project on the ball; whether there was enough to learn from."""
+        """Take a step from the grades seen and project on the ball; return whether there was enough to learn."""
         settings, scores = self.setup, self.scores.astype(np.float64)
         if settings.objective == "ranksvm" and len(scores) < 2:
             return False
@@ -271,7 +279,11 @@ class Top(declared.Learner):
         return True
 
     def events(self, ranking) -> list[int]:
-        """Whether the round explored; whether another top k was shown; exponents clipped; too few documents."""
+        """The counts of `EVENTS` for this round.
+
+        Whether it explored; whether other documents than by its scores were on top; how many exponents were clipped;
+        whether there were too few documents to learn from.
+        """
         k = min(self.setup.k or len(ranking), len(ranking))
         scores, clipped = self.scores.astype(np.float64), 0
         if self.setup.objective == "kl":
@@ -294,7 +306,7 @@ class Top(declared.Learner):
 
 
 class RTop(Top):
-    """RTop-kF: feedback at the top (thesis, Algorithm 5)."""
+    """RTop-kF: sees the grades of its top k, and explores (thesis, Algorithm 5)."""
 
     kind = "rtop"
     about = "RTop-kF, which sees the grades of its top k (thesis, Algorithm 5)."
@@ -305,7 +317,7 @@ class RTop(Top):
 
 
 class GradientDescent(Top):
-    """Online gradient descent with every grade seen: what RTop-kF is without its restriction."""
+    """Online gradient descent with every grade seen: RTop-kF without its restriction."""
 
     kind = "ogd"
     about = "Online gradient descent on the same surrogates with every grade seen."

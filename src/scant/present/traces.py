@@ -63,7 +63,8 @@ def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
         with _reading(path, "traces"):
             table = read_parquet(path)
             experiment = metadata_of(table.schema)
-            measures = families.of(experiment).further_measures(table.schema.names)
+            # The study of bounds is read likewise, and is of no experiment.
+            measures = families.of(experiment).further_measures(table.schema.names) if experiment else []
             details[Path(path).stem] = experiment | ({"measures": measures} if measures else {})
             frame = table.replace_schema_metadata(None).to_pandas()
             text = frame.select_dtypes("category").columns
