@@ -42,7 +42,9 @@ class Bandit(Family):
     place = Place(
         key="bandits", name="bandit", about="Bandits, by id.", schema=BANDIT, check=_check_bandit,
     )  # fmt: skip
-    settings = (Setting("rounds", {"type": "integer", "minimum": 1, "default": 1000}, "The horizon T.", reading=True),)
+    settings = (
+        Setting("rounds", {"type": "integer", "minimum": 1, "default": 1000}, about="The horizon T.", reading=True),
+    )
     learners = LEARNERS
     shown = (
         Shown(

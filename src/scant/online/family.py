@@ -19,52 +19,52 @@ TUNED = "Each learner is at the rate that its experiment's tuning reading chose.
 SOURCE = Setting(
     "source",
     {"enum": ["text", "released-code"], "default": "text"},
-    "Reading: the algorithms as the papers' text has them, or as the authors' released code does.",
+    about="Reading: the algorithms as the papers' text has them, or as the authors' released code does.",
     reading=True,
     some=True,
 )
 ROUNDS = Setting(
     "rounds",
     {"default": None, "oneOf": [{"type": "null"}, {"type": "integer", "minimum": 1}]},
-    "The horizon, one number; null for one pass over the stream. Longer horizons pass over it again.",
+    about="The horizon, one number; null for one pass over the stream. Longer horizons pass over it again.",
     reading=True,
 )
 EMPTY = Setting(
     "empty",
     {"enum": ["zero", "one", "skip"], "default": "zero"},
-    "Reading: the measures of a query without a relevant document, or skip to leave it out.",
+    about="Reading: the measures of a query without a relevant document, or skip to leave it out.",
     reading=True,
 )
 ORDER = Setting(
     "order",
     {"enum": ["shuffled", "as-is"], "default": "shuffled"},
-    "Reading: queries shuffled anew in each pass, or as they are in the files.",
+    about="Reading: queries shuffled anew in each pass, or as they are in the files.",
     reading=True,
 )
 KEEP = Setting(
     "keep",
     {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 1.0},
-    "Reading: the probability with which each query of a pass is kept.",
+    about="Reading: the probability with which each query of a pass is kept.",
     reading=True,
 )
 TUNING = Setting(
     "tuning",
     {"enum": ["held-out", "paper"], "default": "held-out"},
-    "Reading: the rate with the best final time average on seeds of its own (held-out) or on the very seeds that are "
-    "reported (paper). Tables show both; figures and the finals follow this one.",
+    about="Reading: the rate with the best final time average on seeds of its own (held-out) or on the very seeds "
+    "that are reported (paper). Tables show both; figures and the finals follow this one.",
     plays=False,
 )
 TUNING_SEEDS = Setting(
     "tuning_seeds",
     {"type": "integer", "minimum": 0, "default": 5},
-    "How many further seeds choose the learning rates under the reading held-out.",
+    about="How many further seeds choose the learning rates under the reading held-out.",
     plays=False,
 )
 SCHEDULE = Setting(
     "schedule",
     {"enum": ["thesis", "aistats16"], "default": "thesis"},
-    "Reading: step and exploration fall with the round (thesis), or are fixed at the horizon (aistats16). The released "
-    "code has its own.",
+    about="Reading: step and exploration fall with the round (thesis), or are fixed at the horizon (aistats16). The "
+    "released code has its own.",
     reading=True,
     some=True,
     unless={"source": "released-code"},
@@ -72,40 +72,42 @@ SCHEDULE = Setting(
 MISMATCH = Setting(
     "mismatch",
     {"type": "number", "exclusiveMinimum": 0, "default": 10},
-    "Reading: multiplies, in the estimate, the probability of what only exploration puts on top. 1 alone is unbiased.",
+    about="Reading: multiplies, in the estimate, the probability of what only exploration puts on top. 1 alone is "
+    "unbiased.",
     reading=True,
     some=True,
 )
 RADIUS = Setting(
     "radius",
     {"type": "number", "exclusiveMinimum": 0, "default": 1.0},
-    "Reading: U, the radius of the ball that weights are kept in.",
+    about="Reading: U, the radius of the ball that weights are kept in.",
     reading=True,
     some=True,
 )
 JUDGE = Setting(
     "judge",
     {"enum": [*top.OBJECTIVES, None], "default": None},
-    "The surrogate whose loss is recorded; null for each learner's own.",
+    about="The surrogate whose loss is recorded; null for each learner's own.",
 )
 REGRET = Setting(
     "regret",
     {"type": "boolean", "default": False},
-    "Whether the best fixed weights are found, and the regret against them.",
+    about="Whether the best fixed weights are found, and the regret against them.",
     plays=False,
 )
 MEASURES = Setting(
     "measures",
     {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}},
-    "Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, precision@5 or ndcg@5.",
+    about="Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, precision@5 or "
+    "ndcg@5.",
     adds=True,
 )
 IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "empty")  # readings that change nothing against it
 
 STREAMS_TABLE = Shown(
     "streams",
-    "The streams as they are: sizes, grades, norms, margins.",
-    "scant.online.frames:streams_table",
+    caption="The streams as they are: sizes, grades, norms, margins.",
+    frame="scant.online.frames:streams_table",
     reads="streams",
     heading="Streams",
 )
@@ -208,7 +210,8 @@ def _on(separable: bool):
 
 def _curves(name: str, heading: str, words: str, measure: str, separable: bool) -> Shown:
     return Shown(
-        name, f"Time-averaged {words} {BANDS} {TUNED}", "scant.online.frames:curves", "scant.online.drawings:curves",
+        name, caption=f"Time-averaged {words} {BANDS} {TUNED}",
+        frame="scant.online.frames:curves", draw="scant.online.drawings:curves",
         options={"measure": measure, "separable": separable}, shows=_on(separable), heading=heading,
     )  # fmt: skip
 
@@ -235,22 +238,22 @@ class Perceptron(Contextual):
         ),
         Shown(
             "finals",
-            "Final time-averaged measures at the chosen rates, with 95 % t intervals over seeds, and paired "
+            caption="Final time-averaged measures at the chosen rates, with 95 % t intervals over seeds, and paired "
             "differences to ListNet, under both tuning readings.",
-            "scant.online.frames:finals_table",
+            frame="scant.online.frames:finals_table",
             heading="Final measures of perceptrons",
         ),
         Shown(
             "bounds",
-            "Measured cumulative loss beside the bounds of the perceptron paper, at every rate.",
-            "scant.online.frames:bounds_table",
+            caption="Measured cumulative loss beside the bounds of the perceptron paper, at every rate.",
+            frame="scant.online.frames:bounds_table",
             heading="Losses of perceptrons, and their bounds",
         ),
         Shown(
             "rates",
-            "Every learning rate tried, what it gave on the seeds set aside and on those reported, and where it was "
-            "chosen.",
-            "scant.online.frames:rates_table",
+            caption="Every learning rate tried, what it gave on the seeds set aside and on those reported, and where "
+            "it was chosen.",
+            frame="scant.online.frames:rates_table",
             heading="Learning rates of perceptrons",
         ),
         STREAMS_TABLE,
@@ -281,9 +284,9 @@ class Perceptron(Contextual):
 def _rounds_figure(name: str, heading: str) -> Shown:
     return Shown(
         name,
-        "Time-averaged NDCG@10 of the lists shown, by round, with feedback on the top documents alone; dashed learners "
-        f"see every grade. {BANDS} {TUNED}",
-        "scant.online.frames_top:curves", "scant.online.drawings:curves", shows=asked_for, heading=heading,
+        caption="Time-averaged NDCG@10 of the lists shown, by round, with feedback on the top documents alone; dashed "
+        f"learners see every grade. {BANDS} {TUNED}",
+        frame="scant.online.frames_top:curves", draw="scant.online.drawings:curves", shows=asked_for, heading=heading,
     )  # fmt: skip
 
 
@@ -305,51 +308,51 @@ class Top(Contextual):
         _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"),
         Shown(
             "figure-top-k",
-            "Time-averaged NDCG@10 at the horizon against the number of grades seen. Filled points are of the lists "
-            "shown, hollow ones of the learner's own ranking, without exploration. Bars, and bands of the reference "
-            f"lines, are 95 % t intervals over seeds. {TUNED}",
-            "scant.online.frames_top:against_k", "scant.online.drawings:against_k", shows=asked_for,
+            caption="Time-averaged NDCG@10 at the horizon against the number of grades seen. Filled points are of the "
+            "lists shown, hollow ones of the learner's own ranking, without exploration. Bars, and bands of the "
+            f"reference lines, are 95 % t intervals over seeds. {TUNED}",
+            frame="scant.online.frames_top:against_k", draw="scant.online.drawings:against_k", shows=asked_for,
             heading="NDCG@10 by the number of grades seen",
         ),
         Shown(
             "figure-top-regret",
-            "Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means over seeds, "
-            "bands 95 % t intervals; beside each line the slope of log regret on log round from a hundredth of the "
-            "horizon on, with its 95 % t interval over seeds. Thin lines have the slopes 1/2, 2/3 and 1. Where the "
-            "best weights' certified gap is above 5 % of the regret, the dotted line adds it: the regret is between "
-            "the two. "
-            f"{TUNED}",
-            "scant.online.frames_top:regret_curves", "scant.online.drawings:regrets", reads="regret", shows=asked_for,
+            caption="Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means "
+            "over seeds, bands 95 % t intervals; beside each line the slope of log regret on log round from a "
+            "hundredth of the horizon on, with its 95 % t interval over seeds. Thin lines have the slopes 1/2, 2/3 "
+            "and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted line adds it: the "
+            f"regret is between the two. {TUNED}",
+            frame="scant.online.frames_top:regret_curves", draw="scant.online.drawings:regrets",
+            reads="regret", shows=asked_for,
             heading="Regret by round, feedback at the top",
         ),
         Shown(
             "figure-smoothdcg",
-            "Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the learner's own ranking "
-            "without exploration (hollow), for each variant. Bars, and bands of ListNet and Random, are 95 % t "
-            f"intervals over seeds. {TUNED}",
-            "scant.online.frames_top:ends", "scant.online.drawings:dots", shows=asked_for,
+            caption="Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the learner's own "
+            "ranking without exploration (hollow), for each variant. Bars, and bands of ListNet and Random, are 95 % "
+            f"t intervals over seeds. {TUNED}",
+            frame="scant.online.frames_top:ends", draw="scant.online.drawings:dots", shows=asked_for,
             heading="NDCG@10 of SmoothDCG's variants",
         ),
         Shown(
             "top",
-            "Feedback on the top documents: final time-averaged NDCG@10 of the lists shown and of the learner's own "
-            "ranking, at the chosen rates, with 95 % t intervals over seeds, paired differences to ListNet and Random, "
-            "and the settings as played.",
-            "scant.online.frames_top:top_table",
+            caption="Feedback on the top documents: final time-averaged NDCG@10 of the lists shown and of the "
+            "learner's own ranking, at the chosen rates, with 95 % t intervals over seeds, paired differences to "
+            "ListNet and Random, and the settings as played.",
+            frame="scant.online.frames_top:top_table",
             heading="Final NDCG@10, feedback at the top",
         ),
         Shown(
             "regret",
-            "Feedback on the top documents: regret at the horizon against the best fixed weights, and the slope of log "
-            "regret on log round, with 95 % t intervals over seeds.",
-            "scant.online.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
+            caption="Feedback on the top documents: regret at the horizon against the best fixed weights, and the "
+            "slope of log regret on log round, with 95 % t intervals over seeds.",
+            frame="scant.online.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
             heading="Regret at the horizon, feedback at the top",
         ),
         Shown(
             "variance",
-            "What one round's estimate of a gradient is off by, in squared norms of the gradient, by the number of "
-            "grades seen: bias and variance, exact on small lists.",
-            "scant.online.variance:variance_table", reads="nothing",
+            caption="What one round's estimate of a gradient is off by, in squared norms of the gradient, by the "
+            "number of grades seen: bias and variance, exact on small lists.",
+            frame="scant.online.variance:variance_table", reads="nothing",
             heading="Bias and variance of gradient estimates",
         ),
         STREAMS_TABLE,

@@ -114,9 +114,9 @@ class NonFiniteScores(ArithmeticError):
 
 
 MEASURED = {"enum": list(MEASURES)}
-MEASURE = Setting("measure", MEASURED, "The measure whose loss is the learner's own.")
+MEASURE = Setting("measure", MEASURED, about="The measure whose loss is the learner's own.")
 TRIGGER = Setting(
-    "trigger", MEASURED, "The learner updates only if this measure is below 1; by default the same as measure."
+    "trigger", MEASURED, about="The learner updates only if this measure is below 1; by default the same as measure."
 )
 RATES = Setting(
     "rates",
@@ -129,20 +129,26 @@ RATES = Setting(
             "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "theory"}],
         },
     },
-    'Learning rates to play, numbers or "theory" for the rate of the bounds. All are kept.',
+    about='Learning rates to play, numbers or "theory" for the rate of the bounds. All are kept.',
 )
-DECAY = Setting("decay", {"type": "number", "minimum": 0, "maximum": 1}, "The step at round t is rate * t^-decay.")
-BY_LOSS = Setting("by_loss", {"type": "boolean"}, "Whether the step is multiplied by the round's loss.")
+DECAY = Setting(
+    "decay", {"type": "number", "minimum": 0, "maximum": 1}, about="The step at round t is rate * t^-decay."
+)
+BY_LOSS = Setting("by_loss", {"type": "boolean"}, about="Whether the step is multiplied by the round's loss.")
 MARGIN = Setting(
     "margin",
     {"oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "grade-gap"}]},
-    "SLAM's margin, or grade-gap for the difference of the two grades.",
+    about="SLAM's margin, or grade-gap for the difference of the two grades.",
 )
 AVERAGED = Setting(
-    "averaged", {"type": "boolean"}, "Whether SLAM's weights are those of the whole list, averaged within each grade."
+    "averaged",
+    {"type": "boolean"},
+    about="Whether SLAM's weights are those of the whole list, averaged within each grade.",
 )
 LEARN_ON_EMPTY = Setting(
-    "learn_on_empty", {"type": "boolean"}, "Whether ListNet learns, too, from queries without a relevant document."
+    "learn_on_empty",
+    {"type": "boolean"},
+    about="Whether ListNet learns, too, from queries without a relevant document.",
 )
 
 

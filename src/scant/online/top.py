@@ -183,33 +183,33 @@ def _constants(settings: Settings, stream: dict) -> tuple[float, float]:
 
 
 SMOOTHED = ("surrogate", "smoothdcg")  # the condition for settings of its smoothing, see `Setting.when`
-SURROGATE = Setting("surrogate", {"enum": list(OBJECTIVES)}, "The surrogate that the learner descends on.")
+SURROGATE = Setting("surrogate", {"enum": list(OBJECTIVES)}, about="The surrogate that the learner descends on.")
 K = Setting(
     "k",
     {"type": "integer", "minimum": 1},
-    "How many grades on top the learner sees; by default the fewest that it can do with.",
+    about="How many grades on top the learner sees; by default the fewest that it can do with.",
 )
 GAMMA = Setting(
     "gamma",
     {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5},
-    "The constant in front of the exploration, instead of that of the schedule.",
+    about="The constant in front of the exploration, instead of that of the schedule.",
 )
 SIGN = Setting(
     "sign",
     {"enum": ["negated", "as-printed"]},
-    "Reading: whether SmoothDCG descends on minus its gain, or, as the papers print it, on the gain.",
+    about="Reading: whether SmoothDCG descends on minus its gain, or, as the papers print it, on the gain.",
     reading=True, absent="negated", when=SMOOTHED, unless={"source": "released-code"},
 )  # fmt: skip
 EPSILON = Setting(
     "epsilon",
     {"type": "number", "exclusiveMinimum": 0},
-    "Reading: SmoothDCG's smoothing in round 1 (0.01 if absent).",
+    about="Reading: SmoothDCG's smoothing in round 1 (0.01 if absent).",
     reading=True, absent=0.01, when=SMOOTHED, unless={"source": "released-code"},
 )  # fmt: skip
 EPSILON_DECAY = Setting(
     "epsilon_decay",
     {"type": "number", "minimum": 0, "maximum": 1},
-    "Reading: SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay (0 if absent).",
+    about="Reading: SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay (0 if absent).",
     reading=True, absent=0, when=SMOOTHED,
 )  # fmt: skip
 COLOURS = {  # colour and marker of each surrogate that learners descend on
