@@ -84,7 +84,9 @@ def offences(entries, forbidden):
 
 
 def test_what_counts_as_an_import(tmp_path):
-    text = "import scant.files\n\nclass A:\n    from scant.kernels import pieces\n\ndef f():\n    import scant.cli\n"
+    text = (
+        "import scant.files\n\nclass Holder:\n    from scant.kernels import pieces\n\ndef f():\n    import scant.cli\n"
+    )
     path = tmp_path / "module.py"
     path.write_text(text)
     at_import = {"scant", "scant.files", "scant.kernels", "scant.kernels.pieces"}

@@ -99,7 +99,7 @@ def test_imports_are_followed_in_whatever_form(package):
             "src/scant/b.py": "def f():\n    from scant.late import g\n    return g\n",
             "src/scant/c.py": "if True:\n    try:\n        import scant.tried\n    except ImportError:\n        pass\n",
             "src/scant/inner/__init__.py": "from scant import of_package\n",
-            "src/scant/inner/d.py": "class A:\n    from scant.b import f, h\n",
+            "src/scant/inner/d.py": "class Holder:\n    from scant.b import f, h\n",
             **{f"src/scant/{name}.py": "" for name in ("late", "tried", "of_package", "not_imported")},
         }
     )

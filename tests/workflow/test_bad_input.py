@@ -28,7 +28,14 @@ BAD = {
     "source": (put("experiments.perceptron.source", "released"), "experiments.perceptron.source", "'released-code'"),
     "measure": (put("learners.slam-ap.measure", "ndgc"), "learners.slam-ap.measure", "'ndcg'"),
     "rate": (put("learners.listnet.rates", [-1]), "learners.listnet.rates", "-1"),
-}
+    "learner of one's own": (put("learners.listnet.kind", "nowhere:Mine"), "learners.listnet", "cannot be imported"),
+    "figure": (put("experiments.top.figures", ["figure-3.5"]), "experiments.top.figures", "'figure-3.4'"),
+    "figure of another family": (
+        put("experiments.top.figures", ["figure-5.1"]), "figure-5.1 is no figure of an experiment of kind 'top'"
+    ),
+    "setting of another family": (put("experiments.perceptron.users", 9), "users does nothing", "'perceptron'"),
+    "level of a sweep": (put("experiments.perceptron.sweep", [{"emty": ["one"]}]), "experiments.perceptron", "'empty'"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD)

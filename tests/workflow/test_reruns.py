@@ -264,14 +264,8 @@ def test_claims_are_judged_by_the_first_experiment_of_the_file_not_of_the_alphab
     finished.snakemake("claims", "--cores", 2)
     after = first_readings(finished)
     order = list(settings["experiments"])
-    place = {
-        name: order.index(name.partition("+")[0])
-        for claims in (before, after)
-        for names in claims.values()
-        for name in names
-    }
     for claim, names in after.items():
-        assert sorted(names, key=place.get) == names, claim
+        assert sorted(names, key=lambda name: order.index(name.partition("+")[0])) == names, claim
         assert {*names} == {*before[claim]}
     for claims in (before, after):  # either order differs from the alphabet's
         assert [names for names in claims.values() if names[0] != min(names)]
