@@ -34,9 +34,10 @@ study: $(READY)
 data streams runs figures tables claims report: $(READY)
 	$(BIN)/snakemake $@ $(RUN)
 
-# A file's tests share what they run. In the files' order, since those of the cluster, which mostly wait, come early.
+# A file's tests share what they run. The longest come first: those of the cluster, which mostly wait, and whole studies.
 test: $(READY)
-	$(BIN)/pytest -m "" -rs --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m "" -rs --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	  tests/cluster tests/workflow tests/browser tests/contract tests/unit
 
 lint: $(READY)
 	$(BIN)/ruff check .
