@@ -24,7 +24,7 @@ LAYERS = {
     "verdict": ("scant.verdict*",),
     "presenting": (
         *("scant.present*", "scant.*.frames*", "scant.*.drawing*", "scant.*.quantities", "scant.*.traces"),
-        *("scant.games.atlas", "scant.online.variance"),
+        *("scant.games.atlas", "scant.online.variance", "scant.*.theorems"),
     ),
     "study and families": ("scant.study*", "scant.families", "scant.*.family", "scant.online.streams"),
     "engines": FOLDERS,

@@ -216,6 +216,14 @@ TABLES = (
         frame="scant.games.atlas:atlas_table",
         reads="nothing",
     ),
+    Shown(
+        name="theorems-games",
+        heading="Theorems on games on fixed items",
+        caption="Theorems on games on fixed items and on noisy sorting, held against exact numbers. share is how much "
+        "of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is needed.",
+        frame="scant.games.theorems:games_table",
+        reads="nothing",
+    ),
 )
 
 

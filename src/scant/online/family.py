@@ -15,6 +15,10 @@ from scant.study.plan import DRAW, STREAM, batches, span, untitled
 ANY_HORIZON = 10**9  # stands for the horizon in checks where it is the length of the stream: longer than any stream
 BANDS = "Lines are means over seeds, bands 95 % t intervals."
 TUNED = "Each learner is at the rate that its experiment's tuning reading chose."
+CHECKED = (
+    "share is how much of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is "
+    "needed."
+)
 
 SOURCE = Setting(
     "source",
@@ -256,6 +260,12 @@ class Perceptron(Contextual):
             frame="scant.online.frames:rates_table",
             heading="Learning rates of perceptrons",
         ),
+        Shown(
+            "theorems-perceptron",
+            caption=f"Theorems on perceptrons and their surrogates, held against exact numbers. {CHECKED}",
+            frame="scant.online.theorems:perceptron_table", reads="nothing",
+            heading="Theorems on perceptrons",
+        ),
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
@@ -351,9 +361,17 @@ class Top(Contextual):
         Shown(
             "variance",
             caption="What one round's estimate of a gradient is off by, in squared norms of the gradient, by the "
-            "number of grades seen: bias and variance, exact on small lists.",
+            "number of grades seen: bias and variance, exact on small lists; the variance also as it is "
+            "(raw_variance), and for longer lists and the grades of web search.",
             frame="scant.online.variance:variance_table", reads="nothing",
             heading="Bias and variance of gradient estimates",
+        ),
+        Shown(
+            "theorems-top",
+            caption="Theorems on gradient estimates from the top and on what they cannot learn, held against exact "
+            f"numbers. {CHECKED}",
+            frame="scant.online.theorems:top_table", reads="nothing",
+            heading="Theorems on feedback at the top",
         ),
         STREAMS_TABLE,
     )  # fmt: skip

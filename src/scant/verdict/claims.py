@@ -433,6 +433,9 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
     settings, relative = test_settings(claim, level)
     against = claim["against"]
+    if comparison == "slope":  # the largest entry, at most `against`
+        verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
+        return replace(verdict, n=values.size)
     other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
     if other.shape != values.shape:
         raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")
@@ -444,7 +447,10 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         verdicts.judge([difference], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
         for difference, base in zip(differences, other, strict=True)
     ]
-    return replace(verdicts.together(single, "all"), n=len(single))
+    towards = {"greater": 1, "less": -1}.get(comparison)
+    worst = sorted(single, key=lambda verdict: verdict.estimate * towards if towards else -abs(verdict.estimate))
+    # `together` reports the first, which is furthest from what is said.
+    return replace(verdicts.together(worst, "all"), n=len(single))
 
 
 def _deviation(value, expected) -> float:
