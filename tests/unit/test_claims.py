@@ -474,12 +474,26 @@ TABLE = pd.DataFrame(
          "fails"),
         ({"cell": {"k": 2}, "column": "bias", "against": 1.9, "comparison": "close", "margin": {"relative": 0.1}},
          "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 3.0, "comparison": "slope"}, "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope"}, "fails"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope", "margin": 0.1}, "holds"),
     ],
 )  # fmt: skip
 def test_cells_of_tables(stated, verdict):
     claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
     table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
     assert table.loc[0, "verdict"] == verdict and table.loc[0, "readings_total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("comparison", "against", "estimate"),
+    [("slope", 9.0, 5.0), ("greater", 1.0, 1.0), ("less", 1.0, 4.0), ("less", 9.0, -4.0), ("close", 3.0, 2.0)],
+)
+def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(comparison, against, estimate):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "bias", "margin": 0.5}
+    claim |= {"comparison": comparison, "against": against}
+    table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
+    assert table.loc[0, ["estimate", "n"]].tolist() == [estimate, 3]
 
 
 @pytest.mark.parametrize(

@@ -503,8 +503,8 @@ def test_rates_of_ones_own_learner_at_the_top_need_seeds_to_choose_them(own):
 
 
 def test_the_table_of_variance_belongs_to_experiments_at_the_top():
-    assert theory(planned(with_top())) == ["variance"]
-    assert theory(planned(small())) == []
+    assert theory(planned(with_top())) == ["theorems-perceptron", "variance", "theorems-top"]
+    assert theory(planned(small())) == ["theorems-perceptron"]
 
 
 def theory(plan) -> list[str]:
