@@ -21,6 +21,7 @@ GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-gam
 ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
 FIGURES = CONTEXTUAL + GAMES + ADS
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
+THEORY += ("theorems-perceptron", "theorems-top", "theorems-games")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
 CLAIMED = tuple(f"figure-claims-{family}" for family in ("perceptron", "top", "items", "choice", "ads"))
