@@ -183,9 +183,9 @@ def compare(a: Finished, b: Finished) -> Comparison:
 
 
 def equal(a: float | None, b: float | None) -> bool:
-    """Whether two numbers are the same to rounding, or both are absent or NaN."""
-    if a is None or b is None or math.isnan(a) or math.isnan(b):
-        return (a is None or math.isnan(a)) and (b is None or math.isnan(b))
+    """Whether two numbers are the same to rounding, or both are absent."""
+    if a is None or b is None:
+        return a is b
     return math.isclose(a, b, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 
 

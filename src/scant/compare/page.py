@@ -89,7 +89,7 @@ def html(found: Comparison, file: str) -> str:
         _changes("modules", "Modules", found.modules),
         _changes("restated", "Claims that are tested otherwise", [Change(name, "", "") for name in found.restated]),
     ]
-    title = f"{found.a.study} and {found.b.study}" if found.a.study != found.b.study else f"{found.a.study} twice"
+    title = f"{found.a.study} and {found.b.study}" if found.a.study != found.b.study else f"{found.a.study}: A and B"
     csv = "data:text/csv;charset=utf-8," + quote(csv_text(rows(found), COLUMNS), safe=" ,.:;/@()[]|=+*-")
     parts = {
         "study": title, "a": called(found.a), "b": called(found.b), "sentences": sentences(found), "csv": csv,

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -154,9 +155,10 @@ def _rounded(text: str, significant: int | None) -> str:
 def number(text: str | None) -> float | None:
     """The number that a cell holds; None if it is empty or holds something else."""
     try:
-        return float(text) if text else None
+        value = float(text) if text else math.nan
     except ValueError:
         return None
+    return None if math.isnan(value) else value
 
 
 def _rows(path: Path, needed: Iterable[str] = ()) -> list[dict[str, str]]:
