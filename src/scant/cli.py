@@ -142,9 +142,9 @@ def _show(arguments) -> None:
 
 
 def _compare(arguments) -> int:
-    from scant.compare import differences, page, studies, terminal
+    from scant.compare import differences, finished, page, terminal
 
-    found = differences.compare(*map(studies.read, studies.pair(arguments.a, arguments.b)))
+    found = differences.compare(*map(finished.read, finished.pair(arguments.a, arguments.b)))
     if arguments.output:
         page.write(found, arguments.output)
     print(terminal.describe(found), end="")
@@ -152,9 +152,9 @@ def _compare(arguments) -> int:
 
 
 def _reference(arguments) -> None:
-    from scant.compare import studies
+    from scant.compare import finished
 
-    print(studies.keep(arguments.folder))
+    print(finished.keep(arguments.folder))
 
 
 def _status(arguments) -> None:

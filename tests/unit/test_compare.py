@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from test_page import FETCHING, NASTY, Page
 
 from scant.cli import main
-from scant.compare import differences, manifest, studies, terminal, words
+from scant.compare import differences, finished, manifest, terminal, words
 from scant.compare.differences import MEANINGS, ONLY_A, ONLY_B, Estimate, compare, compare_tables, differing, moved
+from scant.compare.finished import csv_text, read
 from scant.compare.page import COLUMNS, html
-from scant.compare.studies import csv_text, read
 from scant.declared import called
 from scant.errors import DataError, SettingError
 from scant.page import about
@@ -282,7 +282,7 @@ def test_studies_without_manifest_or_claims(make, capsys):
     a, b = make(), make("old", claims=None, made_by=None)
     assert scant("compare", a, b) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "B judges no claims." in text and "B has no manifest.json, so nothing is known" in text
+    assert "B judges no claims." in text and "B has no manifest.json, so what made them" in text
     assert "Settings" not in text
     c = make("elsewhere", tables={"top": FINALS})
     assert scant("compare", b, c) == 2 and "no claims and no table in common" in capsys.readouterr().err
@@ -380,12 +380,12 @@ def test_what_cannot_be_a_reference(make, capsys):
     assert scant("compare", "reference", folder) == 2
     assert f"Make it of a finished study: scant reference {folder}" in capsys.readouterr().err
     assert scant("compare", "reference", "reference") == 2 and "give one folder" in capsys.readouterr().err
-    studies.keep(folder)
+    finished.keep(folder)
     with pytest.raises(SettingError, match="is a reference itself"):
-        studies.keep(folder.parent / "reference/small")
+        finished.keep(folder.parent / "reference/small")
     (folder / manifest.NAME).unlink()
     with pytest.raises(DataError, match=r"has no manifest\.json"):
-        studies.keep(folder)
+        finished.keep(folder)
     assert read(folder.parent / "reference/small").claims, "the reference before is still there"
     shutil.rmtree(folder)
     assert scant("reference", folder) == 1 and "no such folder" in capsys.readouterr().err
@@ -477,7 +477,7 @@ def test_what_made_the_tiny_study(tiny):
 
 
 def read_manifest(folder):
-    return studies._manifest(folder)
+    return finished._manifest(folder)
 
 
 def test_the_code_of_the_tiny_study(tiny):

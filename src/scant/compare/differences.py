@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scant.compare.studies import CELL, NUMBERS, Finished, number
+from scant.compare.finished import CELL, NUMBERS, Finished, number
 from scant.errors import SettingError
 
 RELATIVE, ABSOLUTE = 1e-6, 1e-9  # numbers within the first of the larger, or within the second, are equal to rounding

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from scant.compare.differences import MEANINGS, SAME, Change, Comparison, Estimate, Judged
-from scant.compare.studies import csv_text
+from scant.compare.finished import csv_text
 from scant.compare.words import MADE_BY, both, called, has_value, sentences
 from scant.files import write_text
 from scant.page import page

@@ -15,7 +15,7 @@ from scant.compare.differences import (
     Judged,
     equal,
 )
-from scant.compare.studies import Finished, studied
+from scant.compare.finished import Finished, studied
 from scant.page import page
 
 MADE_BY = {  # what made the studies: the parts of a comparison, and what they are called
@@ -52,7 +52,7 @@ def _made_by(found: Comparison) -> str:
     """What is known of how the studies were made."""
     if lacking := [side for side, study in _sides(found).items() if not study.manifest]:
         verb = "have" if len(lacking) == 2 else "has"
-        return f"{listed(lacking)} {verb} no manifest.json, so nothing is known of their settings, code and data."
+        return f"{listed(lacking)} {verb} no manifest.json, so what made them cannot be compared."
     text = ""
     if found.a.study != found.b.study:
         text = f"They are different studies, {found.a.study} and {found.b.study}. "
