@@ -248,6 +248,9 @@ def test_what_no_chance_explains(make):
     )
     other_seeds = compare(a, read(make("d", other, settings={"seed": 8})))
     assert words.sentences(other_seeds)[-1].endswith("different settings.")
+    line = "      0.5 [0.4, 0.6], n = 8 → 0.51 [0.4, 0.6], n = 8: within"
+    listed = [line in terminal.describe(found).splitlines() for found in (same_code, other_code, other_seeds)]
+    assert listed == [True, True, False], "where chance may explain it, the CSV alone has what moved so little"
 
 
 def test_what_makes_it_fail(make):

@@ -9,9 +9,11 @@ from scant.compare.differences import (
     BEYOND,
     HOWS,
     INTERVAL,
+    MEANINGS,
     ONLY_A,
     ONLY_B,
     OUTSIDE,
+    SAME,
     UNEQUAL,
     WITHIN,
     Cell,
@@ -25,7 +27,7 @@ from scant.page import page
 MOST = 20  # items of a section
 LEAST = 40  # columns, however narrow the terminal
 LONGEST = 60  # characters of a setting
-SHOWN = (*BEYOND, OUTSIDE, ONLY_A, ONLY_B)  # estimates that are listed; the CSV and the page have the others, too
+SHOWN = (*BEYOND, OUTSIDE, ONLY_A, ONLY_B)  # estimates that are listed; of studies with the same seeds, all that differ
 COUNTED = {  # what the number of a table's cells is followed by
     ONLY_A: "rows only in A",
     ONLY_B: "rows only in B",
@@ -41,7 +43,8 @@ def describe(found: Comparison) -> str:
     text = "".join(f"{side}  {called(study)}\n" for side, study in (("A", found.a), ("B", found.b)))
     text += "\n" + _wrapped(" ".join(sentences(found)))
     text += _section("Verdicts", [_turned(claim, found.restated) for claim in found.turned])
-    text += _section("Estimates", [_moved(claim) for claim in found.claims if not claim.turned and claim.how in SHOWN])
+    shown = {*MEANINGS} - {SAME} if found.alike else SHOWN
+    text += _section("Estimates", [_moved(claim) for claim in found.claims if not claim.turned and claim.how in shown])
     text += _section("Tables", [_table(name, cells) for name, cells in found.tables.items() if cells])
     for part, title in MADE_BY.items():
         changes = getattr(found, part)
