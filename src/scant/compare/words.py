@@ -59,8 +59,8 @@ def _made_by(found: Comparison) -> str:
     changed = [title.lower() for part, title in MADE_BY.items() if getattr(found, part)]
     changed += ["claims"] if found.restated else []
     if changed:
-        seeds = "; seeds and data are the same, so that no difference is due to chance" if found.alike else ""
-        return f"{text}They were made with different {listed(changed)}{seeds}."
+        cause = " Seeds and data are the same, so this or the processor is what makes numbers differ."
+        return f"{text}They were made with different {listed(changed)}.{cause if found.alike else ''}"
     processor = " What differs is due to the processor." if found.fails("numbers") else ""
     return f"{text}Both were made with the same settings, code, packages, claims and data.{processor}"
 
