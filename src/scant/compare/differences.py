@@ -142,9 +142,6 @@ class Comparison:
         return found
 
 
-FAIL_ON = ("verdicts", "estimates", "numbers")
-
-
 def compare(a: Finished, b: Finished) -> Comparison:
     """What differs between two studies. Columns and tables that only one of them has are left out.
 
