@@ -129,12 +129,32 @@ def _page(arguments) -> None:
     study, folder = _settings_of(arguments.study), arguments.output.parent
     facts = about.facts(study, folder, arguments.study_file)
     page.make(study, folder, arguments.output, about.claims(arguments.claims), facts)
+    if arguments.manifest:
+        from scant.compare import manifest
+
+        manifest.write(study, folder, facts, arguments.manifest)
 
 
 def _show(arguments) -> None:
     from scant.page import show
 
     print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family, arguments.summary), end="")
+
+
+def _compare(arguments) -> int:
+    from scant.compare import differences, finished, page, terminal
+
+    found = differences.compare(*map(finished.read, finished.pair(arguments.a, arguments.b)))
+    if arguments.output:
+        page.write(found, arguments.output)
+    print(terminal.describe(found), end="")
+    return int(found.fails(arguments.fail_on))
+
+
+def _reference(arguments) -> None:
+    from scant.compare import finished
+
+    print(finished.keep(arguments.folder))
 
 
 def _status(arguments) -> None:
@@ -229,7 +249,8 @@ def parser() -> argparse.ArgumentParser:
     command("claims-figure", _claims_figure, "Draw the claims of a family: SVG, PNG, CSV.", family, readings, stem)
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
-    command("page", _page, "Make the page of a study.", of_study, judged, file, output)
+    manifest = option("--manifest", type=Path, help="where to write what made the study: JSON")
+    command("page", _page, "Make the page of a study, and its manifest.", of_study, judged, file, manifest, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
@@ -240,6 +261,20 @@ def parser() -> argparse.ArgumentParser:
         option("--family", help="only claims of this family"),
         option("--summary", action="store_true", help="only what the claims came to"),
     )  # fmt: skip
+    side = "the results of a study, results/{study}, or `reference` for the reference of the other"
+    command(
+        "compare", _compare, "Say what differs between two finished studies, and fail if verdicts do.",
+        option("a", metavar="A", help=side),
+        option("b", metavar="B", help=side),
+        option(
+            "--fail-on", choices=("verdicts", "estimates", "numbers"), default="verdicts",
+            help="which differences make it end with status 1: verdicts; or estimates that moved beyond their "
+            "intervals, too; or any number (default: verdicts). Bad input ends with 2",
+        ),
+        option("--output", type=Path, metavar="STEM", help="write all that differs: STEM.csv, and a page, STEM.html"),
+    )  # fmt: skip
+    commands.choices["compare"].set_defaults(bad_input=2)
+    command("reference", _reference, "Make a finished study the reference that others are compared to.", folder)
     command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
     command("schema", _schema, "Write the files that are made of what families declare: schema, captions.", root)
@@ -268,16 +303,18 @@ def _json(text: str):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error."""
+    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error.
+
+    `compare` returns 1 if the studies differ, and 2 after an error.
+    """
     parsed = parser().parse_args(arguments)
     try:
-        parsed.function(parsed)
+        return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
         print(f"scant: {_message(error)}", file=sys.stderr)
-        return 1
-    return 0
+        return getattr(parsed, "bad_input", 1)
 
 
 def _message(error: Exception) -> str:
