@@ -12,7 +12,7 @@ import pytest
 
 from scant.files import metadata_of
 from scant.study import settings as studies
-from scant.study.plan import Plan, untitled
+from scant.study.plan import Plan, batches, span, untitled
 
 pytestmark = pytest.mark.slow
 
@@ -114,15 +114,9 @@ def test_runs_are_those_of_the_settings(runs, settings, name):
     for stream in experiment["streams"]:
         for learner in experiment["learners"]:
             choices = len(settings["learners"][learner].get("rates", [1])) > 1
-            seeds = experiment["seeds"] + choices * experiment["tuning_seeds"]
             found = {run for run in runs if run.startswith(f"{name}/{stream}/{learner}/")}
-            parts = [range(start, min(start + batch, seeds)) for start in range(0, seeds, batch)]
+            parts = batches(experiment["seeds"], batch, choices * experiment["tuning_seeds"])
             assert found == {f"{name}/{stream}/{learner}/seed-{span(part)}" for part in parts}
-
-
-def span(seeds):
-    """The seeds of a run file, as its name has them."""
-    return f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
 
 
 def test_run_files_say_what_they_are(runs, study, tiny):

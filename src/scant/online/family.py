@@ -139,10 +139,10 @@ class Contextual(Family):
         experiment, jobs = study["experiments"][name], []
         for stream, learner in product(experiment["streams"], experiment["learners"]):
             settings = self.settings_of_run(study, experiment, stream, learner)
-            seeds = experiment["seeds"] + self._tuning_seeds(study, experiment, learner)
+            seeds, tuning = experiment["seeds"], self._tuning_seeds(study, experiment, learner)
             if study["streams"][stream].get("generator") == ADVERSARY:
-                seeds = 1
-            for batch in batches(seeds, experiment["batch"]):
+                seeds, tuning = 1, 0
+            for batch in batches(seeds, experiment["batch"], tuning):
                 path = f"{name}/{stream}/{learner}/seed-{span(batch)}"
                 jobs.append(Job(path, settings, batch, {"streams": files(study, stream, batch)}))
         return jobs
@@ -177,10 +177,10 @@ class Contextual(Family):
 
         return identity(run)
 
-    def completed(self, table, seeds):
+    def completed(self, table):
         from scant.online.traces import completed
 
-        return completed(table, seeds)
+        return completed(table)
 
     def further_measures(self, columns):
         from scant.online.traces import further_measures
