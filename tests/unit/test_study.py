@@ -36,7 +36,7 @@ PLACES = ("streams", "games", "logs", "learners")
 STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
 CONTEXTUAL = {  # defaults of experiments on streams
     "seeds": 10, "batch": 5, "tuning_seeds": 5, "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero",
-    "order": "shuffled", "keep": 1.0, "figures": [],
+    "order": "shuffled", "keep": 1.0, "queries": None, "figures": [],
 }  # fmt: skip
 
 
@@ -756,6 +756,29 @@ def test_titles_reach_reports_and_no_run():
         "streams": {"sim": "Separable", "real": "real"}, "learners": {"slam": "SLAM", "random": "random"},
     }  # fmt: skip
     assert (details["tuning"], details["title"]) == ("held-out", "all")
+
+
+def test_queries_are_drawn_anew_where_a_stream_has_real_data():
+    config = with_top(streams=["sim", "real"], learners=["top", "listnet"], regret=True)
+    config["streams"]["made"] = {"dataset": "digits", "retrieval": {}}
+    config["streams"]["foe"] = {"generator": "adversary", "settings": {"ratio": 9}}
+    config["experiments"]["all"]["streams"] = ["sim", "real", "made", "foe"]
+
+    def resampled(name):
+        plan = planned(config)
+        jobs = [*plan.jobs[name], *plan.comparators[name]]
+        assert {job.settings.get("queries") for job in jobs} <= {None, "resampled"}
+        streams = {job.path.split("/")[1] for job in jobs if "queries" in job.settings}
+        assert not streams & {job.path.split("/")[1] for job in jobs if "queries" not in job.settings}
+        return streams
+
+    assert (resampled("all"), resampled("top")) == ({"real", "made"}, {"real"})
+    for experiment in config["experiments"].values():
+        experiment["queries"] = "all"
+    assert (resampled("all"), resampled("top")) == (set(), set())
+    for experiment in config["experiments"].values():
+        experiment["queries"] = "resampled"
+    assert (resampled("all"), resampled("top")) == ({"sim", "real", "made"}, {"sim", "real"})
 
 
 def test_a_job_at_the_top_has_its_readings():

@@ -123,7 +123,8 @@ def test_run_files_say_what_they_are(runs, study, tiny):
     assert runs
     for name, (metadata, rows) in runs.items():
         at_the_top = metadata["kind"] == "top"
-        assert metadata.keys() == DOCUMENTED | (AT_THE_TOP if at_the_top else set()), name
+        resampled = {"queries"} if "dataset" in metadata["stream_settings"] else set()
+        assert metadata.keys() == DOCUMENTED | resampled | (AT_THE_TOP if at_the_top else set()), name
         assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(metadata["seeds"])
         assert metadata["study"] == study["study"] and metadata["study_seed"] == study["seed"]
         assert metadata["learner_settings"] == study["learners"][metadata["learner"]]

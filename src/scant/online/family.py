@@ -47,6 +47,15 @@ KEEP = Setting(
     about="Reading: the probability with which each query of a pass is kept.",
     reading=True,
 )
+QUERIES = Setting(
+    "queries",
+    {"enum": [None, "all", "resampled"], "default": None},
+    about="Reading: each seed plays every query (all), or as many queries drawn from these with replacement "
+    "(resampled), so that intervals are about queries like these. Null for resampled on streams of data sets, and for "
+    "all on simulated ones.",
+    plays=False,  # runs are told what it amounts to on their stream, see `Contextual._resampled`
+    reading=True,
+)
 TUNING = Setting(
     "tuning",
     {"enum": ["held-out", "paper"], "default": "held-out"},
@@ -102,7 +111,7 @@ MEASURES = Setting(
     "ndcg@5.",
     adds=True,
 )
-IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "empty")  # readings that change nothing against it
+IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")  # readings that change nothing against it
 
 STREAMS_TABLE = Shown(
     "streams",
@@ -155,7 +164,14 @@ class Contextual(Family):
             "stream_settings": untitled(study["streams"][stream]),
             "learner_settings": untitled(study["learners"][learner], "stands_for"),
             **self.played(experiment),
+            **self._resampled(study, experiment, stream),
         }
+
+    def _resampled(self, study: dict, experiment: dict, stream: str) -> dict:
+        """The reading `queries` as runs are told it: only if they are resampled, which the adversary's never are."""
+        settings = study["streams"][stream]
+        chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
+        return {"queries": chosen} if chosen == "resampled" and settings.get("generator") != ADVERSARY else {}
 
     def _tuning_seeds(self, study, experiment, learner) -> int:
         """How many seeds are set aside to choose a learner's rate: none if it has only one."""
@@ -224,7 +240,7 @@ class Perceptron(Contextual):
 
     kind = "perceptron"
     about = "learners see every grade of a query"
-    settings = (SOURCE, ROUNDS, EMPTY, ORDER, KEEP, MEASURES, TUNING, TUNING_SEEDS)
+    settings = (SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, TUNING, TUNING_SEEDS)
     learners = learners.LEARNERS
     shown = (
         _curves(
@@ -300,7 +316,8 @@ class Top(Contextual):
     kind = "top"
     about = "they see the grades of the k documents on top"
     settings = (
-        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING, TUNING_SEEDS, REGRET,
+        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING,
+        TUNING_SEEDS, REGRET,
     )  # fmt: skip
     learners = top.LEARNERS
     shown = (
@@ -399,6 +416,7 @@ class Top(Contextual):
                 "kind": self.kind,
                 "stream_settings": untitled(study["streams"][stream]),
                 **{key: experiment[key] for key in ("rounds", "empty", "order", "keep", "radius")},
+                **self._resampled(study, experiment, stream),
             }
             for batch in batches(experiment["seeds"], experiment["batch"]):
                 path = f"{name}/{stream}/{judge}/seed-{span(batch)}"
