@@ -226,6 +226,15 @@ class Family:
         """Whether the place with this id involves no chance, so that all seeds give the same result."""
         return False
 
+    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
+        """Whether each seed of a learner at a place draws something anew. If not, all seeds are one observation."""
+        return True
+
+    def draws(self, study: dict, learner: str) -> bool:
+        """Whether the learner with this id draws random numbers; a user's own does unless its class denies it."""
+        kind = study["learners"][learner]["kind"]
+        return getattr(own_class(kind) if ":" in kind else self.learners[kind], "draws", True)
+
     def idle(self, study: dict, experiment: dict, name: str) -> str:
         """Why the reading `name` changes nothing in an experiment, if no setting declares it; "" if it may."""
         return ""

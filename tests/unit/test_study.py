@@ -781,6 +781,40 @@ def test_queries_are_drawn_anew_where_a_stream_has_real_data():
     assert (resampled("all"), resampled("top")) == ({"sim", "real", "made"}, {"sim", "real"})
 
 
+def test_what_a_seed_draws_anew():
+    config = with_top(streams=["sim", "real"], learners=["top", "full", "listnet"])
+    config["streams"]["shared"] = {"generator": "linear", "shared": True}
+    config["streams"]["foe"] = {"generator": "adversary", "settings": {"ratio": 9}}
+    as_is = {"order": "as-is", "queries": "all"}
+
+    def drawn(name, learner, **changes):
+        study, datasets = load(config)
+        experiment, family = study["experiments"][name] | changes, families.of(study["experiments"][name])
+        return [family.drawn_anew(study, datasets, experiment, place, learner) for place in study["streams"]]
+
+    assert list(load(config)[0]["streams"]) == ["sim", "real", "shared", "foe"]
+    assert drawn("all", "slam") == [True, True, True, False]  # nothing is left to chance against the adversary
+    assert drawn("all", "slam", order="as-is") == [True, True, False, False]
+    assert drawn("all", "slam", **as_is) == [True, False, False, False]
+    assert drawn("all", "slam", **as_is | {"keep": 0.8}) == [True, True, True, False]
+    assert drawn("all", "slam", **as_is | {"queries": "resampled"}) == [True, True, True, False]
+    assert drawn("all", "random", **as_is) == drawn("top", "top", **as_is) == [True] * 4
+    assert drawn("top", "full", **as_is) == drawn("top", "listnet", **as_is) == [True, False, False, False]
+
+
+def test_a_seed_of_a_game_draws_its_stream_or_its_learner_does():
+    config = with_games(learners=["all", "best"])
+    config["learners"]["best"] = {"kind": "best-fixed"}
+    config["games"] |= {"shared": config["games"]["g"] | {"shared": True}, "ties": {"stream": "ties", "loss": "dcg"}}
+    study, datasets = load(config)
+    experiment, family = study["experiments"]["e"], families.family("fixed-items")
+
+    def drawn(learner):
+        return [family.drawn_anew(study, datasets, experiment, game, learner) for game in study["games"]]
+
+    assert (drawn("all"), drawn("best")) == ([True, True, True], [True, False, False])
+
+
 def test_a_job_at_the_top_has_its_readings():
     config = with_top(judge="kl", mismatch=1, schedule="aistats16", rounds=50, batch=3, figures=["figure-3.4"])
     config["learners"]["top"]["title"] = "Squared"

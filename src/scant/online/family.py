@@ -184,6 +184,16 @@ class Contextual(Family):
     def certain(self, study, place):
         return study["streams"].get(place, {}).get("generator") == ADVERSARY
 
+    def drawn_anew(self, study, datasets, experiment, place, learner):
+        settings = study["streams"][place]
+        if self.draws(study, learner):
+            return True
+        if settings.get("generator") == ADVERSARY:
+            return False
+        ordered = experiment["order"] == "shuffled" or experiment["keep"] < 1
+        simulated = "generator" in settings and not settings["shared"]
+        return simulated or ordered or bool(self._resampled(study, experiment, place))
+
     def idle(self, study, experiment, name):
         generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
         return "against the adversary" if name in IDLE_AGAINST_ADVERSARY and generators == {ADVERSARY} else ""
