@@ -1,4 +1,4 @@
-"""More seeds for a finished study: how many would decide which claims, what they cost, and the study file to ask for them.
+"""More seeds for a finished study: how many would decide which claims, what they cost, and the study file to ask.
 
 A step is a number of seeds to add to one experiment, or to several that a claim compares with each other. Steps are
 taken in ascending order of their cost for each claim that they decide.
@@ -43,6 +43,11 @@ class Step:
     seeds: dict[str, tuple[int, int]]
     claims: tuple[str, ...]
     seconds: float
+
+    @property
+    def added(self) -> list[tuple[str, int, int]]:
+        """Each experiment, and how many seeds it has before and after the step."""
+        return [(name, before, after) for name, (before, after) in self.seeds.items()]
 
     @property
     def seconds_per_claim(self) -> float:
@@ -319,18 +324,13 @@ def describe(found: More, within: float | None = None) -> str:
         return f"Study {found.study}: every claim that can be tested is decided.\n"
     head = f"Study {found.study}: {_claims(undecided)} undecided."
     if found.steps:
-        head += (
-            f" {found.seconds:,.1f} s of one core would decide {decided}, each with probability 0.8 if its estimate "
-        )
-        head += "is right; tables and figures come on top."
+        head += f" {found.seconds:,.1f} s of one core would decide {decided}, each with probability 0.8 if its estimate"
+        head += " is right; tables and figures come on top."
     lines = textwrap.wrap(head, WIDTH)
     for step in found.steps:
-        added = " and ".join(
-            f"{after - before:,} more seeds of {name} ({before:,} so far)"
-            for name, (before, after) in step.seeds.items()
-        )
-        lines += ["", f"{added}: {step.seconds:,.1f} s, {step.seconds_per_claim:,.1f} s for each claim"]
-        lines += _listed(step.claims)
+        added = [f"{after - before:,} more seeds of {name} ({before:,} so far)" for name, before, after in step.added]
+        costs = f"{step.seconds:,.1f} s, {step.seconds_per_claim:,.1f} s for each claim"
+        lines += ["", f"{' and '.join(added)}: {costs}", *_listed(step.claims)]
     if found.beyond:
         lines += ["", f"More than {within:,.0f} s in all:", *_listed(found.beyond)]
     if found.never:
