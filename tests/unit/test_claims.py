@@ -11,6 +11,7 @@ import pytest
 
 from scant import families
 from scant.errors import DataError, SettingError
+from scant.families import TUNING
 from scant.games.frames import POINTS
 from scant.present import style
 from scant.present.slopes import slopes_of_seeds
@@ -275,12 +276,12 @@ def contextual():
     """Rate 1 is best on the seeds set aside, rate 0.1 on those that are reported."""
     plan, found = planned(STREAMS), {}
     study = plan.study
-    for name, experiment in study["experiments"].items():
+    for name in study["experiments"]:
         rows = []
         for stream, learner, seed in runs(plan, name):
-            aside = seed >= experiment["seeds"]
+            aside = seed >= TUNING
             for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
-                value = 0.5 + 0.01 * NOISE[seed]
+                value = 0.5 + 0.01 * NOISE[seed % TUNING]
                 value += 0.0 if learner == "random" else 0.2 if (rate == 0.1) != aside else -0.1
                 generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
                 rows.append(
@@ -320,6 +321,35 @@ def test_the_adversary_leaves_nothing_to_chance(contextual):
     assert table.loc["least", "estimate"] == pytest.approx(1.1, rel=1e-3)  # of two rates, the lesser loss
     assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)  # at theory's rate alone
     assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
+
+
+@pytest.mark.parametrize("how", ["all", "mean"])
+def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
+    """Ten equal differences say no more than one."""
+    claim = {"quantity": "final", "measure": "ndcg@10", "on": {"generator": "linear"}, "over": how}
+    claim |= {"where": {"kind": "perceptron"}, "learner": {"kind": "slam"}, "against": {"kind": "ideal"}}
+    config = STREAMS | {
+        "streams": {"linear": {"generator": "linear", "shared": True}},
+        "learners": STREAMS["learners"] | {"ideal": {"kind": "ideal"}},
+        "experiments": {"e": STREAMS["experiments"]["e"] | {"learners": ["slam", "ideal", "random"]}},
+    }
+    frame, _ = contextual["e"]
+    ideal = frame[frame["learner"] == "random"].assign(learner="ideal", kind="ideal")
+    frame = pd.concat([frame, ideal], ignore_index=True)
+    measures = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]
+    frame[measures] = frame.groupby(["learner", "setting", "tuning_seed"])[measures].transform("first")
+
+    def verdict(order, other):
+        config["experiments"]["e"]["order"] = order
+        traces = {"e": (frame, planned(config).details("e"))}
+        made = {"c": CLAIM | claim | {"against": {"kind": other}}}
+        reading = claims.examine(made, planned(config), traces)["c"].readings[0]
+        assert reading.single[0].n == reading.verdict.n
+        return reading.verdict.n, reading.verdict.test, reading.verdict.verdict
+
+    assert verdict("as-is", "ideal") == (1, "nothing drawn", "undecided")
+    for order, other in (("shuffled", "ideal"), ("as-is", "random")):  # whose noise is drawn anew
+        assert verdict(order, other)[0] == 8 and verdict(order, other)[1] != "nothing drawn"
 
 
 TOP = {

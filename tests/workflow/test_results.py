@@ -14,7 +14,7 @@ from scant.compare import finished
 from scant.compare.differences import compare
 from scant.files import metadata_of
 from scant.study import settings as studies
-from scant.study.plan import Plan, untitled
+from scant.study.plan import Plan, batches, span, untitled
 
 pytestmark = pytest.mark.slow
 
@@ -117,22 +117,17 @@ def test_runs_are_those_of_the_settings(runs, settings, name):
     for stream in experiment["streams"]:
         for learner in experiment["learners"]:
             choices = len(settings["learners"][learner].get("rates", [1])) > 1
-            seeds = experiment["seeds"] + choices * experiment["tuning_seeds"]
             found = {run for run in runs if run.startswith(f"{name}/{stream}/{learner}/")}
-            parts = [range(start, min(start + batch, seeds)) for start in range(0, seeds, batch)]
+            parts = batches(experiment["seeds"], batch, choices * experiment["tuning_seeds"])
             assert found == {f"{name}/{stream}/{learner}/seed-{span(part)}" for part in parts}
-
-
-def span(seeds):
-    """The seeds of a run file, as its name has them."""
-    return f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
 
 
 def test_run_files_say_what_they_are(runs, study, tiny):
     assert runs
     for name, (metadata, rows) in runs.items():
         at_the_top = metadata["kind"] == "top"
-        assert metadata.keys() == DOCUMENTED | (AT_THE_TOP if at_the_top else set()), name
+        resampled = {"queries"} if "dataset" in metadata["stream_settings"] else set()
+        assert metadata.keys() == DOCUMENTED | resampled | (AT_THE_TOP if at_the_top else set()), name
         assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(metadata["seeds"])
         assert metadata["study"] == study["study"] and metadata["study_seed"] == study["seed"]
         assert metadata["learner_settings"] == study["learners"][metadata["learner"]]
