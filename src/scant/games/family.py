@@ -230,6 +230,7 @@ class FixedItems(Family):
         about="Games on fixed items, by id - a stream of what the items are worth, and what rankings are judged by.",
         schema=GAME,
         check=_check_game,
+        simulations=("stream", "scant.games.streams:STREAMS"),
     )
     settings = (
         Setting(
