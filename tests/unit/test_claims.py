@@ -11,9 +11,7 @@ import pytest
 
 from scant import families
 from scant.errors import DataError, SettingError
-from scant.games.frames import POINTS
 from scant.present import style
-from scant.present.slopes import slopes_of_seeds
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
@@ -592,19 +590,33 @@ def test_the_schema_and_the_engine_know_the_same_quantities():
 # --- quantities
 
 
-def test_slopes_need_points_and_positive_regrets():
-    frame = pd.DataFrame(
-        [
-            {"stream": "a", "learner": learner, "seed": seed, "horizon": horizon, "regret": regret * horizon**0.6}
-            for learner, horizons in {"long": ROUNDS, "short": ROUNDS[:2]}.items()
-            for horizon in horizons
-            for seed, regret in enumerate((1.0, 5.0, -1.0 if horizon == 100 else 1.0))
-        ]
-    )
-    assert POINTS == 3
-    made = slopes_of_seeds(frame, "horizon", POINTS)
-    assert set(made["learner"]) == {"long"}  # the other has too few points
-    np.testing.assert_allclose(made["value"], [0.6, 0.6, np.nan])
+def test_a_claim_about_a_slope_is_about_that_of_the_mean_regret():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    ahead = (frame["seed"] == 0) & (frame["learner"] == "one") & (frame["horizon"] == 100)
+    traces["first"] = (frame.assign(value=frame["value"].where(~ahead, -frame["value"])), details)
+    stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
+    stated |= {"learner": {"ids": "one"}, "on": {"ids": "a"}}
+    rows = traces["first"][0].query("learner == 'one' and stream == 'a'")
+    mean = rows.groupby("horizon")["value"].mean()
+    row = judged(traces=traces, one=stated).loc["one"]
+    assert row["estimate"] == pytest.approx(np.polyfit(np.log(mean.index), np.log(mean), 1)[0])
+    assert row["n"] == 12 and row["estimate"] > 2 / 3 + 0.01  # the seed that is ahead counts
+
+
+def test_a_claim_about_a_slope_that_there_is_not_says_why():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    ahead = (frame["learner"] == "one") & (frame["horizon"] == 100) & (frame["stream"] == "a")
+    traces["first"] = (frame.assign(value=frame["value"].where(~ahead, -frame["value"])), details)
+    stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
+    stated |= {"learner": {"ids": "one"}}
+    row = judged(traces=traces, one=stated | {"on": {"ids": "a"}}).loc["one"]
+    assert row["verdict"] == tables.UNTESTABLE
+    assert "no slope: the mean regret of one on a is not above 0 at horizon 100" in row["data"]
+    reading = claims.examine({"one": CLAIM | stated}, planned(GAMES), traces)["one"].readings[0]
+    assert [bool(cell.why) for cell in reading.cells] == [True, False]  # nor is the cell dropped
+    assert reading.verdict.verdict == "undecided" and [verdict.n for verdict in reading.single] == [0, 12]
 
 
 # --- figures

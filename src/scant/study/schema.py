@@ -65,8 +65,8 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "default": "config/claims.yaml",
     },
     "testing": {
-        "description": "The tests of claims: anytime ones, valid however often one looks while seeds are added; or those "
-        "for a fixed number of seeds.",
+        "description": "The tests of claims: anytime ones, valid however often one looks while seeds are added, or "
+        "those for a fixed number of seeds.",
         "enum": ["anytime", "fixed"],
         "default": "anytime",
     },
