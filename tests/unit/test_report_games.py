@@ -84,7 +84,6 @@ def test_a_seed_whose_regret_is_not_positive_counts_like_any_other(frame):
     one = table[(table["learner"] == "fast") & (table["stream"] == "g3")].set_index("along")
     assert (one["slopes"] == 3).all() and (one["n"] == 3).all() and (one["nonpositive"] == 0).all()
     assert one.loc["horizon", "slope"] == pytest.approx(0.5)  # the middle of three points does not turn the line
-    assert one.loc["horizon", "slope_low"] < 0.5 < one.loc["horizon", "slope_high"]
     everywhere = (frame["round"] == 100) & (frame["learner"] == "fast") & (frame["stream"] == "g3")
     table = games.slopes_table(frame.assign(value=frame["value"].where(~everywhere, 5.0)), DETAILS)
     none = table[(table["learner"] == "fast") & (table["stream"] == "g3")].set_index("along").loc["horizon"]
