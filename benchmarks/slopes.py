@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from scant.present.intervals import t_interval
-from scant.present.slopes import _resamples, pseudo_values, slope, slope_columns
+from scant.present.slopes import pseudo_values, slope, slope_columns
 from scant.randomness import generator
 
 TRUE = 0.6
@@ -33,8 +33,9 @@ FACTORS = {
 def intervals(regret: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """The ends of each kind of interval, for the regret of seeds (columns) at horizons (rows)."""
     columns = slope_columns(regret, 3)
-    resampled = regret.to_numpy() @ _resamples(regret.shape[1])
-    plain = np.quantile([slope(HORIZONS, mean, 3) for mean in resampled.T[:500]], [0.025, 0.975])
+    seeds = regret.shape[1]
+    shares = generator(0, "resamples", seeds).multinomial(seeds, np.full(seeds, 1 / seeds), 500) / seeds
+    plain = np.quantile([slope(HORIZONS, regret @ share, 3) for share in shares], [0.025, 0.975])
     own = [slope(HORIZONS, regret[seed], 3) for seed in regret]
     return {
         "bootstrap": (columns["slope_low"], columns["slope_high"]),
