@@ -319,8 +319,8 @@ class Top(Contextual):
             caption="Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means "
             "over seeds, bands 95 % t intervals; beside each line the slope of the log of the mean regret on log "
             "round from a hundredth of the horizon on, with its 95 % bootstrap interval over seeds. Thin lines have "
-            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted line adds it: the "
-            f"regret is between the two. {TUNED}",
+            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted "
+            f"line adds it: the regret is between the two. {TUNED}",
             frame="scant.online.frames_top:regret_curves", draw="scant.online.drawings:regrets",
             reads="regret", shows=asked_for,
             heading="Regret by round, feedback at the top",
