@@ -206,6 +206,13 @@ def test_shares_that_are_not_0_or_1_are_judged_by_betting(testing):
 
 
 @pytest.mark.parametrize("testing", ["anytime", "fixed"])
+def test_ends_that_no_share_can_have_decide_nothing(testing):
+    assert judge([0.0] * 80, "close", 0.1, within=(0, 1), testing=testing).verdict == "holds"
+    assert judge([1.0] * 80, "slope", 0.1, bound=(0.95, 1.0), within=(0, 1), testing=testing).verdict == "holds"
+    assert judge([1.0] * 80, "greater", 1.0, within=(0, 1), testing=testing).p_holds == 1
+
+
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
 def test_a_claim_on_a_share_and_its_contrary_swap(testing):
     values = np.array([1.0] * 30 + [0.0])
     claim = judge(values, "greater", 0.7, within=(0, 1), testing=testing)

@@ -521,9 +521,9 @@ def _binomial(ones: int, n: int, end: float) -> float:
     """The p-value of the binomial test for a share above `end`, which may be outside 0 and 1."""
     from scipy import special
 
-    if not ones or end >= 1:
-        return 1.0
-    return float(special.betainc(ones, n - ones + 1, max(end, 0.0)))
+    if end < 0:
+        return 0.0
+    return float(special.betainc(ones, n - ones + 1, end)) if ones and end < 1 else 1.0
 
 
 def _fewest_ones(n: int, end: float, threshold: float, fixed: bool) -> int:
