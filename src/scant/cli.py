@@ -143,6 +143,23 @@ def _status(arguments) -> None:
     print(status.describe(status.status(arguments.folder)), end="")
 
 
+def _more(arguments) -> None:
+    from scant.files import write_text
+    from scant.page import status
+    from scant.verdict import more
+
+    study_file = arguments.study_file or status.study_file(arguments.folder)
+    found = more.more(arguments.folder, study_file, arguments.within)
+    print(more.describe(found, arguments.within))
+    if not found.steps:
+        return
+    if arguments.output is None:
+        print("--output FILE writes the study file that asks for these seeds, --within SECONDS takes fewer.")
+        return
+    write_text(arguments.output, more.study_with(study_file, found))
+    print(f"Only new seeds are played by: snakemake --cores all --configfile {arguments.output}")
+
+
 def _compile(arguments) -> None:
     from scant import compiling
 
@@ -239,6 +256,14 @@ def parser() -> argparse.ArgumentParser:
         option("--verdict", help="only claims with this verdict"),
         option("--family", help="only claims of this family"),
         option("--summary", action="store_true", help="only what the claims came to"),
+    )  # fmt: skip
+    about = "Say how many more seeds would decide which claims of a finished study, and what they cost."
+    command(
+        "more", _more, about,
+        folder,
+        option("--within", type=float, metavar="SECONDS", help="take only what fits into so many seconds of one core"),
+        option("--output", type=Path, help="the study file to write, which asks for these seeds"),
+        option("--study-file", type=Path, help="the study's file; by default that of its latest run"),
     )  # fmt: skip
     command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")

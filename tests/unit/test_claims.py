@@ -276,7 +276,7 @@ def contextual():
     """Rate 1 is best on the seeds set aside, rate 0.1 on those that are reported."""
     plan, found = planned(STREAMS), {}
     study = plan.study
-    for name, experiment in study["experiments"].items():
+    for name in study["experiments"]:
         rows = []
         for stream, learner, seed in runs(plan, name):
             aside = seed >= TUNING
