@@ -97,6 +97,19 @@ def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.Dat
 # --- verdicts
 
 
+def test_a_slope_over_games_has_as_many_seeds_as_they_have():
+    sizes = {f"items-{count}": count for count in (5, 10, 20, 40)}
+    config = GAMES | {
+        "games": {id: {"stream": "flip", "settings": {"items": m}, "loss": "dcg"} for id, m in sizes.items()},
+        "experiments": {"first": GAMES["experiments"]["first"] | {"games": [*sizes]}},
+    }
+    frame, details = played(config)["first"]
+    frame["items"], frame["game"] = frame["stream"].map(sizes), "flip"
+    claim = {"quantity": "game_slope", "along": "items", "against": 1.0, "comparison": "slope"}
+    row = judged(config, {"first": (frame, details)}, flat=claim).loc["flat"]
+    assert (row["verdict"], row["n"]) == ("holds", 12) and row["estimate"] == pytest.approx(0)
+
+
 def test_planted_claims_get_their_verdicts():
     table = judged(
         true={"against": {"kind": "ftpl"}},

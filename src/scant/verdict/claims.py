@@ -6,7 +6,7 @@ runs allow. The claim's verdict is that of the first reading: the first experime
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -268,7 +268,9 @@ class _Examiner:
             for epsilon, rows in _policies(values, stream, learner, only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 share, why = self._quantity(quantity, name).share, _why(rows)
-                drawn = self._drawn_anew(name, stream, learner)
+                # A value over several games, such as a slope in the number of items, is of all of the claim's.
+                places = [stream] if stream in streams else streams
+                drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
                     within = _within(claim) if share else None
                     yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, within, why)
@@ -280,13 +282,13 @@ class _Examiner:
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
                     within, why_not = (-1.0, 1.0) if share else None, why or _why(other_rows)
-                    drawn_for_two = drawn or self._drawn_anew(elsewhere, stream, other)
+                    drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
                     yield Cell(place, label, against, *differences, exact, drawn_for_two, within, why_not)
 
-    def _drawn_anew(self, name: str, stream: str, learner: str) -> bool:
-        """Whether each seed of a learner draws something anew on a stream of an experiment."""
-        experiment = self.study["experiments"][name]
-        return self.plan.families[name].drawn_anew(self.study, self.plan.datasets, experiment, stream, learner)
+    def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
+        """Whether each seed of a learner draws something anew at one of some places of an experiment."""
+        known = self.study, self.plan.datasets, self.study["experiments"][name]
+        return any(self.plan.families[name].drawn_anew(*known, place, learner) for place in places)
 
     def _original(self, section: str, id: str) -> str:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
