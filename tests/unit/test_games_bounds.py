@@ -48,6 +48,7 @@ def test_the_constants_of_the_papers_losses():
 def test_perturbed_leaders_by_hand():
     assert bounds.ftpl_epsilon(20, 1.0, 10_000) == pytest.approx(1 / 447.2135955)
     assert bounds.ftpl_epsilon(20, 15.0, 10_000) == pytest.approx(1 / 15 / 447.2135955)
+    assert bounds.kalai_vempala_epsilon(200, 20, 1, 10**6) == pytest.approx(1 / 316.2277660)
     np.testing.assert_allclose(bounds.ftpl([0, 100], 0.1, 8.0, 2.0, 3.0), [80, 140])
     eps = math.sqrt(8 / (2 * 3 * 100))  # sqrt(D / (R A T)): 2 sqrt(D R A T)
     assert bounds.ftpl(100, eps, 8.0, 2.0, 3.0) == pytest.approx(2 * math.sqrt(8 * 2 * 3 * 100))
@@ -164,6 +165,7 @@ def test_no_choice_of_blocks_explores_more_or_has_longer_ones_than_the_bound_say
 
 HELD = {
     "ftpl": "ftpl",
+    "ftpl, ailon": {"kind": "ftpl", "parameters": "ailon"},
     "fpl-gumbel": "fpl-gumbel",
     "online-rank": "online-rank",
     "plackett-luce": {"kind": "online-rank", "sort": "plackett-luce"},

@@ -100,14 +100,14 @@ def test_settings_that_play_and_readings():
 def test_learners_have_the_settings_that_they_heed():
     eta = ("fpl-gumbel", "hedge", "multiplicative-weights", "permelearn", "comb-band")
     assert {kind: {*settings_of(learner)} for kind, learner in LEARNERS.items()} == {
-        "random": set(), "best-fixed": set(), "ftpl": {"epsilon"}, **{kind: {"eta"} for kind in eta},
+        "random": set(), "best-fixed": set(), "ftpl": {"epsilon", "parameters"}, **{kind: {"eta"} for kind in eta},
         "online-rank": {"eta", "sort"}, "rtopkf": {"blocks", "k", "black_box", "rest"},
         "rtopkf-anytime": {"k", "rest"}, "rtopkf-adaptive": {"k", "rest"},
     }  # fmt: skip
     swept = {
         (kind, setting.name) for kind, made_of in LEARNERS.items() for setting in made_of.settings if setting.reading
     }
-    assert swept == {("ftpl", "epsilon")}
+    assert swept == {("ftpl", "epsilon"), ("ftpl", "parameters")}
     assert all(learner.kind == kind for kind, learner in LEARNERS.items())
 
 

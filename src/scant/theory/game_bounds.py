@@ -47,6 +47,15 @@ def ftpl_epsilon(items: int, largest: float, rounds: float) -> float:
     return 1 / (largest * math.sqrt(items * rounds))
 
 
+def kalai_vempala_epsilon(D: float, R: float, A: float, rounds: float) -> float:
+    """Epsilon of FTPL, sqrt(D / (R A T)), at which `ftpl` is least: 2 sqrt(D R A T) (Kalai & Vempala, Theorem 1.1).
+
+    Here R is the largest absolute loss of a ranking in a round. Ailon (section 4.1) takes this epsilon; with k of n
+    items chosen in a round, D is about n^2 / 2, R of the order kn, and A = k.
+    """
+    return math.sqrt(D / (R * A * rounds))
+
+
 def ftpl(t, epsilon: float, D: float, R: float, A: float):
     """FTPL with noise uniform on [0, 1/epsilon]^m: `epsilon R A t + D / epsilon` (Kalai & Vempala, Theorem 1.1)."""
     return epsilon * R * A * np.asarray(t, float) + D / epsilon
