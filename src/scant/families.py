@@ -104,6 +104,9 @@ class Quantity:
     tuned : whether it depends on how learning rates are chosen
     between : the interval that it must lie in, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
+    share : whether its values are 0 or 1, so that a claim is about how often they are 1
+    reads : what the function takes: the "traces" of an experiment, or "coverage", the rows of the study of bounds (see
+        `scant.ads.coverage.coverage`) that have the columns' values that the claim is on
     """
 
     words: str
@@ -112,6 +115,8 @@ class Quantity:
     tuned: bool = False
     between: tuple[float, float] | None = None
     compared: bool = False
+    share: bool = False
+    reads: str = "traces"
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def examine(
     comparators: pd.DataFrame | None = None,
     tables: Mapping[str, pd.DataFrame] | None = None,
     level: float = 0.95,
+    coverage: pd.DataFrame | None = None,
 ) -> dict[str, Examined]:
     """Each claim's readings in a study, with the verdict under each, not yet corrected for the family of claims.
 
@@ -93,12 +94,13 @@ def examine(
     comparators : the best fixed weights, see `scant.present.traces.read_comparators`; claims about regret need them
     tables : tables that are computed without runs, by name; those that are missing here are computed
     level : of the intervals and verdicts
+    coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has one
 
     Raises
     ------
     SettingError : a claim cannot be judged; names it
     """
-    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level)
+    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage)
     examined = {}
     for name, claim in claims.items():
         try:
@@ -140,10 +142,10 @@ class _Lacking(NamedTuple):
 class _Examiner:
     """Finds the readings of claims in a study. A quantity that several claims are about is computed once."""
 
-    def __init__(self, plan, traces_by_experiment, comparators, tables, level):
+    def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage):
         self.plan, self.study, self.played, self.comparators = plan, plan.study, traces_by_experiment, comparators
         self.quantities = selection.quantities()
-        self.tables, self.level = tables, level
+        self.tables, self.level, self.coverage = tables, level, coverage
         self.values = cache(self._values)
 
     def __call__(self, claim: dict) -> Examined:
@@ -151,6 +153,8 @@ class _Examiner:
             return Examined(claim, missing=claim["not_testable"])
         if claim["quantity"] == TABLE:
             return self._table(claim)
+        if any(declared.reads == "coverage" for declared in self.quantities[claim["quantity"]].values()):
+            return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
             fitting = self._fitting(claim, name, experiment)
@@ -298,6 +302,21 @@ class _Examiner:
         verdict = _of_table(claim, self.tables[name], self.level)
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 
+    def _of_coverage(self, claim: dict) -> Examined:
+        """The verdict on a claim about how often a bound holds: in the study of bounds each simulated log is a seed."""
+        if self.coverage is None:
+            return Examined(claim, missing="no study of bounds (coverage)")
+        (declared,), wanted = self.quantities[claim["quantity"]].values(), claim.get("on", {})
+        rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
+        values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
+        if values.empty:
+            return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
+        cells = [
+            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim))
+            for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
+        ]
+        return Examined(claim, [Reading("", None, {}, cells, *_judged(claim, cells, self.level))])
+
 
 def _repeats(reading: Reading, earlier: Reading) -> bool:
     """Whether a reading compares what an earlier one did, under the same settings (an experiment for a figure, say)."""
@@ -363,7 +382,29 @@ def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tup
 
 
 def _judged(claim: dict, cells: list[Cell], level: float) -> tuple[list[verdicts.Verdict], verdicts.Verdict]:
-    """The verdict on each cell, and on all of them together."""
+    """The verdict on each cell, and on all of them together, with estimates of the quantity itself if the claim
+    compares it with a number.
+    """
+    single, together = _judged_differences(claim, cells, level)
+    number = compared_with(claim)
+    shifted = [
+        replace(verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number)
+        for verdict in (*single, together)
+    ]
+    return shifted[:-1], shifted[-1]
+
+
+def compared_with(claim: dict) -> float:
+    """The number that differences are to, which estimates are given without; 0 if there is none."""
+    against = claim.get("against")
+    of_differences = isinstance(against, int | float) and claim["comparison"] not in ("slope", "exact")
+    return float(against) if of_differences else 0.0
+
+
+def _judged_differences(
+    claim: dict, cells: list[Cell], level: float
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict]:
+    """The verdict on the differences of each cell, and of all of them together."""
     comparison, how = claim["comparison"], claim.get("over", "all")
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
