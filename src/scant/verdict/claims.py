@@ -38,6 +38,8 @@ class Cell:
     differences : by seed, the learner's value minus the other's; if there is no other, the learner's value
     of : by seed, what a relative margin is a share of
     exact : whether the differences involve no chance
+    within : if the quantity is a share, the least and the largest that a difference can be
+    why : why there are no differences; "" if there are
     """
 
     stream: str
@@ -46,6 +48,8 @@ class Cell:
     differences: pd.Series
     of: pd.Series | None = None
     exact: bool = False
+    within: tuple[float, float] | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,9 @@ class Reading:
     cells : the pairs of learners that the claim compares
     single : the verdict on each cell alone, not corrected for the family of claims
     verdict : the verdict on all cells together, likewise
+    summary : of a claim about several cells that involve chance, the verdict on their mean, which is taken for each
+        seed, with its interval. It is about these streams and learners, not about others like them. None if seeds or
+        streams leave no mean
     """
 
     experiment: str
@@ -64,6 +71,7 @@ class Reading:
     cells: list[Cell]
     single: list[verdicts.Verdict]
     verdict: verdicts.Verdict
+    summary: verdicts.Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -163,7 +171,9 @@ class _Examiner:
                 continue
             for tuning in self._tunings(claim, name, fitting):
                 cells = list(self._cells(claim, name, tuning, fitting))
-                if cells:
+                if cells and all(cell.why for cell in cells):
+                    lacking.append(_Lacking(6, cells[0].why))
+                elif cells:
                     reading = self._reading(claim, name, tuning, fitting, cells)
                     if not any(_repeats(reading, earlier) for earlier in readings):
                         readings.append(reading)
@@ -253,8 +263,10 @@ class _Examiner:
             place = self._original(family.place.key, stream)
             for epsilon, rows in _policies(values, stream, learner, only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
+                share, why = self._quantity(quantity, name).share, _why(rows)
                 if elsewhere is None:
-                    yield Cell(place, label, "", *_differences(rows, claim), exact)
+                    within = _within(claim) if share else None
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, within, why)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values, stream, other, None), epsilon)
@@ -262,7 +274,8 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    yield Cell(place, label, against, *differences, exact)
+                    within = (-1.0, 1.0) if share else None
+                    yield Cell(place, label, against, *differences, exact, within, why or _why(other_rows))
 
     def _original(self, section: str, id: str) -> str:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
@@ -278,7 +291,7 @@ class _Examiner:
             place.readings, place.key, fitting.streams, lambda settings, key: place.level(settings, key, None)
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
-        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level))
+        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level, self.study["testing"]))
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
@@ -312,10 +325,12 @@ class _Examiner:
         if values.empty:
             return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
         cells = [
-            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim))
+            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), within=_within(claim))
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
-        return Examined(claim, [Reading("", None, {}, cells, *_judged(claim, cells, self.level))])
+        return Examined(
+            claim, [Reading("", None, {}, cells, *_judged(claim, cells, self.level, self.study["testing"]))]
+        )
 
 
 def _repeats(reading: Reading, earlier: Reading) -> bool:
@@ -372,6 +387,20 @@ def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series 
     return values - against, values * 0 + against
 
 
+def _within(claim: dict) -> tuple[float, float]:
+    """The least and the largest that a share can be, minus the number that the claim compares it with."""
+    against = claim.get("against")
+    if against == "bound":
+        raise SettingError(f"the quantity {claim['quantity']} is a share: compare it with a number or a learner")
+    subtracted = 0.0 if against is None or claim["comparison"] == "slope" else float(against)
+    return 0.0 - subtracted, 1.0 - subtracted
+
+
+def _why(rows: pd.DataFrame) -> str:
+    """Why the quantity has no values in these rows; "" if it has, or if it gives no reason."""
+    return "" if "why" not in rows or rows["value"].notna().any() else str(rows["why"].iloc[0])
+
+
 def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tuple[pd.Series, pd.Series]:
     """A learner's values minus another's, by seed, and what a relative margin is a share of: the other's values."""
     difference = values - other
@@ -381,48 +410,56 @@ def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tup
     return difference, other
 
 
-def _judged(claim: dict, cells: list[Cell], level: float) -> tuple[list[verdicts.Verdict], verdicts.Verdict]:
-    """The verdict on each cell, and on all of them together, with estimates of the quantity itself if the claim
-    compares it with a number.
+def _judged(
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdict on each cell, on all of them together, and, if they are several, on their mean.
+
+    If the claim compares the quantity with a number, estimates are of the quantity itself.
     """
-    single, together = _judged_differences(claim, cells, level)
+    single, together, mean = _judged_differences(claim, cells, level, testing)
     number = compared_with(claim)
-    shifted = [
-        replace(verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number)
-        for verdict in (*single, together)
-    ]
-    return shifted[:-1], shifted[-1]
+
+    def shifted(verdict):
+        return replace(
+            verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number
+        )
+
+    return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
 
 
 def compared_with(claim: dict) -> float:
-    """The number that differences are to, which estimates are given without; 0 if there is none."""
+    """The number that the claim compares its quantity with, which differences are less of; 0 if there is none."""
     against = claim.get("against")
     of_differences = isinstance(against, int | float) and claim["comparison"] not in ("slope", "exact")
     return float(against) if of_differences else 0.0
 
 
 def _judged_differences(
-    claim: dict, cells: list[Cell], level: float
-) -> tuple[list[verdicts.Verdict], verdicts.Verdict]:
-    """The verdict on the differences of each cell, and of all of them together."""
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdicts of `_judged`, with estimates of the differences."""
     comparison, how = claim["comparison"], claim.get("over", "all")
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
         sign = -1 if claim["quantity"] == "lower_bound_share" else 1
         worst = sorted(single, key=lambda verdict: -sign * verdict.estimate)  # `together` reports the first
-        return single, verdicts.together(worst, "any" if how == "any" else "all")
+        return single, verdicts.together(worst, "any" if how == "any" else "all"), None
     settings, relative = test_settings(claim, level)
+    settings["testing"] = testing
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
     differences = [cell.differences.reindex(seeds) for cell in cells]
     bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
     single = [
-        verdicts.judge(difference, comparison, of=base, exact=cell.exact, **settings)
+        verdicts.judge(difference, comparison, of=base, exact=cell.exact, within=cell.within, **settings)
         for cell, difference, base in zip(cells, differences, bases, strict=True)
     ]
-    if how != "mean":
-        return single, verdicts.together(single, how)
-    settings["exact"] = all(cell.exact for cell in cells)
-    return single, verdicts.over(differences, how, comparison, of=bases if relative else None, **settings)
+    exact = [cell.exact for cell in cells]
+    mean = None
+    if how == "mean" or (len(cells) > 1 and not any(exact)):
+        settings |= {"exact": all(exact), "within": cells[0].within}
+        mean = verdicts.over(differences, "mean", comparison, of=bases if relative else None, **settings)
+    return single, mean if how == "mean" else verdicts.together(single, how), mean
 
 
 def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
