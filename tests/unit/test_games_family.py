@@ -183,6 +183,12 @@ def test_regret_is_that_at_the_end_of_a_horizon_or_up_to_a_round(played, options
     assert worked_out("game_regret", played, **options) == pytest.approx(expected)
 
 
+def test_regret_after_a_round(played):
+    expected = {(game, learner, seed): regret(game, learner, seed, 1000) - regret(game, learner, seed, 100)
+                for game in GAMES for learner in EXPONENTS for seed in (0, 1)}  # fmt: skip
+    assert worked_out("game_regret", played, since=299, round=1000) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("options", [{}, {"along": "horizon"}, {"along": "rounds"}])
 def test_slopes_over_rounds_and_horizons(played, options):
     expected = {(game, learner, seed): EXPONENTS[learner]

@@ -21,17 +21,20 @@ KEYS = ["stream", "learner", "seed"]
 ROUNDING = 1e-12  # a floor up to this is 0
 
 
-def game_regret(played: Played, horizon: int | None = None, round: int | None = None) -> pd.DataFrame:
+def game_regret(
+    played: Played, horizon: int | None = None, since: int | None = None, round: int | None = None
+) -> pd.DataFrame:
     """The regret at the end of each game's longest horizon, or of `horizon` if it is set.
 
-    round : the last kept round up to this one is taken instead, of the same horizon
+    since, round : the regret up to `round` is taken, less that up to `since`, if they are set; where a round was not
+        kept, the last kept one before it stands for it
     """
-    if round is None:
-        return _longest(_ends(played, horizon)).assign(value=lambda rows: rows["regret"])
     rows = frames.regrets(played.traces, played.about)
     rows = _longest(rows if horizon is None else rows[rows["horizon"] == horizon])
-    rows = rows[rows["round"] <= round].sort_values("round", kind="stable").drop_duplicates(KEYS, keep="last")
-    return rows.assign(value=rows["regret"])
+    regret = _up_to(rows, round)
+    if since is not None:
+        regret = regret - _up_to(rows, since)
+    return regret.rename("value").reset_index()
 
 
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
@@ -104,6 +107,12 @@ def _ends(played: Played, horizon: int | None = None) -> pd.DataFrame:
     rows = frames.regrets(played.traces, played.about)
     rows = rows[rows["round"] == rows["horizon"]]
     return rows if horizon is None else rows[rows["horizon"] == horizon]
+
+
+def _up_to(rows: pd.DataFrame, round: int | None) -> pd.Series:
+    """The regret up to a round, or to the last one, by stream, learner and seed."""
+    kept = rows if round is None else rows[rows["round"] <= round]
+    return kept.sort_values("round", kind="stable").groupby(KEYS, sort=False)["regret"].last()
 
 
 def _longest(rows: pd.DataFrame) -> pd.DataFrame:
