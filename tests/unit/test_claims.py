@@ -507,18 +507,59 @@ def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
 
 def test_gains_are_in_percent_and_errors_of_the_truth(logged):
     first = {"where": {"ids": "plain"}, "epsilon": 0.0, "test": "t"}
-    held = first | {"quantity": "estimate_held", "learner": {"kind": "logistic"}, "against": 0.95}
     table = judged(
         ADS, logged,
         gain=CTR | first | {"quantity": "ctr_gain", "margin": 15},
         error=first | {"quantity": "estimate_error", "learner": {"kind": "logistic"}, "against": 10.0} |
         {"comparison": "close", "margin": 0.1},
-        held=held, betting=held | {"bound": "betting"},
     )  # fmt: skip
     assert table.loc["gain", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(25)]
-    assert table.loc["error", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0)]
-    assert table.loc["held", "estimate"] == pytest.approx(0.9 - 0.95) and table.loc["held", "verdict"] == "undecided"
-    assert table.loc["betting", "estimate"] == pytest.approx(0.05)
+    assert table.loc["error", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(10)]
+
+
+def test_bounds_are_judged_on_the_study_of_bounds():
+    counted = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t", "repeats": 1000}
+    rows = pd.DataFrame([counted | {"campaign": name, "covered": n} for name, n in (("bank", 990), ("hotel", 850))])
+    claim = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
+    claim |= {"quantity": "coverage", "bound": "t", "against": 0.95, "comparison": "greater", "margin": -0.02}
+    made = {name: claim | {"on": {"campaign": on}} for name, on in (
+        ("good", "bank"), ("bad", "hotel"), ("both", ["bank", "hotel"]), ("none", "shop")
+    )}  # fmt: skip
+    plan = planned(ADS)
+    found = claims.examine(made, plan, {}, coverage=rows)
+    table = tables.table(found, plan.study).set_index("id")
+    assert table["verdict"].to_dict() == {
+        "good": "holds", "bad": "fails", "both": "fails", "none": "not testable here"
+    }  # fmt: skip
+    assert table.loc["good", "estimate"] == pytest.approx(0.99) and table.loc["good", "n"] == 1000
+    assert table.loc["bad", "data"] == "hotel, deterministic, 2,000 rows"
+    assert table.loc["none", "data"].endswith("missing here: no bound t on campaign shop")
+    shown = tables.cells_table(found).set_index(["claim", "stream"])
+    assert shown.loc[("good", "bank, deterministic, 2,000 rows"), ["from", "to"]].tolist() == [
+        pytest.approx(0.93),
+        math.inf,
+    ]
+    without = claims.examine({"good": made["good"]}, plan, {})
+    assert without["good"].missing == "no study of bounds (coverage)"
+
+
+def test_what_is_compared_with_a_number_is_shown_itself():
+    table = judged(
+        share={"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"},
+        level={"on": {"ids": "a"}, "against": 1000.0, "where": {"ids": "first"}},
+    )
+    assert table.loc["share", "verdict"] == "holds" and 0.39 < table.loc["share", "estimate"] < 0.42
+    made = {
+        "level": CLAIM | {"on": {"ids": "a"}, "against": 1000.0, "comparison": "close", "margin": {"relative": 0.1}}
+    }
+    shown = cells(made, planned(GAMES), played(GAMES)).iloc[0]
+    assert [shown["from"], shown["to"]] == [900, 1100] and shown["quantity"] == "regret"
+
+
+def test_each_horizon_is_a_cell_of_a_share():
+    made = {"share": CLAIM | {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}}
+    found = claims.examine(made, planned(GAMES), played(GAMES))["share"].readings[0].cells
+    assert [cell.stream for cell in found] == ["a, T = 100", "a, T = 1,000", "a, T = 10,000"]
 
 
 def test_a_share_has_exact_tests(logged):

@@ -98,6 +98,7 @@ def examine(
     comparators: pd.DataFrame | None = None,
     tables: Mapping[str, pd.DataFrame] | None = None,
     level: float = 0.95,
+    coverage: pd.DataFrame | None = None,
 ) -> dict[str, Examined]:
     """Each claim's readings in a study, with the verdict under each, not yet corrected for the family of claims.
 
@@ -109,12 +110,13 @@ def examine(
     comparators : the best fixed weights, see `scant.present.traces.read_comparators`; claims about regret need them
     tables : tables that are computed without runs, by name; those that are missing here are computed
     level : of the intervals and verdicts
+    coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has one
 
     Raises
     ------
     SettingError : a claim cannot be judged; names it
     """
-    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level)
+    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage)
     examined = {}
     for name, claim in claims.items():
         try:
@@ -156,10 +158,10 @@ class _Lacking(NamedTuple):
 class _Examiner:
     """Finds the readings of claims in a study. A quantity that several claims are about is computed once."""
 
-    def __init__(self, plan, traces_by_experiment, comparators, tables, level):
+    def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage):
         self.plan, self.study, self.played, self.comparators = plan, plan.study, traces_by_experiment, comparators
         self.quantities = selection.quantities()
-        self.tables, self.level = tables, level
+        self.tables, self.level, self.coverage = tables, level, coverage
         self.values = cache(self._values)
 
     def __call__(self, claim: dict) -> Examined:
@@ -167,6 +169,8 @@ class _Examiner:
             return Examined(claim, missing=claim["not_testable"])
         if claim["quantity"] == TABLE:
             return self._table(claim)
+        if any(declared.reads == "coverage" for declared in self.quantities[claim["quantity"]].values()):
+            return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
             fitting = self._fitting(claim, name, experiment)
@@ -328,6 +332,23 @@ class _Examiner:
         verdict = _of_table(claim, self.tables[name], self.level)
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 
+    def _of_coverage(self, claim: dict) -> Examined:
+        """The verdict on a claim about how often a bound holds: in the study of bounds each simulated log is a seed."""
+        if self.coverage is None:
+            return Examined(claim, missing="no study of bounds (coverage)")
+        (declared,), wanted = self.quantities[claim["quantity"]].values(), claim.get("on", {})
+        rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
+        values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
+        if values.empty:
+            return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
+        cells = [
+            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), within=_within(claim))
+            for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
+        ]
+        return Examined(
+            claim, [Reading("", None, {}, cells, *_judged(claim, cells, self.level, self.study["testing"]))]
+        )
+
 
 def _repeats(reading: Reading, earlier: Reading) -> bool:
     """Whether a reading compares what an earlier one did, under the same settings (an experiment for a figure, say)."""
@@ -409,7 +430,32 @@ def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tup
 def _judged(
     claim: dict, cells: list[Cell], level: float, testing: str
 ) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
-    """The verdict on each cell, on all of them together, and, if they are several, on their mean."""
+    """The verdict on each cell, on all of them together, and, if they are several, on their mean.
+
+    If the claim compares the quantity with a number, estimates are of the quantity itself.
+    """
+    single, together, mean = _judged_differences(claim, cells, level, testing)
+    number = compared_with(claim)
+
+    def shifted(verdict):
+        return replace(
+            verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number
+        )
+
+    return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
+
+
+def compared_with(claim: dict) -> float:
+    """The number that the claim compares its quantity with, which differences are less of; 0 if there is none."""
+    against = claim.get("against")
+    of_differences = isinstance(against, int | float) and claim["comparison"] not in ("slope", "exact")
+    return float(against) if of_differences else 0.0
+
+
+def _judged_differences(
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdicts of `_judged`, with estimates of the differences."""
     comparison, how = claim["comparison"], claim.get("over", "all")
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
