@@ -7,6 +7,8 @@ smallest score difference between documents of different grades by a ranker of n
 
 import math
 
+from scant.data import table_b1
+
 
 def slam_rate(m: int, radius: float, ratio: float) -> float:
     """The rate 1 / (4 m R_X^2 v_max), with which the SLAM perceptron's separable bound holds for every run."""
@@ -136,3 +138,22 @@ def descent_regret(rounds, rate: float, norm: float, ball: float, fixed: bool):
     if fixed:
         return (ball**2 / (2 * rate) + rate * norm**2 / 2) * rounds**0.5
     return (2 * ball**2 / rate + rate * norm**2) * rounds**0.5
+
+
+def impossible_floor() -> float:
+    """What every learner from the top one loses a round to the distributions of Table B.1 (Theorem 32), about 0.0024.
+
+    The learner is judged by NDCG-squared. Its expected loss under a distribution p is least at `mu_p = E[G(R) / Z(R)]`, and
+    scores s lose `||s - mu_p||^2` a round more than that. From the top one the learner cannot tell the two
+    distributions p and p~ apart, so that its expected regret, averaged over the two, is at least that of the best s for
+    their mean, `||mu_p - mu_p~||^2 / 4` a round, at any horizon. With every grade seen there is no such floor.
+    """
+    ideal = [sum(1 / math.log2(1 + i) for i in range(1, sum(vector) + 1)) or 1.0 for vector in table_b1.VECTORS]
+    means = [
+        [
+            sum(n * vector[item] / z for n, vector, z in zip(counts, table_b1.VECTORS, ideal, strict=True)) / 20
+            for item in range(3)
+        ]
+        for counts in table_b1.TWENTIETHS.values()
+    ]
+    return math.dist(*means) ** 2 / 4
