@@ -143,8 +143,8 @@ def descent_regret(rounds, rate: float, norm: float, ball: float, fixed: bool):
 def impossible_floor() -> float:
     """What every learner from the top one loses a round to the distributions of Table B.1 (Theorem 32), about 0.0024.
 
-    The learner is judged by NDCG-squared. Its expected loss under a distribution p is least at `mu_p = E[G(R) / Z(R)]`, and
-    scores s lose `||s - mu_p||^2` a round more than that. From the top one the learner cannot tell the two
+    The learner is judged by NDCG-squared. Its expected loss under a distribution p is least at `mu_p = E[G(R) / Z(R)]`,
+    and scores s lose `||s - mu_p||^2` a round more than that. From the top one the learner cannot tell the two
     distributions p and p~ apart, so that its expected regret, averaged over the two, is at least that of the best s for
     their mean, `||mu_p - mu_p~||^2 / 4` a round, at any horizon. With every grade seen there is no such floor.
     """
