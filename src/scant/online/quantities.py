@@ -15,12 +15,14 @@ from scant.online import frames, frames_top, traces
 from scant.online.learners import MEASURES
 from scant.online.streams import ADVERSARY
 from scant.present.slopes import late_rounds, slopes_of_seeds
-from scant.theory.bounds import adversary_loss
+from scant.theory.bounds import adversary_loss, impossible_floor
 
 if TYPE_CHECKING:
     from scant.present.traces import Played
 
 KEYS = ["stream", "learner", "seed"]
+LATE = 1 / 2  # "late" are the rounds after this share of the horizon
+DISTRIBUTIONS = ["first", "second"]  # of Table B.1, which top-1 feedback cannot tell apart
 
 
 def final(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
@@ -55,6 +57,67 @@ def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
     return traces.at_chosen_rates(last, chosen).assign(value=lambda rows: rows[measure])
 
 
+def late_loss(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
+    """1 minus the mean `measure` of the late rounds, the second half of the horizon.
+
+    What a learner lost while it was new is left out, so that this tells how fast learners come to lose nothing, where
+    time averages keep every early loss. Rates are those that the measure itself chooses.
+    """
+    if measure not in played.traces:
+        return pd.DataFrame(columns=[*KEYS, "value"])
+    rows = _late(played, measure)
+    rounds = rows["round"] - rows["round before"]
+    gained = rows["round"] * rows[measure] - rows["round before"] * rows[f"{measure} before"]
+    return rows.assign(value=1 - gained / rounds)
+
+
+def late_mistakes(played: Played) -> pd.DataFrame:
+    """The share of the late rounds, the second half of the horizon, in which a perceptron-like learner updates.
+
+    It updates exactly in the rounds in which its ranking has a loss in the measure that it learns. Rates are those that
+    this measure chooses.
+    """
+    rows = _late(played, frames.OWN)
+    return rows.assign(value=(rows["updates"] - rows["updates before"]) / (rows["round"] - rows["round before"]))
+
+
+def _late(played: Played, choosing: str) -> pd.DataFrame:
+    """The last rows of runs at their chosen rates, with columns "... before" of the round at which late rounds begin.
+
+    It is the first kept round that is not before half of the horizon. Runs that failed are left out.
+
+    choosing : the measure that chooses rates, or `scant.online.frames.OWN`
+    """
+    last = traces.finals(played.traces)
+    last = frames.by_own_measure(last) if choosing == frames.OWN else last
+    kept = traces.at_chosen_rates(played.traces, traces.chosen_rates(last, choosing, played.tuning))
+    kept = kept[kept["failed_in"] == 0]
+    horizon = kept.groupby(KEYS)["round"].transform("max")
+    before = kept[kept["round"] >= LATE * horizon].sort_values("round").drop_duplicates(KEYS)
+    changing = ["round", "updates", *traces.MEASURED, *traces.further_measures(kept.columns)]
+    return kept[kept["round"] == horizon].merge(before[[*KEYS, *changing]], on=KEYS, suffixes=("", " before"))
+
+
+def lead_share(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
+    """How far a learner's final `measure` is on the way from Random's to ListNet's: 0 at Random's, 1 at ListNet's.
+
+    Its lead over Random on the same seed is divided by ListNet's mean lead over Random on the stream. Streams without
+    a ListNet or a Random have no rows.
+    """
+    rows = final(played, measure).reset_index(drop=True)
+
+    def of(kind: str) -> pd.Series:
+        """The values of the first learner of a kind on each stream, by stream and seed."""
+        same = rows[rows["kind"] == kind]
+        first = same["learner"] == same.groupby("stream")["learner"].transform("first")
+        return same[first].set_index(["stream", "seed"])["value"]
+
+    random, runs = of("random"), pd.MultiIndex.from_frame(rows[["stream", "seed"]])
+    leads = (of("listnet") - random).groupby("stream").mean()
+    lead = rows["value"] - random.reindex(runs).to_numpy()
+    return rows.assign(value=lead / rows["stream"].map(leads)).dropna(subset="value")
+
+
 def regret(played: Played) -> pd.DataFrame:
     """The regret at the horizon against the best fixed weights; NaN for runs that failed."""
     rows = _regrets(played)
@@ -84,10 +147,26 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     return _largest(rows.assign(value=rows["loss"] / rows[bound]))
 
 
-def regret_share(played: Played, bound: str = "bound") -> pd.DataFrame:
-    """Each seed's ratio of the regret at the horizon to its bound."""
+def regret_share(played: Played) -> pd.DataFrame:
+    """The regret at the horizon, divided by the bound on its expectation. Rows without a bound are left out."""
     rows = regret(played)
-    return _largest(rows.assign(value=rows["regret"] / rows[bound]))
+    return rows.assign(value=rows["regret"] / rows["bound"]).dropna(subset="value")
+
+
+def floor_share(played: Played) -> pd.DataFrame:
+    """The regret a round on the two distributions of Table B.1, divided by the floor of Theorem 32.
+
+    A learner that sees the relevance of the top document alone cannot tell the distributions apart. So the mean of its
+    two expected regrets is at least the floor (`scant.theory.bounds.impossible_floor`) times the horizon, whichever
+    learner it is. It is judged by NDCG-squared. There is one value for each learner and seed, of both streams together;
+    none if either is missing.
+    """
+    rows = regret(played)
+    rows = rows[(rows["judge"] == "ndcg-squared") & rows["distribution"].isin(DISTRIBUTIONS)]
+    shares = rows.assign(share=rows["regret"] / rows["round"] / impossible_floor())
+    by_run = shares.pivot_table(index=["learner", "seed"], columns="distribution", values="share", sort=False)
+    means = by_run.reindex(columns=DISTRIBUTIONS).mean(axis=1, skipna=False).dropna()
+    return means.rename("value").reset_index().assign(stream=", ".join(rows["stream"].unique()))
 
 
 def _largest(shares: pd.DataFrame) -> pd.DataFrame:
