@@ -154,7 +154,8 @@ def floor_share(played: Played) -> pd.DataFrame:
 
     A learner that sees the relevance of the top document alone cannot tell the distributions apart. So the mean of its
     two expected regrets is at least the floor (`scant.theory.bounds.impossible_floor`) times the horizon, whichever
-    learner it is. It is judged by NDCG-squared. There is one value for each learner and seed, of both streams together;
+    learner it is, as long as the ball of weights holds the best scores of both, whose norms are below 0.62. It is
+    judged by NDCG-squared. There is one value for each learner and seed, of both streams together;
     none if either is missing.
     """
     rows = regret(played)
