@@ -59,9 +59,11 @@ def tables():
 
 
 def fits(settings: dict, wanted: dict) -> bool:
-    """Whether settings are those wanted: of a list any member, and null where there is none."""
+    """Whether settings are those wanted: of a list any member, null where there is none, and of `not` any other."""
 
     def same(key, value) -> bool:
+        if isinstance(value, dict) and "not" in value:
+            return not fits(settings, {key: value["not"]})
         return any(settings.get(key) == one for one in (value if isinstance(value, list) else [value]))
 
     return all(same(key, value) for key, value in wanted.items())
@@ -279,7 +281,9 @@ def test_a_table_has_the_cells(name, tables):
 def test_the_default_study_judges_most():
     default = next(study for study in STUDIES if study["study"] == "default")
     judged = [name for name, claim in OF_RUNS.items() if readings(claim, default)]
-    assert len(judged) + len(OF_TABLES) >= 0.6 * len(CLAIMS)  # the rest are of the papers' own data sets
+    named = [name for name, claim in OF_RUNS.items() if not isinstance(claim.get("on", {}).get("dataset", {}), dict)]
+    elsewhere = {*named} - {*judged}  # said of data sets that are not at hand
+    assert len(judged) + len(OF_TABLES) >= 0.7 * (len(CLAIMS) - len(elsewhere))
     assert {CLAIMS[name]["family"] for name in [*judged, *OF_TABLES]} == {one["family"] for one in CLAIMS.values()}
 
 

@@ -12,8 +12,11 @@ from scant.study.sweeps import left_out
 def fits(value, wanted) -> bool:
     """Whether a setting has the wanted value.
 
-    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of its keys.
+    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of its keys; one with
+    the only key "not" names what the setting must not fit.
     """
+    if isinstance(wanted, dict) and wanted.keys() == {"not"}:
+        return not fits(value, wanted["not"])
     if isinstance(wanted, list):
         return any(value == option if isinstance(option, list) else fits(value, option) for option in wanted)
     if isinstance(wanted, dict):
