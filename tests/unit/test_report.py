@@ -333,7 +333,7 @@ def test_latex_escapes_text_and_rounds_numbers():
             "n": [3, 1_000_000, -7],
             "x": [0.123456, np.nan, 1.5e9],
             "ok": [True, False, True],
-            "none": [None, "", "c"],
+            "none": [None, "", "<= |c|"],
         }
     )
     lines = tables.latex(frame).splitlines()
@@ -344,7 +344,8 @@ def test_latex_escapes_text_and_rounds_numbers():
         r"\midrule",
         r"50 \% & 3 & 0.1235 & yes & -- \\",
         r"x\_1 \& \{y\} & 1000000 & -- & no &  \\",
-        r"\textbackslash{}alpha\textasciitilde{}\textasciicircum{}\#\$ & -7 & 1.500e+09 & yes & c \\",
+        r"\textbackslash{}alpha\textasciitilde{}\textasciicircum{}\#\$ & -7 & 1.500e+09 & yes & "
+        r"\textless{}= \textbar{}c\textbar{} \\",
         r"\bottomrule",
         r"\end{tabular}",
     ]

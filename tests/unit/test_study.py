@@ -263,7 +263,7 @@ def rule(kind, name) -> dict:
 
 def test_readings_of_ads_are_those_of_the_scorers():
     assert rule("ads", "undersampled")["enum"] == list(scorers.UNDERSAMPLED)
-    assert rule("ads", "threshold")["enum"] == ["f1", "precision", "recall"]
+    assert rule("ads", "threshold")["enum"] == ["f1", "precision", "recall", "none"]
     assert rule("ads", "tuning")["enum"] == ["held-out", "paper"]
     assert {*scorers.READINGS, "regularisation", "options"} == {one.name for one in fields(scorers.Settings)}
     assert {*scorers.READINGS} <= {one.name for one in families.family("ads").settings}
@@ -508,8 +508,8 @@ def test_rates_of_ones_own_learner_at_the_top_need_seeds_to_choose_them(own):
 
 
 def test_the_table_of_variance_belongs_to_experiments_at_the_top():
-    assert theory(planned(with_top())) == ["variance"]
-    assert theory(planned(small())) == []
+    assert theory(planned(with_top())) == ["theorems-perceptron", "variance", "theorems-top"]
+    assert theory(planned(small())) == ["theorems-perceptron"]
 
 
 def theory(plan) -> list[str]:

@@ -172,6 +172,7 @@ SEEN = {"traces", "figure", "table", *JUDGED}  # what new runs lead to
         ("verdict/tables.py", {*JUDGED}, ()),
         ("verdict/drawings.py", {"claims_figure"}, ()),
         ("page/page.py", set(), ()),
+        ("compare/manifest.py", set(), ()),
         ("online/learners.py", {"run", "comparator", *SEEN}, ("perceptron", "top")),
         ("online/comparator.py", {"comparator", "figure", "table", *JUDGED}, ()),
         ("games/learners.py", {"run", *SEEN}, ("fixed-items",)),
@@ -202,7 +203,8 @@ def kinds_of(project, files):
 
 
 @pytest.mark.parametrize(
-    "file", ["advice/advise.py", "advice/commands.py", "cli.py", "page/generated.py", "page/show.py"]
+    "file",
+    ["advice/advise.py", "advice/commands.py", "cli.py", "compare/differences.py", "page/generated.py", "page/show.py"],
 )
 def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished, file):
     with open(finished.folder / "src/scant" / file, "a") as source:

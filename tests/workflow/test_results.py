@@ -10,6 +10,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from scant.compare import finished
+from scant.compare.differences import compare
 from scant.files import metadata_of
 from scant.study import settings as studies
 from scant.study.plan import Plan, batches, span, untitled
@@ -21,6 +23,7 @@ GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-gam
 ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
 FIGURES = CONTEXTUAL + GAMES + ADS
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
+THEORY += ("theorems-perceptron", "theorems-top", "theorems-games")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
 CLAIMED = tuple(f"figure-claims-{family}" for family in ("perceptron", "top", "items", "choice", "ads"))
@@ -482,3 +485,11 @@ def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
     assert not re.search(r"""(?:src|href)=["']?(?!#|data:|https?:|["'])""", page), "it reads another file"
     text = unescape(page)
     assert not [name for name, claim in stated.items() if name not in text or claim["statement"] not in text]
+
+
+def test_the_manifest_says_what_made_the_study(tiny, plan):
+    study = finished.read(tiny)  # its files have the checksums of the manifest
+    assert {*study.tables} == {*plan.tables} and study.claims and study.cells
+    assert study.manifest["code"].keys() >= {family.kind for family in plan.families.values()}
+    assert all(len(checksum) == 64 for checksum in study.manifest["data"].values())
+    assert not compare(study, study).fails("numbers")

@@ -15,6 +15,10 @@ from scant.study.plan import DRAW, STREAM, batches, span, untitled
 ANY_HORIZON = 10**9  # stands for the horizon in checks where it is the length of the stream: longer than any stream
 BANDS = "Lines are means over seeds, bands 95 % t intervals."
 TUNED = "Each learner is at the rate that its experiment's tuning reading chose."
+CHECKED = (
+    "share is how much of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is "
+    "needed."
+)
 
 SOURCE = Setting(
     "source",
@@ -282,6 +286,12 @@ class Perceptron(Contextual):
             frame="scant.online.frames:rates_table",
             heading="Learning rates of perceptrons",
         ),
+        Shown(
+            "theorems-perceptron",
+            caption=f"Theorems on perceptrons and their surrogates, held against exact numbers. {CHECKED}",
+            frame="scant.online.theorems:perceptron_table", reads="nothing",
+            heading="Theorems on perceptrons",
+        ),
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
@@ -344,10 +354,10 @@ class Top(Contextual):
         Shown(
             "figure-top-regret",
             caption="Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means "
-            "over seeds, bands 95 % t intervals; beside each line the slope of log regret on log round from a "
-            "hundredth of the horizon on, with its 95 % t interval over seeds. Thin lines have the slopes 1/2, 2/3 "
-            "and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted line adds it: the "
-            f"regret is between the two. {TUNED}",
+            "over seeds, bands 95 % t intervals; beside each line the slope of the log of the mean regret on log "
+            "round from a hundredth of the horizon on, with its 95 % bootstrap interval over seeds. Thin lines have "
+            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted "
+            f"line adds it: the regret is between the two. {TUNED}",
             frame="scant.online.frames_top:regret_curves", draw="scant.online.drawings:regrets",
             reads="regret", shows=asked_for,
             heading="Regret by round, feedback at the top",
@@ -370,17 +380,26 @@ class Top(Contextual):
         ),
         Shown(
             "regret",
-            caption="Feedback on the top documents: regret at the horizon against the best fixed weights, and the "
-            "slope of log regret on log round, with 95 % t intervals over seeds.",
+            caption="Feedback on the top documents: regret at the horizon against the best fixed weights, with 95 % t "
+            "intervals over seeds, and the slope of the log of the mean regret on log round, with 95 % bootstrap "
+            "intervals over seeds.",
             frame="scant.online.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
             heading="Regret at the horizon, feedback at the top",
         ),
         Shown(
             "variance",
             caption="What one round's estimate of a gradient is off by, in squared norms of the gradient, by the "
-            "number of grades seen: bias and variance, exact on small lists.",
+            "number of grades seen: bias and variance, exact on small lists; the variance also as it is "
+            "(raw_variance), and for longer lists and the grades of web search.",
             frame="scant.online.variance:variance_table", reads="nothing",
             heading="Bias and variance of gradient estimates",
+        ),
+        Shown(
+            "theorems-top",
+            caption="Theorems on gradient estimates from the top and on what they cannot learn, held against exact "
+            f"numbers. {CHECKED}",
+            frame="scant.online.theorems:top_table", reads="nothing",
+            heading="Theorems on feedback at the top",
         ),
         STREAMS_TABLE,
     )  # fmt: skip

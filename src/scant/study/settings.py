@@ -9,6 +9,7 @@ from scant.study import plan, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
+TAKEN = ("data", "reference")  # folders of results that are no study's
 
 
 def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict]:
@@ -27,6 +28,8 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     """
     _check_misplaced(config)
     check(config, schema(), "study")
+    if config["study"] in TAKEN:
+        raise SettingError(f"study: results/{config['study']} is for what studies share. Choose another id")
     study = with_defaults(config, schema())
     datasets = registry.load(registry_path, study["datasets"])
     for name in study["tables_of"]:
