@@ -1,8 +1,10 @@
-# The claims of the papers, judged on the study's traces; their figures; and the page that shows all results.
-
+# The claims of the papers, judged on the study's traces; their figures; and the page that shows all results, with the
+# manifest, which says what made them.
+from scant.compare import manifest
 
 JUDGED = bool(STUDY["claims"])
 THEORY = [name for name, target in PLAN.tables.items() if target.shown.reads == "nothing"]
+MADE_BY = [module for modules in manifest.modules(PLAN).values() for module in modules]
 
 
 rule claims:
@@ -10,6 +12,7 @@ rule claims:
         traces=[plan.TRACES.format(study=STUDY["study"], experiment=name) for name in PLAN.played] if JUDGED else [],
         comparators=PLAN.comparator_files(PLAN.played) if JUDGED else [],
         tables=[f"{STUDY_TABLE}.csv".format(table=table) for table in THEORY] if JUDGED else [],
+        coverage=plan.COVERAGE.format(study=STUDY["study"]) if JUDGED and STUDY["coverage"] else [],
         study=STUDY_FILE,
         claims=STUDY["claims"] or [],
         schema=studies.CLAIMS_SCHEMA,
@@ -28,10 +31,11 @@ rule claims:
     params:
         code=code("scant.study.settings", "scant.verdict.tables", *selection.modules()),
         comparators=lambda wildcards, input: braces(input.comparators),
+        coverage=lambda wildcards, input: ["--coverage", input.coverage] if input.coverage else [],
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
         "scant claims {input.traces:q} --study {input.study:q} --comparators {params.comparators}"
-        " --tables {input.tables:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+        " --tables {input.tables:q} {params.coverage:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule claims_figure:
@@ -64,7 +68,8 @@ rule report:
         citation="CITATION.cff",
         page=sorted(str(file) for file in Path("src/scant/page/assets").glob("*.*")),
     output:
-        "<results>/report.html",
+        page="<results>/report.html",
+        manifest=f"<results>/{manifest.NAME}",
     log:
         "<results>/logs/report.log",
     benchmark:
@@ -73,10 +78,10 @@ rule report:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        code=code("scant.page.about", "scant.page.page"),
+        code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", *MADE_BY),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         file=study_file(),
         claims=lambda wildcards, input: ["--claims", input.claims] if JUDGED else [],
     shell:
-        "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output:q}"
-        " 2>&1 | tee {log:q}"
+        "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output.page:q}"
+        " --manifest {output.manifest:q} 2>&1 | tee {log:q}"

@@ -111,8 +111,10 @@ def _claims(arguments) -> None:
     played = {Path(path).stem: traces.read([path]) for path in arguments.inputs}
     played = {name: (rows, details[name]) for name, (rows, details) in played.items()}
     compared, theory = traces.read_comparators(arguments.comparators), tables.read_theory(arguments.tables)
+    coverage = traces.read([arguments.coverage])[0] if arguments.coverage else None
     stated = settings.claims(plan.study["claims"])
-    tables.write(claims.examine(stated, plan, played, compared, theory), plan.study, arguments.output)
+    examined = claims.examine(stated, plan, played, compared, theory, coverage=coverage)
+    tables.write(examined, plan.study, arguments.output)
 
 
 def _claims_figure(arguments) -> None:
@@ -129,6 +131,10 @@ def _page(arguments) -> None:
     study, folder = _settings_of(arguments.study), arguments.output.parent
     facts = about.facts(study, folder, arguments.study_file)
     page.make(study, folder, arguments.output, about.claims(arguments.claims), facts)
+    if arguments.manifest:
+        from scant.compare import manifest
+
+        manifest.write(study, folder, facts, arguments.manifest)
 
 
 def _show(arguments) -> None:
@@ -137,10 +143,43 @@ def _show(arguments) -> None:
     print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family, arguments.summary), end="")
 
 
+def _compare(arguments) -> int:
+    from scant.compare import differences, finished, page, terminal
+
+    found = differences.compare(*map(finished.read, finished.pair(arguments.a, arguments.b)))
+    if arguments.output:
+        page.write(found, arguments.output)
+    print(terminal.describe(found), end="")
+    return int(found.fails(arguments.fail_on))
+
+
+def _reference(arguments) -> None:
+    from scant.compare import finished
+
+    print(finished.keep(arguments.folder))
+
+
 def _status(arguments) -> None:
     from scant.page import status
 
     print(status.describe(status.status(arguments.folder)), end="")
+
+
+def _more(arguments) -> None:
+    from scant.files import write_text
+    from scant.page import status
+    from scant.verdict import more
+
+    study_file = arguments.study_file or status.study_file(arguments.folder)
+    found = more.more(arguments.folder, study_file, arguments.within)
+    print(more.describe(found, arguments.within))
+    if not found.steps:
+        return
+    if arguments.output is None:
+        print("--output FILE writes the study file that asks for these seeds, --within SECONDS takes fewer.")
+        return
+    write_text(arguments.output, more.study_with(study_file, found))
+    print(f"Only new seeds are played by: snakemake --cores all --configfile {arguments.output}")
 
 
 def _compile(arguments) -> None:
@@ -223,13 +262,15 @@ def parser() -> argparse.ArgumentParser:
     made = option("--tables", nargs="*", default=(), help="the tables of theory, CSV")
     traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
-    command("claims", _claims, about, of_study, traces, comparators, made, stem)
+    bounds = option("--coverage", type=Path, help="the study of bounds on CTR, parquet; none if the study has none")
+    command("claims", _claims, about, of_study, traces, comparators, made, bounds, stem)
     family = option("family", help="the family of claims")
     readings = option("readings", type=Path, help="the CSV of all readings")
     command("claims-figure", _claims_figure, "Draw the claims of a family: SVG, PNG, CSV.", family, readings, stem)
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
-    command("page", _page, "Make the page of a study.", of_study, judged, file, output)
+    manifest = option("--manifest", type=Path, help="where to write what made the study: JSON")
+    command("page", _page, "Make the page of a study, and its manifest.", of_study, judged, file, manifest, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
@@ -239,6 +280,28 @@ def parser() -> argparse.ArgumentParser:
         option("--verdict", help="only claims with this verdict"),
         option("--family", help="only claims of this family"),
         option("--summary", action="store_true", help="only what the claims came to"),
+    )  # fmt: skip
+    side = "the results of a study, results/{study}, or `reference` for the reference of the other"
+    command(
+        "compare", _compare, "Say what differs between two finished studies, and fail if verdicts do.",
+        option("a", metavar="A", help=side),
+        option("b", metavar="B", help=side),
+        option(
+            "--fail-on", choices=("verdicts", "estimates", "numbers"), default="verdicts",
+            help="which differences make it end with status 1: verdicts; or estimates that moved beyond their "
+            "intervals, too; or any number (default: verdicts). Bad input ends with 2",
+        ),
+        option("--output", type=Path, metavar="STEM", help="write all that differs: STEM.csv, and a page, STEM.html"),
+    )  # fmt: skip
+    commands.choices["compare"].set_defaults(bad_input=2)
+    command("reference", _reference, "Make a finished study the reference that others are compared to.", folder)
+    about = "Say how many more seeds would decide which claims of a finished study, and what they cost."
+    command(
+        "more", _more, about,
+        folder,
+        option("--within", type=float, metavar="SECONDS", help="take only what fits into so many seconds of one core"),
+        option("--output", type=Path, help="the study file to write, which asks for these seeds"),
+        option("--study-file", type=Path, help="the study's file; by default that of its latest run"),
     )  # fmt: skip
     command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
@@ -268,16 +331,18 @@ def _json(text: str):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error."""
+    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error.
+
+    `compare` returns 1 if the studies differ, and 2 after an error.
+    """
     parsed = parser().parse_args(arguments)
     try:
-        parsed.function(parsed)
+        return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
         print(f"scant: {_message(error)}", file=sys.stderr)
-        return 1
-    return 0
+        return getattr(parsed, "bad_input", 1)
 
 
 def _message(error: Exception) -> str:

@@ -18,6 +18,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "fixed-items": "scant.games.family:FixedItems",
     "ads": "scant.ads.family:Ads",
 }
+TUNING = 1_000_000  # the number of the first seed that chooses learning rates; those below are reported
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Place:
     readings : the settings of a place that are readings, which a sweep may vary
     level : takes (settings, reading, data sets or None); the value of a reading, or None if it cannot change the place
     changes : takes (settings, reading); whether the reading can change the place
+    simulations : of places that are simulated, the setting that names the simulation, and "module:name" of a mapping
+        from these names to the functions that draw it, whose defaults its `settings` have
     """
 
     key: str
@@ -42,6 +45,7 @@ class Place:
     readings: tuple[str, ...] = ()
     level: Callable[[dict, str, Mapping | None], Any] = lambda settings, reading, datasets: None
     changes: Callable[[dict, str], bool] = lambda settings, reading: False
+    simulations: tuple[str, str] | None = None
 
 
 def asked_for(study: dict, experiment: str, name: str) -> bool:
@@ -104,6 +108,9 @@ class Quantity:
     tuned : whether it depends on how learning rates are chosen
     between : the interval that it must lie in, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
+    share : whether each value is 0 or 1, so that its mean is a share, and has exact tests
+    reads : what the function takes: the "traces" of an experiment, or "coverage", the rows of the study of bounds (see
+        `scant.ads.coverage.coverage`) that have the columns' values that the claim is on
     """
 
     words: str
@@ -112,6 +119,8 @@ class Quantity:
     tuned: bool = False
     between: tuple[float, float] | None = None
     compared: bool = False
+    share: bool = False
+    reads: str = "traces"
 
 
 @dataclass(frozen=True)
@@ -207,7 +216,7 @@ class Family:
         return {name: experiment[name] for name in names if name in experiment}
 
     def details(self, study: dict, name: str) -> dict:
-        """What reports need to know of an experiment: its kind, readings, number of seeds, and titles."""
+        """What reports need to know of an experiment: its kind, readings and titles."""
         experiment = study["experiments"][name]
 
         def titles(key: str) -> dict:
@@ -216,7 +225,6 @@ class Family:
         return {
             "kind": self.kind,
             "readings": self.played(experiment),
-            "seeds": experiment["seeds"],
             **{key: experiment[key] for key in self.told},
             "title": experiment.get("title", name),
             "titles": {"streams": titles(self.place.key), "learners": titles("learners")},
@@ -225,6 +233,15 @@ class Family:
     def certain(self, study: dict, place: str) -> bool:
         """Whether the place with this id involves no chance, so that all seeds give the same result."""
         return False
+
+    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
+        """Whether each seed of a learner at a place draws something anew. If not, all seeds are one observation."""
+        return True
+
+    def draws(self, study: dict, learner: str) -> bool:
+        """Whether the learner with this id draws random numbers; a user's own does unless its class denies it."""
+        kind = study["learners"][learner]["kind"]
+        return getattr(own_class(kind) if ":" in kind else self.learners[kind], "draws", True)
 
     def idle(self, study: dict, experiment: dict, name: str) -> str:
         """Why the reading `name` changes nothing in an experiment, if no setting declares it; "" if it may."""
@@ -243,11 +260,8 @@ class Family:
         """The columns of traces that are the same in all rows of a run file, from its metadata."""
         raise NotImplementedError
 
-    def completed(self, table, seeds: int):
-        """A run file's table, with the columns that are computed from its rows.
-
-        seeds : how many seeds are reported; later ones only choose learning rates
-        """
+    def completed(self, table):
+        """A run file's table, with the columns that are computed from its rows."""
         return table
 
     def further_measures(self, columns) -> list[str]:

@@ -70,6 +70,21 @@ def test_every_experiment_of_the_studies_passes_its_check(path):
             FAMILY.check(study, datasets, experiment)
 
 
+def test_a_seed_draws_something_anew_unless_logs_and_learner_are_fixed():
+    def drawn(log, learner, study=STUDY, **changes):
+        return FAMILY.drawn_anew(study, DATASETS, EXPERIMENT | changes, log, learner)
+
+    assert all(drawn(log, learner) for log in ("drawn", "made") for learner in KINDS)
+    on_log = {learner: drawn("logged", learner) for learner in KINDS}
+    controls = dict.fromkeys(("uniform", "logging", "oracle"), False)
+    assert on_log == dict.fromkeys(KINDS, True) | controls
+    # Without a lambda to choose on a part of the log, those that draw nothing else are the same for all seeds.
+    on_log = {learner: drawn("logged", learner, tuning="paper", undersample=2) for learner in KINDS}
+    assert on_log == dict.fromkeys(KINDS, True) | controls | {"cost-sensitive-oaa": False, "filter-tree": False}
+    single = STUDY | {"learners": {"filter-tree": {"kind": "filter-tree", "lambdas": [0.1]}}}
+    assert not drawn("logged", "filter-tree", single)
+
+
 def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
     study = with_experiment(logs=["drawn", "made", "logged"])
     jobs = FAMILY.jobs(study, DATASETS, "e")
@@ -195,7 +210,7 @@ def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
     assert [setting.name for setting in FAMILY.settings if not setting.plays] == ["baseline"]
     rules = {setting.name: setting.rule for setting in FAMILY.settings}
     assert rules["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
-    assert {*rules["threshold"]["enum"]} == {*policies.MEASURES}
+    assert {*rules["threshold"]["enum"]} == {*policies.THRESHOLDS}
 
 
 def test_logs_have_the_settings_of_campaigns():
@@ -276,5 +291,21 @@ def test_quantities_worked_by_hand():
     played = SimpleNamespace(traces=frame, tuning="held-out", details={"tuning": "held-out"})
     assert quantities.ctr(played)["value"].tolist() == [0.10]
     assert quantities.estimate_error(played)["value"].tolist() == [pytest.approx(20)]
-    assert quantities.estimate_held(played)["value"].tolist() == [1.0]
-    assert quantities.estimate_held(played, bound="betting")["value"].tolist() == [0.0]
+    frame = frame.assign(train_clicks=30.0, train_rows=200)
+    assert quantities.positives(SimpleNamespace(traces=frame))["value"].tolist() == [15]
+
+
+def test_a_bound_holds_in_as_many_logs_as_were_counted():
+    counted = {"campaign": "bank", "policy": "deterministic", "rows": 20_000, "side": "lower", "repeats": 4}
+    rows = pd.DataFrame([
+        counted | {"bound": "t", "covered": 3}, counted | {"bound": "betting", "covered": 4},
+        counted | {"bound": "t", "side": "two-sided", "covered": 1},
+        counted | {"bound": "t", "rows": 500, "covered": 0},
+    ])  # fmt: skip
+    held = quantities.coverage(rows)
+    assert held["value"].tolist() == [1, 1, 1, 0] + [0] * 4
+    assert held["seed"].tolist() == [0, 1, 2, 3] * 2
+    assert list(held["stream"].unique()) == ["bank, deterministic, 20,000 rows", "bank, deterministic, 500 rows"]
+    betting = quantities.coverage(rows, bound="betting")
+    assert betting["value"].tolist() == [1] * 4 and set(betting["learner"]) == {"betting"}
+    assert quantities.coverage(rows, bound="none").empty

@@ -11,16 +11,15 @@ import pytest
 
 from scant import families
 from scant.errors import DataError, SettingError
-from scant.games.frames import POINTS
+from scant.families import TUNING
 from scant.online import quantities as online
 from scant.present import style
-from scant.present.slopes import slopes_of_seeds
 from scant.present.traces import Played
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.theory.bounds import impossible_floor
-from scant.verdict import claims, readings, selection, tables
+from scant.verdict import claims, readings, selection, statistics, tables
 from scant.verdict import drawings as drawing_claims
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +54,7 @@ CONTRACT = [
     "data",
 ]  # fmt: skip
 AGAINST_ALL = {"against": {"kind": "ftpl"}}
+FIXED = GAMES | {"testing": "fixed"}
 
 
 def planned(config: dict) -> Plan:
@@ -100,6 +100,19 @@ def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.Dat
 # --- verdicts
 
 
+def test_a_slope_over_games_has_as_many_seeds_as_they_have():
+    sizes = {f"items-{count}": count for count in (5, 10, 20, 40)}
+    config = GAMES | {
+        "games": {id: {"stream": "flip", "settings": {"items": m}, "loss": "dcg"} for id, m in sizes.items()},
+        "experiments": {"first": GAMES["experiments"]["first"] | {"games": [*sizes]}},
+    }
+    frame, details = played(config)["first"]
+    frame["items"], frame["game"] = frame["stream"].map(sizes), "flip"
+    claim = {"quantity": "game_slope", "along": "items", "against": 1.0, "comparison": "slope"}
+    row = judged(config, {"first": (frame, details)}, flat=claim).loc["flat"]
+    assert (row["verdict"], row["n"]) == ("holds", 12) and row["estimate"] == pytest.approx(0)
+
+
 def test_planted_claims_get_their_verdicts():
     table = judged(
         true={"against": {"kind": "ftpl"}},
@@ -121,7 +134,7 @@ def test_differences_are_paired_by_seed():
     traces = played(GAMES)
     frame, details = traces["first"]
     traces["first"] = (frame.sample(frac=1, random_state=1), details)  # in any order
-    row = judged(traces=traces, paired=AGAINST_ALL | {"on": {"ids": "a"}}).loc["paired"]
+    row = judged(FIXED, traces, paired=AGAINST_ALL | {"on": {"ids": "a"}}).loc["paired"]
     ends = frame[(frame["stream"] == "a") & (frame["horizon"] == 10000)].pivot_table(
         index="seed", columns="learner", values="value"
     )
@@ -137,7 +150,7 @@ def test_families_are_corrected_each_by_itself():
     edge = values.mean() - 2.5 * values.std() / math.sqrt(12)  # p = 0.015
     near = chance | {"against": edge}
     others = {f"null-{i}": chance | {"against": values.mean()} for i in range(4)}
-    table = judged(alone=near | {"family": "own"}, among=near, **others)
+    table = judged(FIXED, alone=near | {"family": "own"}, among=near, **others)
     assert table.loc["alone", "verdict"] == "holds"
     assert table.loc["among", "verdict"] == "undecided" and table.loc["among", "readings_holding"] == 0
     assert table.loc["alone", "estimate"] == table.loc["among", "estimate"]
@@ -152,6 +165,28 @@ def test_over_several_streams(over, verdict):
     margin = {"margin": -1e5 if over == "mean" else 0.0}
     row = judged(traces=traces, one=AGAINST_ALL | margin | {"over": over, "where": {"ids": "first"}}).loc["one"]
     assert row["verdict"] == verdict
+
+
+def test_the_study_says_which_tests_judge():
+    claim = {"one": CLAIM | AGAINST_ALL | {"on": {"ids": "a"}}}
+    found = {
+        testing: claims.examine(claim, planned(GAMES | {"testing": testing}), played(GAMES))["one"].readings[0].verdict
+        for testing in ("anytime", "fixed")
+    }
+    assert {key: verdict.test for key, verdict in found.items()} == {"anytime": "anytime t", "fixed": "t"}
+    assert found["anytime"].low < found["fixed"].low and found["anytime"].estimate == found["fixed"].estimate
+    assert planned(GAMES).study["testing"] == "anytime"
+
+
+def test_a_claim_about_several_streams_has_a_summary_of_its_own():
+    reading = claims.examine({"one": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))["one"].readings[0]
+    assert len(reading.cells) == 2
+    mean = np.mean([cell.differences.to_numpy() for cell in reading.cells], axis=0)
+    assert reading.summary == statistics.judge(mean, "greater")
+    single = claims.examine({"one": CLAIM | AGAINST_ALL | {"on": {"ids": "a"}}}, planned(GAMES), played(GAMES))
+    assert single["one"].readings[0].summary is None
+    over = claims.examine({"one": CLAIM | AGAINST_ALL | {"over": "mean"}}, planned(GAMES), played(GAMES))
+    assert over["one"].readings[0].summary == over["one"].readings[0].verdict == reading.summary
 
 
 def test_relative_margins_are_of_the_size_of_what_may_be_negative():
@@ -221,6 +256,25 @@ def test_selectors(value, wanted, fits):
     assert selection.fits(value, wanted) is fits
 
 
+def test_settings_that_the_study_leaves_out_have_their_defaults():
+    study = planned(GAMES).study | {
+        "streams": {"s": {"generator": "linear", "settings": {"queries": 7}}, "d": {"dataset": "digits"}},
+        "learners": {"slam": {"kind": "slam"}, "ap": {"kind": "slam", "measure": "ap"}, "own": {"kind": "mine:Own"},
+                     "kl": {"kind": "rtop", "surrogate": "kl"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"}},
+    }  # fmt: skip
+
+    def matching(section: str, **wanted) -> list[str]:
+        return [name for name in study[section] if selection.chosen(study, section, name, wanted)]
+
+    assert matching("learners", kind="slam", measure="ndcg@10") == ["slam"]
+    assert matching("learners", kind="slam", measure=None) == ["slam"]  # null is for what is left out
+    assert matching("learners", kind="slam", measure=["ap", "ndcg@10"]) == ["slam", "ap"]
+    assert matching("learners", sign="negated") == ["smooth"]  # the sign does nothing for other surrogates
+    assert matching("streams", settings={"queries": 7, "features": 50}) == ["s"]
+    assert matching("streams", settings={"queries": 8}) == []
+    assert matching("games", settings={"items": 20}) == ["a"] and matching("games", settings={"items": 10}) == ["b"]
+
+
 def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
     found = claims.examine(
         {
@@ -280,12 +334,12 @@ def contextual():
     """Rate 1 is best on the seeds set aside, rate 0.1 on those that are reported."""
     plan, found = planned(STREAMS), {}
     study = plan.study
-    for name, experiment in study["experiments"].items():
+    for name in study["experiments"]:
         rows = []
         for stream, learner, seed in runs(plan, name):
-            aside = seed >= experiment["seeds"]
+            aside = seed >= TUNING
             for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
-                value = 0.5 + 0.01 * NOISE[seed]
+                value = 0.5 + 0.01 * NOISE[seed % TUNING]
                 value += 0.0 if learner == "random" else 0.2 if (rate == 0.1) != aside else -0.1
                 generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
                 rows.append(
@@ -325,6 +379,35 @@ def test_the_adversary_leaves_nothing_to_chance(contextual):
     assert table.loc["least", "estimate"] == pytest.approx(1.1, rel=1e-3)  # of two rates, the lesser loss
     assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)  # at theory's rate alone
     assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
+
+
+@pytest.mark.parametrize("how", ["all", "mean"])
+def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
+    """Ten equal differences say no more than one."""
+    claim = {"quantity": "final", "measure": "ndcg@10", "on": {"generator": "linear"}, "over": how}
+    claim |= {"where": {"kind": "perceptron"}, "learner": {"kind": "slam"}, "against": {"kind": "ideal"}}
+    config = STREAMS | {
+        "streams": {"linear": {"generator": "linear", "shared": True}},
+        "learners": STREAMS["learners"] | {"ideal": {"kind": "ideal"}},
+        "experiments": {"e": STREAMS["experiments"]["e"] | {"learners": ["slam", "ideal", "random"]}},
+    }
+    frame, _ = contextual["e"]
+    ideal = frame[frame["learner"] == "random"].assign(learner="ideal", kind="ideal")
+    frame = pd.concat([frame, ideal], ignore_index=True)
+    measures = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]
+    frame[measures] = frame.groupby(["learner", "setting", "tuning_seed"])[measures].transform("first")
+
+    def verdict(order, other):
+        config["experiments"]["e"]["order"] = order
+        traces = {"e": (frame, planned(config).details("e"))}
+        made = {"c": CLAIM | claim | {"against": {"kind": other}}}
+        reading = claims.examine(made, planned(config), traces)["c"].readings[0]
+        assert reading.single[0].n == reading.verdict.n
+        return reading.verdict.n, reading.verdict.test, reading.verdict.verdict
+
+    assert verdict("as-is", "ideal") == (1, "nothing drawn", "undecided")
+    for order, other in (("shuffled", "ideal"), ("as-is", "random")):  # whose noise is drawn anew
+        assert verdict(order, other)[0] == 8 and verdict(order, other)[1] != "nothing drawn"
 
 
 TOP = {
@@ -495,18 +578,79 @@ def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
 
 def test_gains_are_in_percent_and_errors_of_the_truth(logged):
     first = {"where": {"ids": "plain"}, "epsilon": 0.0, "test": "t"}
-    held = first | {"quantity": "estimate_held", "learner": {"kind": "logistic"}, "against": 0.95}
     table = judged(
         ADS, logged,
         gain=CTR | first | {"quantity": "ctr_gain", "margin": 15},
         error=first | {"quantity": "estimate_error", "learner": {"kind": "logistic"}, "against": 10.0} |
         {"comparison": "close", "margin": 0.1},
-        held=held, betting=held | {"bound": "betting"},
     )  # fmt: skip
     assert table.loc["gain", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(25)]
-    assert table.loc["error", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0)]
-    assert table.loc["held", "estimate"] == pytest.approx(0.9 - 0.95) and table.loc["held", "verdict"] == "undecided"
-    assert table.loc["betting", "estimate"] == pytest.approx(0.05)
+    assert table.loc["error", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(10)]
+
+
+def test_bounds_are_judged_on_the_study_of_bounds():
+    counted = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t", "repeats": 1000}
+    rows = pd.DataFrame([counted | {"campaign": name, "covered": n} for name, n in (("bank", 990), ("hotel", 850))])
+    claim = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
+    claim |= {"quantity": "coverage", "bound": "t", "against": 0.95, "comparison": "greater", "margin": -0.02}
+    made = {name: claim | {"on": {"campaign": on}} for name, on in (
+        ("good", "bank"), ("bad", "hotel"), ("both", ["bank", "hotel"]), ("none", "shop")
+    )}  # fmt: skip
+    plan = planned(ADS)
+    found = claims.examine(made, plan, {}, coverage=rows)
+    table = tables.table(found, plan.study).set_index("id")
+    assert table["verdict"].to_dict() == {
+        "good": "holds", "bad": "fails", "both": "fails", "none": "not testable here"
+    }  # fmt: skip
+    assert table.loc["good", "estimate"] == pytest.approx(0.99) and table.loc["good", "n"] == 1000
+    assert table.loc["bad", "data"] == "hotel, deterministic, 2,000 rows"
+    assert table.loc["none", "data"].endswith("missing here: no bound t on campaign shop")
+    shown = tables.cells_table(found).set_index(["claim", "stream"])
+    assert shown.loc[("good", "bank, deterministic, 2,000 rows"), ["from", "to"]].tolist() == [
+        pytest.approx(0.93),
+        math.inf,
+    ]
+    without = claims.examine({"good": made["good"]}, plan, {})
+    assert without["good"].missing == "no study of bounds (coverage)"
+
+
+def test_what_is_compared_with_a_number_is_shown_itself():
+    table = judged(
+        share={"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"},
+        level={"on": {"ids": "a"}, "against": 1000.0, "where": {"ids": "first"}},
+    )
+    assert table.loc["share", "verdict"] == "holds" and 0.39 < table.loc["share", "estimate"] < 0.42
+    made = {
+        "level": CLAIM | {"on": {"ids": "a"}, "against": 1000.0, "comparison": "close", "margin": {"relative": 0.1}}
+    }
+    shown = cells(made, planned(GAMES), played(GAMES)).iloc[0]
+    assert [shown["from"], shown["to"]] == [900, 1100] and shown["quantity"] == "regret"
+
+
+def test_each_horizon_is_a_cell_of_a_share():
+    made = {"share": CLAIM | {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}}
+    found = claims.examine(made, planned(GAMES), played(GAMES))["share"].readings[0].cells
+    assert [cell.stream for cell in found] == ["a, T = 100", "a, T = 1,000", "a, T = 10,000"]
+
+
+def test_a_share_has_exact_tests(logged):
+    held = {"where": {"ids": "plain"}, "epsilon": 0.0, "quantity": "estimate_held", "learner": {"kind": "logistic"}}
+    ones = CLAIM | held | {"bound": "betting"}  # held by all of ten seeds
+    for testing, test, p in (("anytime", "anytime binomial", None), ("fixed", "binomial", 0.7**10)):
+        plan = planned(ADS | {"testing": testing})
+        reading = claims.examine({"one": ones | {"against": 0.7}}, plan, logged)["one"].readings[0]
+        assert (reading.verdict.test, reading.verdict.estimate) == (test, pytest.approx(0.3))
+        assert p is None or reading.verdict.p_holds == pytest.approx(p)
+        assert reading.cells[0].within == pytest.approx((-0.7, 0.3))
+        assert reading.verdict.high == pytest.approx(0.3) and -0.7 < reading.verdict.low < 0.3
+    several = ones | {"against": 0.3, "over": "mean", "bound": "t"}
+    several["learner"] = {"kind": ["logistic", "auc-ranker"]}
+    reading = claims.examine({"one": several | {"epsilon": 0.0}}, plan, logged)["one"].readings[0]
+    assert reading.verdict.test in ("binomial", "betting") and len(reading.cells) == 2
+    against = ones | {"against": {"kind": "auc-ranker"}}
+    assert claims.examine({"one": against}, plan, logged)["one"].readings[0].cells[0].within == (-1, 1)
+    with pytest.raises(SettingError, match="margin of a share is a number"):
+        claims.examine({"one": ones | {"against": 0.7, "margin": {"relative": 0.1}}}, plan, logged)
 
 
 def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
@@ -545,12 +689,26 @@ TABLE = pd.DataFrame(
          "fails"),
         ({"cell": {"k": 2}, "column": "bias", "against": 1.9, "comparison": "close", "margin": {"relative": 0.1}},
          "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 3.0, "comparison": "slope"}, "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope"}, "fails"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope", "margin": 0.1}, "holds"),
     ],
 )  # fmt: skip
 def test_cells_of_tables(stated, verdict):
     claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
     table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
     assert table.loc[0, "verdict"] == verdict and table.loc[0, "readings_total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("comparison", "against", "estimate"),
+    [("slope", 9.0, 5.0), ("greater", 1.0, 1.0), ("less", 1.0, 4.0), ("less", 9.0, -4.0), ("close", 3.0, 2.0)],
+)
+def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(comparison, against, estimate):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "bias", "margin": 0.5}
+    claim |= {"comparison": comparison, "against": against}
+    table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
+    assert table.loc[0, ["estimate", "n"]].tolist() == [estimate, 3]
 
 
 @pytest.mark.parametrize(
@@ -601,19 +759,33 @@ def test_the_schema_and_the_engine_know_the_same_quantities():
 # --- quantities
 
 
-def test_slopes_need_points_and_positive_regrets():
-    frame = pd.DataFrame(
-        [
-            {"stream": "a", "learner": learner, "seed": seed, "horizon": horizon, "regret": regret * horizon**0.6}
-            for learner, horizons in {"long": ROUNDS, "short": ROUNDS[:2]}.items()
-            for horizon in horizons
-            for seed, regret in enumerate((1.0, 5.0, -1.0 if horizon == 100 else 1.0))
-        ]
-    )
-    assert POINTS == 3
-    made = slopes_of_seeds(frame, "horizon", POINTS)
-    assert set(made["learner"]) == {"long"}  # the other has too few points
-    np.testing.assert_allclose(made["value"], [0.6, 0.6, np.nan])
+def test_a_claim_about_a_slope_is_about_that_of_the_mean_regret():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    ahead = (frame["seed"] == 0) & (frame["learner"] == "one") & (frame["horizon"] == 100)
+    traces["first"] = (frame.assign(value=frame["value"].where(~ahead, -frame["value"])), details)
+    stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
+    stated |= {"learner": {"ids": "one"}, "on": {"ids": "a"}}
+    rows = traces["first"][0].query("learner == 'one' and stream == 'a'")
+    mean = rows.groupby("horizon")["value"].mean()
+    row = judged(traces=traces, one=stated).loc["one"]
+    assert row["estimate"] == pytest.approx(np.polyfit(np.log(mean.index), np.log(mean), 1)[0])
+    assert row["n"] == 12 and row["estimate"] > 2 / 3 + 0.01  # the seed that is ahead counts
+
+
+def test_a_claim_about_a_slope_that_there_is_not_says_why():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    ahead = (frame["learner"] == "one") & (frame["horizon"] == 100) & (frame["stream"] == "a")
+    traces["first"] = (frame.assign(value=frame["value"].where(~ahead, -frame["value"])), details)
+    stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
+    stated |= {"learner": {"ids": "one"}}
+    row = judged(traces=traces, one=stated | {"on": {"ids": "a"}}).loc["one"]
+    assert row["verdict"] == tables.UNTESTABLE
+    assert "no slope: the mean regret of one on a is not above 0 at horizon 100" in row["data"]
+    reading = claims.examine({"one": CLAIM | stated}, planned(GAMES), traces)["one"].readings[0]
+    assert [bool(cell.why) for cell in reading.cells] == [True, False]  # nor is the cell dropped
+    assert reading.verdict.verdict == "undecided" and [verdict.n for verdict in reading.single] == [0, 12]
 
 
 # --- figures

@@ -1,6 +1,7 @@
 import importlib.util
 import itertools
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scant.errors import SettingError
-from scant.verdict.statistics import Verdict, exact, holm, judge, matters, over, shares, sign_flips, together
+from scant.verdict import statistics as verdicts
+from scant.verdict.statistics import Effect, Verdict, exact, holm, matters, shares, sign_flips, together
+
+judge = partial(verdicts.judge, testing="fixed")
+over = partial(verdicts.over, testing="fixed")
 
 # Eighths are added and compared without rounding.
 EIGHTHS = st.integers(-800, 800).map(lambda one: one / 8)
@@ -18,7 +23,7 @@ SEEDS = st.lists(EIGHTHS, min_size=2, max_size=12).map(np.array)
 
 
 def _tested(p_holds: float, p_fails: float, **about) -> Verdict:
-    return Verdict("undecided", 0.0, -1.0, 1.0, 10, p_holds, p_fails, "t", **about)
+    return Verdict("undecided", 0.0, -1.0, 1.0, 10, p_holds, p_fails, "t", testing="fixed", **about)
 
 
 def _draw(seed: int, n: int) -> np.ndarray:
@@ -195,7 +200,7 @@ def test_failed_runs_are_left_out():
 @pytest.mark.parametrize("effect, seeds", [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_the_seeds_needed_are_those_of_the_power_tables(effect, seeds):
     for sign in (1, -1):
-        assert _tested(0.5, 0.5, effects=((sign * effect,),)).needed == seeds
+        assert _tested(0.5, 0.5, effects=((Effect(sign * effect),),)).needed == seeds
 
 
 def test_the_seeds_needed_decide_with_the_power_named():
@@ -318,7 +323,7 @@ def test_cells_without_chance_decide_by_themselves_and_count_for_nothing():
 
 
 def test_the_seeds_that_several_cells_need():
-    near, far, below = ((0.5,),), ((0.8,),), ((-0.5,),)
+    near, far, below = [((Effect(size),),) for size in (0.5, 0.8, -0.5)]
     cells = [_tested(0.1, 0.9, effects=one) for one in (near, far)]
     assert together(cells, "all").needed >= 34  # both are to hold at once
     assert together(cells, "all").needed < 40
@@ -403,16 +408,32 @@ def _at_most(studies: int) -> float:
 
 def test_a_family_is_rarely_wrong_and_would_be_without_its_correction(monkeypatch):
     simulation = _simulation()
-    assert simulation.rates("normal", 10, 200, 0.0)[0] <= _at_most(200)
+    assert simulation.rates("normal", (10,), 200, 0.0, "fixed")[0] <= _at_most(200)
     monkeypatch.setattr(simulation, "holm", lambda families: families)
-    assert simulation.rates("normal", 10, 200, 0.0)[0] > 0.2
+    assert simulation.rates("normal", (10,), 200, 0.0, "fixed")[0] > 0.2
+
+
+def test_anytime_tests_may_be_looked_at_after_every_batch_and_fixed_ones_may_not():
+    simulation = _simulation()
+    assert simulation.rates("normal", simulation.LOOKS[:6], 60, 0.0, "fixed")[0] > 0.1
+    false, right, seeds = simulation.rates("normal", simulation.LOOKS[:8], 60, 1.5, "anytime")
+    assert false <= _at_most(60) and right > 0.95 and 10 <= seeds <= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["normal", "discrete", "skewed", "0/1"])
+@pytest.mark.parametrize("effect", [1.5, 0.0])
+def test_one_study_in_twenty_has_a_false_verdict_at_most_however_often_one_looks(noise, effect):
+    simulation = _simulation()
+    for looks in (*simulation.SEEDS, simulation.LOOKS):
+        assert simulation.rates(noise, looks, 300, effect, "anytime")[0] <= _at_most(300)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", "skewed", "discrete"])
-@pytest.mark.parametrize("seeds, power", [(3, 0.0), (5, 0.0), (10, 0.8), (30, 0.99)])
-def test_one_study_in_twenty_has_a_false_verdict_at_most(noise, seeds, power):
-    false, right, _ = _simulation().rates(noise, seeds, 1000, 1.5)
+@pytest.mark.parametrize("seeds, power", [(5, 0.0), (10, 0.8), (30, 0.99)])
+def test_one_study_in_twenty_has_a_false_verdict_at_most_with_a_fixed_number_of_seeds(noise, seeds, power):
+    false, right, _ = _simulation().rates(noise, (seeds,), 1000, 1.5, "fixed")
     assert false <= _at_most(1000)
     assert right >= power
     assert (right == 0) == (power == 0)

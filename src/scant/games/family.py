@@ -12,7 +12,7 @@ from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.games.learners import LEARNERS
-from scant.games.streams import STREAMS
+from scant.games.streams import CERTAIN, STREAMS, choices
 from scant.study.plan import batches, span, untitled
 
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
@@ -111,8 +111,8 @@ AVERAGES = {
     "shows": asked_for,
 }
 GROWTH = (
-    "both logarithmic, with 95 % t intervals over seeds, and beside each line its slope. Dotted lines are the "
-    "learners' bounds."
+    "both logarithmic, with 95 % t intervals over seeds. Beside each line is the slope of the mean regret, with its "
+    "95 % bootstrap interval over seeds. Dotted lines are the learners' bounds."
 )
 FIGURES = (
     Shown(name="figure-3.1", heading="Regret by round, numbers of blocks (thesis, Figure 3.1)", **AVERAGES),
@@ -164,8 +164,8 @@ FIGURES = (
         name="figure-observability",
         heading="Minimax rates by observability, and measured slopes",
         caption="Minimax regret of each measure with m items and the top k seen, computed from global and local "
-        "observability; in a cell the exponent of T, and, small, the measured slope of regret on the horizon, mean "
-        "over seeds, of the study's slowest learner there.",
+        "observability; in a cell the exponent of T, and, small, the measured slope of the mean regret over "
+        "seeds on the horizon, of the study's slowest learner there.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
         shows=asked_for,
@@ -182,8 +182,8 @@ TABLES = (
     Shown(
         name="slopes",
         heading="Slopes of regret on fixed items",
-        caption="Games on fixed items: the slope of log regret on log rounds, horizon or number of items, with 95 % t "
-        "intervals over seeds, and that of the bound.",
+        caption="Games on fixed items: the slope of the log of the mean regret over seeds on log rounds, horizon or "
+        "number of items, with 95 % bootstrap intervals over seeds, and that of the bound.",
         frame="scant.games.frames:slopes_table",
     ),
     Shown(
@@ -216,6 +216,14 @@ TABLES = (
         frame="scant.games.atlas:atlas_table",
         reads="nothing",
     ),
+    Shown(
+        name="theorems-games",
+        heading="Theorems on games on fixed items",
+        caption="Theorems on games on fixed items and on noisy sorting, held against exact numbers. share is how much "
+        "of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is needed.",
+        frame="scant.games.theorems:games_table",
+        reads="nothing",
+    ),
 )
 
 
@@ -230,6 +238,7 @@ class FixedItems(Family):
         about="Games on fixed items, by id - a stream of what the items are worth, and what rankings are judged by.",
         schema=GAME,
         check=_check_game,
+        simulations=("stream", "scant.games.streams:STREAMS"),
     )
     settings = (
         Setting(
@@ -262,7 +271,8 @@ class FixedItems(Family):
     shown = (*FIGURES, *TABLES)
     quantities: ClassVar = {
         "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", between=(-math.inf, 1.0)),
-        "game_regret": Quantity("regret", "scant.games.quantities:game_regret", options=("horizon",)),
+        "game_regret": Quantity("regret", "scant.games.quantities:game_regret", options=("horizon", "since", "round")),
+        "game_share": Quantity("regret / bound", "scant.games.quantities:game_share", options=("bound",)),
         "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along",)),
     }
     told = ("comparator", "baseline")
@@ -291,9 +301,14 @@ class FixedItems(Family):
             for seeds in spans
         ]
 
+    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
+        game = study["games"][place]
+        return self.draws(study, learner) or not (game["shared"] or game["stream"] in CERTAIN)
+
     def identity(self, run: dict) -> dict[str, Any]:
         metadata = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}
-        return metadata | {"game": run["game"]["stream"]}
+        game = run["game"]
+        return metadata | {"game": game["stream"], "choices": choices(game["stream"], game["settings"])}
 
 
 def horizons(experiment: Mapping) -> list[int]:

@@ -93,6 +93,40 @@ def estimate_constant(surrogate: str, m: int, radius: float, largest: int, ball:
     return (radius * m * (m - 1)) ** 2  # ranksvm: ||x_j - x_i|| <= 2 R_X
 
 
+def printed_constant(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
+    """The constant C as the proof of Lemma 29 prints it (thesis, appendix B); arguments as in `estimate_constant`.
+
+    Those of squared and KL are too small in part: see `largest_moment`, and the table `theorems-top`. RankSVM's is
+    printed as O(m^4 R_D^2), and taken here from the line before that.
+    """
+    return {
+        "squared": m**4 * radius**4 * ball**2 * largest**2,
+        "kl": (m * radius * _exponential(radius * ball)) ** 2,
+        "ranksvm": m**3 * (m - 1) * radius**2,
+    }[surrogate]
+
+
+def largest_moment(surrogate: str, m: int, radius: float, largest: int, ball: float, gamma: float = 1.0) -> float:
+    """The largest `gamma E ||z||^2` of the estimates of Lemma 29, over all lists of m documents and all weights.
+
+    It grows with gamma, so that its value at gamma = 1 is the least constant C that holds for every gamma. For squared
+    and KL it is exact. All documents are then the same, of norm R_X, with scores -R_X U and the largest grade; or,
+    for KL with R_X U above that grade, with scores R_X U and grade 0. For RankSVM it is exact if m is even and gamma is
+    1: half of the documents are opposite to the others, in features and grade. Else it is an upper bound.
+
+    gamma : the probability of exploring; other arguments as in `estimate_constant`
+    """
+    score = radius * ball
+    # gamma / p, summed over documents: one is on top, and each of the others is seen with probability gamma / m.
+    seen = m * (m - 1) + gamma / (1 - gamma + gamma / m)
+    if surrogate == "squared":
+        return 4 * radius**2 * (gamma * m**2 * score * (score + 2 * largest) + largest**2 * seen)
+    if surrogate == "kl":
+        furthest = max(_exponential(score) - 1, _exponential(largest) - math.exp(-score))
+        return (radius * furthest) ** 2 * seen
+    return m**3 * (m - 1) / 2 * radius**2  # ranksvm: the squared distances of all pairs sum to (m R_X)^2 at most
+
+
 def gradient_norm(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
     """The largest norm of the gradient in w under full feedback, as in `estimate_constant`; also of "listnet"."""
     return (

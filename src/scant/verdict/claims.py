@@ -6,7 +6,7 @@ runs allow. The claim's verdict is that of the first reading: the first experime
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -38,6 +38,9 @@ class Cell:
     differences : by seed, the learner's value minus the other's; if there is no other, the learner's value
     of : by seed, what a relative margin is a share of
     exact : whether the differences involve no chance
+    drawn : whether each seed draws something anew; if not, all seeds are one observation
+    within : if the quantity is a share, the least and the largest that a difference can be
+    why : why there are no differences; "" if there are
     """
 
     stream: str
@@ -46,6 +49,15 @@ class Cell:
     differences: pd.Series
     of: pd.Series | None = None
     exact: bool = False
+    drawn: bool = True
+    within: tuple[float, float] | None = None
+    why: str = ""
+
+    def observed(self, by_seed: pd.Series) -> pd.Series:
+        """Values by seed; of seeds that are one observation, only the first has one."""
+        if self.drawn or self.exact:
+            return by_seed
+        return by_seed.where(by_seed.index == by_seed.first_valid_index())
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,9 @@ class Reading:
     cells : the pairs of learners that the claim compares
     single : the verdict on each cell alone, not corrected for the family of claims
     verdict : the verdict on all cells together, likewise
+    summary : of a claim about several cells that involve chance, the verdict on their mean, which is taken for each
+        seed, with its interval. It is about these streams and learners, not about others like them. None if seeds or
+        streams leave no mean
     """
 
     experiment: str
@@ -64,6 +79,7 @@ class Reading:
     cells: list[Cell]
     single: list[verdicts.Verdict]
     verdict: verdicts.Verdict
+    summary: verdicts.Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +98,7 @@ def examine(
     comparators: pd.DataFrame | None = None,
     tables: Mapping[str, pd.DataFrame] | None = None,
     level: float = 0.95,
+    coverage: pd.DataFrame | None = None,
 ) -> dict[str, Examined]:
     """Each claim's readings in a study, with the verdict under each, not yet corrected for the family of claims.
 
@@ -93,12 +110,13 @@ def examine(
     comparators : the best fixed weights, see `scant.present.traces.read_comparators`; claims about regret need them
     tables : tables that are computed without runs, by name; those that are missing here are computed
     level : of the intervals and verdicts
+    coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has one
 
     Raises
     ------
     SettingError : a claim cannot be judged; names it
     """
-    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level)
+    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage)
     examined = {}
     for name, claim in claims.items():
         try:
@@ -140,10 +158,10 @@ class _Lacking(NamedTuple):
 class _Examiner:
     """Finds the readings of claims in a study. A quantity that several claims are about is computed once."""
 
-    def __init__(self, plan, traces_by_experiment, comparators, tables, level):
+    def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage):
         self.plan, self.study, self.played, self.comparators = plan, plan.study, traces_by_experiment, comparators
         self.quantities = selection.quantities()
-        self.tables, self.level = tables, level
+        self.tables, self.level, self.coverage = tables, level, coverage
         self.values = cache(self._values)
 
     def __call__(self, claim: dict) -> Examined:
@@ -151,6 +169,8 @@ class _Examiner:
             return Examined(claim, missing=claim["not_testable"])
         if claim["quantity"] == TABLE:
             return self._table(claim)
+        if any(declared.reads == "coverage" for declared in self.quantities[claim["quantity"]].values()):
+            return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
             fitting = self._fitting(claim, name, experiment)
@@ -159,7 +179,9 @@ class _Examiner:
                 continue
             for tuning in self._tunings(claim, name, fitting):
                 cells = list(self._cells(claim, name, tuning, fitting))
-                if cells:
+                if cells and all(cell.why for cell in cells):
+                    lacking.append(_Lacking(6, cells[0].why))
+                elif cells:
                     reading = self._reading(claim, name, tuning, fitting, cells)
                     if not any(_repeats(reading, earlier) for earlier in readings):
                         readings.append(reading)
@@ -249,8 +271,13 @@ class _Examiner:
             place = self._original(family.place.key, stream)
             for epsilon, rows in _policies(values, stream, learner, only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
+                share, why = self._quantity(quantity, name).share, _why(rows)
+                # A value over several games, such as a slope in the number of items, is of all of the claim's.
+                places = [stream] if stream in streams else streams
+                drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
-                    yield Cell(place, label, "", *_differences(rows, claim), exact)
+                    within = _within(claim) if share else None
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, within, why)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values, stream, other, None), epsilon)
@@ -258,7 +285,14 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    yield Cell(place, label, against, *differences, exact)
+                    within, why_not = (-1.0, 1.0) if share else None, why or _why(other_rows)
+                    drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
+                    yield Cell(place, label, against, *differences, exact, drawn_for_two, within, why_not)
+
+    def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
+        """Whether each seed of a learner draws something anew at one of some places of an experiment."""
+        known = self.study, self.plan.datasets, self.study["experiments"][name]
+        return any(self.plan.families[name].drawn_anew(*known, place, learner) for place in places)
 
     def _original(self, section: str, id: str) -> str:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
@@ -274,7 +308,7 @@ class _Examiner:
             place.readings, place.key, fitting.streams, lambda settings, key: place.level(settings, key, None)
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
-        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level))
+        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level, self.study["testing"]))
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
@@ -297,6 +331,23 @@ class _Examiner:
             self.tables[name] = making.frame_of(shown, *making.read(shown, (), seed=self.study["seed"]))
         verdict = _of_table(claim, self.tables[name], self.level)
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
+
+    def _of_coverage(self, claim: dict) -> Examined:
+        """The verdict on a claim about how often a bound holds: in the study of bounds each simulated log is a seed."""
+        if self.coverage is None:
+            return Examined(claim, missing="no study of bounds (coverage)")
+        (declared,), wanted = self.quantities[claim["quantity"]].values(), claim.get("on", {})
+        rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
+        values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
+        if values.empty:
+            return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
+        cells = [
+            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), within=_within(claim))
+            for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
+        ]
+        return Examined(
+            claim, [Reading("", None, {}, cells, *_judged(claim, cells, self.level, self.study["testing"]))]
+        )
 
 
 def _repeats(reading: Reading, earlier: Reading) -> bool:
@@ -353,6 +404,20 @@ def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series 
     return values - against, values * 0 + against
 
 
+def _within(claim: dict) -> tuple[float, float]:
+    """The least and the largest that a share can be, minus the number that the claim compares it with."""
+    against = claim.get("against")
+    if against == "bound":
+        raise SettingError(f"the quantity {claim['quantity']} is a share: compare it with a number or a learner")
+    subtracted = 0.0 if against is None or claim["comparison"] == "slope" else float(against)
+    return 0.0 - subtracted, 1.0 - subtracted
+
+
+def _why(rows: pd.DataFrame) -> str:
+    """Why the quantity has no values in these rows; "" if it has, or if it gives no reason."""
+    return "" if "why" not in rows or rows["value"].notna().any() else str(rows["why"].iloc[0])
+
+
 def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tuple[pd.Series, pd.Series]:
     """A learner's values minus another's, by seed, and what a relative margin is a share of: the other's values."""
     difference = values - other
@@ -362,26 +427,71 @@ def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tup
     return difference, other
 
 
-def _judged(claim: dict, cells: list[Cell], level: float) -> tuple[list[verdicts.Verdict], verdicts.Verdict]:
-    """The verdict on each cell, and on all of them together."""
+def _judged(
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdict on each cell, on all of them together, and, if they are several, on their mean.
+
+    If the claim compares the quantity with a number, estimates are of the quantity itself.
+    """
+    single, together, mean = _judged_differences(claim, cells, level, testing)
+    number = compared_with(claim)
+
+    def shifted(verdict):
+        return replace(
+            verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number
+        )
+
+    return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
+
+
+def compared_with(claim: dict) -> float:
+    """The number that the claim compares its quantity with, which differences are less of; 0 if there is none."""
+    against = claim.get("against")
+    of_differences = isinstance(against, int | float) and claim["comparison"] not in ("slope", "exact")
+    return float(against) if of_differences else 0.0
+
+
+def _judged_differences(
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdicts of `_judged`, with estimates of the differences."""
     comparison, how = claim["comparison"], claim.get("over", "all")
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
         sign = -1 if claim["quantity"] == "lower_bound_share" else 1
         worst = sorted(single, key=lambda verdict: -sign * verdict.estimate)  # `together` reports the first
-        return single, verdicts.together(worst, "any" if how == "any" else "all")
+        return single, verdicts.together(worst, "any" if how == "any" else "all"), None
     settings, relative = test_settings(claim, level)
+    settings["testing"] = testing
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
     differences = [cell.differences.reindex(seeds) for cell in cells]
     bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
     single = [
-        verdicts.judge(difference, comparison, of=base, exact=cell.exact, **settings)
+        _named(
+            verdicts.judge(
+                cell.observed(difference), comparison, of=base, exact=cell.exact, within=cell.within, **settings
+            ),
+            [cell],
+        )
         for cell, difference, base in zip(cells, differences, bases, strict=True)
     ]
-    if how != "mean":
-        return single, verdicts.together(single, how)
-    settings["exact"] = all(cell.exact for cell in cells)
-    return single, verdicts.over(differences, how, comparison, of=bases if relative else None, **settings)
+    exact = [cell.exact for cell in cells]
+    mean = None
+    if how == "mean" or (len(cells) > 1 and not any(exact)):
+        settings |= {"exact": all(exact), "within": cells[0].within}
+        if not any(cell.drawn for cell in cells):
+            differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
+        over_cells = verdicts.over(differences, "mean", comparison, of=bases if relative else None, **settings)
+        mean = _named(over_cells, cells)
+    return single, mean if how == "mean" else verdicts.together(single, how), mean
+
+
+def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
+    """The verdict on some cells; if no seed of theirs draws anything anew, its test is "nothing drawn"."""
+    if any(cell.drawn or cell.exact for cell in cells):
+        return verdict
+    return replace(verdict, test="nothing drawn")
 
 
 def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
@@ -433,6 +543,9 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
     settings, relative = test_settings(claim, level)
     against = claim["against"]
+    if comparison == "slope":  # the largest entry, at most `against`
+        verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
+        return replace(verdict, n=values.size)
     other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
     if other.shape != values.shape:
         raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")
@@ -444,7 +557,9 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         verdicts.judge([difference], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
         for difference, base in zip(differences, other, strict=True)
     ]
-    return replace(verdicts.together(single, "all"), n=len(single))
+    sign = {"less": -1, "greater": 1}.get(comparison)
+    weakest = sorted(single, key=lambda verdict: sign * verdict.estimate if sign else -abs(verdict.estimate))
+    return replace(verdicts.together(weakest, "all"), n=len(single))  # `together` reports the first
 
 
 def _deviation(value, expected) -> float:
