@@ -181,6 +181,63 @@ def test_failed_runs_are_left_out_and_too_few_decide_nothing():
     assert row["n"] == 1 and row["verdict"] == "undecided"
 
 
+# --- what a row says
+
+
+def test_a_row_says_what_kind_it_is_in_whose_words_and_what_was_chosen():
+    source = CLAIM["source"] | {"words": "so it is in general"}
+    told = {"row": "reproduction", "chosen": "The longest horizon.", "source": source, "against": {"kind": "ftpl"}}
+    table = judged(told=told, untold={"against": 5.0}, untestable={"not_testable": "Nobody has the data."})
+    columns = ["row", "words", "chosen", "quantity", "test"]
+    assert table.loc["told", columns[:4]].tolist() == [
+        "reproduction", "so it is in general", "The longest horizon.", "difference in regret"
+    ]  # fmt: skip
+    assert table.loc["untold", columns[:4]].tolist() == ["extension", "", "", "regret less 5"]
+    assert table.loc["untestable", "test"] == "" and table.loc["told", "test"] != ""
+    assert table.columns[:10].tolist() == CONTRACT[1:] and table["tightness"].isna().all()
+
+
+def test_cells_are_counted_each_by_itself():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    worse = (frame["stream"] == "b") & (frame["learner"] == "all")
+    traces["first"] = (frame.assign(value=frame["value"].where(~worse, 20 * frame["value"])), details)
+    table = judged(traces=traces, split=AGAINST_ALL | {"where": {"ids": "first"}}, none={"not_testable": "No."})
+    counts = ["cells_holding", "cells_failing", "cells_total"]
+    assert table.loc["split", counts].tolist() == [1, 1, 2] and table.loc["none", counts].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({}, "regret"),
+        ({"against": "bound"}, "regret less its bound"),
+        ({"quantity": "game_slope", "along": "items", "comparison": "slope", "against": 0.5}, "slope of regret"),
+        ({"quantity": "final", "measure": "ap", "against": 1.0}, "AP less 1"),
+        ({"quantity": "ctr_gain", "against": {"kind": "forest"}}, "gain in CTR (%)"),
+        ({"quantity": "table", "table": "table-3.1", "column": ["x", "y"], "comparison": "less", "against": {"k": 1}},
+         "difference in x, y in the table table-3.1"),
+    ],
+)  # fmt: skip
+def test_quantities_in_words(stated, words):
+    assert tables._quantity_words(CLAIM | stated) == words
+
+
+def test_a_claim_about_a_bound_says_how_tight_it_is():
+    share = {"quantity": "bound_share", "learner": {"kind": ["rtopkf", "ftpl"]}, "comparison": "exact"}
+    table = judged(kept=share)
+    assert table.loc["kept", "tightness"] == table.loc["kept", "estimate"] < 1
+
+
+def test_a_summary_over_streams_follows_the_cells_of_its_reading():
+    examined = claims.examine({"one": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))
+    first = examined["one"].readings[0]
+    object.__setattr__(first, "summary", first.single[0])
+    made = tables.cells_table(examined)
+    assert made["stream"].tolist() == ["a", "b", readings.OVERALL, "a"]
+    assert made.loc[2, "estimate"] == first.single[0].estimate and made.loc[2, "learner"] == ""
+
+
 # --- what a claim is of
 
 
@@ -572,6 +629,7 @@ def test_readings_are_read_as_they_were_written(tmp_path):
     numbers = ["estimate", "low", "high", "n", "from", "to"]
     np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
     others = [name for name in made if name not in numbers]
+    assert {"statement", "row", "test"} <= {*others} and {*made["row"]} == {"extension"}
     assert read[others].equals(made[others].astype(object).fillna("").astype(read[others].dtypes))
     table = pd.read_parquet(tmp_path / "claims.parquet")
     assert table["id"].tolist() == ["near", "far"] and list(table.columns[:11]) == CONTRACT

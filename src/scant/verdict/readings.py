@@ -4,8 +4,12 @@ import pandas as pd
 
 from scant.errors import DataError
 
-OF_CELLS = ["claim", "family", "quantity", "experiment", "tuning", "first", "stream", "learner", "against"]
+OF_CELLS = [
+    *("claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream", "learner"),
+    "against",
+]
 NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
+OVERALL = "over all streams"  # the stream of a row that sums a reading up
 
 
 def read(path) -> pd.DataFrame:
@@ -36,6 +40,6 @@ def specification(frame: pd.DataFrame, family: str) -> pd.DataFrame:
         ["claim", "estimate"], key=lambda column: column.map(claims.index) if column.name == "claim" else column
     )
     rows = rows.assign(place=rows.groupby("claim", sort=False).cumcount())
-    columns = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "from", "to"]
+    columns = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "test", "from", "to"]
     readings = [key for key in rows if key not in columns and len(set(rows[key])) > 1]
     return rows[[*columns, *readings]].reset_index(drop=True)
