@@ -83,7 +83,9 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
         ]
         shares = verdicts.shares(dict(enumerate(corrected)))
         matters = _matters(readings)
-        row |= {key: getattr(corrected[0], key) for key in ("verdict", "estimate", "low", "high", "n", "test", "needed")}
+        row |= {
+            key: getattr(corrected[0], key) for key in ("verdict", "estimate", "low", "high", "n", "test", "needed")
+        }
         row |= {key: shares[key] for key in ("readings_holding", "readings_total")}
         row |= dict(zip(("matters", "matters_share"), next(iter(matters.items()), ("", np.nan)), strict=True))
         row |= {"data": _where(readings[0], study, claim), "experiment": readings[0].experiment}
