@@ -60,6 +60,7 @@ rule report:
         rules.figures.input,
         rules.tables.input,
         claims=rules.claims.output.parquet if JUDGED else [],
+        readings=rules.claims.output.readings if JUDGED else [],
         study=STUDY_FILE,
         citation="CITATION.cff",
         page=sorted(str(file) for file in Path("src/scant/page/assets").glob("*.*")),
@@ -76,7 +77,7 @@ rule report:
         code=code("scant.page.about", "scant.page.page"),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         file=study_file(),
-        claims=lambda wildcards, input: ["--claims", input.claims] if JUDGED else [],
+        claims=lambda wildcards, input: (["--claims", input.claims, "--readings", input.readings] if JUDGED else []),
     shell:
         "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output:q}"
         " 2>&1 | tee {log:q}"

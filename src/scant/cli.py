@@ -128,13 +128,15 @@ def _page(arguments) -> None:
 
     study, folder = _settings_of(arguments.study), arguments.output.parent
     facts = about.facts(study, folder, arguments.study_file)
-    page.make(study, folder, arguments.output, about.claims(arguments.claims), facts)
+    claims, cells = about.claims(arguments.claims), about.cells(arguments.readings)
+    page.make(study, folder, arguments.output, claims, facts, cells)
 
 
 def _show(arguments) -> None:
     from scant.page import show
 
-    print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family, arguments.summary), end="")
+    wanted = {name: getattr(arguments, name) for name in ("verdict", "family", "row", "claim", "cells")}
+    print(show.show(arguments.folder, arguments.name, **wanted, brief=arguments.summary), end="")
 
 
 def _status(arguments) -> None:
@@ -228,8 +230,9 @@ def parser() -> argparse.ArgumentParser:
     readings = option("readings", type=Path, help="the CSV of all readings")
     command("claims-figure", _claims_figure, "Draw the claims of a family: SVG, PNG, CSV.", family, readings, stem)
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
+    of_cells = option("--readings", type=Path, help="the CSV of all readings, of these claims")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
-    command("page", _page, "Make the page of a study.", of_study, judged, file, output)
+    command("page", _page, "Make the page of a study.", of_study, judged, of_cells, file, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
@@ -238,6 +241,9 @@ def parser() -> argparse.ArgumentParser:
         option("name", nargs="?", help="a table; the claims if absent"),
         option("--verdict", help="only claims with this verdict"),
         option("--family", help="only claims of this family"),
+        option("--row", help="only claims of this kind: reproduction, extension or theorem"),
+        option("--claim", help="all that is known of the claim with this id"),
+        option("--cells", action="store_true", help="with a line for each stream and pair of learners"),
         option("--summary", action="store_true", help="only what the claims came to"),
     )  # fmt: skip
     command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")

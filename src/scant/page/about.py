@@ -11,6 +11,7 @@ from scant.page import status
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import OF_CLAIMS, Plan
+from scant.verdict import readings
 
 CITATION = Path("CITATION.cff")
 CSV = "The CSV file of the same name holds exactly what is shown."
@@ -59,6 +60,16 @@ def claims(path) -> list[dict] | None:
         return None
     with foreign(path, "whole file of claims", "Make the claims again"):
         return read_parquet(path).to_pandas().to_dict("records")
+
+
+def cells(path) -> list[dict]:
+    """Read the cells of a study's claims from their CSV file, see `scant.verdict.readings.read`; none without a file.
+
+    Raises
+    ------
+    DataError : the file is damaged
+    """
+    return [] if path is None else readings.read(path).to_dict("records")
 
 
 def captions(folder) -> dict[str, str]:

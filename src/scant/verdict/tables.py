@@ -60,7 +60,8 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
     quantity, test : what the estimate is of, in words, with its unit; the test that the verdict rests on
     cells_holding, cells_failing, cells_total : in how many cells of the first reading the claim holds, and in how many
         it fails, each cell by itself, of how many; 0 for claims about tables
-    tightness : of a claim about a bound, what was measured as a share of the bound, where that is closest to it
+    tightness : of a claim about a bound, the largest share of the bound that was measured; of a lower bound, its
+        share of what was measured: 1 is a bound that is attained, more than 1 one that does not hold
     """
     first = {name: examination.readings[0].verdict for name, examination in examined.items() if examination.readings}
     families = {}
@@ -122,11 +123,14 @@ def _cells(reading: Reading) -> dict[str, int]:
 
 
 def _tightness(claim: dict, reading: Reading) -> float:
-    """What was measured as a share of its bound, in the cell closest to it; NaN if the claim is about no bound."""
+    """What was measured as a share of its bound, in the cell closest to it; NaN if the claim is about no bound.
+
+    Of a lower bound it is the bound as a share of what was measured.
+    """
     ends, estimates = between(claim["quantity"]), [verdict.estimate for verdict in reading.single]
     if ends is None or not estimates:
         return math.nan
-    return max(estimates) if math.isfinite(ends[1]) else min(estimates)
+    return max(estimates) if math.isfinite(ends[1]) else 1 / min(estimates)
 
 
 def _where(reading: Reading, study: dict, claim: dict) -> str:

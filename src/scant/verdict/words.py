@@ -15,6 +15,10 @@ SHOWN = {
     "extension": {"holds": "extends", "fails": "does not extend"},
     "theorem": {"holds": "holds", "fails": "fails"},
 }
+PLURAL = {
+    "holds": "hold", "fails": "fail", "reproduces": "reproduce", "does not reproduce": "do not reproduce",
+    "extends": "extend", "does not extend": "do not extend",
+}  # fmt: skip
 
 
 def said(row: str, verdict: str) -> str:
