@@ -77,7 +77,7 @@ def test_claims_are_chosen(folder):
 
 def test_cells_follow_their_claim(folder):
     lines = show(folder, cells=True).splitlines()
-    at = lines.index("      stream  learner  estimate          claimed    n  verdict")
+    at = lines.index("      stream  learner  estimate        claimed    n  verdict")
     assert lines[at - 1].strip() == "It learns."
     assert [line.split() for line in lines[at + 1 : at + 3]] == [
         ["digits", "kl", "0.5", "[0.4,", "0.6]", "above", "0.1", "8", "holds"],
