@@ -225,8 +225,19 @@ def test_quantities_in_words(stated, words):
 
 def test_a_claim_about_a_bound_says_how_tight_it_is():
     share = {"quantity": "bound_share", "learner": {"kind": ["rtopkf", "ftpl"]}, "comparison": "exact"}
-    table = judged(kept=share)
-    assert table.loc["kept", "tightness"] == table.loc["kept", "estimate"] < 1
+    assert judged(kept=share).loc["kept", "tightness"] == judged(kept=share).loc["kept", "estimate"] < 1
+
+
+@pytest.mark.parametrize(("comparison", "tightness"), [("less", 0.8), ("greater", 1 / 0.4)])
+def test_a_share_held_against_1_is_of_a_bound_in_a_theorem_check(comparison, tightness):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "share", "against": 1.0}
+    claim |= {"comparison": comparison}
+    shares = {"observability": pd.DataFrame({"share": [0.4, 0.8, 0.6]})}
+    found = [
+        judge_study({"one": claim | {"row": row}}, planned(GAMES), {}, tables=shares).loc[0, "tightness"]
+        for row in ("theorem", "extension")
+    ]
+    assert found[0] == pytest.approx(tightness) and np.isnan(found[1])
 
 
 def test_a_summary_over_streams_follows_the_cells_of_its_reading():

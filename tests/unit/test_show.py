@@ -89,8 +89,8 @@ def test_cells_follow_their_claim(folder):
 def test_a_claim_is_shown_whole(folder):
     text = show(folder, claim="top-a")
     assert text.startswith("✓ top-a: holds\n  It learns.\n")
-    told = dict(line[2:].split("  ", 1) for line in text.splitlines() if line.startswith("  ") and line[2] != " ")
-    told = {name.strip(): fact.strip() for name, fact in told.items() if fact}
+    told = dict(line[2:].split("  ", 1) for line in text.split("\n\n")[1].splitlines())
+    told = {name: fact.strip() for name, fact in told.items()}
     assert told["source"] == 'thesis, 3.2: "it learns"' and told["chosen"] == "Ten rounds."
     assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1" and told["test"] == "t, n = 8"
     assert told["cells"] == "holds in 1 of 2 cells, fails in 1" and told["tightness"].endswith("to 50 %")

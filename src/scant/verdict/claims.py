@@ -444,7 +444,9 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         verdicts.judge([difference], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
         for difference, base in zip(differences, other, strict=True)
     ]
-    return replace(verdicts.together(single, "all"), n=len(single))
+    sign = {"less": -1, "greater": 1}.get(comparison)
+    weakest = sorted(single, key=lambda verdict: sign * verdict.estimate if sign else -abs(verdict.estimate))
+    return replace(verdicts.together(weakest, "all"), n=len(single))  # `together` reports the first
 
 
 def _deviation(value, expected) -> float:

@@ -125,12 +125,16 @@ def _cells(reading: Reading) -> dict[str, int]:
 def _tightness(claim: dict, reading: Reading) -> float:
     """What was measured as a share of its bound, in the cell closest to it; NaN if the claim is about no bound.
 
-    Of a lower bound it is the bound as a share of what was measured.
+    Of a lower bound it is the bound as a share of what was measured. A claim is about a bound if its quantity involves
+    no chance and has an interval, or if it is a theorem check that holds a share against 1.
     """
-    ends, estimates = between(claim["quantity"]), [verdict.estimate for verdict in reading.single]
-    if ends is None or not estimates:
+    ends, against = between(claim["quantity"]), claim.get("against")
+    of_bound = claim["quantity"].endswith("_share") or claim.get("column") == "share"
+    if ends is None and not (of_bound and against == 1 and claim.get("row") == "theorem"):
         return math.nan
-    return max(estimates) if math.isfinite(ends[1]) else 1 / min(estimates)
+    upper = math.isfinite(ends[1]) if ends else claim["comparison"] != "greater"
+    shares = [verdict.estimate + (against or 0) for verdict in reading.single or [reading.verdict]]
+    return max(shares) if upper else 1 / min(shares)
 
 
 def _where(reading: Reading, study: dict, claim: dict) -> str:
