@@ -5,6 +5,11 @@ JUDGED = bool(STUDY["claims"])
 THEORY = [name for name, target in PLAN.tables.items() if target.shown.reads == "nothing"]
 
 
+def claims_figures(ending):
+    """The files of all figures of claims with this ending."""
+    return [f"<results>/figures/{plan.OF_CLAIMS}{name}.{ending}" for name in CLAIM_FIGURES]
+
+
 rule claims:
     input:
         traces=[plan.TRACES.format(study=STUDY["study"], experiment=name) for name in PLAN.played] if JUDGED else [],
@@ -34,25 +39,27 @@ rule claims:
         " --tables {input.tables:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
-rule claims_figure:
+rule claims_figures:
     input:
         readings=rules.claims.output.readings,
     output:
-        svg=report(f"{CLAIMS_FIGURE}.svg", caption="../workflow/report/figure.rst", category="Claims"),
-        png=f"{CLAIMS_FIGURE}.png",
-        csv=f"{CLAIMS_FIGURE}.csv",
+        svg=report(claims_figures("svg"), caption="../workflow/report/claims-figures.rst", category="Claims"),
+        png=claims_figures("png"),
+        csv=claims_figures("csv"),
     log:
-        "<results>/logs/claims_figure/{family}.log",
+        "<results>/logs/claims_figures.log",
     benchmark:
-        "<results>/benchmarks/claims_figure/{family}.jsonl"
+        "<results>/benchmarks/claims_figures.jsonl"
     resources:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
         code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures"),
-        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
+        figures=compact(CLAIM_FIGURES),
+        folder=lambda wildcards, output: Path(output.csv[0]).parent,
     shell:
-        "scant claims-figure {wildcards.family:q} {input.readings:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+        "scant claims-figures {input.readings:q} --figures {params.figures:q} --output {params.folder:q}"
+        " 2>&1 | tee {log:q}"
 
 
 rule report:

@@ -115,12 +115,15 @@ def _claims(arguments) -> None:
     tables.write(claims.examine(stated, plan, played, compared, theory), plan.study, arguments.output)
 
 
-def _claims_figure(arguments) -> None:
+def _claims_figures(arguments) -> None:
     from scant.present import figures
+    from scant.study.plan import OF_CLAIMS
     from scant.verdict import drawings, readings
 
-    frame = readings.specification(readings.read(arguments.readings), arguments.family)
-    figures.save(drawings.specification(frame), frame, arguments.output)
+    frame = readings.read(arguments.readings)
+    for name, claims in arguments.figures.items():
+        shown = readings.specification(frame, claims)
+        figures.save(drawings.specification(shown), shown, arguments.output / f"{OF_CLAIMS}{name}")
 
 
 def _page(arguments) -> None:
@@ -226,9 +229,10 @@ def parser() -> argparse.ArgumentParser:
     traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
     command("claims", _claims, about, of_study, traces, comparators, made, stem)
-    family = option("family", help="the family of claims")
     readings = option("readings", type=Path, help="the CSV of all readings")
-    command("claims-figure", _claims_figure, "Draw the claims of a family: SVG, PNG, CSV.", family, readings, stem)
+    drawn = option("--figures", type=_json, required=True, help="the ids of the claims of each figure, as JSON")
+    figures = option("--output", type=Path, required=True, help="the folder of the figures")
+    command("claims-figures", _claims_figures, "Draw the claims: SVG, PNG, CSV.", readings, drawn, figures)
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
     of_cells = option("--readings", type=Path, help="the CSV of all readings, of these claims")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")

@@ -12,7 +12,6 @@ import pytest
 from scant import families
 from scant.errors import DataError, SettingError
 from scant.games.frames import POINTS
-from scant.present import style
 from scant.present.slopes import slopes_of_seeds
 from scant.schema import read_yaml
 from scant.study import settings as studies
@@ -616,20 +615,28 @@ def test_slopes_need_points_and_positive_regrets():
 # --- figures
 
 
-def test_the_specification_of_a_family():
+def test_the_specification_of_claims():
     stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
     frame = cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, planned(GAMES), played(GAMES))
     assert len(frame) == 9 and set(frame["claim"]) == {"near", "far", "other"}
-    shown = readings.specification(frame, "items")
-    assert shown["claim"].tolist() == ["near"] * 3 + ["far"] * 3
+    shown = readings.specification(frame, ["far", "near"])
+    assert shown["claim"].tolist() == ["far"] * 3 + ["near"] * 3
     for _, rows in shown.groupby("claim"):
         assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2]
     assert "comparator" in shown and "rounds" not in shown  # the same throughout
     others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
     near = shown[(shown["claim"] == "near") & shown["first"]]
     assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 2) and np.isinf(near["to"]).all()
-    none = readings.specification(frame, "none")
+    none = readings.specification(frame, ["none"])
     assert none.empty and len(drawing_claims.specification(none).texts) == 1
+
+
+def test_a_family_of_many_claims_has_several_figures():
+    made = {f"c-{i}": CLAIM | AGAINST_ALL for i in range(23)} | {"own": CLAIM | {"family": "own"}}
+    made |= {"absent": CLAIM | {"family": "absent", "learner": {"kind": "hedge"}}, "untested": {"family": "items"}}
+    figures = selection.figures(planned(GAMES), made)
+    assert {name: len(ids) for name, ids in figures.items()} == {"items": 8, "items-2": 7, "items-3": 8, "own": 1}
+    assert [*figures["items"], *figures["items-2"], *figures["items-3"]] == [f"c-{i}" for i in range(23)]
 
 
 def test_readings_are_read_as_they_were_written(tmp_path):
@@ -650,25 +657,62 @@ def test_readings_are_read_as_they_were_written(tmp_path):
         readings.read(tmp_path / "claims-readings.csv")
 
 
-def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
-    frame = readings.specification(
-        cells({"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0}}, planned(GAMES), played(GAMES)),
-        "items",
-    )
-    figure = drawing_claims.specification(frame)
-    estimates, strip = figure.axes[0], figure.axes[2]
-    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near", "far"]
-    assert estimates.get_ylabel().endswith("n = 12")
+@pytest.fixture
+def specified() -> pd.DataFrame:
+    """The frame of a figure of two claims, each of three estimates."""
+    stated = {"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0, "statement": "It is far. " * 10}}
+    return readings.specification(cells(stated, planned(GAMES), played(GAMES)), [*stated])
+
+
+def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings(specified):
+    figure = drawing_claims.specification(specified)
+    estimates, strip, far = figure.axes[:3]
+    assert estimates.get_title(loc="left") == "So it is." and far.get_title(loc="left").count("\n") > 0
+    assert estimates.get_ylabel() == "extension: difference in regret, claimed above 0; n = 12"
     drawn = {line.get_color(): line.get_ydata() for line in estimates.lines if line.get_marker() in ("o", "s")}
+    rows = specified[specified["claim"] == "near"]
     for outcome, (colour, _, _) in drawing_claims.OUTCOMES.items():
-        of = frame[(frame["claim"] == "near") & (frame["verdict"] == outcome)]["estimate"]
-        assert list(drawn.get(colour, [])) == list(of)
+        assert list(drawn.get(colour, [])) == list(rows[rows["verdict"] == outcome]["estimate"])
     assert [label.get_text() for label in strip.get_yticklabels()] == [
-        "comparator: horizon", "comparator: prefix", "stream: a", "stream: b"
+        "stream: a", "stream: b", "comparator: horizon", "comparator: prefix"
     ]  # fmt: skip
-    rows = frame[frame["claim"] == "near"]
-    np.testing.assert_array_equal(strip.lines[0].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
-    assert style.PALETTE[0] == drawing_claims.OUTCOMES["holds"][0]
+    np.testing.assert_array_equal(strip.lines[2].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
+    (threshold,) = (line for line in estimates.lines if line.is_dashed())
+    np.testing.assert_array_equal(threshold.get_ydata(), 0)
+    bars = estimates.patches
+    assert len(bars) == 3 and all(bar.get_y() == 0 and bar.get_height() > 0 for bar in bars)  # up to the upper end
+
+
+def test_one_estimate_far_off_does_not_flatten_the_others(specified):
+    rows = specified[specified["claim"] == "near"].assign(estimate=[1.0, 2.0, 1000.0])
+    rows = rows.assign(low=rows["estimate"] - 0.5, high=rows["estimate"] + 0.5)
+    axis = drawing_claims.specification(rows).axes[0]
+    assert axis.get_yscale() == "symlog"
+    places = axis.transAxes.inverted().transform(axis.transData.transform([(0, 1.0), (0, 2.0), (0, 1000.0)]))[:, 1]
+    assert (np.diff(places) > 0.05).all() and places[-1] < 1
+    assert set(axis.get_yticks()) == {0, 10, 1000}
+    axis = drawing_claims.specification(rows.assign(estimate=[1.0, 2.0, 10.0], low=0.5, high=11.0)).axes[0]
+    assert axis.get_yscale() == "linear"
+
+
+def test_a_figure_of_claims_fits_a_page(specified):
+    levels = pd.DataFrame([{f"reading-{i}": f"level-{(at + i) % (3 + i)}" for i in range(9)} for at in range(30)])
+    rows = pd.concat([specified[specified["claim"] == "near"]] * 10, ignore_index=True).assign(place=range(30))
+    rows = pd.concat([rows, levels], axis=1)
+    several = pd.concat([rows.assign(claim=f"c-{i}") for i in range(selection.MOST)], ignore_index=True)
+    figure = drawing_claims.specification(several)
+    width, height = figure.get_size_inches()
+    assert width == pytest.approx(7.0) and height <= 9.7 and len(figure.axes) == 2 * selection.MOST
+    names = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    subtitle = figure.axes[0].get_ylabel().replace("\n", " ")
+    assert names[:2] == ["stream: a", "stream: b"] and "more readings in the CSV file" in subtitle
+    whole = {name for name in names if name.startswith("reading-0")}
+    assert len(whole) in (0, 3)  # a column of the frame is there with all its levels, or not at all
+
+
+def test_settings_that_some_estimates_do_not_have_get_no_row():
+    rows = pd.DataFrame({"epsilon": ["", "0.1", "0.2"]}).assign(**dict.fromkeys(drawing_claims.CELLS, "x"))
+    assert list(drawing_claims._strip(rows)) == ["epsilon: 0.1", "epsilon: 0.2"]
 
 
 def test_lists_of_levels_are_named_by_their_ends_where_these_differ():

@@ -178,6 +178,7 @@ def test_headings_are_those_told_or_are_made_of_names(make):
     assert "Figure 1" not in {text.strip() for text in seen.text}
     assert page.title("table-5.1", {}) == "Table 5.1"
     assert page.title("figure-claims-top", {"figure-1": "One"}) == "Claims: top"
+    assert page.title("figure-claims-top-theory-2", {}) == "Claims: top-theory, 2"
 
 
 def test_cells_are_drawn_to_the_scale_of_their_claim():

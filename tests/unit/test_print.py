@@ -88,7 +88,10 @@ def claimed() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "claim": claim,
+            "statement": f"On data that no ranker separates, {claim} is better than any other learner, or as good.",
             "family": "f",
+            "row": "extension",
+            "test": "t",
             "quantity": "difference in NDCG@10",
             "experiment": "e",
             "tuning": tuning,

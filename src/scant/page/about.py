@@ -16,9 +16,10 @@ from scant.verdict import readings
 CITATION = Path("CITATION.cff")
 CSV = "The CSV file of the same name holds exactly what is shown."
 CLAIMS_CAPTION = (
-    "The claims of a family under every reading: a panel for each claim of two estimates or more, these in ascending "
-    "order, and below it what each was made under. Points are means over seeds, bars 95 % t intervals; filled ones "
-    "decide, each by itself; shaded is where the claim says that an estimate lies."
+    "Claims under every reading: a panel for each, with its estimates in ascending order and below it what each was "
+    "made under. Points are means over seeds, bars 95 % intervals; large points are of the reading that the claim's "
+    "verdict is of. Filled ones decide, each by itself. Shaded, up to the dashed line, is where the claim says that an "
+    "estimate lies. Where a few estimates are far larger than the others, the axis is in powers of ten."
 )
 DEFAULT = "config/config.yaml"  # the study that Snakemake runs by default
 PACKAGES = (

@@ -247,7 +247,9 @@ def title(name: str, headings: dict) -> str:
     if name in headings:
         return headings[name]
     if name.startswith(OF_CLAIMS):
-        return f"Claims: {name.removeprefix(OF_CLAIMS)}"
+        name = name.removeprefix(OF_CLAIMS)
+        family, _, number = name.rpartition("-")
+        return f"Claims: {family}, {number}" if family and number.isdigit() else f"Claims: {name}"
     return name[:1].upper() + name[1:].replace("-", " ")
 
 
