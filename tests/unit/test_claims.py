@@ -239,13 +239,16 @@ def test_a_share_held_against_1_is_of_a_bound_in_a_theorem_check(comparison, tig
     assert found[0] == pytest.approx(tightness) and np.isnan(found[1])
 
 
-def test_a_summary_over_streams_follows_the_cells_of_its_reading():
+def test_a_summary_over_cells_follows_the_cells_of_its_reading():
     examined = claims.examine({"one": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))
     first = examined["one"].readings[0]
     object.__setattr__(first, "summary", first.single[0])
     made = tables.cells_table(examined)
     assert made["stream"].tolist() == ["a", "b", readings.OVERALL, "a"]
     assert made.loc[2, "estimate"] == first.single[0].estimate and made.loc[2, "learner"] == ""
+    figure = drawing_claims.specification(readings.specification(made, ["one"]))
+    diamonds = [line.get_ydata().tolist() for line in figure.axes[0].lines if line.get_marker() == "D"]
+    assert diamonds == [[first.single[0].estimate]]
 
 
 # --- what a claim is of

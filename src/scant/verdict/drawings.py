@@ -14,6 +14,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator, NullLocat
 
 from scant.present import panels, style
 from scant.verdict import words
+from scant.verdict.readings import OVERALL
 
 OUTCOMES = {  # colour, marker and whether it is filled
     "holds": (style.PALETTE[0], "o", True),
@@ -98,6 +99,8 @@ def specification(frame: pd.DataFrame):
         "a claim's estimates in ascending order, and below each what it was made under; large: what the verdict is of\n"
         "means over n seeds and their 95 % intervals; decided or not each by itself"
     )
+    if (frame["stream"] == OVERALL).any():
+        title += f"; diamonds: {OVERALL}"
     figure.legend(
         handles.values(), handles.keys(), loc="lower center", bbox_to_anchor=(0.5, 0), ncols=4 if columns > 1 else 2,
         title=title if columns > 1 else textwrap.fill(title, 60), fontsize=7, title_fontsize=6.5, borderaxespad=0.2,
@@ -189,8 +192,10 @@ def _estimates(axis, rows: pd.DataFrame) -> None:
             axis.plot(edges.ravel(), np.repeat(end, 2), color="0.3", lw=0.8, ls=(0, (3, 2)), zorder=0.6)
     if limits[0] < 0 < limits[1]:
         axis.axhline(0, color="0.6", lw=0.5, zorder=0.5)
-    for (outcome, first), part in rows.groupby(["verdict", "first"], sort=False):
+    overall = rows["stream"] == OVERALL
+    for (outcome, first, is_mean), part in rows.groupby(["verdict", "first", overall], sort=False):
         colour, marker, filled = OUTCOMES[outcome]
+        marker = "D" if is_mean else marker
         size = (3.4 if first else 2.2) * (1.0 if len(rows) < MANY else 0.7)
         axis.errorbar(
             part["place"], part["estimate"], abs(part[["low", "high"]].T.to_numpy() - part["estimate"].to_numpy()),

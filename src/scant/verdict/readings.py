@@ -11,7 +11,7 @@ OF_CELLS = [
     "against",
 ]
 NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
-OVERALL = "over all streams"  # the stream of a row that sums a reading up
+OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
 
 def read(path) -> pd.DataFrame:

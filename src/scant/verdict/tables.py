@@ -175,7 +175,7 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
     claim's verdict is under this reading), stream, learner, against, estimate, low, high, n (as counted), verdict and
     test (on this cell alone, without a correction for the family), from and to (the interval in which the claim says
     that the estimate lies; a relative margin is taken at its mean), and a column for each setting that differs between
-    readings. Where a reading has a summary over its streams, a row of it follows, whose stream is `OVERALL`.
+    readings. Where a reading has a summary over its cells, a row of it follows, whose stream is `OVERALL`.
     """
     rows = []
     for name, examination in examined.items():
@@ -188,8 +188,9 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
                 ((cell.stream, cell.learner, cell.against), verdict, _claimed_interval(claim, cell))
                 for cell, verdict in zip(reading.cells, reading.single, strict=True)
             ]
-            if summary := getattr(reading, "summary", None):
-                judged.append(((OVERALL, "", ""), summary, judged[0][2]))
+            if (summary := getattr(reading, "summary", None)) and len(judged) > 1:
+                ends = tuple(np.mean([ends for _, _, ends in judged], axis=0).tolist())
+                judged.append(((OVERALL, "", ""), summary, ends))
             rows += [
                 dict(zip(OF_CELLS, (*of_claim, *pair_of_cell), strict=True))
                 | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict", "test")}
