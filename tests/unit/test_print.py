@@ -190,6 +190,12 @@ def _in_line(axis, one) -> bool:
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_figure_of_one_claim_can_be_printed():
+    figure = drawing_claims.specification(claimed().query("claim == 'b'"))
+    assert faults(figure) == [] and figure.get_figwidth() < 3.5
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("draw", FRAMES, ids=lambda draw: getattr(draw, "__name__", "against"))
 def test_figures_can_be_printed(draw):
     figure = draw(FRAMES[draw]())

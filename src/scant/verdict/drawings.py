@@ -1,6 +1,6 @@
 """The figures of claims: all estimates of each claim, and the readings that each is made under."""
 
-import textwrap
+import re
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,6 @@ DRAWN = (
 )
 CELLS = ("stream", "learner", "against", "tuning")
 MANY = 50  # points are smaller in panels with this many estimates or more
-NO_BREAK = "\N{NO-BREAK SPACE}"
 FAR = 20  # times the median distance from the threshold: estimates as far off get an axis in powers of ten
 # In inches. A figure fits a page of PAGE with its legend.
 PAGE, WIDTH, BETWEEN, EDGE, LEGEND = 9.6, 7.0, 0.2, 0.04, 0.55
@@ -62,8 +61,8 @@ def specification(frame: pd.DataFrame):
     """Draw specification curves: a panel for each claim, with its estimates in ascending order.
 
     Marks below a panel show the readings, streams and learners of each estimate; columns of the frame that vary
-    together share a row of marks. Where they are too many for the page, the last columns of the longest are left out,
-    and the panel says how many. The interval in which the claim says that its estimate lies is shaded, and ends in a
+    together share a row of marks. Where they are too many for the page, the last columns of claims with most of them are left
+    out, and the panel says how many. The interval in which the claim says that its estimate lies is shaded, and ends in a
     line. Points are coloured by the verdict on each estimate alone; those of the reading that the claim's verdict is
     of are larger. An axis is in powers of ten beyond the median distance from the threshold if some estimate is FAR
     times as far, so that the others can be told apart.
@@ -78,11 +77,13 @@ def specification(frame: pd.DataFrame):
     groups = [rows for _, rows in frame.groupby("claim", sort=False)]
     columns = min(2, len(groups))
     width = (WIDTH - BETWEEN) / 2
-    parts, most = [_part(rows, width, 99) for rows in groups], 99
-    while (height := max(map(_height, _in_columns(parts, columns)))) > PAGE - LEGEND and most:
-        most = min(most, max(len(part.strip) for part in parts)) - 1
-        parts = [_part(rows, width, most) for rows in groups]
-    height += LEGEND
+    strips = [_strip(rows) for rows in groups]
+    for most in range(max(map(len, strips)), -1, -1):
+        parts = [_part(rows, strip, width, most) for rows, strip in zip(groups, strips, strict=True)]
+        height = max(map(_height, _in_columns(parts, columns)))
+        if height <= PAGE - LEGEND:
+            break
+    height += LEGEND if columns > 1 else 2 * LEGEND
     figure = plt.figure(figsize=(columns * width + (columns - 1) * BETWEEN, height))
     for column, stack in enumerate(_in_columns(parts, columns)):
         labels = max((_text_width(name) for part in stack for name in part.strip), default=0.0)
@@ -103,33 +104,36 @@ def specification(frame: pd.DataFrame):
         title += f"; diamonds: {OVERALL}"
     figure.legend(
         handles.values(), handles.keys(), loc="lower center", bbox_to_anchor=(0.5, 0), ncols=4 if columns > 1 else 2,
-        title=title if columns > 1 else textwrap.fill(title, 60), fontsize=7, title_fontsize=6.5, borderaxespad=0.2,
+        title=title if columns > 1 else _wrapped(title, width, 6.5), fontsize=7, title_fontsize=6.5, borderaxespad=0.2,
     ).get_title().set_multialignment("center")  # fmt: skip
     return figure
 
 
-def _part(rows: pd.DataFrame, width: float, most: int) -> _Part:
-    """A claim's part of the figure, with at most so many rows of marks."""
-    letters = width * 72 / 0.57  # of one point
+def _part(rows: pd.DataFrame, strip: dict[str, pd.Series], width: float, most: int) -> _Part:
+    """A claim's part of the figure, with at most so many rows of marks of its strip."""
     claimed = {words.claimed(*ends) for ends in zip(rows["from"], rows["to"], strict=True)}
     of = f", claimed {claimed.pop()}" if len(claimed) == 1 and "any" not in claimed else ""
     kind = words.kind(rows["row"].iloc[0])
-    count = panels.count(rows).replace(" ", NO_BREAK)
-    full = _strip(rows)
-    strip, subtitle = _shortened(full, most), f"{kind}: {rows['quantity'].iloc[0]}{of}; {count}"
-    if left_out := len({name.partition(":")[0] for name in full}) - len({name.partition(":")[0] for name in strip}):
+    short = _shortened(strip, most)
+    subtitle = f"{kind}: {rows['quantity'].iloc[0]}{of}; {panels.count(rows)}"
+    if left_out := len(_columns(strip)) - len(_columns(short)):
         subtitle += f" ({left_out} more reading{'s' if left_out > 1 else ''} in the CSV file)"
-    title = textwrap.fill(rows["statement"].iloc[0], int(letters / SIZES["title"]))
-    return _Part(rows, title, textwrap.fill(subtitle, int(letters / SIZES["subtitle"])).replace(NO_BREAK, " "), strip)
+    title = _wrapped(rows["statement"].iloc[0], width, SIZES["title"])
+    return _Part(rows, title, _wrapped(subtitle, width, SIZES["subtitle"]), short)
+
+
+def _columns(strip: dict[str, pd.Series]) -> dict[str, dict[str, pd.Series]]:
+    """The rows of marks of a strip, by the column of the frame that they are of."""
+    columns = {}
+    for name, rows in strip.items():
+        columns.setdefault(name.partition(":")[0], {})[name] = rows
+    return columns
 
 
 def _shortened(strip: dict[str, pd.Series], most: int) -> dict[str, pd.Series]:
     """The first columns of a strip, as many as have at most so many rows together."""
-    columns = {}
-    for name, rows in strip.items():
-        columns.setdefault(name.partition(":")[0], {})[name] = rows
     short = {}
-    for column in columns.values():
+    for column in _columns(strip).values():
         if len(short) + len(column) > most:
             break
         short |= column
@@ -151,6 +155,18 @@ def _in_columns(parts: list[_Part], columns: int) -> list[list[_Part]]:
 def _text_width(text: str, size: float = SIZES["tick"]) -> float:
     """The width of a line of text in inches."""
     return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72
+
+
+def _wrapped(text: str, width: float, size: float) -> str:
+    """Text in lines of at most so many inches, as far as its words allow; "n = 3" counts as a word."""
+    lines = [""]
+    for word in re.findall(r"\bn = \S+|\S+", text):
+        longer = f"{lines[-1]} {word}".strip()
+        if _text_width(longer, size) <= width - 2 * EDGE or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
 
 
 def _draw(figure, part: _Part, left: float, margin: float, width: float, top: float) -> None:
