@@ -61,11 +61,11 @@ def specification(frame: pd.DataFrame):
     """Draw specification curves: a panel for each claim, with its estimates in ascending order.
 
     Marks below a panel show the readings, streams and learners of each estimate; columns of the frame that vary
-    together share a row of marks. Where they are too many for the page, the last columns of claims with most of them are left
-    out, and the panel says how many. The interval in which the claim says that its estimate lies is shaded, and ends in a
-    line. Points are coloured by the verdict on each estimate alone; those of the reading that the claim's verdict is
-    of are larger. An axis is in powers of ten beyond the median distance from the threshold if some estimate is FAR
-    times as far, so that the others can be told apart.
+    together share a row of marks. Where they are too many for the page, the last columns of the claims with most of
+    them are left out, and the panel says how many. The interval in which the claim says that its estimate lies is
+    shaded, and ends in a line. Points are coloured by the verdict on each estimate alone; those of the reading that the
+    claim's verdict is of are larger. An axis is in powers of ten beyond the median distance from the threshold if some
+    estimate is FAR times as far, so that the others can be told apart.
 
     frame : of `scant.verdict.readings.specification`
     """
