@@ -30,7 +30,7 @@ DRAWN = (
 )
 CELLS = ("stream", "learner", "against", "tuning")
 MANY = 50  # points are smaller in panels with this many estimates or more
-FAR = 20  # times the median distance from the threshold: estimates as far off get an axis in powers of ten
+FAR = 20  # times the median estimate: where one or its interval is as large, the axis is in powers of ten
 # In inches. A figure fits a page of PAGE with its legend.
 PAGE, WIDTH, BETWEEN, EDGE, LEGEND = 9.6, 7.0, 0.2, 0.04, 0.55
 TITLE, SUBTITLE, PANEL, ROW, GAP = 0.125, 0.115, 0.68, 0.105, 0.2  # heights of lines, of what they stand above, below
@@ -64,8 +64,8 @@ def specification(frame: pd.DataFrame):
     together share a row of marks. Where they are too many for the page, the last columns of the claims with most of
     them are left out, and the panel says how many. The interval in which the claim says that its estimate lies is
     shaded, and ends in a line. Points are coloured by the verdict on each estimate alone; those of the reading that the
-    claim's verdict is of are larger. An axis is in powers of ten beyond the median distance from the threshold if some
-    estimate is FAR times as far, so that the others can be told apart.
+    claim's verdict is of are larger. An axis is in powers of ten beyond the median estimate if some estimate is FAR
+    times as large, so that the others can be told apart.
 
     frame : of `scant.verdict.readings.specification`
     """
@@ -199,7 +199,7 @@ def _estimates(axis, rows: pd.DataFrame) -> None:
     """Draw a claim's estimates in ascending order, with their intervals, and the interval that is claimed."""
     values, ends = rows[["estimate", "low", "high"]].to_numpy(float), rows[["from", "to"]].to_numpy(float)
     shown = np.concatenate([values[np.isfinite(values)], ends[np.isfinite(ends)]])
-    limits = _scale(axis, shown, values[:, 0], ends)
+    limits = _scale(axis, values, shown)
     low, high = np.clip(ends, *limits).T
     axis.bar(rows["place"], high - low, 1.0, low, color=CLAIMED, zorder=0, lw=0)
     edges = rows["place"].to_numpy()[:, None] + [-0.5, 0.5]
@@ -224,17 +224,18 @@ def _estimates(axis, rows: pd.DataFrame) -> None:
     axis.grid(axis="x", visible=False)
 
 
-def _scale(axis, shown: np.ndarray, estimates: np.ndarray, ends: np.ndarray) -> tuple[float, float]:
-    """Set the scale and ticks of a panel that shows some values; returns its limits.
+def _scale(axis, values: np.ndarray, shown: np.ndarray) -> tuple[float, float]:
+    """Set the scale and ticks of a panel; returns its limits.
 
-    The axis is linear, or linear only up to the power of ten at the median distance from the threshold, if some
-    estimate is FAR times as far.
+    The axis is linear; beyond the power of ten at the median estimate it is in powers of ten, if some estimate or end
+    of an interval is FAR times as large.
+
+    values : (N, 3) estimates and the ends of their intervals
+    shown : (M,) what has to be within the limits
     """
-    finite = ends[np.isfinite(ends)]
-    threshold = finite[np.argmin(abs(finite))] if finite.size else 0.0
-    away = abs(estimates - threshold)
-    typical = np.median(away[away > 0]) if (away > 0).any() else 0.0
-    if len(estimates) > 2 and away.max() > FAR * typical > 0:
+    sizes = abs(values[:, 0])
+    typical = np.median(sizes[sizes > 0]) if sizes.any() else 0.0
+    if len(sizes) > 2 and np.nanmax(abs(values)) > FAR * typical > 0:
         power = np.floor(np.log10(typical))
         axis.set_yscale("symlog", linthresh=10**power, linscale=0.6)
         transform = axis.yaxis.get_transform()
@@ -246,39 +247,34 @@ def _scale(axis, shown: np.ndarray, estimates: np.ndarray, ends: np.ndarray) -> 
         ticks = np.concatenate([-(10.0 ** powers[::-1]), [0.0], 10.0**powers])
         axis.yaxis.set_major_locator(FixedLocator(ticks[(low <= ticks) & (ticks <= high)]))
         axis.yaxis.set_minor_locator(NullLocator())
-        axis.yaxis.set_major_formatter(lambda value, _: _power(value))
-        return low, high
-    margin = 0.1 * (np.ptp(shown) or abs(shown).max() or 1.0)
-    axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    else:
+        margin = 0.1 * (np.ptp(shown) or abs(shown).max() or 1.0)
+        low, high = shown.min() - margin, shown.max() + margin
+        axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     if abs(shown).max() >= 10_000:
         axis.yaxis.set_major_formatter(EngFormatter(sep=""))
-    return shown.min() - margin, shown.max() + margin
-
-
-def _power(value: float) -> str:
-    """A power of ten: "-1,000", "1e5", "0.01"."""
-    if not value or 1e-3 <= abs(value) < 1e4:
-        return f"{value:,g}".replace("-", "\N{MINUS SIGN}")
-    sign = "\N{MINUS SIGN}" if value < 0 else ""
-    return f"{sign}1e{round(np.log10(abs(value)))}".replace("e-", "e\N{MINUS SIGN}")
+    elif axis.get_yscale() == "symlog":
+        axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    return low, high
 
 
 def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """What varies among a claim's estimates: for each level, such as "source: text", the rows that have it.
 
-    A column is left out if it divides the rows in the same way as an earlier one, and a level if it is empty: a setting
-    that these rows do not have.
+    A column is left out if it divides the rows in the same way as an earlier one. A level that is empty, since the rows
+    do not have the setting, gets no row of marks, and a column of fewer than two others none at all.
     """
     strip, divisions = {}, set()
-    keys = [*CELLS[:-1], CELLS[-1], *(key for key in rows if key not in (*DRAWN, *CELLS, "experiment"))]
-    told_apart = not rows[keys].astype(str).duplicated().any()
-    for key in keys if told_apart else (*keys, "experiment"):
-        levels = rows[key].fillna("").astype(str).replace("None", "none")
-        division = tuple(pd.factorize(levels)[0])
+    levels = rows.astype(object).fillna("").astype(str).replace("None", "none")
+    keys = [*CELLS, *(key for key in rows if key not in (*DRAWN, *CELLS, "experiment"))]
+    keys = [key for key in keys if len({*levels[key]} - {""}) > 1]
+    told_apart = bool(keys) and not levels[keys].duplicated().any()
+    for key in keys if told_apart or len(rows) == 1 else (*keys, "experiment"):
+        division = tuple(pd.factorize(levels[key])[0])
         if len(set(division)) > 1 and division not in divisions:
-            short = {level: _short(level) for level in sorted(set(levels)) if level}
+            short = {level: _short(level) for level in sorted(set(levels[key])) if level}
             alike = len(set(short.values())) < len(short)
-            strip |= {f"{key}: {level if alike else name}": levels == level for level, name in short.items()}
+            strip |= {f"{key}: {level if alike else name}": levels[key] == level for level, name in short.items()}
             divisions.add(division)
     return strip
 
