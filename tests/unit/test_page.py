@@ -206,23 +206,28 @@ def test_a_claim_has_the_cells_of_its_first_reading(make):
 def test_kinds_of_rows_are_counted_apart():
     claims = [claim(1), claim(2, readings_holding=3), claim(3, "fails", row="reproduction")]
     claims += [claim(4, "not testable here", row="reproduction"), claim(5, "undecided", needed=40, row="theorem")]
-    claims += [claim(6, "undecided", needed=float("inf"), row="theorem", tightness=0.413)]
+    claims += [claim(6, "undecided", needed=float("inf"), row="theorem", tightness=0.9)]
+    claims += [claim(7, row="theorem", tightness=0.00123), claim(8, row="theorem", tightness=0.4136)]
+    claims += [claim(9, "fails", row="theorem", tightness=7.0)]
     assert page.sentences(claims) == [
         "Of 2 statements that the papers measured, 0 reproduce, 1 does not reproduce, 0 are undecided, and 1 could not "
         "be tested here.",
         "Of 2 extensions to other data, 2 extend, 0 do not extend, 0 are undecided, and 0 could not be tested here.",
-        "Of 2 theorem checks, 0 hold, 0 fail, 2 are undecided, and 0 could not be tested here; the tightest bound was "
-        "attained to 41.3 %.",
-        "Of all 2 that hold, 1 does under every reading tried; 40 seeds or fewer would decide half of the undecided.",
+        "Of 5 theorem checks, 2 hold, 1 fails, 2 are undecided, and 0 could not be tested here; what was measured is "
+        "0.12 to 41.4 % of the bounds that hold.",
+        "Of all 4 that hold, 1 does under every reading tried; 40 seeds or fewer would decide half of the undecided.",
     ]
     assert page.sentences([claim()])[0] == "No claim is about what a paper measured on data like its own."
     assert len(page.sentences([])) == 3
     kinds = {kind["row"]: kind for kind in page._kinds(claims)}
-    assert list(kinds) == ["reproduction", "extension", "theorem"] and kinds["theorem"]["tightest"] == 0.413
+    assert list(kinds) == ["reproduction", "extension", "theorem"]
+    assert kinds["theorem"]["tightness"].endswith("0.12 to 41.4 % of the bounds that hold")
+    assert page.tightness([claim(row="theorem", tightness=0.5)]) == "what was measured is 50 % of the bounds that hold"
+    assert page.tightness([claim(tightness=0.5)]) == kinds["reproduction"]["tightness"] == ""
     assert kinds["reproduction"]["counts"] == {"fails": 1, "not testable here": 1}
     families = page._families(claims)
     assert [(one["family"], one["kind"], one["claims"]) for one in families] == [
-        ("top", "reproduction", 2), ("top", "extension", 2), ("top", "theorem check", 2)
+        ("top", "reproduction", 2), ("top", "extension", 2), ("top", "theorem check", 5)
     ]  # fmt: skip
 
 

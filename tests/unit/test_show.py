@@ -72,7 +72,7 @@ def test_claims_are_chosen(folder):
     assert "top-b" in text and "top-a:" not in text and "ads-c" not in text
     assert "top-a:" in show(folder, row="theorem") and "top-b" not in show(folder, row="theorem")
     brief = show(folder, brief=True)
-    assert brief.split() == " ".join(page.sentences(ROWS)).split() and "attained to 50 %" in brief
+    assert brief.split() == " ".join(page.sentences(ROWS)).split() and "is 50 % of the bounds" in brief
 
 
 def test_cells_follow_their_claim(folder):

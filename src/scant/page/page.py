@@ -105,8 +105,8 @@ def sentences(claims: list[dict]) -> list[str]:
             told.append(f"Of {total} {head[total > 1]}, {_counted(row, counts)}")
         elif row == "reproduction":
             told.append("No claim is about what a paper measured on data like its own")
-    if tightness := tightest(claims):
-        told[-1] += f"; the tightest bound was attained to {100 * tightness:.3g} %"
+    if tight := tightness(claims):
+        told[-1] += f"; {tight}"
     return [f"{sentence}." for sentence in (*told, _robustness(claims))]
 
 
@@ -121,10 +121,14 @@ def _counted(row: str, counts: Counter) -> str:
     return f"{', '.join(parts)}, and {counts[words.UNTESTABLE]} could not be tested here"
 
 
-def tightest(claims: list[dict]) -> float:
-    """The largest share of its bound that any theorem check measured; 0 if none is about a bound."""
-    shares = [claim["tightness"] for claim in claims if claim["row"] == "theorem" and _known(claim["tightness"])]
-    return max(shares, default=0.0)
+def tightness(claims: list[dict]) -> str:
+    """How tight the bounds of those theorem checks that hold are; "" if none is about a bound."""
+    holding = [claim for claim in claims if claim["row"] == "theorem" and claim["verdict"] == "holds"]
+    shares = [100 * claim["tightness"] for claim in holding if _known(claim["tightness"])]
+    if not shares:
+        return ""
+    least = f"{min(shares):.2g} to " if len(shares) > 1 else ""
+    return f"what was measured is {least}{max(shares):.3g} % of the bounds that hold"
 
 
 def _robustness(claims: list[dict]) -> str:
@@ -219,7 +223,7 @@ def _kinds(claims: list[dict]) -> list[dict]:
             said = {verdict: words.said(row, verdict) for verdict in VERDICTS}
             about_kind = {"row": row, "name": words.kind(row), "several": several, "about": about}
             kinds.append(about_kind | {"said": said, "counts": counts, "claims": len(of_kind)})
-            kinds[-1]["tightest"] = tightest(of_kind)
+            kinds[-1]["tightness"] = tightness(of_kind)
     return kinds
 
 
