@@ -1,8 +1,10 @@
-# The claims of the papers, judged on the study's traces; their figures; and the page that shows all results.
-
+# The claims of the papers, judged on the study's traces; their figures; and the page that shows all results, with the
+# manifest, which says what made them.
+from scant.compare import manifest
 
 JUDGED = bool(STUDY["claims"])
 THEORY = [name for name, target in PLAN.tables.items() if target.shown.reads == "nothing"]
+MADE_BY = [module for modules in manifest.modules(PLAN).values() for module in modules]
 
 
 def claims_figures(ending):
@@ -72,7 +74,8 @@ rule report:
         citation="CITATION.cff",
         page=sorted(str(file) for file in Path("src/scant/page/assets").glob("*.*")),
     output:
-        "<results>/report.html",
+        page="<results>/report.html",
+        manifest=f"<results>/{manifest.NAME}",
     log:
         "<results>/logs/report.log",
     benchmark:
@@ -81,10 +84,10 @@ rule report:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        code=code("scant.page.about", "scant.page.page"),
+        code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", *MADE_BY),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         file=study_file(),
         claims=lambda wildcards, input: (["--claims", input.claims, "--readings", input.readings] if JUDGED else []),
     shell:
-        "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output:q}"
-        " 2>&1 | tee {log:q}"
+        "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output.page:q}"
+        " --manifest {output.manifest:q} 2>&1 | tee {log:q}"

@@ -133,6 +133,10 @@ def _page(arguments) -> None:
     facts = about.facts(study, folder, arguments.study_file)
     claims, cells = about.claims(arguments.claims), about.cells(arguments.readings)
     page.make(study, folder, arguments.output, claims, facts, cells)
+    if arguments.manifest:
+        from scant.compare import manifest
+
+        manifest.write(study, folder, facts, arguments.manifest)
 
 
 def _show(arguments) -> None:
@@ -142,10 +146,43 @@ def _show(arguments) -> None:
     print(show.show(arguments.folder, arguments.name, **wanted, brief=arguments.summary), end="")
 
 
+def _compare(arguments) -> int:
+    from scant.compare import differences, finished, page, terminal
+
+    found = differences.compare(*map(finished.read, finished.pair(arguments.a, arguments.b)))
+    if arguments.output:
+        page.write(found, arguments.output)
+    print(terminal.describe(found), end="")
+    return int(found.fails(arguments.fail_on))
+
+
+def _reference(arguments) -> None:
+    from scant.compare import finished
+
+    print(finished.keep(arguments.folder))
+
+
 def _status(arguments) -> None:
     from scant.page import status
 
     print(status.describe(status.status(arguments.folder)), end="")
+
+
+def _more(arguments) -> None:
+    from scant.files import write_text
+    from scant.page import status
+    from scant.verdict import more
+
+    study_file = arguments.study_file or status.study_file(arguments.folder)
+    found = more.more(arguments.folder, study_file, arguments.within)
+    print(more.describe(found, arguments.within))
+    if not found.steps:
+        return
+    if arguments.output is None:
+        print("--output FILE writes the study file that asks for these seeds, --within SECONDS takes fewer.")
+        return
+    write_text(arguments.output, more.study_with(study_file, found))
+    print(f"Only new seeds are played by: snakemake --cores all --configfile {arguments.output}")
 
 
 def _compile(arguments) -> None:
@@ -236,7 +273,9 @@ def parser() -> argparse.ArgumentParser:
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
     of_cells = option("--readings", type=Path, help="the CSV of all readings, of these claims")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
-    command("page", _page, "Make the page of a study.", of_study, judged, of_cells, file, output)
+    manifest = option("--manifest", type=Path, help="where to write what made the study: JSON")
+    about = "Make the page of a study, and its manifest."
+    command("page", _page, about, of_study, judged, of_cells, file, manifest, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
@@ -249,6 +288,28 @@ def parser() -> argparse.ArgumentParser:
         option("--claim", help="all that is known of the claim with this id"),
         option("--cells", action="store_true", help="with a line for each stream and pair of learners"),
         option("--summary", action="store_true", help="only what the claims came to"),
+    )  # fmt: skip
+    side = "the results of a study, results/{study}, or `reference` for the reference of the other"
+    command(
+        "compare", _compare, "Say what differs between two finished studies, and fail if verdicts do.",
+        option("a", metavar="A", help=side),
+        option("b", metavar="B", help=side),
+        option(
+            "--fail-on", choices=("verdicts", "estimates", "numbers"), default="verdicts",
+            help="which differences make it end with status 1: verdicts; or estimates that moved beyond their "
+            "intervals, too; or any number (default: verdicts). Bad input ends with 2",
+        ),
+        option("--output", type=Path, metavar="STEM", help="write all that differs: STEM.csv, and a page, STEM.html"),
+    )  # fmt: skip
+    commands.choices["compare"].set_defaults(bad_input=2)
+    command("reference", _reference, "Make a finished study the reference that others are compared to.", folder)
+    about = "Say how many more seeds would decide which claims of a finished study, and what they cost."
+    command(
+        "more", _more, about,
+        folder,
+        option("--within", type=float, metavar="SECONDS", help="take only what fits into so many seconds of one core"),
+        option("--output", type=Path, help="the study file to write, which asks for these seeds"),
+        option("--study-file", type=Path, help="the study's file; by default that of its latest run"),
     )  # fmt: skip
     command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
@@ -278,16 +339,18 @@ def _json(text: str):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error."""
+    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error.
+
+    `compare` returns 1 if the studies differ, and 2 after an error.
+    """
     parsed = parser().parse_args(arguments)
     try:
-        parsed.function(parsed)
+        return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
         print(f"scant: {_message(error)}", file=sys.stderr)
-        return 1
-    return 0
+        return getattr(parsed, "bad_input", 1)
 
 
 def _message(error: Exception) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from scant import families
 from scant.errors import DataError, SettingError
+from scant.families import TUNING
 from scant.games.frames import POINTS
 from scant.present.slopes import slopes_of_seeds
 from scant.schema import read_yaml
@@ -345,12 +346,12 @@ def contextual():
     """Rate 1 is best on the seeds set aside, rate 0.1 on those that are reported."""
     plan, found = planned(STREAMS), {}
     study = plan.study
-    for name, experiment in study["experiments"].items():
+    for name in study["experiments"]:
         rows = []
         for stream, learner, seed in runs(plan, name):
-            aside = seed >= experiment["seeds"]
+            aside = seed >= TUNING
             for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
-                value = 0.5 + 0.01 * NOISE[seed]
+                value = 0.5 + 0.01 * NOISE[seed % TUNING]
                 value += 0.0 if learner == "random" else 0.2 if (rate == 0.1) != aside else -0.1
                 generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
                 rows.append(
@@ -390,6 +391,35 @@ def test_the_adversary_leaves_nothing_to_chance(contextual):
     assert table.loc["least", "estimate"] == pytest.approx(1.1, rel=1e-3)  # of two rates, the lesser loss
     assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)  # at theory's rate alone
     assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
+
+
+@pytest.mark.parametrize("how", ["all", "mean"])
+def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
+    """Ten equal differences say no more than one."""
+    claim = {"quantity": "final", "measure": "ndcg@10", "on": {"generator": "linear"}, "over": how}
+    claim |= {"where": {"kind": "perceptron"}, "learner": {"kind": "slam"}, "against": {"kind": "ideal"}}
+    config = STREAMS | {
+        "streams": {"linear": {"generator": "linear", "shared": True}},
+        "learners": STREAMS["learners"] | {"ideal": {"kind": "ideal"}},
+        "experiments": {"e": STREAMS["experiments"]["e"] | {"learners": ["slam", "ideal", "random"]}},
+    }
+    frame, _ = contextual["e"]
+    ideal = frame[frame["learner"] == "random"].assign(learner="ideal", kind="ideal")
+    frame = pd.concat([frame, ideal], ignore_index=True)
+    measures = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]
+    frame[measures] = frame.groupby(["learner", "setting", "tuning_seed"])[measures].transform("first")
+
+    def verdict(order, other):
+        config["experiments"]["e"]["order"] = order
+        traces = {"e": (frame, planned(config).details("e"))}
+        made = {"c": CLAIM | claim | {"against": {"kind": other}}}
+        reading = claims.examine(made, planned(config), traces)["c"].readings[0]
+        assert reading.single[0].n == reading.verdict.n
+        return reading.verdict.n, reading.verdict.test, reading.verdict.verdict
+
+    assert verdict("as-is", "ideal") == (1, "nothing drawn", "undecided")
+    for order, other in (("shuffled", "ideal"), ("as-is", "random")):  # whose noise is drawn anew
+        assert verdict(order, other)[0] == 8 and verdict(order, other)[1] != "nothing drawn"
 
 
 TOP = {
@@ -544,12 +574,26 @@ TABLE = pd.DataFrame(
          "fails"),
         ({"cell": {"k": 2}, "column": "bias", "against": 1.9, "comparison": "close", "margin": {"relative": 0.1}},
          "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 3.0, "comparison": "slope"}, "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope"}, "fails"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope", "margin": 0.1}, "holds"),
     ],
 )  # fmt: skip
 def test_cells_of_tables(stated, verdict):
     claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
     table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
     assert table.loc[0, "verdict"] == verdict and table.loc[0, "readings_total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("comparison", "against", "estimate"),
+    [("slope", 9.0, 5.0), ("greater", 1.0, 1.0), ("less", 1.0, 4.0), ("less", 9.0, -4.0), ("close", 3.0, 2.0)],
+)
+def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(comparison, against, estimate):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "bias", "margin": 0.5}
+    claim |= {"comparison": comparison, "against": against}
+    table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
+    assert table.loc[0, ["estimate", "n"]].tolist() == [estimate, 3]
 
 
 @pytest.mark.parametrize(

@@ -175,8 +175,8 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
         "regret": ["slow"],
     }
     assert list(plan.figures) == ["figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-regret"]
-    assert list(planned("old").tables) == ["finals", "bounds", "rates", "streams"]
-    assert set(planned("top").tables) == {"top", "variance", "streams"}
+    assert list(planned("old").tables) == ["finals", "bounds", "rates", "theorems-perceptron", "streams"]
+    assert set(planned("top").tables) == {"top", "variance", "theorems-top", "streams"}
     assert "streams" not in planned("bounds").tables  # the adversary's answers are in no file
     assert planned("bounds", "unseen").figures == {}
 

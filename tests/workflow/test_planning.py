@@ -20,9 +20,9 @@ TABLES = {"traces", "comparator", "coverage", "table"}
 CLAIMS = RUNS | {"traces", "comparator", "table", "claims"}
 FIGURES = CLAIMS | {"coverage", "figure", "claims_figures"}
 TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
-    "perceptron": {"finals", "bounds", "rates", "streams"},
-    "top": {"top", "variance", "streams"},
-    "fixed-items": {"games", "slopes", "table-3.1", "table-3.2", "table-b.1", "observability"},
+    "perceptron": {"finals", "bounds", "rates", "theorems-perceptron", "streams"},
+    "top": {"top", "variance", "theorems-top", "streams"},
+    "fixed-items": {"games", "slopes", "table-3.1", "table-3.2", "table-b.1", "observability", "theorems-games"},
     "ads": {"ads", "ads-estimates", "ads-readings"},
 }
 TABLES_OF_LOGS = {"classification": "table-5.1", "campaign": "table-5.2", "log": "table-5.2"}

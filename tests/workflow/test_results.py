@@ -10,9 +10,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from scant.compare import finished
+from scant.compare.differences import compare
 from scant.files import metadata_of
 from scant.study import settings as studies
-from scant.study.plan import Plan, untitled
+from scant.study.plan import Plan, batches, span, untitled
 from scant.verdict import selection
 from scant.verdict.readings import OVERALL
 
@@ -23,6 +25,7 @@ GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-gam
 ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
 FIGURES = CONTEXTUAL + GAMES + ADS
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
+THEORY += ("theorems-perceptron", "theorems-top", "theorems-games")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
 CLAIMED = ("perceptron", "top", "items", "choice", "ads")  # the families of claims that have figures
@@ -122,22 +125,17 @@ def test_runs_are_those_of_the_settings(runs, settings, name):
     for stream in experiment["streams"]:
         for learner in experiment["learners"]:
             choices = len(settings["learners"][learner].get("rates", [1])) > 1
-            seeds = experiment["seeds"] + choices * experiment["tuning_seeds"]
             found = {run for run in runs if run.startswith(f"{name}/{stream}/{learner}/")}
-            parts = [range(start, min(start + batch, seeds)) for start in range(0, seeds, batch)]
+            parts = batches(experiment["seeds"], batch, choices * experiment["tuning_seeds"])
             assert found == {f"{name}/{stream}/{learner}/seed-{span(part)}" for part in parts}
-
-
-def span(seeds):
-    """The seeds of a run file, as its name has them."""
-    return f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
 
 
 def test_run_files_say_what_they_are(runs, study, tiny):
     assert runs
     for name, (metadata, rows) in runs.items():
         at_the_top = metadata["kind"] == "top"
-        assert metadata.keys() == DOCUMENTED | (AT_THE_TOP if at_the_top else set()), name
+        resampled = {"queries"} if "dataset" in metadata["stream_settings"] else set()
+        assert metadata.keys() == DOCUMENTED | resampled | (AT_THE_TOP if at_the_top else set()), name
         assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(metadata["seeds"])
         assert metadata["study"] == study["study"] and metadata["study_seed"] == study["seed"]
         assert metadata["learner_settings"] == study["learners"][metadata["learner"]]
@@ -510,3 +508,11 @@ def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
     assert not re.search(r"""(?:src|href)=["']?(?!#|data:|https?:|["'])""", page), "it reads another file"
     text = unescape(page)
     assert not [name for name, claim in stated.items() if name not in text or claim["statement"] not in text]
+
+
+def test_the_manifest_says_what_made_the_study(tiny, plan):
+    study = finished.read(tiny)  # its files have the checksums of the manifest
+    assert {*study.tables} == {*plan.tables} and study.claims and study.cells
+    assert study.manifest["code"].keys() >= {family.kind for family in plan.families.values()}
+    assert all(len(checksum) == 64 for checksum in study.manifest["data"].values())
+    assert not compare(study, study).fails("numbers")

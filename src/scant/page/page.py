@@ -72,12 +72,12 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         "commands": about.get("commands", {}),
     }
     downloads = [item for item in (*parts["figures"], *parts["tables"], *parts["claims_files"]) if item["csv"]]
-    page = _render(parts)
+    page = render(parts)
     for download in sorted(downloads, key=lambda item: -len(item["csv"])):  # links to the largest, to get below LIMIT
         if len(page.encode()) <= LIMIT:
             break
         download["csv"] = download["path"].relative_to(folder).as_posix()
-        page = _render(parts)
+        page = render(parts)
     if (needed := len(page.encode())) > LIMIT:
         raise SettingError(
             f"the page of {parts['study']!r} would take {needed / 1e6:.1f} MB, more than {LIMIT / 1e6:g}: "
@@ -372,17 +372,24 @@ def _yaml(settings: dict) -> str:
     return yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _render(parts: dict) -> str:
-    """The HTML of the page. Its security policy allows its script (by hash) and inline styles, and loads nothing."""
+def render(parts: dict, template: str = "page.html") -> str:
+    """The HTML of a page. Its security policy allows its script (by hash) and inline styles, and loads nothing.
+
+    parts : the variables of the template
+    template : a file of the folder assets: "page.html", or one that extends it
+    """
     import jinja2
     from markupsafe import Markup
 
-    files = resources.files("scant.page").joinpath("assets")
-    style, script = (files.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    def read(name: str) -> str:
+        return resources.files("scant.page").joinpath("assets", name).read_text(encoding="utf-8")
+
+    style, script = map(read, ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(read),
+    )  # fmt: skip
     environment.filters["shown"] = shown
-    template = environment.from_string(files.joinpath("page.html").read_text(encoding="utf-8"))
-    return template.render(parts, style=Markup(style), script=Markup(script), digest=digest) + "\n"
+    parts = parts | {"style": Markup(style), "script": Markup(script), "digest": digest}
+    return environment.get_template(template).render(parts) + "\n"

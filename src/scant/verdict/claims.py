@@ -38,6 +38,7 @@ class Cell:
     differences : by seed, the learner's value minus the other's; if there is no other, the learner's value
     of : by seed, what a relative margin is a share of
     exact : whether the differences involve no chance
+    drawn : whether each seed draws something anew; if not, all seeds are one observation
     """
 
     stream: str
@@ -46,6 +47,13 @@ class Cell:
     differences: pd.Series
     of: pd.Series | None = None
     exact: bool = False
+    drawn: bool = True
+
+    def observed(self, by_seed: pd.Series) -> pd.Series:
+        """Values by seed; of seeds that are one observation, only the first has one."""
+        if self.drawn or self.exact:
+            return by_seed
+        return by_seed.where(by_seed.index == by_seed.first_valid_index())
 
 
 @dataclass(frozen=True)
@@ -249,8 +257,9 @@ class _Examiner:
             place = self._original(family.place.key, stream)
             for epsilon, rows in _policies(values, stream, learner, only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
+                drawn = self._drawn_anew(name, stream, learner)
                 if elsewhere is None:
-                    yield Cell(place, label, "", *_differences(rows, claim), exact)
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values, stream, other, None), epsilon)
@@ -258,7 +267,13 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    yield Cell(place, label, against, *differences, exact)
+                    drawn_for_two = drawn or self._drawn_anew(elsewhere, stream, other)
+                    yield Cell(place, label, against, *differences, exact, drawn_for_two)
+
+    def _drawn_anew(self, name: str, stream: str, learner: str) -> bool:
+        """Whether each seed of a learner draws something anew on a stream of an experiment."""
+        experiment = self.study["experiments"][name]
+        return self.plan.families[name].drawn_anew(self.study, self.plan.datasets, experiment, stream, learner)
 
     def _original(self, section: str, id: str) -> str:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
@@ -375,13 +390,23 @@ def _judged(claim: dict, cells: list[Cell], level: float) -> tuple[list[verdicts
     differences = [cell.differences.reindex(seeds) for cell in cells]
     bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
     single = [
-        verdicts.judge(difference, comparison, of=base, exact=cell.exact, **settings)
+        _named(verdicts.judge(cell.observed(difference), comparison, of=base, exact=cell.exact, **settings), [cell])
         for cell, difference, base in zip(cells, differences, bases, strict=True)
     ]
     if how != "mean":
         return single, verdicts.together(single, how)
     settings["exact"] = all(cell.exact for cell in cells)
-    return single, verdicts.over(differences, how, comparison, of=bases if relative else None, **settings)
+    if not any(cell.drawn for cell in cells):
+        differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
+    over_cells = verdicts.over(differences, how, comparison, of=bases if relative else None, **settings)
+    return single, _named(over_cells, cells)
+
+
+def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
+    """The verdict on some cells; if no seed of theirs draws anything anew, its test is "nothing drawn"."""
+    if any(cell.drawn or cell.exact for cell in cells):
+        return verdict
+    return replace(verdict, test="nothing drawn")
 
 
 def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
@@ -433,6 +458,9 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
     settings, relative = test_settings(claim, level)
     against = claim["against"]
+    if comparison == "slope":  # the largest entry, at most `against`
+        verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
+        return replace(verdict, n=values.size)
     other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
     if other.shape != values.shape:
         raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")

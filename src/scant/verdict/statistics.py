@@ -38,7 +38,8 @@ class Verdict:
     estimate, low, high : the mean over seeds and its two-sided t interval at `level`, not corrected for the family
     n : the number of seeds
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
-    test : "t", "sign flips", "exact" (no chance is involved), or "none" (fewer than two seeds)
+    test : "t", "sign flips", "exact" (no chance is involved), "nothing drawn" (all seeds are one), or "none" (fewer
+        than two seeds)
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
     effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval, in standard
         deviations over seeds
