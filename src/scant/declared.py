@@ -1,6 +1,7 @@
 """How learners and families declare themselves: their settings, and how figures draw a learner."""
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -110,6 +111,12 @@ def own_class(kind: str) -> type:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, SyntaxError, TypeError) as error:  # the last: of a relative name
         raise SettingError(f"learner {kind!r} cannot be imported ({error}). It is to be module:Class") from error
+
+
+def defaults_of(function: Callable) -> dict[str, Any]:
+    """The default of each parameter of a function that has one."""
+    parameters = inspect.signature(function).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty}
 
 
 def called(dotted: str) -> Callable:

@@ -33,6 +33,8 @@ class Place:
     readings : the settings of a place that are readings, which a sweep may vary
     level : takes (settings, reading, data sets or None); the value of a reading, or None if it cannot change the place
     changes : takes (settings, reading); whether the reading can change the place
+    simulations : of places that are simulated, the setting that names the simulation, and "module:name" of a mapping
+        from these names to the functions that draw it, whose defaults its `settings` have
     """
 
     key: str
@@ -43,6 +45,7 @@ class Place:
     readings: tuple[str, ...] = ()
     level: Callable[[dict, str, Mapping | None], Any] = lambda settings, reading, datasets: None
     changes: Callable[[dict, str], bool] = lambda settings, reading: False
+    simulations: tuple[str, str] | None = None
 
 
 def asked_for(study: dict, experiment: str, name: str) -> bool:
@@ -105,6 +108,7 @@ class Quantity:
     tuned : whether it depends on how learning rates are chosen
     between : the interval that it must lie in, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
+    share : whether each value is 0 or 1, so that its mean is a share, and has exact tests
     """
 
     words: str
@@ -113,6 +117,7 @@ class Quantity:
     tuned: bool = False
     between: tuple[float, float] | None = None
     compared: bool = False
+    share: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,10 @@ import pytest
 from scant import families
 from scant.errors import DataError, SettingError
 from scant.families import TUNING
-from scant.games.frames import POINTS
-from scant.present.slopes import slopes_of_seeds
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
-from scant.verdict import claims, readings, selection, tables
+from scant.verdict import claims, readings, selection, statistics, tables
 from scant.verdict import drawings as drawing_claims
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +50,7 @@ CONTRACT = [
     "data",
 ]  # fmt: skip
 AGAINST_ALL = {"against": {"kind": "ftpl"}}
+FIXED = GAMES | {"testing": "fixed"}
 
 
 def planned(config: dict) -> Plan:
@@ -118,7 +117,7 @@ def test_differences_are_paired_by_seed():
     traces = played(GAMES)
     frame, details = traces["first"]
     traces["first"] = (frame.sample(frac=1, random_state=1), details)  # in any order
-    row = judged(traces=traces, paired=AGAINST_ALL | {"on": {"ids": "a"}}).loc["paired"]
+    row = judged(FIXED, traces, paired=AGAINST_ALL | {"on": {"ids": "a"}}).loc["paired"]
     ends = frame[(frame["stream"] == "a") & (frame["horizon"] == 10000)].pivot_table(
         index="seed", columns="learner", values="value"
     )
@@ -134,7 +133,7 @@ def test_families_are_corrected_each_by_itself():
     edge = values.mean() - 2.5 * values.std() / math.sqrt(12)  # p = 0.015
     near = chance | {"against": edge}
     others = {f"null-{i}": chance | {"against": values.mean()} for i in range(4)}
-    table = judged(alone=near | {"family": "own"}, among=near, **others)
+    table = judged(FIXED, alone=near | {"family": "own"}, among=near, **others)
     assert table.loc["alone", "verdict"] == "holds"
     assert table.loc["among", "verdict"] == "undecided" and table.loc["among", "readings_holding"] == 0
     assert table.loc["alone", "estimate"] == table.loc["among", "estimate"]
@@ -149,6 +148,28 @@ def test_over_several_streams(over, verdict):
     margin = {"margin": -1e5 if over == "mean" else 0.0}
     row = judged(traces=traces, one=AGAINST_ALL | margin | {"over": over, "where": {"ids": "first"}}).loc["one"]
     assert row["verdict"] == verdict
+
+
+def test_the_study_says_which_tests_judge():
+    claim = {"one": CLAIM | AGAINST_ALL | {"on": {"ids": "a"}}}
+    found = {
+        testing: claims.examine(claim, planned(GAMES | {"testing": testing}), played(GAMES))["one"].readings[0].verdict
+        for testing in ("anytime", "fixed")
+    }
+    assert {key: verdict.test for key, verdict in found.items()} == {"anytime": "anytime t", "fixed": "t"}
+    assert found["anytime"].low < found["fixed"].low and found["anytime"].estimate == found["fixed"].estimate
+    assert planned(GAMES).study["testing"] == "anytime"
+
+
+def test_a_claim_about_several_streams_has_a_summary_of_its_own():
+    reading = claims.examine({"one": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))["one"].readings[0]
+    assert len(reading.cells) == 2
+    mean = np.mean([cell.differences.to_numpy() for cell in reading.cells], axis=0)
+    assert reading.summary == statistics.judge(mean, "greater")
+    single = claims.examine({"one": CLAIM | AGAINST_ALL | {"on": {"ids": "a"}}}, planned(GAMES), played(GAMES))
+    assert single["one"].readings[0].summary is None
+    over = claims.examine({"one": CLAIM | AGAINST_ALL | {"over": "mean"}}, planned(GAMES), played(GAMES))
+    assert over["one"].readings[0].summary == over["one"].readings[0].verdict == reading.summary
 
 
 def test_relative_margins_are_of_the_size_of_what_may_be_negative():
@@ -240,16 +261,18 @@ def test_a_share_held_against_1_is_of_a_bound_in_a_theorem_check(comparison, tig
     assert found[0] == pytest.approx(tightness) and np.isnan(found[1])
 
 
-def test_a_summary_over_cells_follows_the_cells_of_its_reading():
-    examined = claims.examine({"one": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))
-    first = examined["one"].readings[0]
-    object.__setattr__(first, "summary", first.single[0])
+def test_a_mean_over_streams_follows_the_cells_of_its_reading():
+    one_stream = CLAIM | {"learner": {"kind": "rtopkf"}, "on": {"ids": "a"}} | AGAINST_ALL
+    examined = claims.examine({"one": CLAIM | AGAINST_ALL, "other": one_stream}, planned(GAMES), played(GAMES))
     made = tables.cells_table(examined)
-    assert made["stream"].tolist() == ["a", "b", readings.OVERALL, "a"]
-    assert made.loc[2, "estimate"] == first.single[0].estimate and made.loc[2, "learner"] == ""
+    assert made.loc[made["claim"] == "one", "stream"].tolist() == ["a", "b", readings.OVERALL, "a"]
+    assert readings.OVERALL not in set(made.loc[made["claim"] == "other", "stream"])  # of two learners
+    of_one = made[made["claim"] == "one"]
+    mean = of_one["estimate"].iloc[2]
+    assert mean == pytest.approx(of_one["estimate"].iloc[:2].mean()) and of_one["low"].iloc[2] < mean
     figure = drawing_claims.specification(readings.specification(made, ["one"]))
     diamonds = [line.get_ydata().tolist() for line in figure.axes[0].lines if line.get_marker() == "D"]
-    assert diamonds == [[first.single[0].estimate]]
+    assert diamonds == [[mean]]
 
 
 # --- what a claim is of
@@ -285,6 +308,25 @@ def test_what_is_missing_is_said(stated, missing):
 )  # fmt: skip
 def test_selectors(value, wanted, fits):
     assert selection.fits(value, wanted) is fits
+
+
+def test_settings_that_the_study_leaves_out_have_their_defaults():
+    study = planned(GAMES).study | {
+        "streams": {"s": {"generator": "linear", "settings": {"queries": 7}}, "d": {"dataset": "digits"}},
+        "learners": {"slam": {"kind": "slam"}, "ap": {"kind": "slam", "measure": "ap"}, "own": {"kind": "mine:Own"},
+                     "kl": {"kind": "rtop", "surrogate": "kl"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"}},
+    }  # fmt: skip
+
+    def matching(section: str, **wanted) -> list[str]:
+        return [name for name in study[section] if selection.chosen(study, section, name, wanted)]
+
+    assert matching("learners", kind="slam", measure="ndcg@10") == ["slam"]
+    assert matching("learners", kind="slam", measure=None) == ["slam"]  # null is for what is left out
+    assert matching("learners", kind="slam", measure=["ap", "ndcg@10"]) == ["slam", "ap"]
+    assert matching("learners", sign="negated") == ["smooth"]  # the sign does nothing for other surrogates
+    assert matching("streams", settings={"queries": 7, "features": 50}) == ["s"]
+    assert matching("streams", settings={"queries": 8}) == []
+    assert matching("games", settings={"items": 20}) == ["a"] and matching("games", settings={"items": 10}) == ["b"]
 
 
 def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
@@ -538,6 +580,26 @@ def test_gains_are_in_percent_and_errors_of_the_truth(logged):
     assert table.loc["betting", "estimate"] == pytest.approx(0.05)
 
 
+def test_a_share_has_exact_tests(logged):
+    held = {"where": {"ids": "plain"}, "epsilon": 0.0, "quantity": "estimate_held", "learner": {"kind": "logistic"}}
+    ones = CLAIM | held | {"bound": "betting"}  # held by all of ten seeds
+    for testing, test, p in (("anytime", "anytime binomial", None), ("fixed", "binomial", 0.7**10)):
+        plan = planned(ADS | {"testing": testing})
+        reading = claims.examine({"one": ones | {"against": 0.7}}, plan, logged)["one"].readings[0]
+        assert (reading.verdict.test, reading.verdict.estimate) == (test, pytest.approx(0.3))
+        assert p is None or reading.verdict.p_holds == pytest.approx(p)
+        assert reading.cells[0].within == pytest.approx((-0.7, 0.3))
+        assert reading.verdict.high == pytest.approx(0.3) and -0.7 < reading.verdict.low < 0.3
+    several = ones | {"against": 0.3, "over": "mean", "bound": "t"}
+    several["learner"] = {"kind": ["logistic", "auc-ranker"]}
+    reading = claims.examine({"one": several | {"epsilon": 0.0}}, plan, logged)["one"].readings[0]
+    assert reading.verdict.test in ("binomial", "betting") and len(reading.cells) == 2
+    against = ones | {"against": {"kind": "auc-ranker"}}
+    assert claims.examine({"one": against}, plan, logged)["one"].readings[0].cells[0].within == (-1, 1)
+    with pytest.raises(SettingError, match="margin of a share is a number"):
+        claims.examine({"one": ones | {"against": 0.7, "margin": {"relative": 0.1}}}, plan, logged)
+
+
 def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
     under = {"quantity": "ctr", "where": {"kind": "ads", "undersample": 2, "tuning": "paper"}}
     same = under | {"other": {"undersample": None, "tuning": "held-out"}, "learner": {"kind": "auc-ranker"}}
@@ -644,19 +706,33 @@ def test_the_schema_and_the_engine_know_the_same_quantities():
 # --- quantities
 
 
-def test_slopes_need_points_and_positive_regrets():
-    frame = pd.DataFrame(
-        [
-            {"stream": "a", "learner": learner, "seed": seed, "horizon": horizon, "regret": regret * horizon**0.6}
-            for learner, horizons in {"long": ROUNDS, "short": ROUNDS[:2]}.items()
-            for horizon in horizons
-            for seed, regret in enumerate((1.0, 5.0, -1.0 if horizon == 100 else 1.0))
-        ]
-    )
-    assert POINTS == 3
-    made = slopes_of_seeds(frame, "horizon", POINTS)
-    assert set(made["learner"]) == {"long"}  # the other has too few points
-    np.testing.assert_allclose(made["value"], [0.6, 0.6, np.nan])
+def test_a_claim_about_a_slope_is_about_that_of_the_mean_regret():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    ahead = (frame["seed"] == 0) & (frame["learner"] == "one") & (frame["horizon"] == 100)
+    traces["first"] = (frame.assign(value=frame["value"].where(~ahead, -frame["value"])), details)
+    stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
+    stated |= {"learner": {"ids": "one"}, "on": {"ids": "a"}}
+    rows = traces["first"][0].query("learner == 'one' and stream == 'a'")
+    mean = rows.groupby("horizon")["value"].mean()
+    row = judged(traces=traces, one=stated).loc["one"]
+    assert row["estimate"] == pytest.approx(np.polyfit(np.log(mean.index), np.log(mean), 1)[0])
+    assert row["n"] == 12 and row["estimate"] > 2 / 3 + 0.01  # the seed that is ahead counts
+
+
+def test_a_claim_about_a_slope_that_there_is_not_says_why():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    ahead = (frame["learner"] == "one") & (frame["horizon"] == 100) & (frame["stream"] == "a")
+    traces["first"] = (frame.assign(value=frame["value"].where(~ahead, -frame["value"])), details)
+    stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
+    stated |= {"learner": {"ids": "one"}}
+    row = judged(traces=traces, one=stated | {"on": {"ids": "a"}}).loc["one"]
+    assert row["verdict"] == tables.UNTESTABLE
+    assert "no slope: the mean regret of one on a is not above 0 at horizon 100" in row["data"]
+    reading = claims.examine({"one": CLAIM | stated}, planned(GAMES), traces)["one"].readings[0]
+    assert [bool(cell.why) for cell in reading.cells] == [True, False]  # nor is the cell dropped
+    assert reading.verdict.verdict == "undecided" and [verdict.n for verdict in reading.single] == [0, 12]
 
 
 # --- figures
@@ -665,15 +741,15 @@ def test_slopes_need_points_and_positive_regrets():
 def test_the_specification_of_claims():
     stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
     frame = cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, planned(GAMES), played(GAMES))
-    assert len(frame) == 9 and set(frame["claim"]) == {"near", "far", "other"}
+    assert len(frame) == 12 and set(frame["claim"]) == {"near", "far", "other"}
     shown = readings.specification(frame, ["far", "near"])
-    assert shown["claim"].tolist() == ["far"] * 3 + ["near"] * 3
+    assert shown["claim"].tolist() == ["far"] * 4 + ["near"] * 4  # two games, their mean, and one in the other reading
     for _, rows in shown.groupby("claim"):
-        assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2]
+        assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2, 3]
     assert "comparator" in shown and "rounds" not in shown  # the same throughout
     others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
     near = shown[(shown["claim"] == "near") & shown["first"]]
-    assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 2) and np.isinf(near["to"]).all()
+    assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 3) and np.isinf(near["to"]).all()
     none = readings.specification(frame, ["none"])
     assert none.empty and len(drawing_claims.specification(none).texts) == 1
 
@@ -708,7 +784,8 @@ def test_readings_are_read_as_they_were_written(tmp_path):
 def specified() -> pd.DataFrame:
     """The frame of a figure of two claims, each of three estimates."""
     stated = {"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0, "statement": "It is far. " * 10}}
-    return readings.specification(cells(stated, planned(GAMES), played(GAMES)), [*stated])
+    found = cells(stated, planned(GAMES), played(GAMES))
+    return readings.specification(found[found["stream"] != readings.OVERALL], [*stated])
 
 
 def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings(specified):

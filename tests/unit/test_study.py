@@ -813,6 +813,8 @@ def test_a_seed_of_a_game_draws_its_stream_or_its_learner_does():
         return [family.drawn_anew(study, datasets, experiment, game, learner) for game in study["games"]]
 
     assert (drawn("all"), drawn("best")) == ([True, True, True], [True, False, False])
+    game = study["games"]["g"]  # of games that differ in their items, as for slopes in these
+    assert family.drawn_anew(study, datasets, experiment, f"{game['stream']}, {game['loss']}", "best")
 
 
 def test_a_job_at_the_top_has_its_readings():

@@ -1,6 +1,7 @@
 import importlib.util
 import itertools
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scant.errors import SettingError
-from scant.verdict.statistics import Verdict, exact, holm, judge, matters, over, shares, sign_flips, together
+from scant.verdict import statistics as verdicts
+from scant.verdict.statistics import Effect, Verdict, exact, holm, matters, shares, sign_flips, together
+
+judge = partial(verdicts.judge, testing="fixed")
+over = partial(verdicts.over, testing="fixed")
 
 # Eighths are added and compared without rounding.
 EIGHTHS = st.integers(-800, 800).map(lambda one: one / 8)
@@ -18,7 +23,7 @@ SEEDS = st.lists(EIGHTHS, min_size=2, max_size=12).map(np.array)
 
 
 def _tested(p_holds: float, p_fails: float, **about) -> Verdict:
-    return Verdict("undecided", 0.0, -1.0, 1.0, 10, p_holds, p_fails, "t", **about)
+    return Verdict("undecided", 0.0, -1.0, 1.0, 10, p_holds, p_fails, "t", testing="fixed", **about)
 
 
 def _draw(seed: int, n: int) -> np.ndarray:
@@ -195,7 +200,7 @@ def test_failed_runs_are_left_out():
 @pytest.mark.parametrize("effect, seeds", [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_the_seeds_needed_are_those_of_the_power_tables(effect, seeds):
     for sign in (1, -1):
-        assert _tested(0.5, 0.5, effects=((sign * effect,),)).needed == seeds
+        assert _tested(0.5, 0.5, effects=((Effect(sign * effect),),)).needed == seeds
 
 
 def test_the_seeds_needed_decide_with_the_power_named():
@@ -318,7 +323,7 @@ def test_cells_without_chance_decide_by_themselves_and_count_for_nothing():
 
 
 def test_the_seeds_that_several_cells_need():
-    near, far, below = ((0.5,),), ((0.8,),), ((-0.5,),)
+    near, far, below = [((Effect(size),),) for size in (0.5, 0.8, -0.5)]
     cells = [_tested(0.1, 0.9, effects=one) for one in (near, far)]
     assert together(cells, "all").needed >= 34  # both are to hold at once
     assert together(cells, "all").needed < 40

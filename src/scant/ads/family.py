@@ -415,7 +415,7 @@ class Ads(Family):
         "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True),
         # In percent of the mean CTR compared with, which is taken as known.
         "ctr_gain": Quantity("gain in CTR (%)", "scant.ads.quantities:ctr", tuned=True, compared=True),
-        "estimate_held": Quantity("share held", "scant.ads.quantities:estimate_held", options=("bound",)),
+        "estimate_held": Quantity("share held", "scant.ads.quantities:estimate_held", options=("bound",), share=True),
         "estimate_error": Quantity("error (%)", "scant.ads.quantities:estimate_error"),
     }
     told = ("baseline", "tuning")

@@ -64,7 +64,9 @@ def atlas(frame: pd.DataFrame):
     handles = {f"${rate.translate(BRACES)}$": Patch(color=colour) for rate, colour in colours.items()}
     title = "how minimax regret grows with the rounds T; m items, of which the top k are seen\nin a cell: exponent of T"
     if measured:
-        title += ", small: slope measured, mean over n seeds" + (f", {panels.count(frame)}" if "n" in frame else "")
+        title += ", small: slope measured, of the mean regret over n seeds" + (
+            f", {panels.count(frame)}" if "n" in frame else ""
+        )
     legend = figure.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title,
     )  # fmt: skip

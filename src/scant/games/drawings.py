@@ -68,7 +68,10 @@ def growth(frame: pd.DataFrame, along: str):
         axis.set_ylabel(f"regret ({_name(panel)})")
         if along == "items":
             _ticks(axis, panel["items"])
-    title = f"mean over n seeds, and slope beside it; dotted: the learner's bound\nbars and brackets: {panels.INTERVAL}"
+    title = (
+        f"mean over n seeds, and slope of the mean beside it; dotted: the learner's bound\n"
+        f"bars: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
+    )
     panels.legend(figure, handles, title)
     return figure
 

@@ -111,8 +111,8 @@ AVERAGES = {
     "shows": asked_for,
 }
 GROWTH = (
-    "both logarithmic, with 95 % t intervals over seeds, and beside each line its slope. Dotted lines are the "
-    "learners' bounds."
+    "both logarithmic, with 95 % t intervals over seeds. Beside each line is the slope of the mean regret, with its "
+    "95 % bootstrap interval over seeds. Dotted lines are the learners' bounds."
 )
 FIGURES = (
     Shown(name="figure-3.1", heading="Regret by round, numbers of blocks (thesis, Figure 3.1)", **AVERAGES),
@@ -164,8 +164,8 @@ FIGURES = (
         name="figure-observability",
         heading="Minimax rates by observability, and measured slopes",
         caption="Minimax regret of each measure with m items and the top k seen, computed from global and local "
-        "observability; in a cell the exponent of T, and, small, the measured slope of regret on the horizon, mean "
-        "over seeds, of the study's slowest learner there.",
+        "observability; in a cell the exponent of T, and, small, the measured slope of the mean regret over "
+        "seeds on the horizon, of the study's slowest learner there.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
         shows=asked_for,
@@ -182,8 +182,8 @@ TABLES = (
     Shown(
         name="slopes",
         heading="Slopes of regret on fixed items",
-        caption="Games on fixed items: the slope of log regret on log rounds, horizon or number of items, with 95 % t "
-        "intervals over seeds, and that of the bound.",
+        caption="Games on fixed items: the slope of the log of the mean regret over seeds on log rounds, horizon or "
+        "number of items, with 95 % bootstrap intervals over seeds, and that of the bound.",
         frame="scant.games.frames:slopes_table",
     ),
     Shown(
@@ -238,6 +238,7 @@ class FixedItems(Family):
         about="Games on fixed items, by id - a stream of what the items are worth, and what rankings are judged by.",
         schema=GAME,
         check=_check_game,
+        simulations=("stream", "scant.games.streams:STREAMS"),
     )
     settings = (
         Setting(
@@ -300,8 +301,11 @@ class FixedItems(Family):
         ]
 
     def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
-        game = study["games"][place]
-        return self.draws(study, learner) or not (game["shared"] or game["stream"] in CERTAIN)
+        games = [study["games"][name] for name in experiment["games"]]
+        # Slopes in items are of several games, which "stream, loss" stands for.
+        joined = [game for game in games if f"{game['stream']}, {game['loss']}" == place] or [study["games"][place]]
+        anew = any(not (game["shared"] or game["stream"] in CERTAIN) for game in joined)
+        return anew or self.draws(study, learner)
 
     def identity(self, run: dict) -> dict[str, Any]:
         metadata = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}

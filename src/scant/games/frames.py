@@ -4,7 +4,7 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.present.intervals import cells, t_interval
-from scant.present.slopes import late_rounds, slope, slope_columns
+from scant.present.slopes import late_rounds, runs, slope, slope_columns
 from scant.present.traces import GROUP, names
 
 POINTS = 3  # how many rounds, horizons or numbers of items a slope needs
@@ -34,22 +34,16 @@ def _longest(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(frame: pd.DataFrame, along: str) -> dict:
-    """The slopes of log regret and of its log bound on the log of `along`, as columns.
-
-    A seed has no slope if it lacks a point, or has one whose regret is not above 0: leaving that point out would change
-    the slope.
+    """The slopes of the log of the mean regret and of that of its bound on the log of `along`, as columns.
 
     frame : the columns seed, regret, bound and `along`, with a row for each seed and point
 
     Returns
     -------
-    columns : slope, slope_low, slope_high, slopes, from and to as of `slope_columns`; bound_slope, the slope of the
-        mean bound over seeds
+    columns : those of `slope_columns`; bound_slope, the slope of the mean bound over seeds
     """
-    regret = frame.pivot_table(index=along, columns="seed", values="regret")
     bound = frame.groupby(along)["bound"].mean()
-    slopes = [slope(regret.index, regret[seed], POINTS) for seed in regret]
-    return slope_columns(slopes, regret.index) | {"bound_slope": slope(bound.index, bound, POINTS)}
+    return slope_columns(runs(frame, along), POINTS) | {"bound_slope": slope(bound.index, bound, POINTS)}
 
 
 def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -85,8 +79,8 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The table of slopes: one row for each experiment, game, learner and `along`.
 
     `along` is what regret grows with: "rounds", those of the longest horizon; "horizon", over the final regrets of each
-    horizon; or "items", over the experiment's games with the same stream and loss. `slope` is the mean over seeds with
-    its 95 % t interval, `bound_slope` the slope of the bound.
+    horizon; or "items", over the experiment's games with the same stream and loss. `slope` is that of the mean regret
+    over seeds, with a 95 % bootstrap interval, `bound_slope` the slope of the bound.
 
     Raises
     ------
@@ -180,10 +174,12 @@ def _untitled(key: tuple, details: dict) -> dict:
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """For each measure, number of items m, and k: the largest slope of regret on the horizon over games and learners.
 
+    Games and learners whose mean regret is not above 0 at some horizon have no slope, and are left out.
+
     Returns
     -------
-    frame : with the columns measure, m, k, slope, low and high (its 95 % t interval), stream and learner (those of this
-        slope), and n (how many seeds have a slope)
+    frame : with the columns measure, m, k, slope, low and high (its 95 % bootstrap interval), stream and learner
+        (those of this slope), and n (how many seeds its mean regret is over)
 
     Raises
     ------

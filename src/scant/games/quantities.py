@@ -21,7 +21,9 @@ def game_regret(played: Played, horizon: int | None = None) -> pd.DataFrame:
 
 
 def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
-    """The slope of log regret on the log of the horizon, the round, or the number of items.
+    """The slope of the log mean regret on the log of the horizon, the round, or the number of items.
+
+    Each seed has a pseudo-value of it, see `scant.present.slopes.pseudo_values`.
 
     along : "horizon", over the final regrets of each horizon; "rounds", over the rounds of the longest horizon; or
         "items", over games with the same stream and loss

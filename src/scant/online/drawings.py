@@ -72,7 +72,9 @@ def regrets(frame: pd.DataFrame):
         panels.head(axis, panel)
         judges = panel["judge"].unique()
         axis.set_ylabel(f"regret, {OBJECTIVES[judges[0]] if len(judges) == 1 else 'own surrogate'}")
-    title = f"mean over n seeds, and slope beside it\nbands and brackets: {panels.INTERVAL}"
+    title = (
+        f"mean over n seeds, and slope of the mean beside it\nbands: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
+    )
     panels.legend(figure, handles, title + ("; dotted: plus the certified gap" if unsure else ""))
     return figure
 

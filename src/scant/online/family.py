@@ -354,10 +354,10 @@ class Top(Contextual):
         Shown(
             "figure-top-regret",
             caption="Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means "
-            "over seeds, bands 95 % t intervals; beside each line the slope of log regret on log round from a "
-            "hundredth of the horizon on, with its 95 % t interval over seeds. Thin lines have the slopes 1/2, 2/3 "
-            "and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted line adds it: the "
-            f"regret is between the two. {TUNED}",
+            "over seeds, bands 95 % t intervals; beside each line the slope of the log of the mean regret on log "
+            "round from a hundredth of the horizon on, with its 95 % bootstrap interval over seeds. Thin lines have "
+            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted "
+            f"line adds it: the regret is between the two. {TUNED}",
             frame="scant.online.frames_top:regret_curves", draw="scant.online.drawings:regrets",
             reads="regret", shows=asked_for,
             heading="Regret by round, feedback at the top",
@@ -380,8 +380,9 @@ class Top(Contextual):
         ),
         Shown(
             "regret",
-            caption="Feedback on the top documents: regret at the horizon against the best fixed weights, and the "
-            "slope of log regret on log round, with 95 % t intervals over seeds.",
+            caption="Feedback on the top documents: regret at the horizon against the best fixed weights, with 95 % t "
+            "intervals over seeds, and the slope of the log of the mean regret on log round, with 95 % bootstrap "
+            "intervals over seeds.",
             frame="scant.online.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
             heading="Regret at the horizon, feedback at the top",
         ),

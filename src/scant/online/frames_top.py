@@ -19,7 +19,7 @@ from scant.online.traces import (
     further_measures,
 )
 from scant.present.intervals import cells, t_interval
-from scant.present.slopes import late_rounds, slope, slope_columns
+from scant.present.slopes import late_rounds, runs, slope_columns
 from scant.present.traces import COMPARED, GROUP, names, read_comparators
 
 MEASURE = "ndcg@10"
@@ -137,17 +137,14 @@ def regrets(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | Non
 
 
 def growth(group: pd.DataFrame) -> dict:
-    """How a learner's regret grows with the round: the slopes of its seeds, summarised by `slope_columns`.
+    """How a learner's mean regret over seeds grows with the round: the columns of `slope_columns`.
 
-    Rounds in which the regret is not above 0 are left out and counted in `nonpositive`: a learner may be better than
-    the best fixed weights for a while. `from_round` is the first round that slopes use.
+    Where the mean regret is not above 0 in some round (`nonpositive` counts them) there is no slope: a learner may be
+    better than the best fixed weights for a while. `from_round` is the first round that slopes use.
     """
-    late = late_rounds(group[group["regret"].notna()], "end")
-    usable = late[late["regret"] > 0]
-    slopes = [slope(run["round"], run["regret"], POINTS) for _, run in usable.groupby("seed")]
-    columns = slope_columns(slopes, late["round"])
+    columns = slope_columns(runs(late_rounds(group, "end"), "round"), POINTS)
     start, _ = columns.pop("from"), columns.pop("to")  # slopes end at the horizon
-    return columns | {"from_round": start, "nonpositive": len(late) - len(usable)}
+    return columns | {"from_round": start}
 
 
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:

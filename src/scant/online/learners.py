@@ -114,7 +114,7 @@ class NonFiniteScores(ArithmeticError):
 
 
 MEASURED = {"enum": list(MEASURES)}
-MEASURE = Setting("measure", MEASURED, about="The measure whose loss is the learner's own.")
+MEASURE = Setting("measure", MEASURED, about="The measure whose loss is the learner's own.", absent="ndcg@10")
 TRIGGER = Setting(
     "trigger", MEASURED, about="The learner updates only if this measure is below 1; by default the same as measure."
 )

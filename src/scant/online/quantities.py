@@ -68,9 +68,11 @@ def _regrets(played: Played) -> pd.DataFrame:
 
 
 def regret_slope(played: Played) -> pd.DataFrame:
-    """The slope of each seed's regret, over its rounds with a regret above 0 from 1 % of the horizon on."""
-    rows = _regrets(played)
-    return slopes_of_seeds(late_rounds(rows[rows["regret"] > 0], "end"), "round", frames_top.POINTS)
+    """The slope of the log mean regret on the log of the round, from 1 % of the horizon on.
+
+    Each seed has a pseudo-value of it, see `scant.present.slopes.pseudo_values`.
+    """
+    return slopes_of_seeds(late_rounds(_regrets(played), "end"), "round", frames_top.POINTS)
 
 
 def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:

@@ -180,4 +180,5 @@ STREAMS = Place(
     readings=READINGS,
     level=level,
     changes=changes,
+    simulations=("generator", "scant.data.simulated:GENERATORS"),
 )

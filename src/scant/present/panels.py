@@ -8,6 +8,7 @@ import pandas as pd
 
 WIDTHS = {1: 3.4, 2: 5.4, 3: 7.0}  # of figures in inches, by the number of columns; the widest fills a page
 INTERVAL = "95 % t interval"
+BOOTSTRAP = "95 % bootstrap interval"  # of slopes
 
 
 def split(frame: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:

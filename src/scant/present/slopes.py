@@ -1,17 +1,23 @@
-"""Slopes: how regret grows with the round, the horizon or the number of items, as the exponent of a fitted power law.
+"""Slopes: how the mean regret grows with the round, the horizon or the number of items, as the exponent of a power law.
 
-Tables, figures and claims all take their slopes from `slope`. Its callers choose the points of a run, and what to do
-with runs in which a regret is not above 0 and has no logarithm.
+Theory bounds the expected regret. So the slope is that of the logarithm of the mean regret over seeds, which is not the
+mean of the slopes of single seeds. Tables, figures and claims all take their slopes from here; their callers choose the
+points. A seed whose regret is not above 0 at some point counts like any other. Where the mean regret is not above 0,
+there is no slope.
 """
 
+import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
-from scant.present.intervals import cells
+from scant.randomness import generator
 
 FROM = 1 / 100  # slopes over rounds begin at this share of the horizon: before, regret grows differently
+RESAMPLES = 2000
+SHOWN = 3  # how many points without a positive mean regret are named
 
 
 def slope(x, y, points: int) -> float:
@@ -20,7 +26,7 @@ def slope(x, y, points: int) -> float:
     Parameters
     ----------
     x : shape (n,), the rounds, horizons or numbers of items, above 0
-    y : shape (n,), the regret of one run at each of them
+    y : shape (n,), the mean regret, or a bound, at each of them
     points : how many different x a slope needs at least
 
     Returns
@@ -30,25 +36,83 @@ def slope(x, y, points: int) -> float:
     x, y = np.asarray(x, float), np.asarray(y, float)
     if len(np.unique(x)) < points or not np.all(y > 0):
         return np.nan
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    return float(_weights(x) @ np.log(y))
 
 
-def slope_columns(slopes, along) -> dict:
-    """The columns of tables and figures that summarise the slopes of several seeds.
+def _weights(x: np.ndarray) -> np.ndarray:
+    """(n,) what the slope multiplies the logarithm of each y by."""
+    centred = np.log(x) - np.log(x).mean()
+    return centred / (centred @ centred)
+
+
+def runs(rows: pd.DataFrame, along: str) -> pd.DataFrame:
+    """The regret of each seed that has all points: a row for each value of the column `along`, a column for each seed.
+
+    rows : one for each seed and point, with the columns seed, regret and `along`; regret is NaN where a run failed
+    """
+    return rows.pivot_table(index=along, columns="seed", values="regret").dropna(axis="columns")
+
+
+def slope_columns(regret: pd.DataFrame, points: int, level: float = 0.95) -> dict:
+    """The columns of tables and figures that say how the mean regret over seeds grows.
+
+    The interval is that of a bootstrap over seeds. Its percentiles are moved outwards so that it is as wide as
+    Student's t interval is where the slope is normal (Hesterberg, 2015): plain percentiles cover too little with few
+    seeds, which benchmarks/slopes.py measures.
 
     Parameters
     ----------
-    slopes : one slope for each seed, NaN where it has none
-    along : the rounds, horizons or numbers of items that the slopes are over, in any order
+    regret : see `runs`
+    points : how many points a slope needs at least
+    level : of the interval
 
     Returns
     -------
-    columns : slope, slope_low and slope_high, the mean and its 95 % t interval; slopes, how many seeds have a slope;
-        from and to, the least and the largest of `along`, NaN if it is empty
+    columns : slope, of the mean regret, NaN if there is none; slope_low and slope_high, the ends of its interval, NaN
+        with fewer than two seeds, or where resamples have no slope so often that the interval has no end; slopes, how
+        many seeds the mean of the slope is over, 0 if there is none; nonpositive, at how many points the mean is not
+        above 0, so that there is no slope; from and to, the first and the last point, NaN if there is none
     """
-    along = pd.Series(along)
-    count = int(np.isfinite(slopes).sum())
-    return cells("slope", slopes) | {"slopes": count, "from": along.min(), "to": along.max()}
+    values = regret.to_numpy(float)
+    found = slope(regret.index, values.mean(axis=1), points) if values.size else np.nan
+    low, high = _bootstrap(regret.index.to_numpy(float), values, level) if np.isfinite(found) else (np.nan, np.nan)
+    return {
+        "slope": found,
+        "slope_low": low,
+        "slope_high": high,
+        "slopes": values.shape[1] if np.isfinite(found) else 0,
+        "nonpositive": int(np.sum(values.mean(axis=1) <= 0)) if values.size else 0,
+        "from": pd.Series(regret.index).min(),
+        "to": pd.Series(regret.index).max(),
+    }
+
+
+def _bootstrap(x: np.ndarray, regret: np.ndarray, level: float) -> tuple[float, float]:
+    """The ends of the bootstrap interval of the slope.
+
+    x : (p,) points; regret : (p, n) of each seed
+    """
+    from scipy import special
+
+    n = regret.shape[1]
+    if n < 2:
+        return np.nan, np.nan
+    means = regret @ _resamples(n)
+    defined = np.all(means > 0, axis=0)
+    slopes = _weights(x) @ np.log(means, out=np.zeros_like(means), where=means > 0)
+    widened = special.ndtr(math.sqrt(n / (n - 1)) * special.stdtrit(n - 1, (1 - level) / 2))
+    # A resample without a slope could have any: it counts as lower for the lower end, as higher for the upper one.
+    ends = (
+        np.quantile(np.where(defined, slopes, -np.inf), widened, method="lower"),
+        np.quantile(np.where(defined, slopes, np.inf), 1 - widened, method="higher"),
+    )
+    return tuple(float(end) if np.isfinite(end) else np.nan for end in ends)
+
+
+@cache
+def _resamples(n: int) -> np.ndarray:
+    """(n, RESAMPLES) the share of each seed in each resample; the same in all calls."""
+    return generator(0, "bootstrap of slopes", n).multinomial(n, np.full(n, 1 / n), RESAMPLES).T / n
 
 
 def late_rounds(frame: pd.DataFrame, horizon: str) -> pd.DataFrame:
@@ -56,22 +120,50 @@ def late_rounds(frame: pd.DataFrame, horizon: str) -> pd.DataFrame:
     return frame[frame["round"] >= FROM * frame[horizon]]
 
 
+def pseudo_values(regret: pd.DataFrame) -> pd.Series:
+    """Each seed's pseudo-value of the slope of the mean regret: their mean is that slope.
+
+    It is the slope plus what the seed's regret moves it by, to first order (infinitesimal jackknife; Jaeckel, 1972):
+    slope + sum over points h of w_h (regret_h - mean_h) / mean_h, where w are the weights of least squares. So the
+    slope can be tested, and compared between learners seed by seed, like any mean over seeds.
+
+    regret : see `runs`; its means over seeds are above 0
+    """
+    mean = regret.mean(axis=1)
+    weights = _weights(regret.index.to_numpy(float))
+    return weights @ np.log(mean) + (regret.sub(mean, axis=0).div(mean, axis=0)).mul(weights, axis=0).sum()
+
+
 def slopes_of_seeds(rows: pd.DataFrame, along: str, points: int, places: Sequence[str] = ("stream",)) -> pd.DataFrame:
-    """The slope of each seed's regret on the column `along`; NaN if a regret is not above 0.
+    """Each seed's pseudo-value of the slope of the mean regret on the column `along`, as the value of a claim.
 
     Parameters
     ----------
-    rows : one for each point, with the columns `along`, regret, learner, seed and those of `places`
-    points : how many different points a slope needs at least; seeds with fewer get no row
-    places : the columns that, with learner and seed, say which points are of the same run
+    rows : one for each seed and point, with the columns `along`, regret, learner, seed and those of `places`
+    points : how many different points a slope needs at least; learners with fewer get no row
+    places : the columns that, with the learner, say which rows are of the same mean
 
     Returns
     -------
-    frame : stream (the values of `places`, joined), learner, seed, and value, the slope
+    frame : stream (the values of `places`, joined), learner, seed, value, and why. The value is NaN for seeds that lack
+        a point, and for all seeds if there is no slope; `why` then says why
     """
-    slopes = [
-        (", ".join(map(str, place)), learner, seed, slope(run[along], run["regret"], points))
-        for (*place, learner, seed), run in rows.groupby([*places, "learner", "seed"], sort=False)
-        if run[along].nunique() >= points
-    ]
-    return pd.DataFrame(slopes, columns=["stream", "learner", "seed", "value"])
+    found = []
+    for (*place, learner), group in rows.groupby([*places, "learner"], sort=False):
+        regret = runs(group, along)
+        if len(regret) < points:
+            continue
+        low = regret.index[~(regret.mean(axis=1) > 0)]
+        values = pd.Series(dtype=float) if len(low) else pseudo_values(regret)
+        why = _why(learner, ", ".join(map(str, place)), along, list(low))
+        for seed in group["seed"].unique():
+            found.append((", ".join(map(str, place)), learner, seed, values.get(seed, np.nan), why))
+    return pd.DataFrame(found, columns=["stream", "learner", "seed", "value", "why"])
+
+
+def _why(learner: str, place: str, along: str, points: list) -> str:
+    """Why there is no slope: at which points the mean regret is not above 0; "" if there are none."""
+    if not points:
+        return ""
+    shown = ", ".join(map(str, points[:SHOWN])) + (f" and {len(points) - SHOWN} more" if len(points) > SHOWN else "")
+    return f"no slope: the mean regret of {learner} on {place} is not above 0 at {along} {shown}"

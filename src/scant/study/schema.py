@@ -73,6 +73,12 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "type": ["string", "null"],
         "default": "config/claims.yaml",
     },
+    "testing": {
+        "description": "The tests of claims: anytime ones, valid however often one looks while seeds are added, or "
+        "those for a fixed number of seeds.",
+        "enum": ["anytime", "fixed"],
+        "default": "anytime",
+    },
     "tables_of": {
         "description": "Data sets to fetch and convert besides those that the streams need.",
         **IDS,

@@ -61,6 +61,16 @@ def learner_level(learner: dict, reading: str):
     return learner.get(reading, setting.absent)
 
 
+def left_out(learner: dict) -> dict:
+    """The settings that a built-in learner has by default, without those that the study gives or that do nothing."""
+    declared = learner_settings(learner["kind"]) if learner["kind"] in families.kinds() else {}
+    return {
+        key: setting.absent
+        for key, setting in declared.items()
+        if key not in learner and setting.absent is not None and _changes(learner, key)
+    }
+
+
 def _changes(learner: dict, reading: str) -> bool:
     """Whether a reading can change what a learner does."""
     setting = learner_settings(learner["kind"]).get(reading) if learner["kind"] in families.kinds() else None

@@ -39,6 +39,8 @@ class Cell:
     of : by seed, what a relative margin is a share of
     exact : whether the differences involve no chance
     drawn : whether each seed draws something anew; if not, all seeds are one observation
+    within : if the quantity is a share, the least and the largest that a difference can be
+    why : why there are no differences; "" if there are
     """
 
     stream: str
@@ -48,6 +50,8 @@ class Cell:
     of: pd.Series | None = None
     exact: bool = False
     drawn: bool = True
+    within: tuple[float, float] | None = None
+    why: str = ""
 
     def observed(self, by_seed: pd.Series) -> pd.Series:
         """Values by seed; of seeds that are one observation, only the first has one."""
@@ -64,6 +68,9 @@ class Reading:
     cells : the pairs of learners that the claim compares
     single : the verdict on each cell alone, not corrected for the family of claims
     verdict : the verdict on all cells together, likewise
+    summary : of a claim about several cells that involve chance, the verdict on their mean, which is taken for each
+        seed, with its interval. It is about these streams and learners, not about others like them. None if seeds or
+        streams leave no mean
     """
 
     experiment: str
@@ -72,6 +79,7 @@ class Reading:
     cells: list[Cell]
     single: list[verdicts.Verdict]
     verdict: verdicts.Verdict
+    summary: verdicts.Verdict | None = None
 
 
 @dataclass(frozen=True)
@@ -167,7 +175,9 @@ class _Examiner:
                 continue
             for tuning in self._tunings(claim, name, fitting):
                 cells = list(self._cells(claim, name, tuning, fitting))
-                if cells:
+                if cells and all(cell.why for cell in cells):
+                    lacking.append(_Lacking(6, cells[0].why))
+                elif cells:
                     reading = self._reading(claim, name, tuning, fitting, cells)
                     if not any(_repeats(reading, earlier) for earlier in readings):
                         readings.append(reading)
@@ -257,9 +267,11 @@ class _Examiner:
             place = self._original(family.place.key, stream)
             for epsilon, rows in _policies(values, stream, learner, only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
+                share, why = self._quantity(quantity, name).share, _why(rows)
                 drawn = self._drawn_anew(name, stream, learner)
                 if elsewhere is None:
-                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn)
+                    within = _within(claim) if share else None
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, within, why)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values, stream, other, None), epsilon)
@@ -267,8 +279,9 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
+                    within, why_not = (-1.0, 1.0) if share else None, why or _why(other_rows)
                     drawn_for_two = drawn or self._drawn_anew(elsewhere, stream, other)
-                    yield Cell(place, label, against, *differences, exact, drawn_for_two)
+                    yield Cell(place, label, against, *differences, exact, drawn_for_two, within, why_not)
 
     def _drawn_anew(self, name: str, stream: str, learner: str) -> bool:
         """Whether each seed of a learner draws something anew on a stream of an experiment."""
@@ -289,7 +302,7 @@ class _Examiner:
             place.readings, place.key, fitting.streams, lambda settings, key: place.level(settings, key, None)
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
-        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level))
+        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level, self.study["testing"]))
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
@@ -368,6 +381,20 @@ def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series 
     return values - against, values * 0 + against
 
 
+def _within(claim: dict) -> tuple[float, float]:
+    """The least and the largest that a share can be, minus the number that the claim compares it with."""
+    against = claim.get("against")
+    if against == "bound":
+        raise SettingError(f"the quantity {claim['quantity']} is a share: compare it with a number or a learner")
+    subtracted = 0.0 if against is None or claim["comparison"] == "slope" else float(against)
+    return 0.0 - subtracted, 1.0 - subtracted
+
+
+def _why(rows: pd.DataFrame) -> str:
+    """Why the quantity has no values in these rows; "" if it has, or if it gives no reason."""
+    return "" if "why" not in rows or rows["value"].notna().any() else str(rows["why"].iloc[0])
+
+
 def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tuple[pd.Series, pd.Series]:
     """A learner's values minus another's, by seed, and what a relative margin is a share of: the other's values."""
     difference = values - other
@@ -377,29 +404,39 @@ def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tup
     return difference, other
 
 
-def _judged(claim: dict, cells: list[Cell], level: float) -> tuple[list[verdicts.Verdict], verdicts.Verdict]:
-    """The verdict on each cell, and on all of them together."""
+def _judged(
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdict on each cell, on all of them together, and, if they are several, on their mean."""
     comparison, how = claim["comparison"], claim.get("over", "all")
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
         sign = -1 if claim["quantity"] == "lower_bound_share" else 1
         worst = sorted(single, key=lambda verdict: -sign * verdict.estimate)  # `together` reports the first
-        return single, verdicts.together(worst, "any" if how == "any" else "all")
+        return single, verdicts.together(worst, "any" if how == "any" else "all"), None
     settings, relative = test_settings(claim, level)
+    settings["testing"] = testing
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
     differences = [cell.differences.reindex(seeds) for cell in cells]
     bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
     single = [
-        _named(verdicts.judge(cell.observed(difference), comparison, of=base, exact=cell.exact, **settings), [cell])
+        _named(
+            verdicts.judge(
+                cell.observed(difference), comparison, of=base, exact=cell.exact, within=cell.within, **settings
+            ),
+            [cell],
+        )
         for cell, difference, base in zip(cells, differences, bases, strict=True)
     ]
-    if how != "mean":
-        return single, verdicts.together(single, how)
-    settings["exact"] = all(cell.exact for cell in cells)
-    if not any(cell.drawn for cell in cells):
-        differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
-    over_cells = verdicts.over(differences, how, comparison, of=bases if relative else None, **settings)
-    return single, _named(over_cells, cells)
+    exact = [cell.exact for cell in cells]
+    mean = None
+    if how == "mean" or (len(cells) > 1 and not any(exact)):
+        settings |= {"exact": all(exact), "within": cells[0].within}
+        if not any(cell.drawn for cell in cells):
+            differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
+        over_cells = verdicts.over(differences, "mean", comparison, of=bases if relative else None, **settings)
+        mean = _named(over_cells, cells)
+    return single, mean if how == "mean" else verdicts.together(single, how), mean
 
 
 def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from scant import families as registry
+from scant.declared import called, defaults_of
 from scant.families import Quantity
 from scant.study.plan import Plan
+from scant.study.sweeps import left_out
 
 MOST = 8  # claims in a figure, which then fits a page
 
@@ -33,6 +35,7 @@ def all_fit(settings: dict, wanted: dict, name: str) -> bool:
 def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     """Whether a stream, game, log or learner of a study is one that a claim is about.
 
+    Settings that the study leaves out have their defaults. Null, in what is wanted, is for those that it leaves out.
     A copy that a sweep made has the id of the one that it stands for. Where a claim wants a setting to be null, that
     is, left to its default, such a copy may have any level of it, as long as the one that it stands for has none.
 
@@ -41,7 +44,21 @@ def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     settings = study[section][name]
     original = settings.get("stands_for", name)
     swept = {key for key, value in wanted.items() if value is None and key not in study[section][original]}
-    return all_fit(settings, {key: value for key, value in wanted.items() if key not in swept}, original)
+    completed = _completed(section, settings)
+    return all(
+        all_fit(settings, {key: value}, original) or all_fit(completed, {key: value}, original)
+        for key, value in wanted.items()
+        if key not in swept
+    )
+
+
+def _completed(section: str, settings: dict) -> dict:
+    """The settings of a place or learner with those that the study leaves out, as far as they have one default."""
+    if section == "learners":
+        return left_out(settings) | settings
+    key, simulations = registry.places()[section].simulations or ("", "")
+    draw = called(simulations).get(settings.get(key)) if simulations else None
+    return settings | {"settings": defaults_of(draw) | settings.get("settings", {})} if draw else settings
 
 
 def quantities() -> dict[str, dict[str, Quantity]]:

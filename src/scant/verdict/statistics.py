@@ -2,21 +2,26 @@
 
 A claim about random results is a claim about their mean over seeds. Two one-sided tests judge it: a small `p_holds`
 supports the claim, a small `p_fails` its contrary. If both tests keep their level, the verdicts of a family of claims
-that `holm` adjusts include a false `holds` or a false `fails` with probability 1 - level at most.
+that `holm` adjusts include a false `holds` or a false `fails` with probability 1 - level at most. The tests are anytime
+ones, which keep their level however often one looks while seeds are added, or those for a fixed number of seeds.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from scant.errors import SettingError, unknown
 from scant.present.intervals import t_interval
+from scant.verdict import anytime
 
 POWER = 0.8
 MOST_SEEDS = 10**6  # a claim that needs more counts as one that no number of seeds decides
 ROUNDING = 1e-12  # values this close to a margin count as equal to it
+ROUNDED = 12  # decimals of shares
 
 # The interval in which a claim says that the mean lies: its ends, and whether they belong to it.
 COMPARISONS = {
@@ -25,9 +30,26 @@ COMPARISONS = {
     "close": lambda margin, low, high: (-margin, margin, True),
     "slope": lambda margin, low, high: (low - margin, high + margin, True),
 }
+TESTING = ("anytime", "fixed")
+SHARES = ("anytime binomial", "binomial", "betting")  # the tests of shares
 # Up to how many seeds signs are flipped, by the test that a claim names. Beyond 15 it takes long to enumerate them.
 FLIPS = {None: 7, "t": 0, "sign flips": 15}
 HOW = ("all", "any", "mean")
+
+
+class Effect(NamedTuple):
+    """How far the mean lies inside one end of the claimed interval.
+
+    size : in standard deviations over seeds; of a share, the share minus that end
+    end : of a share, the end, between 0 and 1; NaN for other quantities
+    """
+
+    size: float
+    end: float = math.nan
+
+    def __neg__(self) -> "Effect":
+        """How far it lies outside of it."""
+        return Effect(-self.size, 1 - self.end)
 
 
 @dataclass(frozen=True)
@@ -35,16 +57,17 @@ class Verdict:
     """The verdict on a claim, with the numbers that it rests on.
 
     verdict : "holds", "fails" or "undecided"
-    estimate, low, high : the mean over seeds and its two-sided t interval at `level`, not corrected for the family
+    estimate, low, high : the mean over seeds and its two-sided interval at `level`, not corrected for the family; that
+        of the same test, so that an anytime test has a confidence sequence. NaN where so few seeds give no bound
     n : the number of seeds
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
-    test : "t", "sign flips", "exact" (no chance is involved), "nothing drawn" (all seeds are one), or "none" (fewer
-        than two seeds)
+    test : "anytime t", "t", "sign flips", "anytime binomial", "binomial" and "betting" (of shares), "exact" (no chance
+        is involved), "nothing drawn" (all seeds are one observation), or "none" (fewer than two seeds)
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
-    effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval, in standard
-        deviations over seeds
+    effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval
     how : whether the claim is about "all" cells or about "any"
-    flips : up to how many seeds the test is that of sign flips
+    testing : "anytime" or "fixed"
+    flips : up to how many seeds a fixed test is that of sign flips
     """
 
     verdict: str
@@ -57,46 +80,43 @@ class Verdict:
     test: str
     level: float = 0.95
     threshold: float = field(default=0.025, repr=False)
-    effects: tuple[tuple[float, ...], ...] = field(default=(), repr=False)
+    effects: tuple[tuple[Effect, ...], ...] = field(default=(), repr=False)
     how: str = field(default="all", repr=False)
+    testing: str = field(default="anytime", repr=False)
     flips: int = field(default=0, repr=False)
 
     @property
     def needed(self) -> float:
         """How many seeds would decide an undecided claim with power 0.8, if the true mean and spread are as estimated.
 
-        It is computed from the power of t tests at the present threshold. With sign flips, 2^-n also has to be below
-        the threshold, and one more seed may be needed. Infinite if the estimate is so close to the margin that 10^6
-        seeds would not be enough. NaN if the claim is decided, or if the spread is not known (n < 2).
+        It is computed from the power of t tests (of binomial tests, if the claim is about a share) at the present
+        threshold. An anytime test may decide it sooner. Where all seeds are alike, 2^-n also has to be below the
+        threshold, and one more seed may be needed. Infinite if the estimate is so close to the margin that 10^6 seeds
+        would not be enough. NaN if the claim is decided, or if the spread is not known (n < 2).
         """
         if self.verdict != "undecided" or not self.effects:
             return math.nan
         worst, level = [min(cell) for cell in self.effects], self.threshold
         cells, ends = len(self.effects), max(map(len, self.effects))
         if self.how == "all":
-            if min(worst) > 0:
+            if min(worst).size > 0:
                 seeds = self._seeds([end for cell in self.effects for end in cell], level)
             else:
                 seeds = self._seeds([-min(worst)], level / (cells * ends))
-        elif max(worst) > 0:
-            inside = [cell for cell in self.effects if min(cell) > 0]
+        elif max(worst).size > 0:
+            inside = [cell for cell in self.effects if min(cell).size > 0]
             seeds = min(self._seeds(cell, level / cells) for cell in inside)
         else:
             seeds = self._seeds([-effect for effect in worst], level / ends)
         return max(seeds, self.n + 1)
 
-    def _seeds(self, effects: Sequence[float], threshold: float) -> float:
+    def _seeds(self, effects: Sequence[Effect], threshold: float) -> float:
         """The least n with which the tests of all these effects, each above 0, reach the threshold with power 0.8."""
-        from scipy import special
 
         def enough(n: int) -> bool:
-            if (n <= self.flips or math.inf in effects) and 2.0**-n > threshold:
-                return False
-            least = -special.stdtrit(n - 1, threshold)
-            missed = special.nctdtr(n - 1, np.minimum(effects, 1e3) * math.sqrt(n), least)
-            return float(np.sum(missed)) <= 1 - POWER
+            return sum(self._missed(effect, n, threshold) for effect in effects) <= 1 - POWER
 
-        if min(effects) <= 0:
+        if min(effects).size <= 0:
             return math.inf
         low, high = 1, 2
         while not enough(high):
@@ -108,6 +128,22 @@ class Verdict:
             low, high = (low, middle) if enough(middle) else (middle, high)
         return float(high)
 
+    def _missed(self, effect: Effect, n: int, threshold: float) -> float:
+        """The probability that a test of n seeds does not reach the threshold."""
+        from scipy import special
+
+        fixed = self.testing == "fixed"
+        if not math.isnan(effect.end):
+            fewest = _fewest_ones(n, effect.end, threshold, fixed)
+            return float(special.bdtr(fewest - 1, n, effect.size + effect.end)) if fewest else 0.0
+        alike = math.isinf(effect.size)
+        if 2.0**-n > threshold and (alike or (fixed and n <= self.flips)):
+            return 1.0
+        least = -special.stdtrit(n - 1, threshold) if fixed else anytime.least_t(n, threshold)
+        if math.isinf(least) or alike:
+            return float(math.isinf(least))
+        return float(special.nctdtr(n - 1, min(effect.size, 1e3) * math.sqrt(n), least))
+
 
 def judge(
     differences,
@@ -117,6 +153,8 @@ def judge(
     of=None,
     bound: float | tuple[float, float] | None = None,
     exact: bool = False,
+    testing: str = "anytime",
+    within: tuple[float, float] | None = None,
     test: str | None = None,
 ) -> Verdict:
     """The verdict on a claim about the mean of paired differences over seeds.
@@ -125,15 +163,23 @@ def judge(
     for its contrary is. Otherwise it is undecided. Together, false verdicts of both kinds have probability 1 - level at
     most, also if the mean is exactly on the margin. `holm` gives the same verdict to a family of one claim.
 
-    The test depends on the number of seeds and on the test that the claim names. Both are fixed before any result is
-    known. With fewer than 8 seeds it is the test of all 2^n sign flips, which is exact for differences that are
-    symmetric about the margin, whatever their distribution is. Its p-values are at least 2^-n, so that a single claim
-    needs six seeds for a verdict at level 0.95. With 8 seeds or more it is Student's t test. A claim whose differences
-    are known not to be normal, such as counts, may name `test="sign flips"`, which is then used up to 15 seeds. A claim
-    whose differences are nearly normal, such as means over many rounds, may name `test="t"`, which is then used from
-    two seeds on. Neither test keeps its level if differences are few and strongly skewed; benchmarks/verdicts.py
-    measures by how much. Differences that are all equal may still be random, and have the p-value 2^-n, unless the
-    caller says that they are exact.
+    Which test it is depends on what is known before any result is: on `testing`, `within`, `test` and the number of
+    seeds.
+
+    testing="anytime" : the p-value is 1 over the evidence of `scant.verdict.anytime`. It keeps its level for normal
+        differences if seeds are added until it decides, however often one looks, and needs more of them than a test of
+        a number of seeds that is fixed beforehand.
+    testing="fixed" : with fewer than 8 seeds, the test of all 2^n sign flips, which is exact for differences that are
+        symmetric about the margin. Its p-values are at least 2^-n, so that a single claim needs six seeds for a verdict
+        at level 0.95. With 8 seeds or more, Student's t test. A claim whose differences are known not to be normal,
+        such as counts, may name `test="sign flips"`, which is then used up to 15 seeds. A claim whose differences are
+        nearly normal, such as means over many rounds, may name `test="t"`, which is then used from two seeds on.
+    within : shares have tests of their own, which suppose nothing about their distribution: the binomial test, fixed or
+        anytime, if a share is 0 or 1 in each seed, and the anytime test by betting if it lies between.
+
+    No t test keeps its level if differences are few and strongly skewed; benchmarks/verdicts.py measures by how much.
+    Differences that are all equal may still be random, and have a p-value of 2^-n at least, unless the caller says that
+    they are exact.
 
     Parameters
     ----------
@@ -145,40 +191,46 @@ def judge(
     of : (n,) quantity, not below 0, that the margin is a share of, by seed, such as the score of the other learner
     bound : for "slope", the largest slope that is claimed, or (lowest, largest), of which one may be infinite
     exact : whether the differences involve no chance; they are then all equal, and a single one is enough
-    test : "t" or "sign flips", if the claim names a test
+    testing : "anytime" or "fixed"
+    within : of shares, the least and the largest that a difference can be, such as (0, 1), or (-0.9, 0.1) if 0.9 has
+        been subtracted, or (-1, 1) of two shares
+    test : "t" or "sign flips", if the claim names a test; it is heeded by fixed tests of quantities other than shares
 
     Raises
     ------
     SettingError : the comparison or the test is unknown, or the numbers do not suit it
     """
-    values, margins = _checked(differences, comparison, margin, level, of, bound, test)
+    values, margins = _checked(differences, comparison, margin, level, of, bound, testing, within, test)
     low, high, closed = COMPARISONS[comparison](margins, *(bound if np.ndim(bound) else (-math.inf, bound)))
-    sides = [_snapped(side) for side in (values - low, high - values) if np.all(np.isfinite(side))]
+    sides = []
+    if np.all(np.isfinite(low)):
+        sides.append(_Side(_snapped(values - low), within and (within[0] - low, within[1] - low)))
+    if np.all(np.isfinite(high)):
+        sides.append(_Side(_snapped(high - values), within and (high - within[1], high - within[0])))
     n, threshold = len(values), (1 - level) / 2
     if exact and n:
         if np.ptp(values) > ROUNDING * max(1, np.abs(values).max()):
             raise SettingError("differences said to be exact differ between seeds: drop `exact`, and have them tested")
-        least = min(side.min() for side in sides)
-        return _certain(least >= 0 if closed else least > 0, float(values.mean()), n, level)
-    estimate, lower, upper = map(float, t_interval(values, level)[:3])
+        inside = min(side.values.min() for side in sides)
+        return _certain(inside >= 0 if closed else inside > 0, float(values.mean()), n, level)
+    about = {"testing": testing, "flips": FLIPS[test], "threshold": threshold}
     if n < 2:
-        return Verdict("undecided", estimate, lower, upper, n, 1.0, 1.0, "none", level, threshold, flips=FLIPS[test])
-    flips = n <= FLIPS[test]
-    p_holds = max(_p_value(side, flips) for side in sides)
-    p_fails = min(1.0, len(sides) * min(_p_value(-side, flips) for side in sides))
+        estimate = float(values.mean()) if n else math.nan
+        return Verdict("undecided", estimate, math.nan, math.nan, n, 1.0, 1.0, "none", level, **about)
+    name = _name(values, testing, within, n <= FLIPS[test])
+    p_holds = max(_p_value(side, name) for side in sides)
+    p_fails = min(1.0, len(sides) * min(_p_value(-side, name) for side in sides))
     return Verdict(
         _outcome(p_holds, p_fails, threshold),
-        estimate,
-        lower,
-        upper,
+        float(values.mean()),
+        *_interval(values, name, within, level),
         n,
         p_holds,
         p_fails,
-        "sign flips" if flips else "t",
+        name,
         level,
-        threshold,
         effects=(tuple(_effect(side) for side in sides),),
-        flips=FLIPS[test],
+        **about,
     )
 
 
@@ -368,12 +420,14 @@ def sign_flips(differences) -> float:
     return float(np.mean(sums >= sums[0] - 1e-9 * np.abs(differences).sum()))
 
 
-def _checked(differences, comparison, margin, level, of, bound, test) -> tuple[np.ndarray, np.ndarray]:
+def _checked(differences, comparison, margin, level, of, bound, testing, within, test) -> tuple[np.ndarray, np.ndarray]:
     """The differences without those that are NaN, and the margin of each of them."""
     if comparison not in COMPARISONS:
         raise unknown("comparison", comparison, COMPARISONS)
     if test not in FLIPS:
         raise unknown("test", test, [name for name in FLIPS if name])
+    if testing not in TESTING:
+        raise unknown("testing", testing, TESTING)
     if not 0.5 <= level < 1:
         raise SettingError(f"level {level} of a verdict is not within 0.5 and 1: 0.95 is usual")
     values = np.asarray(differences, float)
@@ -386,7 +440,15 @@ def _checked(differences, comparison, margin, level, of, bound, test) -> tuple[n
     values, margins = values[known], margin * base[known]
     if not (np.all(np.isfinite(values)) and np.all(np.isfinite(margins))):
         raise SettingError("a difference or the margin is not finite: leave out the seeds or the claim")
-    if comparison == "close" and not (margin > 0 and np.all(margins >= 0) and (margins.sum() > 0 or not len(values))):
+    if within is not None:
+        if of is not None:
+            raise SettingError("a margin of a share is a number: give no `of` together with `within`")
+        if not (-math.inf < within[0] < within[1] < math.inf):
+            raise SettingError(f"within {within} is to be the least and the largest that a difference can be")
+        if len(values) and (values.min() < within[0] - ROUNDING or values.max() > within[1] + ROUNDING):
+            raise SettingError(f"a difference is not within {within[0]} and {within[1]}: the quantity is no share")
+        margins = margin
+    if comparison == "close" and not (margin > 0 and np.all(margins >= 0) and (np.sum(margins) > 0 or not len(values))):
         raise SettingError("a claim of `close` needs a margin above 0: say how close is close")
     if (bound is not None) != (comparison == "slope"):
         raise SettingError("a bound goes with the comparison `slope`, and only with it")
@@ -404,31 +466,114 @@ def _snapped(side: np.ndarray) -> np.ndarray:
     return np.where(np.abs(side) <= ROUNDING, 0.0, side)
 
 
-def _p_value(side: np.ndarray, flips: bool) -> float:
-    """The p-value of the test for a mean above 0: of sign flips, or Student's t test.
+class _Side(NamedTuple):
+    """How far each seed's difference lies inside one end of the claimed interval.
 
-    side : (n,) for each seed, how far its difference lies inside one end of the claimed interval
+    values : (n,)
+    within : of shares, the least and the largest that a value can be
     """
+
+    values: np.ndarray
+    within: tuple[float, float] | None = None
+
+    def __neg__(self) -> "_Side":
+        return _Side(-self.values, self.within and (-self.within[1], -self.within[0]))
+
+    def shares(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The different values as shares of what they can be, how often each occurred, and the end as such a share."""
+        least, most = self.within
+        values = np.round((self.values - least) / (most - least), ROUNDED)
+        return *np.unique(values, return_counts=True), round(-least / (most - least), ROUNDED)
+
+
+def _name(values: np.ndarray, testing: str, within: tuple | None, flips: bool) -> str:
+    """The name of the test that is used, see `Verdict.test`."""
+    if within is None:
+        return "anytime t" if testing == "anytime" else "sign flips" if flips else "t"
+    if not np.all(np.isclose(values, within[0], atol=ROUNDING) | np.isclose(values, within[1], atol=ROUNDING)):
+        return "betting"
+    return "anytime binomial" if testing == "anytime" else "binomial"
+
+
+def _p_value(side: _Side, test: str) -> float:
+    """The p-value of a test, see `Verdict.test`, for a mean above 0."""
     from scipy import special
 
-    n, mean, spread = len(side), side.mean(), _spread(side)
-    if not spread:
-        return sign_flips(np.full(n, mean))
-    if flips:
-        return sign_flips(side)
-    return float(special.stdtr(n - 1, -mean / spread * math.sqrt(n)))
+    if test in SHARES:
+        values, counts, end = side.shares()
+        if test == "binomial":
+            return _binomial(int(counts[values > 0.5].sum()), len(side.values), end)
+        return _p_of(anytime.log_share_evidence(values, counts, end))
+    n, mean, spread = len(side.values), side.values.mean(), _spread(side.values)
+    if test == "sign flips":
+        return sign_flips(side.values if spread else np.full(n, mean))
+    t = mean / spread * math.sqrt(n) if spread else math.copysign(math.inf, mean) if mean else 0.0
+    p = float(special.stdtr(n - 1, -t)) if test == "t" else _p_of(anytime.log_t_evidence(t, n))
+    return p if spread else max(p, sign_flips(np.full(n, mean)))
 
 
-def _spread(side: np.ndarray) -> float:
+def _p_of(log_evidence) -> float:
+    """The p-value that some evidence is worth."""
+    return math.exp(-max(0.0, float(log_evidence)))
+
+
+def _binomial(ones: int, n: int, end: float) -> float:
+    """The p-value of the binomial test for a share above `end`, which may be outside 0 and 1."""
+    from scipy import special
+
+    if not ones or end >= 1:
+        return 1.0
+    return float(special.betainc(ones, n - ones + 1, max(end, 0.0)))
+
+
+def _fewest_ones(n: int, end: float, threshold: float, fixed: bool) -> int:
+    """The fewest ones among n values of 0 and 1 that show a share above `end`; n + 1 if none do."""
+
+    def shown(ones: int) -> bool:
+        if fixed:
+            return _binomial(ones, n, end) <= threshold
+        return _p_of(anytime.log_share_evidence((0, 1), (n - ones, ones), end)) <= threshold
+
+    return bisect_left(range(n + 1), True, key=shown)
+
+
+def _interval(values: np.ndarray, test: str, within: tuple | None, level: float) -> tuple[float, float]:
+    """The two-sided interval for the mean that belongs to a test: that of t for sign flips."""
+    from scipy import special
+
+    n, p = len(values), (1 - level) / 2
+    if test in ("t", "sign flips"):
+        return tuple(map(float, t_interval(values, level)[1:3]))
+    if test == "anytime t" and not _spread(values) and 2.0**-n > p:
+        return math.nan, math.nan
+    if test == "anytime t":
+        half = anytime.least_t(n, p) * values.std(ddof=1) / math.sqrt(n)
+        return (float(values.mean() - half), float(values.mean() + half)) if math.isfinite(half) else (math.nan,) * 2
+    shares, counts, _ = _Side(values, within).shares()
+    if test == "binomial":
+        ones = int(counts[shares > 0.5].sum())
+        low = special.betaincinv(ones, n - ones + 1, p) if ones else 0.0
+        high = special.betaincinv(ones + 1, n - ones, 1 - p) if ones < n else 1.0
+    else:
+        low = anytime.least_share(tuple(shares), tuple(counts), p)
+        high = 1 - anytime.least_share(tuple(1 - shares), tuple(counts), p)
+    width = within[1] - within[0]
+    return float(within[0] + width * low), float(within[0] + width * high)
+
+
+def _spread(values: np.ndarray) -> float:
     """The standard deviation over seeds; 0 where it is only rounding."""
-    spread = side.std(ddof=1)
-    return float(spread) if spread > ROUNDING * max(1, abs(side.mean())) else 0.0
+    spread = values.std(ddof=1)
+    return float(spread) if spread > ROUNDING * max(1, abs(values.mean())) else 0.0
 
 
-def _effect(side: np.ndarray) -> float:
-    """The mean in standard deviations over seeds; infinite if all seeds have the same value other than 0."""
-    mean, spread = float(side.mean()), _spread(side)
-    return mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0
+def _effect(side: _Side) -> Effect:
+    """The mean of a side; infinite if all seeds have the same value other than 0."""
+    if side.within:
+        values, counts, end = side.shares()
+        return Effect(float(values @ counts / counts.sum()) - end, end)
+    mean, spread = float(side.values.mean()), _spread(side.values)
+    return Effect(mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0)
 
 
 def _outcome(p_holds: float, p_fails: float, threshold: float) -> str:

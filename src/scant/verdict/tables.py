@@ -133,8 +133,11 @@ def _tightness(claim: dict, reading: Reading) -> float:
     if ends is None and not (of_bound and against == 1 and claim.get("row") == "theorem"):
         return math.nan
     upper = math.isfinite(ends[1]) if ends else claim["comparison"] != "greater"
-    shares = [verdict.estimate + (against or 0) for verdict in reading.single or [reading.verdict]]
-    return max(shares) if upper else 1 / min(shares)
+    subtracted = 0.0 if ends or claim["comparison"] == "slope" else against
+    shares = [verdict.estimate + subtracted for verdict in reading.single or [reading.verdict]]
+    if upper:
+        return max(shares)
+    return 1 / min(shares) if min(shares) > 0 else math.inf
 
 
 def _where(reading: Reading, study: dict, claim: dict) -> str:
@@ -175,7 +178,8 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
     claim's verdict is under this reading), stream, learner, against, estimate, low, high, n (as counted), verdict and
     test (on this cell alone, without a correction for the family), from and to (the interval in which the claim says
     that the estimate lies; a relative margin is taken at its mean), and a column for each setting that differs between
-    readings. Where a reading has a summary over its cells, a row of it follows, whose stream is `OVERALL`.
+    readings. Where a reading has several streams and a mean over its cells, a row of it follows, whose stream is
+    `OVERALL`.
     """
     rows = []
     for name, examination in examined.items():
@@ -188,9 +192,9 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
                 ((cell.stream, cell.learner, cell.against), verdict, _claimed_interval(claim, cell))
                 for cell, verdict in zip(reading.cells, reading.single, strict=True)
             ]
-            if (summary := getattr(reading, "summary", None)) and len(judged) > 1:
+            if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
                 ends = tuple(np.mean([ends for _, _, ends in judged], axis=0).tolist())
-                judged.append(((OVERALL, "", ""), summary, ends))
+                judged.append(((OVERALL, "", ""), reading.summary, ends))
             rows += [
                 dict(zip(OF_CELLS, (*of_claim, *pair_of_cell), strict=True))
                 | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict", "test")}
@@ -209,6 +213,8 @@ def _quantity_words(claim: dict) -> str:
     if claim["quantity"] == TABLE:
         columns = ", ".join(np.atleast_1d(claim["column"]))
         words = f"{columns} in the table {claim['table']}"
+        if claim["comparison"] == "slope":
+            return words
         return f"deviation of {words}" if exact or "expected" in claim else f"difference in {words}"
     quantity = next(iter(selection.quantities()[claim["quantity"]].values()))
     measure = claim.get("measure", "ndcg@10")

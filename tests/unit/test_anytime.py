@@ -1,0 +1,236 @@
+"""Anytime-valid evidence: its mean under the null hypothesis, its order, and what it says of means and shares."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from scant.verdict.anytime import SCALES, least_share, least_t, log_share_evidence, log_t_evidence
+from scant.verdict.statistics import judge
+
+VALUES = (0.0, 1.0)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 50])
+def test_evidence_on_the_margin_is_1_on_average(n):
+    def weighted(t):
+        return stats.t.pdf(t, n - 1) * math.exp(log_t_evidence(t, n))
+
+    assert integrate.quad(weighted, -np.inf, np.inf, limit=500)[0] == pytest.approx(1, abs=1e-8)
+
+
+@pytest.mark.parametrize(("n", "t"), [(2, 3.0), (4, -1.0), (4, 2.5), (10, 6.0), (25, 0.0), (25, 4.0)])
+def test_evidence_is_the_likelihood_ratio_of_the_maximal_invariant_mixed_over_effects(n, t):
+    # Under the effect d it is exp(-n d^2 / 2) E[exp(sqrt(n) d u Y)], u = sum(x) / sqrt(n sum(x^2)), Y ~ chi_n.
+    u = t / math.sqrt(n - 1 + t**2)
+    y = np.linspace(0, 80, 8001)[1:]
+    log_density = stats.chi.logpdf(y, n)
+
+    def ratio(effect: float) -> float:
+        return np.exp(log_density + math.sqrt(n) * effect * u * y - n * effect**2 / 2).sum() * (y[1] - y[0])
+
+    mixed = [
+        integrate.quad(lambda effect, scale=scale: stats.halfnorm.pdf(effect, scale=scale) * ratio(effect), 0, 12)[0]
+        for scale in SCALES
+    ]
+    assert math.exp(log_t_evidence(t, n)) == pytest.approx(np.mean(mixed), rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+def test_evidence_grows_with_t_to_that_of_equal_values(n):
+    t = np.array([-math.inf, -1e6, *np.linspace(-30, 30, 301), 1e6, math.inf])
+    evidence = log_t_evidence(t, n)
+    assert np.all(np.diff(evidence) >= 0) and np.all(np.diff(evidence[1:-1]) > 0)
+    assert np.isfinite(evidence).all()
+
+
+def test_evidence_does_not_depend_on_the_unit():
+    values = np.random.default_rng(1).normal(0.5, 1, 12)
+    found = [judge(factor * values, "greater") for factor in (1e-6, 1, 1e6)]
+    assert [one.p_holds for one in found] == pytest.approx([found[1].p_holds] * 3)
+
+
+def test_it_rarely_reaches_40_however_long_one_looks():
+    random, n, studies = np.random.default_rng(2), 200, 2000
+    for mean in (0.0, -0.3):
+        values = random.normal(mean, 1, (studies, n))
+        counts = np.arange(1, n + 1)
+        sums, squares = values.cumsum(axis=1), (values**2).cumsum(axis=1)
+        spread = np.sqrt((squares - sums**2 / counts)[:, 1:] / (counts - 1)[1:])
+        t = sums[:, 1:] / counts[1:] / spread * np.sqrt(counts[1:])
+        largest = np.max([log_t_evidence(t[:, at - 2], at) for at in range(2, n + 1)], axis=0)
+        assert np.mean(largest >= math.log(40)) <= stats.binom.ppf(0.99, studies, 1 / 40) / studies
+
+
+@pytest.mark.parametrize("p", [0.025, 0.001])
+def test_the_least_t_has_just_the_evidence(p):
+    for n in (8, 10, 30, 1000):
+        t = least_t(n, p)
+        assert log_t_evidence(t, n) == pytest.approx(-math.log(p), abs=1e-6)
+        assert t > -special.stdtrit(n - 1, p)  # it is more than a fixed number of seeds takes
+    assert least_t(2, p) == math.inf
+
+
+# --- shares
+
+
+def every_sample(n: int, share: float):
+    """All samples of n values of 0 and 1, with their probabilities."""
+    for sample in product((0, 1), repeat=n):
+        yield sample, share ** sum(sample) * (1 - share) ** (n - sum(sample))
+
+
+@pytest.mark.parametrize("bound", [0.05, 0.5, 0.95])
+@pytest.mark.parametrize("below", [1.0, 0.7])
+def test_evidence_on_shares_is_no_more_than_1_on_average_by_enumeration(bound, below):
+    for n in (1, 4, 8):
+        total = sum(
+            probability * math.exp(log_share_evidence(VALUES, (n - sum(sample), sum(sample)), bound))
+            for sample, probability in every_sample(n, below * bound)
+        )
+        assert total <= 1 + 1e-9
+        if below == 1:
+            assert total == pytest.approx(1)
+
+
+def test_no_sequence_of_looks_makes_false_verdicts_on_shares_by_enumeration():
+    n, bound, p = 14, 0.6, 0.05
+    reached = np.array(
+        [[log_share_evidence(VALUES, (m - k, k), bound) >= -math.log(p) for k in range(m + 1)] + [False] * (n - m)
+         for m in range(n + 1)]
+    )  # fmt: skip
+    ever = sum(
+        probability
+        for sample, probability in every_sample(n, bound)
+        if any(reached[m, sum(sample[:m])] for m in range(1, n + 1))
+    )
+    assert 0 < ever <= p
+
+
+@pytest.mark.parametrize(("n", "ones", "bound"), [(5, 5, 0.5), (20, 19, 0.9), (100, 97, 0.95), (1000, 955, 0.95)])
+def test_evidence_on_shares_is_the_truncated_beta_binomial_mixture(n, ones, bound):
+    mixed = integrate.quad(lambda q: stats.binom.pmf(ones, n, q), bound, 1, points=[ones / n] if ones < n else None)[0]
+    expected = mixed / (1 - bound) / stats.binom.pmf(ones, n, bound)
+    assert math.exp(log_share_evidence(VALUES, (n - ones, ones), bound)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_evidence_on_shares_between_0_and_1_is_fair_too():
+    values, probabilities, n = np.array([0.0, 0.5, 1.0]), np.array([0.3, 0.5, 0.2]), 6
+    mean, total = values @ probabilities, 0.0
+    for sample in product(range(3), repeat=n):
+        counts = np.bincount(sample, minlength=3)
+        total += np.prod(probabilities**counts) * math.exp(log_share_evidence(values, counts, mean))
+    assert total == pytest.approx(1)
+
+
+def test_evidence_on_shares_falls_with_the_bound_and_its_ends():
+    evidence = [
+        float(log_share_evidence(VALUES, (3, 7), bound)) for bound in (-0.1, 0.0, 0.01, 0.3, 0.7, 0.99, 1.0, 1.5)
+    ]
+    assert evidence[0] == evidence[1] == math.inf
+    assert np.all(np.diff(evidence[1:]) < 0) and evidence[-2] <= 0
+    assert log_share_evidence(VALUES, (10, 0), 0.0) == pytest.approx(-math.log(11))
+    low = least_share(VALUES, (3, 7), 0.025)
+    assert log_share_evidence(VALUES, (3, 7), low) == pytest.approx(math.log(40), abs=1e-6)
+    assert least_share(VALUES, (7, 0), 0.025) == 0
+
+
+# --- verdicts
+
+
+def draw(seed: int, n: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(0.3, 1, n)
+
+
+@pytest.mark.parametrize("n", [3, 8, 30])
+def test_an_anytime_interval_has_the_means_that_its_test_does_not_reject(n):
+    verdict = judge(draw(n, n), "greater")
+    assert verdict.test == "anytime t" and verdict.n == n
+    if n > 3:
+        assert judge(draw(n, n), "greater", verdict.low).p_holds == pytest.approx(0.025, rel=1e-3)
+        assert judge(draw(n, n), "less", verdict.high).p_holds == pytest.approx(0.025, rel=1e-3)
+    fixed = judge(draw(n, n), "greater", testing="fixed")
+    assert verdict.p_holds >= fixed.p_holds
+    assert n == 3 or verdict.low < fixed.low < fixed.high < verdict.high
+
+
+def test_so_few_seeds_bound_nothing():
+    verdict = judge([0.1, 0.2], "greater")
+    assert math.isnan(verdict.low) and math.isnan(verdict.high) and verdict.estimate == pytest.approx(0.15)
+
+
+def test_equal_differences_are_worth_2_to_the_minus_n_at_most():
+    for n in (3, 6, 20):
+        verdict = judge([0.2] * n, "greater")
+        assert verdict.p_holds == pytest.approx(max(2.0**-n, math.exp(-log_t_evidence(math.inf, n))))
+        assert verdict.p_fails == 1
+    assert judge([0.2] * 3, "greater").needed == 6
+    assert math.isnan(judge([0.2] * 5, "greater").low)  # 2^-5 is more than 0.025
+    assert judge([0.2] * 6, "greater").low == pytest.approx(0.2)
+    assert judge([0.0] * 40, "greater").p_holds == 1
+
+
+@pytest.mark.parametrize("comparison, margin", [("greater", 0.4), ("less", 0.4), ("close", 0.9)])
+@pytest.mark.parametrize("n", [6, 25])
+def test_the_binomial_test_of_a_fixed_number_of_seeds_agrees_with_scipy(comparison, margin, n):
+    values = (np.arange(n) % 5 > 0) * 1.0
+    ones = int(values.sum())
+    verdict = judge(values, comparison, margin, within=(0, 1), testing="fixed")
+    assert verdict.test == "binomial"
+    other = "less" if comparison == "close" else comparison  # no share is below -0.9
+    assert verdict.p_holds == pytest.approx(stats.binomtest(ones, n, margin, other).pvalue)
+    interval = stats.binomtest(ones, n).proportion_ci(0.95, "exact")
+    assert (verdict.low, verdict.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_a_share_may_have_a_number_subtracted():
+    values = np.array([1.0] * 17 + [0.0])
+    for testing in ("anytime", "fixed"):
+        share = judge(values, "greater", 0.9, within=(0, 1), testing=testing)
+        difference = judge(values - 0.9, "greater", within=(-0.9, 0.1), testing=testing)
+        assert difference.p_holds == pytest.approx(share.p_holds) and difference.p_fails == pytest.approx(share.p_fails)
+        assert (difference.low, difference.high) == pytest.approx((share.low - 0.9, share.high - 0.9))
+        assert difference.needed == share.needed
+    interval = judge(values, "greater", 0.9, within=(0, 1))
+    assert judge(values, "greater", interval.low, within=(0, 1)).p_holds == pytest.approx(0.025, rel=1e-3)
+    assert judge(values, "less", interval.high, within=(0, 1)).p_holds == pytest.approx(0.025, rel=1e-3)
+
+
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
+def test_shares_that_are_not_0_or_1_are_judged_by_betting(testing):
+    assert judge([0.5] * 40, "greater", 0.3, within=(0, 1), testing=testing).verdict == "holds"
+    verdict = judge([-1.0, 0.0, 1.0] * 10, "greater", within=(-1, 1), testing=testing)
+    assert (verdict.test, verdict.verdict) == ("betting", "undecided")
+
+
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
+def test_a_claim_on_a_share_and_its_contrary_swap(testing):
+    values = np.array([1.0] * 30 + [0.0])
+    claim = judge(values, "greater", 0.7, within=(0, 1), testing=testing)
+    contrary = judge(values, "less", 0.7, within=(0, 1), testing=testing)
+    assert (claim.verdict, contrary.verdict) == ("holds", "fails")
+    assert (claim.p_holds, claim.p_fails) == pytest.approx((contrary.p_fails, contrary.p_holds))
+
+
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
+def test_the_seeds_that_a_share_needs_decide_with_the_power_named(testing):
+    pilot = np.array([1.0] * 9 + [0.0])
+    verdict = judge(pilot, "greater", 0.7, within=(0, 1), testing=testing)
+    assert verdict.verdict == "undecided"
+    n = int(verdict.needed)
+    random = np.random.default_rng(3)
+    again = [judge(random.random(n) < 0.9, "greater", 0.7, within=(0, 1), testing=testing) for _ in range(300)]
+    assert 0.72 < np.mean([one.verdict == "holds" for one in again]) < 0.92
+    assert judge([1.0] * 12, "greater", 0.9, within=(0, 1), testing="fixed").needed == 36  # 0.9^36 < 0.025 < 0.9^35
+
+
+def test_the_seeds_that_an_anytime_test_needs_decide_with_the_power_named():
+    random = np.random.default_rng(7)
+    verdict = judge(0.6 + np.tile([1.2, -1.2], 4), "close", 1.2)
+    pilot = np.tile([1.2, -1.2], 4).std(ddof=1)
+    n = int(verdict.needed)
+    again = [judge(random.normal(0.6, pilot, n), "close", 1.2).verdict for _ in range(400)]
+    assert 0.74 < again.count("holds") / 400 < 0.86
+    assert verdict.needed > judge(0.6 + np.tile([1.2, -1.2], 4), "close", 1.2, testing="fixed").needed
