@@ -17,6 +17,7 @@ rule claims:
         traces=[plan.TRACES.format(study=STUDY["study"], experiment=name) for name in PLAN.played] if JUDGED else [],
         comparators=PLAN.comparator_files(PLAN.played) if JUDGED else [],
         tables=[f"{STUDY_TABLE}.csv".format(table=table) for table in THEORY] if JUDGED else [],
+        coverage=plan.COVERAGE.format(study=STUDY["study"]) if JUDGED and STUDY["coverage"] else [],
         study=STUDY_FILE,
         claims=STUDY["claims"] or [],
         schema=studies.CLAIMS_SCHEMA,
@@ -35,10 +36,11 @@ rule claims:
     params:
         code=code("scant.study.settings", "scant.verdict.tables", *selection.modules()),
         comparators=lambda wildcards, input: braces(input.comparators),
+        coverage=lambda wildcards, input: ["--coverage", input.coverage] if input.coverage else [],
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
         "scant claims {input.traces:q} --study {input.study:q} --comparators {params.comparators}"
-        " --tables {input.tables:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+        " --tables {input.tables:q} {params.coverage:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
 rule claims_figures:

@@ -111,8 +111,10 @@ def _claims(arguments) -> None:
     played = {Path(path).stem: traces.read([path]) for path in arguments.inputs}
     played = {name: (rows, details[name]) for name, (rows, details) in played.items()}
     compared, theory = traces.read_comparators(arguments.comparators), tables.read_theory(arguments.tables)
+    coverage = traces.read([arguments.coverage])[0] if arguments.coverage else None
     stated = settings.claims(plan.study["claims"])
-    tables.write(claims.examine(stated, plan, played, compared, theory), plan.study, arguments.output)
+    examined = claims.examine(stated, plan, played, compared, theory, coverage=coverage)
+    tables.write(examined, plan.study, arguments.output)
 
 
 def _claims_figures(arguments) -> None:
@@ -265,7 +267,8 @@ def parser() -> argparse.ArgumentParser:
     made = option("--tables", nargs="*", default=(), help="the tables of theory, CSV")
     traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
-    command("claims", _claims, about, of_study, traces, comparators, made, stem)
+    bounds = option("--coverage", type=Path, help="the study of bounds on CTR, parquet; none if the study has none")
+    command("claims", _claims, about, of_study, traces, comparators, made, bounds, stem)
     readings = option("readings", type=Path, help="the CSV of all readings")
     drawn = option("--figures", type=_json, required=True, help="the ids of the claims of each figure, as JSON")
     figures = option("--output", type=Path, required=True, help="the folder of the figures")

@@ -109,6 +109,8 @@ class Quantity:
     between : the interval that it must lie in, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
     share : whether each value is 0 or 1, so that its mean is a share, and has exact tests
+    reads : what the function takes: the "traces" of an experiment, or "coverage", the rows of the study of bounds (see
+        `scant.ads.coverage.coverage`) that have the columns' values that the claim is on
     """
 
     words: str
@@ -118,6 +120,7 @@ class Quantity:
     between: tuple[float, float] | None = None
     compared: bool = False
     share: bool = False
+    reads: str = "traces"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ SORTS = ("quicksort", "plackett-luce")
 LOOPS = {
     "random": "random",
     "ftpl": "ftpl",
+    "ftpl, ailon": {"kind": "ftpl", "parameters": "ailon"},
     "ftpl, no noise": {"kind": "ftpl", "epsilon": np.inf},
     "fpl-gumbel": "fpl-gumbel",
     **{f"online-rank, {sort}": {"kind": "online-rank", "sort": sort} for sort in SORTS},

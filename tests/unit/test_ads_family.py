@@ -210,7 +210,7 @@ def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
     assert [setting.name for setting in FAMILY.settings if not setting.plays] == ["baseline"]
     rules = {setting.name: setting.rule for setting in FAMILY.settings}
     assert rules["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
-    assert {*rules["threshold"]["enum"]} == {*policies.MEASURES}
+    assert {*rules["threshold"]["enum"]} == {*policies.THRESHOLDS}
 
 
 def test_logs_have_the_settings_of_campaigns():
@@ -291,5 +291,21 @@ def test_quantities_worked_by_hand():
     played = SimpleNamespace(traces=frame, tuning="held-out", details={"tuning": "held-out"})
     assert quantities.ctr(played)["value"].tolist() == [0.10]
     assert quantities.estimate_error(played)["value"].tolist() == [pytest.approx(20)]
-    assert quantities.estimate_held(played)["value"].tolist() == [1.0]
-    assert quantities.estimate_held(played, bound="betting")["value"].tolist() == [0.0]
+    frame = frame.assign(train_clicks=30.0, train_rows=200)
+    assert quantities.positives(SimpleNamespace(traces=frame))["value"].tolist() == [15]
+
+
+def test_a_bound_holds_in_as_many_logs_as_were_counted():
+    counted = {"campaign": "bank", "policy": "deterministic", "rows": 20_000, "side": "lower", "repeats": 4}
+    rows = pd.DataFrame([
+        counted | {"bound": "t", "covered": 3}, counted | {"bound": "betting", "covered": 4},
+        counted | {"bound": "t", "side": "two-sided", "covered": 1},
+        counted | {"bound": "t", "rows": 500, "covered": 0},
+    ])  # fmt: skip
+    held = quantities.coverage(rows)
+    assert held["value"].tolist() == [1, 1, 1, 0] + [0] * 4
+    assert held["seed"].tolist() == [0, 1, 2, 3] * 2
+    assert list(held["stream"].unique()) == ["bank, deterministic, 20,000 rows", "bank, deterministic, 500 rows"]
+    betting = quantities.coverage(rows, bound="betting")
+    assert betting["value"].tolist() == [1] * 4 and set(betting["learner"]) == {"betting"}
+    assert quantities.coverage(rows, bound="none").empty

@@ -48,6 +48,7 @@ def test_the_constants_of_the_papers_losses():
 def test_perturbed_leaders_by_hand():
     assert bounds.ftpl_epsilon(20, 1.0, 10_000) == pytest.approx(1 / 447.2135955)
     assert bounds.ftpl_epsilon(20, 15.0, 10_000) == pytest.approx(1 / 15 / 447.2135955)
+    assert bounds.kalai_vempala_epsilon(200, 20, 1, 10**6) == pytest.approx(1 / 316.2277660)
     np.testing.assert_allclose(bounds.ftpl([0, 100], 0.1, 8.0, 2.0, 3.0), [80, 140])
     eps = math.sqrt(8 / (2 * 3 * 100))  # sqrt(D / (R A T)): 2 sqrt(D R A T)
     assert bounds.ftpl(100, eps, 8.0, 2.0, 3.0) == pytest.approx(2 * math.sqrt(8 * 2 * 3 * 100))
@@ -164,6 +165,7 @@ def test_no_choice_of_blocks_explores_more_or_has_longer_ones_than_the_bound_say
 
 HELD = {
     "ftpl": "ftpl",
+    "ftpl, ailon": {"kind": "ftpl", "parameters": "ailon"},
     "fpl-gumbel": "fpl-gumbel",
     "online-rank": "online-rank",
     "plackett-luce": {"kind": "online-rank", "sort": "plackett-luce"},
@@ -236,6 +238,22 @@ def test_where_no_bound_is_known_there_is_none():
             assert np.isnan(play(Game(stream, loss), kind, generator(0)).bound).all(), (loss, kind)
     for loss, kind in [("ndcg", "ftpl"), ("auc-loss", "ftpl"), ("auc-loss", "online-rank"), ("ap", "hedge")]:
         assert np.isfinite(play(Game(stream, loss), kind, generator(0)).bound).all()
+
+
+def test_the_bounds_for_choices():
+    """Ailon, Corollary 3.2 and Theorem 3.3; OnlineRank's own bound is with k (n - k) in place of k n."""
+    assert bounds.choice_regret(10**4, 20, 5) == pytest.approx(20**1.5 * math.sqrt(10**4 * 5 * math.log(2)))
+    assert bounds.online_rank_lower(10**6, 20) == pytest.approx(0.003 * 20**1.5 * 1000)
+    eta = bounds.online_rank_eta(20, 5 * 15, 10**4)
+    assert bounds.online_rank(10**4, eta, 20, 5 * 15) < bounds.choice_regret(10**4, 20, 5)
+
+
+def test_what_no_learner_from_the_top_one_avoids_by_enumeration():
+    """Two actions and two outcomes of certain loss: one is wrong half of the time, whichever is played."""
+    assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0, 1]]) == 0.5
+    assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0.75, 0.25]]) == 0  # the same action is best for both
+    mixed = np.random.default_rng(0).random((3, 5)), np.full((2, 5), 0.2)
+    assert bounds.top_one_floor(*mixed) == pytest.approx(0)
 
 
 def test_every_learner_loses_to_the_uniform_stream_what_the_lower_bound_says():

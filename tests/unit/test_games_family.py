@@ -100,14 +100,14 @@ def test_settings_that_play_and_readings():
 def test_learners_have_the_settings_that_they_heed():
     eta = ("fpl-gumbel", "hedge", "multiplicative-weights", "permelearn", "comb-band")
     assert {kind: {*settings_of(learner)} for kind, learner in LEARNERS.items()} == {
-        "random": set(), "best-fixed": set(), "ftpl": {"epsilon"}, **{kind: {"eta"} for kind in eta},
+        "random": set(), "best-fixed": set(), "ftpl": {"epsilon", "parameters"}, **{kind: {"eta"} for kind in eta},
         "online-rank": {"eta", "sort"}, "rtopkf": {"blocks", "k", "black_box", "rest"},
         "rtopkf-anytime": {"k", "rest"}, "rtopkf-adaptive": {"k", "rest"},
     }  # fmt: skip
     swept = {
         (kind, setting.name) for kind, made_of in LEARNERS.items() for setting in made_of.settings if setting.reading
     }
-    assert swept == {("ftpl", "epsilon")}
+    assert swept == {("ftpl", "epsilon"), ("ftpl", "parameters")}
     assert all(learner.kind == kind for kind, learner in LEARNERS.items())
 
 
@@ -167,11 +167,26 @@ def worked_out(name, played, **options):
     return made.set_index(["stream", "learner", "seed"])["value"].to_dict()
 
 
-@pytest.mark.parametrize(("options", "t"), [({}, 3000), ({"horizon": 300}, 300)])
-def test_regret_is_that_at_the_end_of_a_horizon(played, options, t):
+@pytest.mark.parametrize(
+    ("options", "t"),
+    [
+        ({}, 3000),
+        ({"horizon": 300}, 300),
+        ({"round": 300}, 300),
+        ({"round": 299}, 100),
+        ({"horizon": 1000, "round": 10}, 10),
+    ],
+)
+def test_regret_is_that_at_the_end_of_a_horizon_or_up_to_a_round(played, options, t):
     expected = {(game, learner, seed): regret(game, learner, seed, t)
                 for game in GAMES for learner in EXPONENTS for seed in (0, 1)}  # fmt: skip
     assert worked_out("game_regret", played, **options) == pytest.approx(expected)
+
+
+def test_regret_after_a_round(played):
+    expected = {(game, learner, seed): regret(game, learner, seed, 1000) - regret(game, learner, seed, 100)
+                for game in GAMES for learner in EXPONENTS for seed in (0, 1)}  # fmt: skip
+    assert worked_out("game_regret", played, since=299, round=1000) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("options", [{}, {"along": "horizon"}, {"along": "rounds"}])
@@ -196,6 +211,46 @@ def test_the_largest_share_of_a_bound_over_horizons_where_there_is_one(played):
     assert worked_out("bound_share", played) == pytest.approx(expected)
 
 
+def test_regret_over_a_bound_at_each_horizon(played):
+    expected = {
+        (f"{game}, T = {horizon:,}", "one", seed): (seed + 1) * horizon**-0.3 / 8
+        for game in GAMES for horizon in (100, 300, 1000, 3000) for seed in (0, 1)
+    }  # fmt: skip
+    assert worked_out("game_share", played) == pytest.approx(expected)
+    longest = Played("e", None, played.traces[played.traces["horizon"] == 3000], played.details, None)
+    assert {stream for stream, *_ in worked_out("game_share", longest)} == {*GAMES}  # named as it is
+
+
+def test_regret_over_the_papers_own_bounds(played):
+    frame = played.traces[played.traces["horizon"] == 300].assign(choices=4, game="indistinguishable", loss="ndcg")
+    games = Played("e", None, frame, played.details, None)
+    shares = worked_out("game_share", games, bound="corollary-3.2")
+    share = regret("large", "one", 1, 300) / (20**1.5 * np.sqrt(300 * 4 * np.log(2)))
+    assert shares["large", "one", 1] == pytest.approx(share)
+    shares = worked_out("game_share", games, bound="theorem-3.3")
+    assert shares["large", "two", 1] == pytest.approx(regret("large", "two", 1, 300) / (0.003 * 20**1.5 * 1200**0.5))
+    shares = worked_out("game_share", games, bound="theorem-24")
+    assert shares["large", "two", 0] == pytest.approx(regret("large", "two", 0, 300) / (300 * 0.0141966), rel=1e-5)
+    elsewhere = Played("e", None, frame.assign(loss="dcg"), played.details, None)
+    assert quantities.game_share(elsewhere, bound="theorem-24").empty  # no learner has to lose there
+    elsewhere = Played("e", None, frame.assign(game="flip"), played.details, None)
+    assert quantities.game_share(elsewhere, bound="theorem-24").empty
+    with pytest.raises(SettingError, match="bound of game_share 'theorem-3'"):
+        quantities.game_share(games, bound="theorem-3")
+
+
+@pytest.mark.parametrize(
+    ("loss", "floor"), [("ndcg", 0.0142), ("ap", 0.0208), ("dcg", 0), ("auc-loss", 0), ("sum-loss", 0)]
+)
+def test_what_table_b1_makes_learners_from_the_top_one_lose(loss, floor):
+    """For NDCG by the printed means of gains: those that are best for each of the two against that best for both."""
+    assert quantities._floor(loss) == pytest.approx(floor, abs=5e-5)
+    if loss == "ndcg":
+        discounts, means = 1 / np.log2([2, 3, 4]), np.array([[0.3533, 0.3920, 0.3226], [0.3339, 0.3339, 0.4000]])
+        best = [np.sort(mean)[::-1] @ discounts for mean in (*means, means.mean(axis=0))]
+        assert quantities._floor(loss) == pytest.approx(np.mean(best[:2]) - best[2], abs=1e-4)
+
+
 # --- running and gathering
 
 
@@ -211,6 +266,7 @@ def test_a_run_is_played_and_identified(tmp_path):
     assert {key: run[key] for key in job} == job
     assert FAMILY.identity(run) == {
         "experiment": "e", "stream": "g", "items": 6, "loss": "dcg", "gain": True, "game": "flip",
+        "choices": 1,
     }  # fmt: skip
     assert FAMILY.completed(table) is table
     assert (FAMILY.code, FAMILY.memory, FAMILY.minutes) == ("scant.games.run", 1000, 5)

@@ -19,8 +19,8 @@ from scant.randomness import generator
 from scant.theory import game_bounds
 
 
-def facts(items, rounds, loss="dcg", lowest=0.0, largest=1.0, pairs=None):
-    return Facts(items, rounds, make_loss(loss), lowest, largest, pairs or items**2 / 4)
+def facts(items, rounds, loss="dcg", lowest=0.0, largest=1.0, pairs=None, **others):
+    return Facts(items, rounds, make_loss(loss), lowest, largest, pairs or items**2 / 4, **others)
 
 
 # --- blocks
@@ -244,6 +244,37 @@ def test_theorys_parameters():
     assert single.facts().pairs == 9
     chosen = Game(streams.draw("k-choice", generator(0), 100, items=10, choices=4), "dcg")
     assert chosen.facts().pairs == 24
+
+
+def test_the_perturbed_leader_as_ailon_tunes_it():
+    """His section 4.1: D is about n^2 / 2, R the largest loss of a round, A = k with k items chosen; 2 sqrt(DRAT)."""
+    for stream, loss, R, A in (
+        ("zipf", "position-loss", 20, 1),
+        ("k-choice", "position-loss", 20 + 19 + 18 + 17 + 16, 5),
+        ("rankings", "spearman-loss", 20 * 21 * 41 / 6, 210),
+    ):
+        game = Game(streams.draw(stream, generator(0), 100), loss)
+        learner = build(game, {"kind": "ftpl", "parameters": "ailon"}, generator(0))
+        assert learner.epsilon == pytest.approx(math.sqrt(200 / (R * A * 100)))
+        assert learner.bound(100) == pytest.approx(2 * math.sqrt(200 * R * A * 100))
+        assert learner.noise < build(game, "ftpl", generator(0)).noise
+    assert make("ftpl", facts(20, 100, round_constants=(1, 1)), None, epsilon=0.5, parameters="ailon").noise == 2
+    box = make(
+        "rtopkf", facts(4, 100, loss="sum-loss"), None, blocks=5, black_box={"kind": "ftpl", "parameters": "ailon"}
+    )
+    assert box.black_box.constants == (8, 16, 4)  # an estimate has values of several rounds
+    with pytest.raises(SettingError, match=r"parameters of the learner 'ftpl'.*thesis"):
+        make("ftpl", facts(4, 100), None, parameters="theses")
+
+
+def test_the_largest_loss_of_a_round_is_that_of_the_worst_ranking_and_round():
+    random = generator(0)
+    values = np.round(random.standard_normal((50, 4)), 2)
+    game = Game(values, "position-loss")
+    learner = build(game, {"kind": "ftpl", "parameters": "ailon"}, random)
+    assert learner.constants[2] == pytest.approx(np.abs(values).sum(axis=1).max())
+    worst = max(abs(values[:, order] @ learner.facts.weights).max() for order in permutations(range(4)))
+    assert learner.constants[1] >= worst
 
 
 @pytest.mark.parametrize("kind", ["fpl-gumbel", "online-rank", "hedge", "multiplicative-weights", "permelearn"])

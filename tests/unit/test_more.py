@@ -61,10 +61,10 @@ CLAIMS = {
 READINGS = [("two", True, "slam (like-it)"), ("two", False, "slam (games)"), ("online-a", True, "random")]
 
 
-def benchmark(folder, job, seconds):
+def benchmark(folder, job, seconds, **more):
     path = folder / "benchmarks" / f"{job}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"s": 99.0}) + "\n" + json.dumps({"s": seconds}) + "\n")
+    path.write_text(json.dumps({"s": 99.0}) + "\n" + json.dumps({"s": seconds, "cpu_time": "NA"} | more) + "\n")
 
 
 def state(folder, claims):
@@ -119,6 +119,16 @@ def test_seeds_that_decide_several_claims_are_one_step(finished):
     state(finished, {name: CLAIM | {"needed": needed} for name, needed in (("a", 25.0), ("b", 24.5), ("c", 24.0))})
     steps = more(finished, "s.yaml").steps
     assert [(step.seeds, step.claims) for step in steps] == [({"games": (10, 25)}, ("a", "b", "c"))]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "processor", "counted"), [(9.0, 2.0, 2.5), (2.1, 2.0, 2.1), (14.0, 0, 0.5), (90.0, 20.0, 50.0)]
+)
+def test_a_job_costs_what_it_took_of_a_core_that_it_shared(finished, seconds, processor, counted):
+    for path in (finished / "benchmarks/run").glob("games*/flip/*.jsonl"):
+        benchmark(finished, path.relative_to(finished / "benchmarks").with_suffix(""), seconds, cpu_time=processor)
+    state(finished, {"a": CLAIM | {"needed": 15.0}})
+    assert more(finished, "s.yaml").seconds == pytest.approx(2 * (0.5 + 5 * (counted - 0.5) / 5))
 
 
 def test_a_claim_with_failed_runs_needs_more_seeds_than_there_are(finished):

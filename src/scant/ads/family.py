@@ -352,8 +352,8 @@ class Ads(Family):
         ),
         Setting(
             "threshold",
-            {"enum": ["f1", "precision", "recall"], "default": "f1"},
-            about="Reading: what a ranker's thresholds maximise on the training log.",
+            {"enum": ["f1", "precision", "recall", "none"], "default": "f1"},
+            about="Reading: what a ranker's thresholds maximise on the training log; none for no thresholds.",
             reading=True,
             some=True,
         ),
@@ -415,8 +415,11 @@ class Ads(Family):
         "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True),
         # In percent of the mean CTR compared with, which is taken as known.
         "ctr_gain": Quantity("gain in CTR (%)", "scant.ads.quantities:ctr", tuned=True, compared=True),
-        "estimate_held": Quantity("share held", "scant.ads.quantities:estimate_held", options=("bound",), share=True),
         "estimate_error": Quantity("error (%)", "scant.ads.quantities:estimate_error"),
+        "positives": Quantity("clicks in the training log (%)", "scant.ads.quantities:positives"),
+        "coverage": Quantity(
+            "share of logs", "scant.ads.quantities:coverage", options=("bound",), share=True, reads="coverage"
+        ),
     }
     told = ("baseline", "tuning")
     sections: ClassVar = {"coverage": STUDY_OF_BOUNDS}

@@ -7,6 +7,7 @@ import numpy as np
 from scant.errors import DataError, SettingError, unknown
 
 MEASURES = ("precision", "recall", "f1")
+THRESHOLDS = (*MEASURES, "none")  # what thresholds maximise; with "none" they are 0
 
 
 @dataclass(frozen=True)

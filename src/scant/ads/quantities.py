@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scant.present.traces import Played
 
 KEYS = [*frames.POLICY, "seed"]
+KEYS_OF_COVERAGE = ["stream", "learner", "seed"]
 
 
 def ctr(played: Played) -> pd.DataFrame:
@@ -29,11 +30,29 @@ def estimate_error(played: Played) -> pd.DataFrame:
     return frame.assign(value=100 * (frame["estimate"] / frame["true"] - 1))
 
 
-def estimate_held(played: Played, bound: str = "t") -> pd.DataFrame:
-    """1 where the lower bound on the importance-weighted CTR holds (it is at most the true CTR), else 0."""
-    frame = _weighted(played)
-    frame = frame[frame["bound"] == bound].dropna(subset=["lower", "true"])
-    return frame.assign(value=(frame["lower"] <= frame["true"]).astype(float))
+def positives(played: Played) -> pd.DataFrame:
+    """The share of clicks in the log that a policy was learnt from, in percent."""
+    runs = played.traces.drop_duplicates(["stream", "learner", "seed"])
+    return runs.assign(epsilon=float("nan"), value=100 * runs["train_clicks"] / runs["train_rows"])
+
+
+def coverage(rows: pd.DataFrame, bound: str = "t") -> pd.DataFrame:
+    """1 for each simulated log in which the lower bound on CTR holds (it is at most the true CTR), else 0.
+
+    rows : some of `scant.ads.coverage.coverage`, which counts the logs in which a bound holds
+    bound : its name
+
+    Returns
+    -------
+    frame : stream (campaign, policy and number of rows, joined), learner (the bound), seed (the number of the log,
+        those in which the bound holds first), and value
+    """
+    rows = rows[(rows["bound"] == bound) & (rows["side"] == "lower")]
+    names = [f"{row.campaign}, {row.policy}, {row.rows:,} rows" for row in rows.itertuples()]
+    rows = rows.assign(stream=names, learner=bound)
+    logs = rows.loc[rows.index.repeat(rows["repeats"])]
+    logs = logs.assign(seed=logs.groupby(level=0).cumcount())
+    return logs.assign(value=(logs["seed"] < logs["covered"]).astype(float))[[*KEYS_OF_COVERAGE, "value"]]
 
 
 def _weighted(played: Played) -> pd.DataFrame:

@@ -97,7 +97,7 @@ def fits(
     tuning : "held-out" fits the grid to a part of the log, and chooses by the importance-weighted CTR on the rest;
         "paper" fits it to the whole log, and leaves the choice to the test log
     validation : the share of the rows that are held out
-    threshold : the measure that a ranker's thresholds maximise, see `policies.threshold`
+    threshold : the measure that a ranker's thresholds maximise, see `policies.threshold`; or "none"
     select : the share of features that are kept: those with the largest information gain on the whole log
 
     Returns

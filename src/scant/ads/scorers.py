@@ -8,7 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from scant.ads.learners import GRID, KINDS, LAMBDAS, NEVER, check_finite, check_options, learner_of, made
-from scant.ads.policies import MEASURES, threshold
+from scant.ads.policies import MEASURES, THRESHOLDS, threshold
 from scant.data.logs import Log
 from scant.declared import settings_of
 from scant.errors import DataError, SettingError, unknown
@@ -110,10 +110,11 @@ class Model:
         Parameters
         ----------
         features : float32 (rows x d)
-        by : the measure that a ranker's thresholds maximise (thesis, eq. 5.2); other learners ignore it
+        by : the measure that a ranker's thresholds maximise (thesis, eq. 5.2), or "none" for scores as they are; other
+            learners ignore it
         """
-        if by not in MEASURES:
-            raise unknown("measure of a threshold", by, MEASURES)
+        if by not in THRESHOLDS:
+            raise unknown("measure of a threshold", by, THRESHOLDS)
         best = np.empty(len(features), np.int32)
         for rows, chunk in self._chunks(features):
             if self.whole is not None:

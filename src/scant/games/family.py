@@ -12,7 +12,7 @@ from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.games.learners import LEARNERS
-from scant.games.streams import CERTAIN, STREAMS
+from scant.games.streams import CERTAIN, STREAMS, choices
 from scant.study.plan import batches, span, untitled
 
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
@@ -271,7 +271,8 @@ class FixedItems(Family):
     shown = (*FIGURES, *TABLES)
     quantities: ClassVar = {
         "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", between=(-math.inf, 1.0)),
-        "game_regret": Quantity("regret", "scant.games.quantities:game_regret", options=("horizon",)),
+        "game_regret": Quantity("regret", "scant.games.quantities:game_regret", options=("horizon", "since", "round")),
+        "game_share": Quantity("regret / bound", "scant.games.quantities:game_share", options=("bound",)),
         "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along",)),
     }
     told = ("comparator", "baseline")
@@ -301,15 +302,13 @@ class FixedItems(Family):
         ]
 
     def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
-        games = [study["games"][name] for name in experiment["games"]]
-        # Slopes in items are of several games, which "stream, loss" stands for.
-        joined = [game for game in games if f"{game['stream']}, {game['loss']}" == place] or [study["games"][place]]
-        anew = any(not (game["shared"] or game["stream"] in CERTAIN) for game in joined)
-        return anew or self.draws(study, learner)
+        game = study["games"][place]
+        return self.draws(study, learner) or not (game["shared"] or game["stream"] in CERTAIN)
 
     def identity(self, run: dict) -> dict[str, Any]:
         metadata = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}
-        return metadata | {"game": run["game"]["stream"]}
+        game = run["game"]
+        return metadata | {"game": game["stream"], "choices": choices(game["stream"], game["settings"])}
 
 
 def horizons(experiment: Mapping) -> list[int]:

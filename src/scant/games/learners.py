@@ -36,6 +36,7 @@ from scant.theory import game_bounds
 
 LARGEST_TABLE = 6  # items, for learners that keep a number for each of the m! rankings
 LARGEST_BAND = 5  # items, for CombBand, which also inverts a matrix of m^2 rows each round
+FTPL_PARAMETERS = ("thesis", "ailon")
 
 # Settings that several learners have. `absent` is the default of the argument of `__init__`.
 ETA = Setting("eta", {"type": "number", "exclusiveMinimum": 0}, about="The learning rate; theory's if absent.")
@@ -57,6 +58,8 @@ class Facts:
     pairs : the largest sum in a round, over pairs of items, of the squared difference of their values (Ailon's M)
     best : the best fixed ranking in hindsight, for the learner `BestFixed`
     losses : the least and the largest value of any ranking in any round, for `CombBand`
+    round_constants : the largest absolute loss of any ranking in any round, and the largest l1 norm of a round's
+        values, for `FTPL` with Ailon's parameters
     """
 
     items: int
@@ -67,6 +70,7 @@ class Facts:
     pairs: float
     best: np.ndarray | None = None
     losses: tuple[float, float] | None = None
+    round_constants: tuple[float, float] | None = None
 
     @property
     def weights(self) -> np.ndarray:
@@ -179,7 +183,10 @@ class Perturbed(Player):
 class FTPL(Perturbed):
     """Follow the perturbed leader, with noise uniform on [0, 1/epsilon] (Kalai & Vempala 2005; thesis 3.2.7.2).
 
-    epsilon : one over the width of the noise, 1 / (largest value * sqrt(m T)) unless set; infinity for no noise
+    epsilon : one over the width of the noise; infinity for no noise. Unless set, it is that of `parameters`
+    parameters : "thesis", 1 / (largest value * sqrt(m T)) (Corollaries 20 to 22), as if any item could have any value;
+        or "ailon", sqrt(D / (R A T)) with the largest loss R and l1 norm A that any round has (Ailon, section 4.1),
+        which is far less noise where few of the items have a value in each round
     """
 
     kind = "ftpl"
@@ -191,13 +198,28 @@ class FTPL(Perturbed):
             about="Reading: one over the width of the noise; theory's if absent, .inf for no noise.",
             reading=True,
         ),
+        Setting(
+            "parameters",
+            {"enum": list(FTPL_PARAMETERS)},
+            about="Reading: whose epsilon it has if none is set, the thesis's or Ailon's.",
+            reading=True,
+            absent="thesis",
+            when=("epsilon", None),
+        ),
     )
-    looks: ClassVar = {"": Look("green", "D", "--")}
+    looks: ClassVar = {"": Look("green", "D", "--"), "#fpl": Look("purple", "d", "--")}
     sorter = "uniform"
 
-    def __init__(self, facts, random, epsilon: float | None = None):
+    def __init__(self, facts, random, epsilon: float | None = None, parameters: str = "thesis"):
         super().__init__(facts, random)
+        if parameters not in FTPL_PARAMETERS:
+            raise unknown("parameters of the learner 'ftpl'", parameters, FTPL_PARAMETERS)
+        self.constants = facts.constants
         theory = game_bounds.ftpl_epsilon(facts.items, facts.scale, facts.rounds)
+        if parameters == "ailon":
+            self.constants = facts.constants[0], *facts.round_constants
+            D, R, A = (constant or 1.0 for constant in self.constants)
+            theory = game_bounds.kalai_vempala_epsilon(D, R, A, facts.rounds)
         self.epsilon = _positive("epsilon", epsilon, theory)
         self.noise = 1 / self.epsilon
 
@@ -207,7 +229,7 @@ class FTPL(Perturbed):
     def bound(self, t):
         if self.facts.loss.places is None or math.isinf(self.epsilon):
             return super().bound(t)
-        return game_bounds.ftpl(t, self.epsilon, *self.facts.constants)
+        return game_bounds.ftpl(t, self.epsilon, *self.constants)
 
 
 class FPLGumbel(Perturbed):
@@ -597,7 +619,11 @@ class RTopKF(Blocks):
             )
         # An estimate combines values of several rounds, so that its differences may be larger than in any round.
         pairs = (facts.items * (facts.largest - facts.lowest) / 2) ** 2
-        self.black_box = make(kind, replace(facts, rounds=blocks, pairs=pairs), random, **settings)
+        norm = facts.items * facts.scale
+        of_estimates = replace(
+            facts, rounds=blocks, pairs=pairs, round_constants=(norm * float(np.abs(facts.weights).max()), norm)
+        )
+        self.black_box = make(kind, of_estimates, random, **settings)
 
     def begin(self):
         last = self.block == self.blocks - 1

@@ -148,6 +148,8 @@ def build(game: Game, learner: dict | str, random: np.random.Generator):
         facts = replace(facts, best=game.best(np.array([game.rounds]))[2])
     if kind == "comb-band":
         facts = replace(facts, losses=_least_and_largest(game))
+    if settings.get("parameters") == "ailon":
+        facts = replace(facts, round_constants=_round_constants(game))
     return make(kind, facts, random, **settings)
 
 
@@ -242,6 +244,21 @@ def _least_and_largest(game: Game) -> tuple[float, float]:
     constant = 0.0 if game.constant is None else game.constant
     ends = [(ascending @ weights) * game.scale + constant for weights in (places, places[::-1])]
     return float(np.min(ends)), float(np.max(ends))
+
+
+def _round_constants(game: Game, at_once: int = 2**16) -> tuple[float, float]:
+    """The largest absolute loss of any ranking in a round, and the largest l1 norm of a round's values.
+
+    Kalai & Vempala's R and A. Values are scaled, as learners see them; the loss is without its constant.
+
+    at_once : how many rounds are sorted at a time
+    """
+    places, loss, norm = np.sort(np.abs(game.loss.weights(game.items))), 0.0, 0.0
+    for start in range(0, game.rounds, at_once):
+        rounds = slice(start, start + at_once)
+        sizes = np.sort(np.abs(game.values[rounds].astype(float)), axis=1) * game.scale[rounds, None]
+        loss, norm = max(loss, (sizes @ places).max()), max(norm, sizes.sum(axis=1).max())
+    return float(loss), float(norm)
 
 
 def _read_only(array: np.ndarray, dtype=np.float64) -> np.ndarray:

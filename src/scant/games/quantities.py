@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
-from scant.games import frames
+from scant.data import table_b1
+from scant.errors import unknown
+from scant.games import frames, losses
 from scant.present.slopes import late_rounds, slopes_of_seeds
+from scant.theory import game_bounds
 
 if TYPE_CHECKING:
     from scant.present.traces import Played
 
 KEYS = ["stream", "learner", "seed"]
+ROUNDING = 1e-12  # a floor up to this is 0
 
 
-def game_regret(played: Played, horizon: int | None = None) -> pd.DataFrame:
-    """The regret at the end of each game's longest horizon, or of `horizon` if it is set."""
-    return _longest(_ends(played, horizon)).assign(value=lambda rows: rows["regret"])
+def game_regret(
+    played: Played, horizon: int | None = None, since: int | None = None, round: int | None = None
+) -> pd.DataFrame:
+    """The regret at the end of each game's longest horizon, or of `horizon` if it is set.
+
+    since, round : the regret up to `round` is taken, less that up to `since`, if they are set; where a round was not
+        kept, the last kept one before it stands for it
+    """
+    rows = frames.regrets(played.traces, played.about)
+    rows = _longest(rows if horizon is None else rows[rows["horizon"] == horizon])
+    regret = _up_to(rows, round)
+    if since is not None:
+        regret = regret - _up_to(rows, since)
+    return regret.rename("value").reset_index()
+
+
+def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
+    """Regret as a share of a bound, at each horizon: a horizon of several is named with the game, in `stream`.
+
+    bound : "own", the learner's bound; or a name from `BOUNDS`. Games and learners that it does not speak of are left
+        out
+    """
+    if bound != "own" and bound not in BOUNDS:
+        raise unknown("bound of game_share", bound, ["own", *BOUNDS])
+    ends = _ends(played)
+    limits = ends["bound"] if bound == "own" else BOUNDS[bound](ends)
+    shares = ends.assign(value=ends["regret"] / limits).dropna(subset="value")
+    counts = shares.groupby("stream")["horizon"].nunique()
+    named = [
+        f"{stream}, T = {horizon:,}" if counts[stream] > 1 else stream
+        for stream, horizon in zip(shares["stream"], shares["horizon"], strict=True)
+    ]
+    return shares.assign(stream=named)
 
 
 def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
@@ -43,11 +79,40 @@ def bound_share(played: Played) -> pd.DataFrame:
     return shares.groupby(KEYS, sort=False)["value"].max().reset_index()
 
 
+def _floors(ends: pd.DataFrame) -> pd.Series:
+    """The horizon times `game_bounds.top_one_floor` of each game's loss; NaN if that is 0, or on another stream."""
+    by_loss = {loss: _floor(loss) for loss in ends["loss"].unique()}
+    floor = ends["loss"].map(by_loss).where(ends["game"] == "indistinguishable")
+    return ends["horizon"] * floor.where(floor > ROUNDING)
+
+
+def _floor(name: str) -> float:
+    """`game_bounds.top_one_floor` of a loss or gain on the two distributions of Table B.1."""
+    loss = losses.make(name)
+    rankings, vectors = permutations(range(3)), [np.array(vector) for vector in table_b1.VECTORS]
+    of_rankings = [[loss.measure(np.array(ranking), vector) for vector in vectors] for ranking in rankings]
+    probabilities = np.array(list(table_b1.TWENTIETHS.values())) / 20
+    return game_bounds.top_one_floor(-np.array(of_rankings) if loss.gain else of_rankings, probabilities)
+
+
+BOUNDS = {  # on regret, by their place in the papers, from the ends of games; those of Theorems 3.3 and 24 from below
+    "corollary-3.2": lambda ends: game_bounds.choice_regret(ends["horizon"], ends["items"], ends["choices"]),
+    "theorem-3.3": lambda ends: game_bounds.online_rank_lower(ends["horizon"], ends["items"], ends["choices"]),
+    "theorem-24": _floors,
+}
+
+
 def _ends(played: Played, horizon: int | None = None) -> pd.DataFrame:
     """The rows of the last rounds with their regret, for all horizons or for one."""
     rows = frames.regrets(played.traces, played.about)
     rows = rows[rows["round"] == rows["horizon"]]
     return rows if horizon is None else rows[rows["horizon"] == horizon]
+
+
+def _up_to(rows: pd.DataFrame, round: int | None) -> pd.Series:
+    """The regret up to a round, or to the last one, by stream, learner and seed."""
+    kept = rows if round is None else rows[rows["round"] <= round]
+    return kept.sort_values("round", kind="stable").groupby(KEYS, sort=False)["regret"].last()
 
 
 def _longest(rows: pd.DataFrame) -> pd.DataFrame:

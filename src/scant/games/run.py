@@ -122,7 +122,8 @@ def check(game: dict, learner: dict, rounds: int) -> None:
     kind = settings.pop("kind")
     if ":" not in kind:
         values = float(probed.values.min()), float(probed.values.max())
-        facts = Facts(probed.items, rounds, probed.loss, *values, pairs=probed.items**2 / 4, losses=(0.0, 1.0))
+        stand_ins = {"pairs": probed.items**2 / 4, "losses": (0.0, 1.0), "round_constants": (1.0, 1.0)}
+        facts = Facts(probed.items, rounds, probed.loss, *values, **stand_ins)
         make(kind, facts, generator(0, "probe"), **settings)
 
 

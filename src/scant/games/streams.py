@@ -7,6 +7,9 @@ number of rounds, and its settings by name. With equal generators, a shorter str
 except for `switching`, whose phases are shares of the rounds.
 """
 
+from collections.abc import Mapping
+from inspect import signature
+
 import numpy as np
 
 from scant.data import table_b1
@@ -168,6 +171,12 @@ def draw(name: str, random: np.random.Generator, rounds: int, /, **settings) -> 
     if settings.get("items", 1) < 1:
         raise SettingError(f"stream {name!r}: items is {settings['items']}; a game has 1 or more")
     return make(random, rounds, **settings)
+
+
+def choices(name: str, settings: Mapping) -> int:
+    """How many items are chosen in a round of the stream `name`; 1 if it has no such setting."""
+    declared = signature(STREAMS[name]).parameters.get("choices")
+    return settings.get("choices", declared.default if declared else 1)
 
 
 def _rows(rounds: int, items: int, draw, dtype=np.int8) -> np.ndarray:

@@ -125,7 +125,7 @@ STREAMS_TABLE = Shown(
     heading="Streams",
 )
 QUANTITIES = "scant.online.quantities"
-WORDS = {"final": "time-averaged measure", "share": "loss / bound"}  # of quantities that both families have
+FINAL = "time-averaged measure"  # the quantity `final` in figures
 
 
 class Contextual(Family):
@@ -295,8 +295,10 @@ class Perceptron(Contextual):
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": Quantity(WORDS["final"], f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True),
-        "bound_share": Quantity(WORDS["share"], f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
+        "final": Quantity(FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True),
+        "rounds_to_settle": Quantity("rounds until nothing is lost", f"{QUANTITIES}:rounds_to_settle", tuned=True),
+        "late_mistakes": Quantity("share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True),
+        "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
         "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
     }
 
@@ -404,10 +406,12 @@ class Top(Contextual):
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": Quantity(WORDS["final"], f"{QUANTITIES}:final", ("measure",), tuned=True),
+        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
-        "bound_share": Quantity(WORDS["share"], f"{QUANTITIES}:regret_share", ("bound",), between=(-math.inf, 1.0)),
+        "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", tuned=True),
+        "floor_share": Quantity("regret / floor", f"{QUANTITIES}:floor_share", tuned=True),
+        "lead_share": Quantity("lead over Random / ListNet's", f"{QUANTITIES}:lead_share", ("measure",), tuned=True),
     }
 
     def check(self, study, datasets, experiment):

@@ -36,7 +36,9 @@ def identity(run: dict) -> dict:
     columns["kind"] = run["learner_settings"]["kind"]
     played = run["learner_settings"] | run["resolved"]
     columns |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
-    return columns | {"generator": run["stream_settings"].get("generator") or "data"}
+    stream = run["stream_settings"]
+    distribution = stream.get("settings", {}).get("distribution", "")  # which of those of Table B.1
+    return columns | {"generator": stream.get("generator") or "data", "distribution": distribution}
 
 
 def completed(table: pa.Table) -> pa.Table:

@@ -164,7 +164,8 @@ def _whole(row: dict, cells: pd.DataFrame) -> str:
     for (experiment, tuning), rows in cells.groupby(["experiment", "tuning"], sort=False):
         verdict_here = ", which the verdict is under" if rows["first"].all() else ""
         chosen_by = f", tuning {tuning}" if tuning else ""
-        text += f"\n  experiment {experiment}{chosen_by}{verdict_here}\n" + _aligned(rows, "    ")
+        of = f"experiment {experiment}" if experiment else "the study of bounds"
+        text += f"\n  {of}{chosen_by}{verdict_here}\n" + _aligned(rows, "    ")
     return text
 
 

@@ -47,6 +47,15 @@ def ftpl_epsilon(items: int, largest: float, rounds: float) -> float:
     return 1 / (largest * math.sqrt(items * rounds))
 
 
+def kalai_vempala_epsilon(D: float, R: float, A: float, rounds: float) -> float:
+    """Epsilon of FTPL, sqrt(D / (R A T)), at which `ftpl` is least: 2 sqrt(D R A T) (Kalai & Vempala, Theorem 1.1).
+
+    Here R is the largest absolute loss of a ranking in a round. Ailon (section 4.1) takes this epsilon; with k of n
+    items chosen in a round, D is about n^2 / 2, R of the order kn, and A = k.
+    """
+    return math.sqrt(D / (R * A * rounds))
+
+
 def ftpl(t, epsilon: float, D: float, R: float, A: float):
     """FTPL with noise uniform on [0, 1/epsilon]^m: `epsilon R A t + D / epsilon` (Kalai & Vempala, Theorem 1.1)."""
     return epsilon * R * A * np.asarray(t, float) + D / epsilon
@@ -192,9 +201,27 @@ def online_rank(t, eta: float, items: int, pairs: float):
     return eta * pairs * np.asarray(t, float) / 2 + items * (items - 1) * math.log(2) / (2 * eta)
 
 
-def online_rank_lower(t, items: int, choices: int = 1):
+def choice_regret(t, items, choices=1):
+    """n^(3/2) sqrt(T k log 2), which OnlineRank's regret does not exceed with k of n items chosen (Ailon, Cor. 3.2)."""
+    return np.asarray(items, float) ** 1.5 * np.sqrt(np.asarray(t, float) * choices * math.log(2))
+
+
+def online_rank_lower(t, items, choices=1):
     """A lower bound on any learner's regret on the stream `uniform`, for many items and rounds (Ailon, Thm. 3.3)."""
-    return 0.003 * items**1.5 * np.sqrt(np.asarray(t, float) * choices)
+    return 0.003 * np.asarray(items, float) ** 1.5 * np.sqrt(np.asarray(t, float) * choices)
+
+
+def top_one_floor(losses, probabilities) -> float:
+    """What every learner loses a round, on average over two distributions that its feedback cannot tell apart.
+
+    It plays the same under both, so that its expected regret, averaged over the two, is at least that of the ranking
+    that is best for their mean. The thesis (Theorem 24) shows that it is above 0 on Table B.1 for NDCG and AP.
+
+    losses : (rankings x relevance vectors), of each ranking in a round
+    probabilities : (2 x relevance vectors)
+    """
+    expected = np.asarray(losses, float) @ np.asarray(probabilities, float).T
+    return float(expected.mean(axis=1).min() - expected.min(axis=0).mean())
 
 
 # --- a weight for each ranking, or for each item at each place

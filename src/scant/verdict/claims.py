@@ -6,7 +6,7 @@ runs allow. The claim's verdict is that of the first reading: the first experime
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -98,6 +98,7 @@ def examine(
     comparators: pd.DataFrame | None = None,
     tables: Mapping[str, pd.DataFrame] | None = None,
     level: float = 0.95,
+    coverage: pd.DataFrame | None = None,
 ) -> dict[str, Examined]:
     """Each claim's readings in a study, with the verdict under each, not yet corrected for the family of claims.
 
@@ -109,12 +110,13 @@ def examine(
     comparators : the best fixed weights, see `scant.present.traces.read_comparators`; claims about regret need them
     tables : tables that are computed without runs, by name; those that are missing here are computed
     level : of the intervals and verdicts
+    coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has one
 
     Raises
     ------
     SettingError : a claim cannot be judged; names it
     """
-    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level)
+    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage)
     examined = {}
     for name, claim in claims.items():
         try:
@@ -156,10 +158,10 @@ class _Lacking(NamedTuple):
 class _Examiner:
     """Finds the readings of claims in a study. A quantity that several claims are about is computed once."""
 
-    def __init__(self, plan, traces_by_experiment, comparators, tables, level):
+    def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage):
         self.plan, self.study, self.played, self.comparators = plan, plan.study, traces_by_experiment, comparators
         self.quantities = selection.quantities()
-        self.tables, self.level = tables, level
+        self.tables, self.level, self.coverage = tables, level, coverage
         self.values = cache(self._values)
 
     def __call__(self, claim: dict) -> Examined:
@@ -167,6 +169,8 @@ class _Examiner:
             return Examined(claim, missing=claim["not_testable"])
         if claim["quantity"] == TABLE:
             return self._table(claim)
+        if any(declared.reads == "coverage" for declared in self.quantities[claim["quantity"]].values()):
+            return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
             fitting = self._fitting(claim, name, experiment)
@@ -268,7 +272,9 @@ class _Examiner:
             for epsilon, rows in _policies(values, stream, learner, only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 share, why = self._quantity(quantity, name).share, _why(rows)
-                drawn = self._drawn_anew(name, stream, learner)
+                # A value over several games, such as a slope in the number of items, is of all of the claim's.
+                places = [stream] if stream in streams else streams
+                drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
                     within = _within(claim) if share else None
                     yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, within, why)
@@ -280,13 +286,13 @@ class _Examiner:
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
                     within, why_not = (-1.0, 1.0) if share else None, why or _why(other_rows)
-                    drawn_for_two = drawn or self._drawn_anew(elsewhere, stream, other)
+                    drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
                     yield Cell(place, label, against, *differences, exact, drawn_for_two, within, why_not)
 
-    def _drawn_anew(self, name: str, stream: str, learner: str) -> bool:
-        """Whether each seed of a learner draws something anew on a stream of an experiment."""
-        experiment = self.study["experiments"][name]
-        return self.plan.families[name].drawn_anew(self.study, self.plan.datasets, experiment, stream, learner)
+    def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
+        """Whether each seed of a learner draws something anew at one of some places of an experiment."""
+        known = self.study, self.plan.datasets, self.study["experiments"][name]
+        return any(self.plan.families[name].drawn_anew(*known, place, learner) for place in places)
 
     def _original(self, section: str, id: str) -> str:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
@@ -325,6 +331,23 @@ class _Examiner:
             self.tables[name] = making.frame_of(shown, *making.read(shown, (), seed=self.study["seed"]))
         verdict = _of_table(claim, self.tables[name], self.level)
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
+
+    def _of_coverage(self, claim: dict) -> Examined:
+        """The verdict on a claim about how often a bound holds: in the study of bounds each simulated log is a seed."""
+        if self.coverage is None:
+            return Examined(claim, missing="no study of bounds (coverage)")
+        (declared,), wanted = self.quantities[claim["quantity"]].values(), claim.get("on", {})
+        rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
+        values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
+        if values.empty:
+            return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
+        cells = [
+            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), within=_within(claim))
+            for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
+        ]
+        return Examined(
+            claim, [Reading("", None, {}, cells, *_judged(claim, cells, self.level, self.study["testing"]))]
+        )
 
 
 def _repeats(reading: Reading, earlier: Reading) -> bool:
@@ -407,7 +430,32 @@ def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tup
 def _judged(
     claim: dict, cells: list[Cell], level: float, testing: str
 ) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
-    """The verdict on each cell, on all of them together, and, if they are several, on their mean."""
+    """The verdict on each cell, on all of them together, and, if they are several, on their mean.
+
+    If the claim compares the quantity with a number, estimates are of the quantity itself.
+    """
+    single, together, mean = _judged_differences(claim, cells, level, testing)
+    number = compared_with(claim)
+
+    def shifted(verdict):
+        return replace(
+            verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number
+        )
+
+    return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
+
+
+def compared_with(claim: dict) -> float:
+    """The number that the claim compares its quantity with, which differences are less of; 0 if there is none."""
+    against = claim.get("against")
+    of_differences = isinstance(against, int | float) and claim["comparison"] not in ("slope", "exact")
+    return float(against) if of_differences else 0.0
+
+
+def _judged_differences(
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdicts of `_judged`, with estimates of the differences."""
     comparison, how = claim["comparison"], claim.get("over", "all")
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]

@@ -27,6 +27,7 @@ from scant.study.schema import COMMON
 
 START = 0.5  # seconds that a job takes to start, however many seeds it plays
 DRAWN_BY = {"streams": "simulate", "bandit": "draw"}  # the rule that makes a seed's file, by the folder of the file
+OFTEN_SAMPLED = 15  # seconds for which Snakemake samples a job every half second; then it does every half minute
 DEFAULT = COMMON["seeds"]["default"]
 WIDTH = 100
 
@@ -232,7 +233,11 @@ class _Costs:
             yield fmean(seconds) if seconds else 0.0
 
     def _seconds(self, job: str) -> float:
-        """The seconds that a job took, from Snakemake's benchmark of it."""
+        """The seconds that a job took of one core, at most, from Snakemake's benchmark of it.
+
+        Snakemake samples the processor time, every half second at first; what it may have missed is added. On a machine
+        that did other things besides, this is less than the time from the job's start to its end.
+        """
         path = self.folder / "benchmarks" / f"{job}.jsonl"
         if not path.is_file():
             raise DataError(
@@ -240,7 +245,11 @@ class _Costs:
                 advice=f"Finish the study first: snakemake --cores all --configfile {self.study_file}",
             )  # fmt: skip
         with foreign(path, "benchmark of Snakemake", "Remove the file"):
-            return float(json.loads(path.read_text(encoding="utf-8").splitlines()[-1])["s"])
+            benchmark = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+            seconds, processor = float(benchmark["s"]), benchmark.get("cpu_time")  # "NA" if a job was too short
+        if not isinstance(processor, int | float):
+            return seconds
+        return min(seconds, processor + (0.5 if seconds <= OFTEN_SAMPLED else 30.0))
 
 
 # --- the study file that asks for them

@@ -15,8 +15,11 @@ MOST = 8  # claims in a figure, which then fits a page
 def fits(value, wanted) -> bool:
     """Whether a setting has the wanted value.
 
-    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of its keys.
+    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of its keys; one with
+    the only key "not" names what the setting must not fit.
     """
+    if isinstance(wanted, dict) and wanted.keys() == {"not"}:
+        return not fits(value, wanted["not"])
     if isinstance(wanted, list):
         return any(value == option if isinstance(option, list) else fits(value, option) for option in wanted)
     if isinstance(wanted, dict):
@@ -96,7 +99,10 @@ def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
 
 
 def _played(plan: Plan, claim: dict) -> Iterator[bool]:
-    """For each experiment, whether it has the settings, a place and the learners that a claim is about."""
+    """For each experiment, or the study of bounds, whether it has what a claim is about."""
+    reads = {declared.reads for declared in quantities().get(claim.get("quantity"), {}).values()}
+    if reads == {"coverage"}:
+        yield bool(plan.study["coverage"])
     if "learner" not in claim:  # it is about a table, or not testable
         return
     against = claim.get("against")

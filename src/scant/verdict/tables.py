@@ -15,7 +15,7 @@ from scant.measures import recordable, title_of
 from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
-from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, pair, test_settings
+from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, compared_with, pair, test_settings
 from scant.verdict.readings import NUMBERS, OF_CELLS, OVERALL
 from scant.verdict.words import UNTESTABLE, UNTOLD
 
@@ -133,7 +133,7 @@ def _tightness(claim: dict, reading: Reading) -> float:
     if ends is None and not (of_bound and against == 1 and claim.get("row") == "theorem"):
         return math.nan
     upper = math.isfinite(ends[1]) if ends else claim["comparison"] != "greater"
-    subtracted = 0.0 if ends or claim["comparison"] == "slope" else against
+    subtracted = against if claim["quantity"] == TABLE and claim["comparison"] != "slope" else 0.0
     shares = [verdict.estimate + subtracted for verdict in reading.single or [reading.verdict]]
     if upper:
         return max(shares)
@@ -144,8 +144,10 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
     """The titles of the streams that a reading is about; the table's name if it is about a table."""
     if not reading.cells:
         return claim["table"]
-    place = study[families.of(study["experiments"][reading.experiment]).place.key]
     streams = dict.fromkeys(cell.stream for cell in reading.cells)
+    if not reading.experiment:  # it is about kinds of logs in the study of bounds
+        return "; ".join(streams)
+    place = study[families.of(study["experiments"][reading.experiment]).place.key]
     return ", ".join(place.get(stream, {}).get("title", stream) for stream in streams)
 
 
@@ -220,11 +222,10 @@ def _quantity_words(claim: dict) -> str:
     measure = claim.get("measure", "ndcg@10")
     title = title_of(measure) if recordable(measure) else measure.upper()
     words = title if "measure" in quantity.options else quantity.words
-    if quantity.compared or claim["comparison"] == "slope":
-        return words
-    if "other" in claim or isinstance(against, dict):
-        return f"difference in {words}"
-    return words if against is None else f"{words} less {'its bound' if against == 'bound' else f'{against:g}'}"
+    if against == "bound":
+        return f"{words} less its bound"
+    compared = "other" in claim or isinstance(against, dict)
+    return f"difference in {words}" if compared and not quantity.compared else words
 
 
 def _claimed_interval(claim: dict, cell: Cell) -> tuple[float, float]:
@@ -235,4 +236,5 @@ def _claimed_interval(claim: dict, cell: Cell) -> tuple[float, float]:
         low, high = between(claim["quantity"]) or (0.0, 0.0)
         return low - margin, high + margin
     margin *= cell.of.abs().mean() if relative else 1.0
-    return verdicts.COMPARISONS[claim["comparison"]](margin, -math.inf, settings.get("bound", math.nan))[:2]
+    low, high = verdicts.COMPARISONS[claim["comparison"]](margin, -math.inf, settings.get("bound", math.nan))[:2]
+    return low + compared_with(claim), high + compared_with(claim)
