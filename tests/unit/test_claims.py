@@ -519,7 +519,7 @@ def test_regret_is_against_the_best_fixed_weights():
     assert table.loc["rate", "n"] == 8  # of kl alone: no fixed weights are known to be best for SmoothDCG
     regrets = 10000**0.6 * (1 + 0.1 * NOISE[:8])
     assert table.loc["bound", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() - 500)]
-    assert table.loc["share", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() / 500 - 1)]
+    assert table.loc["share", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() / 500)]
     assert table.loc["smooth", "verdict"] == tables.UNTESTABLE
     none = judge_study(made, plan, played_top)
     assert set(none["verdict"]) == {tables.UNTESTABLE}
@@ -705,24 +705,23 @@ def test_each_horizon_is_a_cell_of_a_share():
     assert [cell.stream for cell in found] == ["a, T = 100", "a, T = 1,000", "a, T = 10,000"]
 
 
-def test_a_share_has_exact_tests(logged):
-    held = {"where": {"ids": "plain"}, "epsilon": 0.0, "quantity": "estimate_held", "learner": {"kind": "logistic"}}
-    ones = CLAIM | held | {"bound": "betting"}  # held by all of ten seeds
+def test_a_share_has_exact_tests():
+    counted = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t", "repeats": 10}
+    rows = pd.DataFrame([counted | {"campaign": name, "covered": n} for name, n in (("bank", 10), ("hotel", 6))])
+    bound = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
+    bound |= {"quantity": "coverage", "bound": "t", "against": 0.7, "comparison": "greater", "on": {"campaign": "bank"}}
     for testing, test, p in (("anytime", "anytime binomial", None), ("fixed", "binomial", 0.7**10)):
         plan = planned(ADS | {"testing": testing})
-        reading = claims.examine({"one": ones | {"against": 0.7}}, plan, logged)["one"].readings[0]
-        assert (reading.verdict.test, reading.verdict.estimate) == (test, pytest.approx(0.3))
+        reading = claims.examine({"one": bound}, plan, {}, coverage=rows)["one"].readings[0]
+        assert (reading.verdict.test, reading.verdict.estimate) == (test, pytest.approx(1.0))
         assert p is None or reading.verdict.p_holds == pytest.approx(p)
         assert reading.cells[0].within == pytest.approx((-0.7, 0.3))
-        assert reading.verdict.high == pytest.approx(0.3) and -0.7 < reading.verdict.low < 0.3
-    several = ones | {"against": 0.3, "over": "mean", "bound": "t"}
-    several["learner"] = {"kind": ["logistic", "auc-ranker"]}
-    reading = claims.examine({"one": several | {"epsilon": 0.0}}, plan, logged)["one"].readings[0]
-    assert reading.verdict.test in ("binomial", "betting") and len(reading.cells) == 2
-    against = ones | {"against": {"kind": "auc-ranker"}}
-    assert claims.examine({"one": against}, plan, logged)["one"].readings[0].cells[0].within == (-1, 1)
+        assert reading.verdict.high == pytest.approx(1.0) and 0 < reading.verdict.low < 1
+    several = bound | {"against": 0.3, "over": "mean", "on": {}}
+    reading = claims.examine({"one": several}, plan, {}, coverage=rows)["one"].readings[0]
+    assert reading.verdict.test == "betting" and reading.verdict.estimate == pytest.approx(0.8)
     with pytest.raises(SettingError, match="margin of a share is a number"):
-        claims.examine({"one": ones | {"against": 0.7, "margin": {"relative": 0.1}}}, plan, logged)
+        claims.examine({"one": bound | {"margin": {"relative": 0.1}}}, plan, {}, coverage=rows)
 
 
 def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
