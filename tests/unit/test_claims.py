@@ -881,7 +881,11 @@ def test_the_specification_of_claims():
 def test_a_family_of_many_claims_has_several_figures():
     made = {f"c-{i}": CLAIM | AGAINST_ALL for i in range(23)} | {"own": CLAIM | {"family": "own"}}
     made |= {"absent": CLAIM | {"family": "absent", "learner": {"kind": "hedge"}}, "untested": {"family": "items"}}
+    bounds = {"quantity": "coverage", "bound": "t", "comparison": "greater", "against": 0.9, "family": "bounds"}
+    made["bounds"] = {key: value for key, value in CLAIM.items() if key not in ("where", "learner")} | bounds
     figures = selection.figures(planned(GAMES), made)
+    with_bounds = selection.figures(planned(GAMES | {"coverage": {"repeats": 40, "rows": [2000]}}), made)
+    assert with_bounds == figures | {"bounds": ["bounds"]}
     assert {name: len(ids) for name, ids in figures.items()} == {"items": 8, "items-2": 7, "items-3": 8, "own": 1}
     assert [*figures["items"], *figures["items-2"], *figures["items-3"]] == [f"c-{i}" for i in range(23)]
 
