@@ -34,6 +34,7 @@ FAR = 20  # times the median estimate: where one or its interval is as large, th
 # In inches. A figure fits a page of PAGE with its legend.
 PAGE, WIDTH, BETWEEN, EDGE, LEGEND = 9.6, 7.0, 0.2, 0.04, 0.55
 TITLE, SUBTITLE, PANEL, ROW, GAP = 0.125, 0.115, 0.68, 0.105, 0.2  # heights of lines, of what they stand above, below
+WIDE = 1.5  # labels beyond this do not narrow the panels of other claims
 SIZES = {"title": 7.5, "subtitle": 6.5, "tick": 6.0}  # of text, in points
 
 
@@ -86,10 +87,11 @@ def specification(frame: pd.DataFrame):
     height += LEGEND if columns > 1 else 2 * LEGEND
     figure = plt.figure(figsize=(columns * width + (columns - 1) * BETWEEN, height))
     for column, stack in enumerate(_in_columns(parts, columns)):
-        labels = max((_text_width(name) for part in stack for name in part.strip), default=0.0)
+        margins = [max(0.42, *(_text_width(name) + 0.1 for name in part.strip), 0.0) for part in stack]
+        usual = max(min(margin, WIDE) for margin in margins)
         left, top = column * (width + BETWEEN), height
-        for part in stack:
-            _draw(figure, part, left, max(labels + 0.1, 0.42), width, top)
+        for part, margin in zip(stack, margins, strict=True):
+            _draw(figure, part, left, max(margin, usual), width, top)
             top -= part.height
     handles = {
         outcome: Line2D([], [], color=colour, marker=marker, ls="", markersize=4, mfc=colour if filled else "white")
@@ -158,9 +160,9 @@ def _text_width(text: str, size: float = SIZES["tick"]) -> float:
 
 
 def _wrapped(text: str, width: float, size: float) -> str:
-    """Text in lines of at most so many inches, as far as its words allow; "n = 3" counts as a word."""
+    """Text in lines of at most so many inches, as far as its words allow; "n = 3" and "5 %" count as words."""
     lines = [""]
-    for word in re.findall(r"\bn = \S+|\S+", text):
+    for word in re.findall(r"\bn = \S+|\d+ %\S*|\S+", text):
         longer = f"{lines[-1]} {word}".strip()
         if _text_width(longer, size) <= width - 2 * EDGE or not lines[-1]:
             lines[-1] = longer
