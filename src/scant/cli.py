@@ -117,12 +117,15 @@ def _claims(arguments) -> None:
     tables.write(examined, plan.study, arguments.output)
 
 
-def _claims_figure(arguments) -> None:
+def _claims_figures(arguments) -> None:
     from scant.present import figures
+    from scant.study.plan import OF_CLAIMS
     from scant.verdict import drawings, readings
 
-    frame = readings.specification(readings.read(arguments.readings), arguments.family)
-    figures.save(drawings.specification(frame), frame, arguments.output)
+    frame = readings.read(arguments.readings)
+    for name, claims in arguments.figures.items():
+        shown = readings.specification(frame, claims)
+        figures.save(drawings.specification(shown), shown, arguments.output / f"{OF_CLAIMS}{name}")
 
 
 def _page(arguments) -> None:
@@ -130,7 +133,8 @@ def _page(arguments) -> None:
 
     study, folder = _settings_of(arguments.study), arguments.output.parent
     facts = about.facts(study, folder, arguments.study_file)
-    page.make(study, folder, arguments.output, about.claims(arguments.claims), facts)
+    claims, cells = about.claims(arguments.claims), about.cells(arguments.readings)
+    page.make(study, folder, arguments.output, claims, facts, cells)
     if arguments.manifest:
         from scant.compare import manifest
 
@@ -140,7 +144,8 @@ def _page(arguments) -> None:
 def _show(arguments) -> None:
     from scant.page import show
 
-    print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family, arguments.summary), end="")
+    wanted = {name: getattr(arguments, name) for name in ("verdict", "family", "row", "claim", "cells")}
+    print(show.show(arguments.folder, arguments.name, **wanted, brief=arguments.summary), end="")
 
 
 def _compare(arguments) -> int:
@@ -264,13 +269,16 @@ def parser() -> argparse.ArgumentParser:
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
     bounds = option("--coverage", type=Path, help="the study of bounds on CTR, parquet; none if the study has none")
     command("claims", _claims, about, of_study, traces, comparators, made, bounds, stem)
-    family = option("family", help="the family of claims")
     readings = option("readings", type=Path, help="the CSV of all readings")
-    command("claims-figure", _claims_figure, "Draw the claims of a family: SVG, PNG, CSV.", family, readings, stem)
+    drawn = option("--figures", type=_json, required=True, help="the ids of the claims of each figure, as JSON")
+    figures = option("--output", type=Path, required=True, help="the folder of the figures")
+    command("claims-figures", _claims_figures, "Draw the claims: SVG, PNG, CSV.", readings, drawn, figures)
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
+    of_cells = option("--readings", type=Path, help="the CSV of all readings, of these claims")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
     manifest = option("--manifest", type=Path, help="where to write what made the study: JSON")
-    command("page", _page, "Make the page of a study, and its manifest.", of_study, judged, file, manifest, output)
+    about = "Make the page of a study, and its manifest."
+    command("page", _page, about, of_study, judged, of_cells, file, manifest, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
@@ -279,6 +287,9 @@ def parser() -> argparse.ArgumentParser:
         option("name", nargs="?", help="a table; the claims if absent"),
         option("--verdict", help="only claims with this verdict"),
         option("--family", help="only claims of this family"),
+        option("--row", help="only claims of this kind: reproduction, extension or theorem"),
+        option("--claim", help="all that is known of the claim with this id"),
+        option("--cells", action="store_true", help="with a line for each stream and pair of learners"),
         option("--summary", action="store_true", help="only what the claims came to"),
     )  # fmt: skip
     side = "the results of a study, results/{study}, or `reference` for the reference of the other"

@@ -16,8 +16,8 @@ from scant.study.plan import Plan, spanned
 
 pytestmark = pytest.mark.slow
 
-VERDICT = {"claims": 1, "claims_figure": 5, "report": 1}  # what every run leads to: claims, their figures, the page
-JUDGED = ("claims", "claims_figure")
+VERDICT = {"claims": 1, "claims_figures": 1, "report": 1}  # what every run leads to: claims, their figures, the page
+JUDGED = ("claims", "claims_figures")
 # What the perceptron runs of the tiny study lead to, besides traces and `all`.
 REPORT = VERDICT | {"figure": 3, "table": 3}
 
@@ -164,13 +164,13 @@ SEEN = {"traces", "figure", "table", *JUDGED}  # what new runs lead to
 @pytest.mark.parametrize(
     ("file", "rules", "kinds"),
     [
-        ("present/figures.py", {"figure", "claims_figure"}, ()),
-        ("present/style.py", {"figure", "claims_figure"}, ()),
+        ("present/figures.py", {"figure", "claims_figures"}, ()),
+        ("present/style.py", {"figure", "claims_figures"}, ()),
         ("present/tables.py", {"table", *JUDGED}, ()),
         ("present/traces.py", SEEN, ()),
         ("verdict/statistics.py", {*JUDGED}, ()),
         ("verdict/tables.py", {*JUDGED}, ()),
-        ("verdict/drawings.py", {"claims_figure"}, ()),
+        ("verdict/drawings.py", {"claims_figures"}, ()),
         ("page/page.py", set(), ()),
         ("compare/manifest.py", set(), ()),
         ("online/learners.py", {"run", "comparator", *SEEN}, ("perceptron", "top")),
@@ -311,7 +311,7 @@ def first_readings(project):
     return {claim: names for claim, names in found.items() if len(names) > 1}
 
 
-@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figure")])
+@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figures")])
 def test_one_figure_alone_is_drawn_again(finished, name, rule):
     for ending in ("svg", "png", "csv"):
         (finished.folder / f"results/tiny/figures/{name}.{ending}").unlink()

@@ -15,6 +15,8 @@ from scant.compare.differences import compare
 from scant.files import metadata_of
 from scant.study import settings as studies
 from scant.study.plan import Plan, batches, span, untitled
+from scant.verdict import selection
+from scant.verdict.readings import OVERALL
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +28,7 @@ THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 THEORY += ("theorems-perceptron", "theorems-top", "theorems-games")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
-CLAIMED = tuple(f"figure-claims-{family}" for family in ("perceptron", "top", "items", "choice", "ads"))
+CLAIMED = ("perceptron", "top", "items", "choice", "ads")  # the families of claims that have figures
 RUNS, COMPARATORS, PLAYED = 94, 8, 8  # files: of one learner each, of best fixed weights, of all learners of a game
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
@@ -83,15 +85,21 @@ def ads(every_run):
     return {name: run for name, run in every_run.items() if run[0]["kind"] == "ads"}
 
 
+@pytest.fixture(scope="module")
+def claimed(plan, stated):
+    """The ids of the claims in each figure of claims, by its name."""
+    return {f"figure-claims-{name}": claims for name, claims in selection.figures(plan, stated).items()}
+
+
 def table(tiny, name):
     """A table of the study, as a frame."""
     return pd.read_csv(tiny / "tables" / f"{name}.csv")
 
 
-def test_there_is_every_file_and_no_other(tiny, plan):
+def test_there_is_every_file_and_no_other(tiny, plan, claimed):
     found = {path.name for part in ("figures", "tables") for path in (tiny / part).iterdir()}
     assert {*plan.figures} == {*FIGURES} and {*plan.tables} == {*TABLES}
-    assert found == {f"{name}.{ending}" for name in FIGURES + CLAIMED for ending in ("svg", "png", "csv")} | {
+    assert found == {f"{name}.{ending}" for name in (*FIGURES, *claimed) for ending in ("svg", "png", "csv")} | {
         f"{name}.{ending}" for name in TABLES for ending in ("csv", "tex")
     }
     assert not [path for path in tiny.rglob(".*") if path.is_file()], "something was left half-written"
@@ -470,12 +478,27 @@ def test_every_reading_of_a_claim_is_there(tiny):
     assert (frame.set_index("id").loc[first.index, "experiment"] == first).all()
 
 
-@pytest.mark.parametrize("name", CLAIMED)
-def test_a_figure_of_claims_shows_what_its_csv_holds(tiny, name):
-    frame, readings = pd.read_csv(tiny / "figures" / f"{name}.csv"), pd.read_csv(tiny / "claims-readings.csv")
-    of = readings[(readings["family"] == name.removeprefix("figure-claims-")) & readings["estimate"].notna()]
-    assert len(frame) == len(of) and {*frame["claim"]} == {*of["claim"]}
-    shows(tiny, name, {claim for claim, rows in frame.groupby("claim") if len(rows) > 1})
+def test_figures_of_claims_show_what_their_csv_files_hold(tiny, claimed):
+    readings = pd.read_csv(tiny / "claims-readings.csv")
+    shown = []
+    for name, claims in claimed.items():
+        frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
+        of = readings[readings["claim"].isin(claims) & readings["estimate"].notna()]
+        assert len(frame) == len(of) and {*frame["claim"]} == {*of["claim"]}
+        shows(tiny, name, {statement.split()[0] for statement in frame["statement"]})
+        shown += frame["claim"].drop_duplicates().tolist()
+    assert len(shown) == len(set(shown)) and {*readings.loc[readings["estimate"].notna(), "claim"]} == {*shown}
+    assert {name.removeprefix("figure-claims-").split("-")[0] for name in claimed} == {*CLAIMED}
+
+
+def test_claims_count_their_cells(tiny):
+    frame, readings = pd.read_csv(tiny / "claims.csv").set_index("id"), pd.read_csv(tiny / "claims-readings.csv")
+    cells = readings[readings["first"] & (readings["stream"] != OVERALL)]
+    for column, verdict in {"cells_holding": "holds", "cells_failing": "fails", "cells_total": None}.items():
+        counted = cells[(cells["verdict"] == verdict) | (verdict is None)].groupby("claim").size()
+        assert frame[column].to_dict() == counted.reindex(frame.index, fill_value=0).to_dict()
+    assert {*frame["row"]} <= {"theorem", "reproduction", "extension"} and frame["cells_total"].max() > 1
+    assert frame.loc[cells["claim"].unique(), ["quantity", "test"]].notna().all(axis=None)
 
 
 def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
