@@ -296,7 +296,9 @@ class Perceptron(Contextual):
     )  # fmt: skip
     quantities: Mapping = {
         "final": Quantity(FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True),
-        "rounds_to_settle": Quantity("rounds until nothing is lost", f"{QUANTITIES}:rounds_to_settle", tuned=True),
+        "rounds_to_settle": Quantity(
+            "log10 of rounds until nothing is lost", f"{QUANTITIES}:rounds_to_settle", tuned=True
+        ),
         "late_mistakes": Quantity("share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True),
         "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
         "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from scant.measures import named
@@ -59,10 +60,11 @@ def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
 
 
 def rounds_to_settle(played: Played) -> pd.DataFrame:
-    """The last round with a loss: how many rounds a learner takes until its rankings lose nothing of its own measure.
+    """The last round with a loss, as log10: how long a learner takes until its rankings lose nothing of its measure.
 
-    As exact as the rounds that traces keep, some 20 in each power of ten: it is the first of these up to which all is
-    lost that is lost at all. Learners that still lose something in their last round have the horizon.
+    Learners differ by factors here, and single runs take several times as long as others, so that means are of the
+    logarithm. It is the first round that traces keep, some 20 in each power of ten, up to which all is lost that is
+    lost at all. Learners that still lose something in their last round have the horizon.
     """
     rows = _at_own_rates(played)
     lost = rows.groupby(KEYS)["loss"].transform("max")
@@ -70,7 +72,7 @@ def rounds_to_settle(played: Played) -> pd.DataFrame:
         rows[rows["loss"] >= lost - ROUNDING]
         .sort_values("round")
         .drop_duplicates(KEYS)
-        .assign(value=lambda settled: settled["round"])
+        .assign(value=lambda settled: np.log10(settled["round"]))
     )
 
 
