@@ -6,7 +6,7 @@
 #   make lint                                     code, rules and workflow
 #   make lock                                     write requirements.lock anew from pyproject.toml
 #   make setup                                    .venv alone
-#   make clean                                    remove results and caches, but not .venv
+#   make clean                                    remove results and caches, but not .venv and results/reference
 #
 # PYTHON is the interpreter that makes .venv (3.11 or newer), CORES how many cores to use.
 PYTHON ?= python3
@@ -50,7 +50,8 @@ lock: $(READY)
 	  --python-version 3.11 --extra test pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf results .snakemake .pytest_cache .ruff_cache .hypothesis .benchmarks build
+	[ ! -d results ] || find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+	rm -rf .snakemake .pytest_cache .ruff_cache .hypothesis .benchmarks build
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # What has no wheel is built by the locked setuptools, where pip would take another. The last lines compile the package's

@@ -40,7 +40,7 @@ except ScantError as error:
 PLAN = plan.Plan(STUDY, DATASETS)
 RUNS = {job.path: job for jobs in PLAN.jobs.values() for job in jobs}
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
-CLAIM_FAMILIES = selection.families(PLAN, CLAIMED)  # the families of claims that get a figure
+CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
 
 # The settings in the order of the study file, for jobs that need all of them. A file holds them, since a command cannot
 # be longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
@@ -65,7 +65,6 @@ if STUDY["data"]["mirror"]:
 FIGURE = "<results>/figures/{figure}"
 STUDY_TABLE = "<results>/tables/{table}"
 CLAIMS = "<results>/claims"
-CLAIMS_FIGURE = f"<results>/figures/{plan.OF_CLAIMS}{{family}}"
 
 
 def one_of(names):
@@ -82,7 +81,6 @@ wildcard_constraints:
     seed="[0-9]+",
     figure=one_of(PLAN.figures),
     table=one_of(PLAN.tables),
-    family="[^/]+",
 
 
 def compact(value):

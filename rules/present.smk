@@ -26,7 +26,7 @@ rule figures:
     input:
         [
             f"{FIGURE}.{ending}".format(figure=figure)
-            for figure in (*PLAN.figures, *map(plan.OF_CLAIMS.__add__, CLAIM_FAMILIES))
+            for figure in (*PLAN.figures, *map(plan.OF_CLAIMS.__add__, CLAIM_FIGURES))
             for ending in ("svg", "png", "csv")
         ],
 

@@ -1,8 +1,15 @@
-# The claims of the papers, judged on the study's traces; their figures; and the page that shows all results.
-
+# The claims of the papers, judged on the study's traces; their figures; and the page that shows all results, with the
+# manifest, which says what made them.
+from scant.compare import manifest
 
 JUDGED = bool(STUDY["claims"])
 THEORY = [name for name, target in PLAN.tables.items() if target.shown.reads == "nothing"]
+MADE_BY = [module for modules in manifest.modules(PLAN).values() for module in modules]
+
+
+def claims_figures(ending):
+    """The files of all figures of claims with this ending."""
+    return [f"<results>/figures/{plan.OF_CLAIMS}{name}.{ending}" for name in CLAIM_FIGURES]
 
 
 rule claims:
@@ -36,25 +43,27 @@ rule claims:
         " --tables {input.tables:q} {params.coverage:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
-rule claims_figure:
+rule claims_figures:
     input:
         readings=rules.claims.output.readings,
     output:
-        svg=report(f"{CLAIMS_FIGURE}.svg", caption="../workflow/report/figure.rst", category="Claims"),
-        png=f"{CLAIMS_FIGURE}.png",
-        csv=f"{CLAIMS_FIGURE}.csv",
+        svg=report(claims_figures("svg"), caption="../workflow/report/claims-figures.rst", category="Claims"),
+        png=claims_figures("png"),
+        csv=claims_figures("csv"),
     log:
-        "<results>/logs/claims_figure/{family}.log",
+        "<results>/logs/claims_figures.log",
     benchmark:
-        "<results>/benchmarks/claims_figure/{family}.jsonl"
+        "<results>/benchmarks/claims_figures.jsonl"
     resources:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
         code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures"),
-        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
+        figures=compact(CLAIM_FIGURES),
+        folder=lambda wildcards, output: Path(output.csv[0]).parent,
     shell:
-        "scant claims-figure {wildcards.family:q} {input.readings:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+        "scant claims-figures {input.readings:q} --figures {params.figures:q} --output {params.folder:q}"
+        " 2>&1 | tee {log:q}"
 
 
 rule report:
@@ -62,11 +71,13 @@ rule report:
         rules.figures.input,
         rules.tables.input,
         claims=rules.claims.output.parquet if JUDGED else [],
+        readings=rules.claims.output.readings if JUDGED else [],
         study=STUDY_FILE,
         citation="CITATION.cff",
         page=sorted(str(file) for file in Path("src/scant/page/assets").glob("*.*")),
     output:
-        "<results>/report.html",
+        page="<results>/report.html",
+        manifest=f"<results>/{manifest.NAME}",
     log:
         "<results>/logs/report.log",
     benchmark:
@@ -75,10 +86,10 @@ rule report:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        code=code("scant.page.about", "scant.page.page"),
+        code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", *MADE_BY),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         file=study_file(),
-        claims=lambda wildcards, input: ["--claims", input.claims] if JUDGED else [],
+        claims=lambda wildcards, input: (["--claims", input.claims, "--readings", input.readings] if JUDGED else []),
     shell:
-        "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output:q}"
-        " 2>&1 | tee {log:q}"
+        "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output.page:q}"
+        " --manifest {output.manifest:q} 2>&1 | tee {log:q}"

@@ -117,12 +117,15 @@ def _claims(arguments) -> None:
     tables.write(examined, plan.study, arguments.output)
 
 
-def _claims_figure(arguments) -> None:
+def _claims_figures(arguments) -> None:
     from scant.present import figures
+    from scant.study.plan import OF_CLAIMS
     from scant.verdict import drawings, readings
 
-    frame = readings.specification(readings.read(arguments.readings), arguments.family)
-    figures.save(drawings.specification(frame), frame, arguments.output)
+    frame = readings.read(arguments.readings)
+    for name, claims in arguments.figures.items():
+        shown = readings.specification(frame, claims)
+        figures.save(drawings.specification(shown), shown, arguments.output / f"{OF_CLAIMS}{name}")
 
 
 def _page(arguments) -> None:
@@ -130,19 +133,58 @@ def _page(arguments) -> None:
 
     study, folder = _settings_of(arguments.study), arguments.output.parent
     facts = about.facts(study, folder, arguments.study_file)
-    page.make(study, folder, arguments.output, about.claims(arguments.claims), facts)
+    claims, cells = about.claims(arguments.claims), about.cells(arguments.readings)
+    page.make(study, folder, arguments.output, claims, facts, cells)
+    if arguments.manifest:
+        from scant.compare import manifest
+
+        manifest.write(study, folder, facts, arguments.manifest)
 
 
 def _show(arguments) -> None:
     from scant.page import show
 
-    print(show.show(arguments.folder, arguments.name, arguments.verdict, arguments.family, arguments.summary), end="")
+    wanted = {name: getattr(arguments, name) for name in ("verdict", "family", "row", "claim", "cells")}
+    print(show.show(arguments.folder, arguments.name, **wanted, brief=arguments.summary), end="")
+
+
+def _compare(arguments) -> int:
+    from scant.compare import differences, finished, page, terminal
+
+    found = differences.compare(*map(finished.read, finished.pair(arguments.a, arguments.b)))
+    if arguments.output:
+        page.write(found, arguments.output)
+    print(terminal.describe(found), end="")
+    return int(found.fails(arguments.fail_on))
+
+
+def _reference(arguments) -> None:
+    from scant.compare import finished
+
+    print(finished.keep(arguments.folder))
 
 
 def _status(arguments) -> None:
     from scant.page import status
 
     print(status.describe(status.status(arguments.folder)), end="")
+
+
+def _more(arguments) -> None:
+    from scant.files import write_text
+    from scant.page import status
+    from scant.verdict import more
+
+    study_file = arguments.study_file or status.study_file(arguments.folder)
+    found = more.more(arguments.folder, study_file, arguments.within)
+    print(more.describe(found, arguments.within))
+    if not found.steps:
+        return
+    if arguments.output is None:
+        print("--output FILE writes the study file that asks for these seeds, --within SECONDS takes fewer.")
+        return
+    write_text(arguments.output, more.study_with(study_file, found))
+    print(f"Only new seeds are played by: snakemake --cores all --configfile {arguments.output}")
 
 
 def _compile(arguments) -> None:
@@ -227,12 +269,16 @@ def parser() -> argparse.ArgumentParser:
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
     bounds = option("--coverage", type=Path, help="the study of bounds on CTR, parquet; none if the study has none")
     command("claims", _claims, about, of_study, traces, comparators, made, bounds, stem)
-    family = option("family", help="the family of claims")
     readings = option("readings", type=Path, help="the CSV of all readings")
-    command("claims-figure", _claims_figure, "Draw the claims of a family: SVG, PNG, CSV.", family, readings, stem)
+    drawn = option("--figures", type=_json, required=True, help="the ids of the claims of each figure, as JSON")
+    figures = option("--output", type=Path, required=True, help="the folder of the figures")
+    command("claims-figures", _claims_figures, "Draw the claims: SVG, PNG, CSV.", readings, drawn, figures)
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
+    of_cells = option("--readings", type=Path, help="the CSV of all readings, of these claims")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
-    command("page", _page, "Make the page of a study.", of_study, judged, file, output)
+    manifest = option("--manifest", type=Path, help="where to write what made the study: JSON")
+    about = "Make the page of a study, and its manifest."
+    command("page", _page, about, of_study, judged, of_cells, file, manifest, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
@@ -241,7 +287,32 @@ def parser() -> argparse.ArgumentParser:
         option("name", nargs="?", help="a table; the claims if absent"),
         option("--verdict", help="only claims with this verdict"),
         option("--family", help="only claims of this family"),
+        option("--row", help="only claims of this kind: reproduction, extension or theorem"),
+        option("--claim", help="all that is known of the claim with this id"),
+        option("--cells", action="store_true", help="with a line for each stream and pair of learners"),
         option("--summary", action="store_true", help="only what the claims came to"),
+    )  # fmt: skip
+    side = "the results of a study, results/{study}, or `reference` for the reference of the other"
+    command(
+        "compare", _compare, "Say what differs between two finished studies, and fail if verdicts do.",
+        option("a", metavar="A", help=side),
+        option("b", metavar="B", help=side),
+        option(
+            "--fail-on", choices=("verdicts", "estimates", "numbers"), default="verdicts",
+            help="which differences make it end with status 1: verdicts; or estimates that moved beyond their "
+            "intervals, too; or any number (default: verdicts). Bad input ends with 2",
+        ),
+        option("--output", type=Path, metavar="STEM", help="write all that differs: STEM.csv, and a page, STEM.html"),
+    )  # fmt: skip
+    commands.choices["compare"].set_defaults(bad_input=2)
+    command("reference", _reference, "Make a finished study the reference that others are compared to.", folder)
+    about = "Say how many more seeds would decide which claims of a finished study, and what they cost."
+    command(
+        "more", _more, about,
+        folder,
+        option("--within", type=float, metavar="SECONDS", help="take only what fits into so many seconds of one core"),
+        option("--output", type=Path, help="the study file to write, which asks for these seeds"),
+        option("--study-file", type=Path, help="the study's file; by default that of its latest run"),
     )  # fmt: skip
     command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
@@ -271,16 +342,18 @@ def _json(text: str):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error."""
+    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error.
+
+    `compare` returns 1 if the studies differ, and 2 after an error.
+    """
     parsed = parser().parse_args(arguments)
     try:
-        parsed.function(parsed)
+        return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
         print(f"scant: {_message(error)}", file=sys.stderr)
-        return 1
-    return 0
+        return getattr(parsed, "bad_input", 1)
 
 
 def _message(error: Exception) -> str:

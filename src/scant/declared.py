@@ -66,6 +66,7 @@ class Learner:
     looks : how figures draw it. The key is its measure or surrogate, or "#" and its id in the study, for figures that
         show several learners of this kind; "" is the look of all others
     sees : the feedback that it gets in a round: "all", "top" (on the first k of its ranking), "loss" or "nothing"
+    draws : whether it draws random numbers. If it does not, seeds that share their place's draws are one observation
     heeds : the readings that affect it, among those of its family that affect only some learners (`Setting.some`)
     released : the settings that differ in the authors' released code (the reading `source: released-code`)
     released_rates : the learning rates in that code; None if it takes those of the study
@@ -76,6 +77,7 @@ class Learner:
     settings: ClassVar[tuple[Setting, ...]] = ()
     looks: ClassVar[Mapping[str, Look]] = {}
     sees: ClassVar[str] = "all"
+    draws: ClassVar[bool] = True
     heeds: ClassVar[tuple[str, ...]] = ()
     released: ClassVar[Mapping[str, Any]] = {}
     released_rates: ClassVar[tuple | None] = None

@@ -18,6 +18,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "fixed-items": "scant.games.family:FixedItems",
     "ads": "scant.ads.family:Ads",
 }
+TUNING = 1_000_000  # the number of the first seed that chooses learning rates; those below are reported
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ class Family:
         return {name: experiment[name] for name in names if name in experiment}
 
     def details(self, study: dict, name: str) -> dict:
-        """What reports need to know of an experiment: its kind, readings, number of seeds, and titles."""
+        """What reports need to know of an experiment: its kind, readings and titles."""
         experiment = study["experiments"][name]
 
         def titles(key: str) -> dict:
@@ -224,7 +225,6 @@ class Family:
         return {
             "kind": self.kind,
             "readings": self.played(experiment),
-            "seeds": experiment["seeds"],
             **{key: experiment[key] for key in self.told},
             "title": experiment.get("title", name),
             "titles": {"streams": titles(self.place.key), "learners": titles("learners")},
@@ -233,6 +233,15 @@ class Family:
     def certain(self, study: dict, place: str) -> bool:
         """Whether the place with this id involves no chance, so that all seeds give the same result."""
         return False
+
+    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
+        """Whether each seed of a learner at a place draws something anew. If not, all seeds are one observation."""
+        return True
+
+    def draws(self, study: dict, learner: str) -> bool:
+        """Whether the learner with this id draws random numbers; a user's own does unless its class denies it."""
+        kind = study["learners"][learner]["kind"]
+        return getattr(own_class(kind) if ":" in kind else self.learners[kind], "draws", True)
 
     def idle(self, study: dict, experiment: dict, name: str) -> str:
         """Why the reading `name` changes nothing in an experiment, if no setting declares it; "" if it may."""
@@ -251,11 +260,8 @@ class Family:
         """The columns of traces that are the same in all rows of a run file, from its metadata."""
         raise NotImplementedError
 
-    def completed(self, table, seeds: int):
-        """A run file's table, with the columns that are computed from its rows.
-
-        seeds : how many seeds are reported; later ones only choose learning rates
-        """
+    def completed(self, table):
+        """A run file's table, with the columns that are computed from its rows."""
         return table
 
     def further_measures(self, columns) -> list[str]:

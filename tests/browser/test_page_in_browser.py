@@ -12,18 +12,37 @@ DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")
 
 
+ROWS = ("theorem", "reproduction", "extension")
+
+
 def claims() -> list[dict]:
     """Twelve claims: three of each verdict."""
     return [
         {
-            "id": f"claim-{i}", "source": SOURCES[i % 2], "statement": f"The learner {'gains' if i % 3 else 'loses'}.",
+            "id": f"claim-{i}", "source": SOURCES[i % 2],
+            "statement": f"The learner {'gains' if i % 3 else 'loses'} in claim {i}.",
             "verdict": list(pages.VERDICTS)[i % 4], "estimate": None if i % 4 == 3 else (i - 6) / 10,
             "low": None if i % 4 == 3 else (i - 7) / 10, "high": None if i % 4 == 3 else (i - 5) / 10, "n": 5,
             "readings_holding": i % 3, "readings_total": 2, "data": "", "family": FAMILIES[i % 3],
             "figure": "figure-1", "needed": 20 + i if i % 4 == 2 else None,
             "matters": "tuning" if i % 3 else "", "matters_share": 0.8 if i % 3 else None,
+            "row": ROWS[i % 3], "words": "it learns", "chosen": "", "quantity": "difference in NDCG@10", "test": "t",
+            "cells_holding": i % 3, "cells_failing": 0, "cells_total": 2 if i % 4 < 3 else 0, "tightness": None,
         }
         for i in range(12)
+    ]  # fmt: skip
+
+
+def cells() -> list[dict]:
+    """Two cells of each claim that has an estimate; of claim 4 twenty."""
+    return [
+        {
+            "claim": claim["id"], "row": claim["row"], "first": True, "stream": f"stream-{at}", "learner": "learner",
+            "against": "other", "estimate": claim["estimate"], "low": claim["low"], "high": claim["high"], "n": 5,
+            "from": 0.0, "to": float("inf"), "verdict": claim["verdict"],
+        }
+        for claim in claims() if claim["cells_total"]
+        for at in range(20 if claim["id"] == "claim-4" else 2)
     ]  # fmt: skip
 
 
@@ -46,7 +65,7 @@ def file(tmp_path_factory) -> Path:
     rows = (",".join([name, *[number] * 29]) for name, number in (("b", "10.5"), ("a", "9.25"), ("c", "")))
     (folder / "tables" / "finals.csv").write_text("\n".join([head, *rows, ""]))
     about = {"citation": "x" * 300, "environment": {"Python": "3"}, "commands": {"A figure": "snakemake " + "x" * 300}}
-    pages.make({"study": "small"}, folder, folder / "report.html", claims(), about)
+    pages.make({"study": "small"}, folder, folder / "report.html", claims(), about, cells())
     return folder / "report.html"
 
 
@@ -75,8 +94,15 @@ def visit(browser, file):
 def seen(tab, column: int) -> list[str]:
     """The texts of a column of the claims that are shown, from the top, once what was set off is done."""
     tab.evaluate("new Promise(done => setTimeout(done))")
-    rows = tab.locator("table.claims tbody:not([hidden]) tr:first-child")
+    rows = tab.locator("table.claims > tbody:not([hidden]) > tr:first-child")
     return rows.evaluate_all(f"rows => rows.map(row => row.cells[{column}].textContent.trim())")
+
+
+def names(tab) -> list[str]:
+    """The ids of the claims that are shown, from the top."""
+    tab.evaluate("new Promise(done => setTimeout(done))")
+    rows = tab.locator("table.claims > tbody:not([hidden])")
+    return rows.evaluate_all("rows => rows.map(row => row.id.replace('claim-', ''))")
 
 
 def luminance(tab, selector: str) -> float:
@@ -118,53 +144,58 @@ def test_it_works_where_nothing_may_be_stored(visit):
 
 def test_claims_sort_by_every_column(visit):
     tab = visit()
-    heads = tab.locator("table.claims thead th")
+    heads = tab.locator("table.claims > thead th")
     for i in range(heads.count()):
         heads.nth(i).get_by_role("button").click()
         assert heads.nth(i).get_attribute("aria-sort") == "ascending"
         assert tab.locator("table.claims [aria-sort]").count() == 1
-    heads.nth(5).get_by_role("button").click()
+    heads.nth(5).get_by_role("button").click()  # estimates
     up = [float(text) for text in seen(tab, 5) if text != pages.ABSENT]
     assert up == sorted(up) and len(up) == 9 and seen(tab, 5)[9:] == [pages.ABSENT] * 3
     heads.nth(5).get_by_role("button").press("Enter")  # again, by the keyboard: the other way, gaps last still
     assert [float(text) for text in seen(tab, 5)[:9]] == up[::-1] and seen(tab, 5)[9:] == [pages.ABSENT] * 3
     heads.nth(0).get_by_role("button").press("Space")
-    assert seen(tab, 0) == [f"claim-{i}" for i in range(12)]
-    details = tab.locator("table.claims tbody").evaluate_all("all => all.map(one => one.rows[1].id)")
-    assert details[10] == "claim-claim-10-data"
+    numbers = sorted(range(12), key=lambda i: (i % 3 == 0, i))  # by statement: "gains" before "loses"
+    assert names(tab) == [f"claim-{i}" for i in numbers]
+    details = tab.locator("table.claims > tbody").evaluate_all("all => all.map(one => one.rows[1].id)")
+    assert details[7] == "claim-claim-11-data"
 
 
 def test_claims_are_filtered(visit):
     tab = visit()
     tab.get_by_label("Verdict", exact=True).select_option("fails")
-    assert seen(tab, 0) == ["claim-1", "claim-5", "claim-9"]
+    assert names(tab) == ["claim-1", "claim-5", "claim-9"]
     assert tab.locator("#filter output").text_content() == "3 of 12 claims"
     tab.get_by_label("Source", exact=True).select_option("thesis")
-    assert seen(tab, 0) == []
+    assert names(tab) == []
     tab.get_by_role("button", name="Clear").click()
-    assert len(seen(tab, 0)) == 12
+    assert len(names(tab)) == 12
     tab.get_by_label("Family", exact=True).select_option("regret")
     tab.get_by_label("Text", exact=True).fill("LOSES claim-3")
-    assert seen(tab, 0) == ["claim-3"]
-    tab.locator(".counts a").nth(2).click()  # from the summary: that verdict, nothing else
-    assert seen(tab, 0) == ["claim-2", "claim-6", "claim-10"]
+    assert names(tab) == ["claim-3"]
+    tab.get_by_role("button", name="Clear").click()
+    tab.get_by_label("Kind", exact=True).select_option("reproduction")
+    assert names(tab) == ["claim-1", "claim-4", "claim-7", "claim-10"]
+    tab.locator(".counts a").nth(2).click()  # from the summary: undecided reproductions, nothing else
+    assert names(tab) == ["claim-10"]
 
 
 def test_claims_are_filtered_and_opened_by_the_keyboard(visit):
     tab = visit()
     tab.get_by_label("Verdict", exact=True).focus()
     tab.keyboard.type("und")
-    assert len(seen(tab, 0)) == 3
-    for _ in range(3):
+    assert len(names(tab)) == 3
+    for _ in range(4):
         tab.keyboard.press("Tab")
     tab.keyboard.type("claim-6")
-    assert seen(tab, 0) == ["claim-6"]
+    assert names(tab) == ["claim-6"]
     more = tab.locator("tbody:not([hidden]) .more")
     more.focus()
     tab.keyboard.press("Enter")
     assert more.get_attribute("aria-expanded") == "true" and tab.locator(".detail.open").is_visible()
     assert "26 seeds" in tab.locator(".detail.open").inner_text()
-    assert tab.locator(".detail.open svg.interval").get_attribute("aria-label") == "0, interval -0.1 to 0.1"
+    drawn = tab.locator(".detail.open svg.interval").first
+    assert drawn.get_attribute("aria-label") == "0, interval [-0.1, 0.1]; claimed: above 0" and drawn.is_visible()
     tab.keyboard.press("Space")
     assert tab.locator(".detail.open").count() == 0
 
@@ -181,12 +212,36 @@ def test_the_first_stop_skips_to_the_content_and_the_focus_is_seen(visit):
 def test_a_link_to_a_claim_opens_it_even_if_it_was_filtered_away(visit):
     tab = visit()
     tab.get_by_label("Verdict", exact=True).select_option("fails")
-    tab.locator("figcaption a", has_text="claim-4").click()
+    tab.locator("figcaption summary").click()
+    tab.locator("figcaption a", has_text="claim 4").click()
     tab.wait_for_function("document.querySelector('#claim-claim-4 .detail.open') !== null")
     assert tab.locator("#claim-claim-4").is_visible()
     tab.locator("#claim-claim-4 a[href='#figure-1']").first.click()
     tab.wait_for_function("Math.abs(document.getElementById('figure-1').getBoundingClientRect().top) < 200")
     assert visit(anchor="#claim-claim-7").locator("#claim-claim-7 .detail.open").is_visible()
+
+
+def test_cells_are_folded_where_they_are_many_and_opened_by_the_keyboard(visit):
+    tab = visit(anchor="#claim-claim-4")
+    cells = tab.locator("#claim-claim-4 details.cells")
+    assert not cells.locator("table").is_visible()
+    cells.locator("summary").focus()
+    tab.keyboard.press("Enter")
+    assert cells.locator("tbody tr").count() == 20 and cells.locator("table").is_visible()
+    assert cells.locator("tbody tr").first.inner_text().split() == [
+        "stream-0", "learner", "other", "-0.2", "[-0.3,", "-0.1]", "above", "0", "5", "✓", "reproduces"
+    ]  # fmt: skip
+    assert visit(anchor="#claim-claim-5").locator("#claim-claim-5 details.cells table").is_visible()  # of two
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_claims_columns_fit_the_screen(visit, viewport):
+    tab = visit(viewport, anchor="#claim-claim-4")
+    tab.locator("#claim-claim-4 details.cells summary").click()
+    for selector in ("#claims > .scroll", "#claim-claim-4 dl"):
+        assert tab.locator(selector).evaluate("box => box.scrollWidth <= box.clientWidth"), selector
+    shown = tab.locator("#claim-claim-4 > tr:first-child > *:visible").count()
+    assert shown == (2 if viewport is PHONE else 10)
 
 
 def test_curves_are_hidden_by_the_legend(visit):

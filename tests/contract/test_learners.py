@@ -106,6 +106,18 @@ def test_where_arithmetic_is_exact_they_are_equal_to_the_last_bit(exact_stream, 
 
 
 @every_case
+def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(stream, learner, source):
+    settings, _ = resolve(learner, source, simulated=True)
+    queries, runs = query_order(stream, generator(3, "queries"), 90), []
+    for seed in (3, 4):
+        plain = make(settings, stream.features.shape[1], 0.3, generator(seed, "noise"))
+        plain = play_python((stream[q] for q in queries), plain, settings)
+        runs.append((play_compiled(stream, queries, settings, 0.3, generator(seed, "noise")), plain))
+    for one, other in zip(*runs, strict=True):
+        assert np.array_equal(one.measured, other.measured) != LEARNERS[settings.kind].draws
+
+
+@every_case
 def test_a_run_again_is_the_same_run_and_leaves_the_stream_as_it_was(stream, learner, source):
     before = stream.features.tobytes() + stream.grades.tobytes()
     one, two = (both(stream, learner, source, 0.3)[2] for _ in range(2))

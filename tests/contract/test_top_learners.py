@@ -15,7 +15,7 @@ from scant.measures import ndcg, rank
 from scant.online import learners
 from scant.online.estimators import value_and_gradient
 from scant.online.play import play_compiled, play_python, play_top, query_order
-from scant.online.top import OBJECTIVES, SCHEDULES, Settings, Top, resolve
+from scant.online.top import DESCENDING, OBJECTIVES, SCHEDULES, Settings, Top, resolve
 from scant.randomness import generator
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
@@ -112,6 +112,15 @@ def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
         alike(one, plain(stream, settings, rate / settings.scale, 40))
         assert len(one.loss) == 40
         assert one.events[:, EXPLORED].any() == (k > 0)
+
+
+@pytest.mark.parametrize("kind", DESCENDING)
+def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(noisy, kind):
+    learner = {"kind": kind} if kind == "listnet" else {"kind": kind, "surrogate": "squared"}
+    settings, _ = resolve(learner | ({"gamma": 0.5} if kind == "rtop" else {}), READINGS, 60)
+    queries = query_order(noisy, generator(3, "queries"), 60)
+    one, other = (play_top(noisy, queries, settings, 0.5, generator(seed, "noise")) for seed in (3, 4))
+    assert np.array_equal(one.measured, other.measured) != DESCENDING[kind].draws
 
 
 @pytest.mark.parametrize("empty", ["zero", "one"])

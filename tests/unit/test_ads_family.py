@@ -70,6 +70,21 @@ def test_every_experiment_of_the_studies_passes_its_check(path):
             FAMILY.check(study, datasets, experiment)
 
 
+def test_a_seed_draws_something_anew_unless_logs_and_learner_are_fixed():
+    def drawn(log, learner, study=STUDY, **changes):
+        return FAMILY.drawn_anew(study, DATASETS, EXPERIMENT | changes, log, learner)
+
+    assert all(drawn(log, learner) for log in ("drawn", "made") for learner in KINDS)
+    on_log = {learner: drawn("logged", learner) for learner in KINDS}
+    controls = dict.fromkeys(("uniform", "logging", "oracle"), False)
+    assert on_log == dict.fromkeys(KINDS, True) | controls
+    # Without a lambda to choose on a part of the log, those that draw nothing else are the same for all seeds.
+    on_log = {learner: drawn("logged", learner, tuning="paper", undersample=2) for learner in KINDS}
+    assert on_log == dict.fromkeys(KINDS, True) | controls | {"cost-sensitive-oaa": False, "filter-tree": False}
+    single = STUDY | {"learners": {"filter-tree": {"kind": "filter-tree", "lambdas": [0.1]}}}
+    assert not drawn("logged", "filter-tree", single)
+
+
 def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
     study = with_experiment(logs=["drawn", "made", "logged"])
     jobs = FAMILY.jobs(study, DATASETS, "e")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from scant.verdict.anytime import SCALES, least_share, least_t, log_share_evidence, log_t_evidence
+from scant.verdict.anytime import LEAST_SEEDS, SCALES, least_share, least_t, log_share_evidence, log_t_evidence
 from scant.verdict.statistics import judge
 
 VALUES = (0.0, 1.0)
@@ -148,21 +148,25 @@ def draw(seed: int, n: int) -> np.ndarray:
 def test_an_anytime_interval_has_the_means_that_its_test_does_not_reject(n):
     verdict = judge(draw(n, n), "greater")
     assert verdict.test == "anytime t" and verdict.n == n
-    if n > 3:
+    if n >= LEAST_SEEDS:
         assert judge(draw(n, n), "greater", verdict.low).p_holds == pytest.approx(0.025, rel=1e-3)
         assert judge(draw(n, n), "less", verdict.high).p_holds == pytest.approx(0.025, rel=1e-3)
     fixed = judge(draw(n, n), "greater", testing="fixed")
     assert verdict.p_holds >= fixed.p_holds
-    assert n == 3 or verdict.low < fixed.low < fixed.high < verdict.high
+    assert n < LEAST_SEEDS or verdict.low < fixed.low < fixed.high < verdict.high
 
 
-def test_so_few_seeds_bound_nothing():
-    verdict = judge([0.1, 0.2], "greater")
-    assert math.isnan(verdict.low) and math.isnan(verdict.high) and verdict.estimate == pytest.approx(0.15)
+def test_fewer_than_five_seeds_decide_and_bound_nothing():
+    for n in (2, 3, 4):
+        verdict = judge(0.15 + 1e-9 * np.arange(n), "greater")
+        assert verdict.verdict == "undecided" and verdict.p_holds == verdict.p_fails == 1
+        assert math.isnan(verdict.low) and math.isnan(verdict.high) and verdict.estimate == pytest.approx(0.15)
+        assert verdict.needed == LEAST_SEEDS
+    assert judge(0.15 + 1e-9 * np.arange(LEAST_SEEDS), "greater").verdict == "holds"
 
 
 def test_equal_differences_are_worth_2_to_the_minus_n_at_most():
-    for n in (3, 6, 20):
+    for n in (5, 6, 20):
         verdict = judge([0.2] * n, "greater")
         assert verdict.p_holds == pytest.approx(max(2.0**-n, math.exp(-log_t_evidence(math.inf, n))))
         assert verdict.p_fails == 1
@@ -203,6 +207,13 @@ def test_shares_that_are_not_0_or_1_are_judged_by_betting(testing):
     assert judge([0.5] * 40, "greater", 0.3, within=(0, 1), testing=testing).verdict == "holds"
     verdict = judge([-1.0, 0.0, 1.0] * 10, "greater", within=(-1, 1), testing=testing)
     assert (verdict.test, verdict.verdict) == ("betting", "undecided")
+
+
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
+def test_ends_that_no_share_can_have_decide_nothing(testing):
+    assert judge([0.0] * 80, "close", 0.1, within=(0, 1), testing=testing).verdict == "holds"
+    assert judge([1.0] * 80, "slope", 0.1, bound=(0.95, 1.0), within=(0, 1), testing=testing).verdict == "holds"
+    assert judge([1.0] * 80, "greater", 1.0, within=(0, 1), testing=testing).p_holds == 1
 
 
 @pytest.mark.parametrize("testing", ["anytime", "fixed"])

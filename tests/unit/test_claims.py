@@ -11,10 +11,13 @@ import pytest
 
 from scant import families
 from scant.errors import DataError, SettingError
-from scant.present import style
+from scant.families import TUNING
+from scant.online import quantities as online
+from scant.present.traces import Played
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
+from scant.theory.bounds import impossible_floor
 from scant.verdict import claims, readings, selection, statistics, tables
 from scant.verdict import drawings as drawing_claims
 
@@ -94,6 +97,19 @@ def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.Dat
 
 
 # --- verdicts
+
+
+def test_a_slope_over_games_has_as_many_seeds_as_they_have():
+    sizes = {f"items-{count}": count for count in (5, 10, 20, 40)}
+    config = GAMES | {
+        "games": {id: {"stream": "flip", "settings": {"items": m}, "loss": "dcg"} for id, m in sizes.items()},
+        "experiments": {"first": GAMES["experiments"]["first"] | {"games": [*sizes]}},
+    }
+    frame, details = played(config)["first"]
+    frame["items"], frame["game"] = frame["stream"].map(sizes), "flip"
+    claim = {"quantity": "game_slope", "along": "items", "against": 1.0, "comparison": "slope"}
+    row = judged(config, {"first": (frame, details)}, flat=claim).loc["flat"]
+    assert (row["verdict"], row["n"]) == ("holds", 12) and row["estimate"] == pytest.approx(0)
 
 
 def test_planted_claims_get_their_verdicts():
@@ -202,6 +218,79 @@ def test_failed_runs_are_left_out_and_too_few_decide_nothing():
     assert row["n"] == 1 and row["verdict"] == "undecided"
 
 
+# --- what a row says
+
+
+def test_a_row_says_what_kind_it_is_in_whose_words_and_what_was_chosen():
+    source = CLAIM["source"] | {"words": "so it is in general"}
+    told = {"row": "reproduction", "chosen": "The longest horizon.", "source": source, "against": {"kind": "ftpl"}}
+    table = judged(told=told, untold={"against": 5.0}, untestable={"not_testable": "Nobody has the data."})
+    columns = ["row", "words", "chosen", "quantity", "test"]
+    assert table.loc["told", columns[:4]].tolist() == [
+        "reproduction", "so it is in general", "The longest horizon.", "difference in regret"
+    ]  # fmt: skip
+    assert table.loc["untold", columns[:4]].tolist() == ["extension", "", "", "regret"]
+    assert table.loc["untestable", "test"] == "" and table.loc["told", "test"] != ""
+    assert table.columns[:10].tolist() == CONTRACT[1:] and table["tightness"].isna().all()
+
+
+def test_cells_are_counted_each_by_itself():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    worse = (frame["stream"] == "b") & (frame["learner"] == "all")
+    traces["first"] = (frame.assign(value=frame["value"].where(~worse, 20 * frame["value"])), details)
+    table = judged(traces=traces, split=AGAINST_ALL | {"where": {"ids": "first"}}, none={"not_testable": "No."})
+    counts = ["cells_holding", "cells_failing", "cells_total"]
+    assert table.loc["split", counts].tolist() == [1, 1, 2] and table.loc["none", counts].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({}, "regret"),
+        ({"against": "bound"}, "regret less its bound"),
+        ({"quantity": "game_slope", "along": "items", "comparison": "slope", "against": 0.5}, "slope of regret"),
+        ({"quantity": "final", "measure": "ap", "against": 1.0}, "AP"),
+        ({"quantity": "ctr_gain", "against": {"kind": "forest"}}, "gain in CTR (%)"),
+        ({"quantity": "table", "table": "table-3.1", "column": ["x", "y"], "comparison": "less", "against": {"k": 1}},
+         "difference in x, y in the table table-3.1"),
+    ],
+)  # fmt: skip
+def test_quantities_in_words(stated, words):
+    assert tables._quantity_words(CLAIM | stated) == words
+
+
+def test_a_claim_about_a_bound_says_how_tight_it_is():
+    share = {"quantity": "bound_share", "learner": {"kind": ["rtopkf", "ftpl"]}, "comparison": "exact"}
+    assert judged(kept=share).loc["kept", "tightness"] == judged(kept=share).loc["kept", "estimate"] < 1
+
+
+@pytest.mark.parametrize(("comparison", "tightness"), [("less", 0.8), ("greater", 1 / 0.4)])
+def test_a_share_held_against_1_is_of_a_bound_in_a_theorem_check(comparison, tightness):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "share", "against": 1.0}
+    claim |= {"comparison": comparison}
+    shares = {"observability": pd.DataFrame({"share": [0.4, 0.8, 0.6]})}
+    found = [
+        judge_study({"one": claim | {"row": row}}, planned(GAMES), {}, tables=shares).loc[0, "tightness"]
+        for row in ("theorem", "extension")
+    ]
+    assert found[0] == pytest.approx(tightness) and np.isnan(found[1])
+
+
+def test_a_mean_over_streams_follows_the_cells_of_its_reading():
+    one_stream = CLAIM | {"learner": {"kind": "rtopkf"}, "on": {"ids": "a"}} | AGAINST_ALL
+    examined = claims.examine({"one": CLAIM | AGAINST_ALL, "other": one_stream}, planned(GAMES), played(GAMES))
+    made = tables.cells_table(examined)
+    assert made.loc[made["claim"] == "one", "stream"].tolist() == ["a", "b", readings.OVERALL, "a"]
+    assert readings.OVERALL not in set(made.loc[made["claim"] == "other", "stream"])  # of two learners
+    of_one = made[made["claim"] == "one"]
+    mean = of_one["estimate"].iloc[2]
+    assert mean == pytest.approx(of_one["estimate"].iloc[:2].mean()) and of_one["low"].iloc[2] < mean
+    figure = drawing_claims.specification(readings.specification(made, ["one"]))
+    diamonds = [line.get_ydata().tolist() for line in figure.axes[0].lines if line.get_marker() == "D"]
+    assert diamonds == [[mean]]
+
+
 # --- what a claim is of
 
 
@@ -231,6 +320,8 @@ def test_what_is_missing_is_said(stated, missing):
         (None, None, True), (3, None, False), (None, [None, 2], True), ("a", ["b", "a"], True), ("a", "ab", False),
         ([1, 2], [1, 2], False), ([1, 2], [[1, 2]], True), ({"x": 1, "y": 2}, {"x": 1}, True),
         ({"x": 1}, {"x": [2, 3]}, False), (None, {"x": 1}, False), ([1, 2], 1, False),
+        ("a", {"not": "a"}, False), ("a", {"not": ["b", "c"]}, True), (None, {"not": ["b", "c"]}, True),
+        (None, {"not": None}, False),
     ],
 )  # fmt: skip
 def test_selectors(value, wanted, fits):
@@ -315,12 +406,12 @@ def contextual():
     """Rate 1 is best on the seeds set aside, rate 0.1 on those that are reported."""
     plan, found = planned(STREAMS), {}
     study = plan.study
-    for name, experiment in study["experiments"].items():
+    for name in study["experiments"]:
         rows = []
         for stream, learner, seed in runs(plan, name):
-            aside = seed >= experiment["seeds"]
+            aside = seed >= TUNING
             for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
-                value = 0.5 + 0.01 * NOISE[seed]
+                value = 0.5 + 0.01 * NOISE[seed % TUNING]
                 value += 0.0 if learner == "random" else 0.2 if (rate == 0.1) != aside else -0.1
                 generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
                 rows.append(
@@ -362,6 +453,35 @@ def test_the_adversary_leaves_nothing_to_chance(contextual):
     assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
 
 
+@pytest.mark.parametrize("how", ["all", "mean"])
+def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
+    """Ten equal differences say no more than one."""
+    claim = {"quantity": "final", "measure": "ndcg@10", "on": {"generator": "linear"}, "over": how}
+    claim |= {"where": {"kind": "perceptron"}, "learner": {"kind": "slam"}, "against": {"kind": "ideal"}}
+    config = STREAMS | {
+        "streams": {"linear": {"generator": "linear", "shared": True}},
+        "learners": STREAMS["learners"] | {"ideal": {"kind": "ideal"}},
+        "experiments": {"e": STREAMS["experiments"]["e"] | {"learners": ["slam", "ideal", "random"]}},
+    }
+    frame, _ = contextual["e"]
+    ideal = frame[frame["learner"] == "random"].assign(learner="ideal", kind="ideal")
+    frame = pd.concat([frame, ideal], ignore_index=True)
+    measures = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]
+    frame[measures] = frame.groupby(["learner", "setting", "tuning_seed"])[measures].transform("first")
+
+    def verdict(order, other):
+        config["experiments"]["e"]["order"] = order
+        traces = {"e": (frame, planned(config).details("e"))}
+        made = {"c": CLAIM | claim | {"against": {"kind": other}}}
+        reading = claims.examine(made, planned(config), traces)["c"].readings[0]
+        assert reading.single[0].n == reading.verdict.n
+        return reading.verdict.n, reading.verdict.test, reading.verdict.verdict
+
+    assert verdict("as-is", "ideal") == (1, "nothing drawn", "undecided")
+    for order, other in (("shuffled", "ideal"), ("as-is", "random")):  # whose noise is drawn anew
+        assert verdict(order, other)[0] == 8 and verdict(order, other)[1] != "nothing drawn"
+
+
 TOP = {
     "study": "s",
     "streams": {"linear": {"generator": "linear"}},
@@ -392,17 +512,83 @@ def test_regret_is_against_the_best_fixed_weights():
         "rate": kl | slope,
         "bound": kl | {"against": "bound", "comparison": "less"},
         "smooth": kl | {"learner": {"surrogate": "smoothdcg"}, "against": 0.0},
-        "share": kl | {"quantity": "bound_share", "comparison": "exact"},
+        "share": kl | {"quantity": "regret_share", "against": 1.0, "comparison": "less"},
     }
     table = judge_study(made, plan, played_top, pd.DataFrame(best)).set_index("id")
     assert table.loc["rate", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0.6)]
     assert table.loc["rate", "n"] == 8  # of kl alone: no fixed weights are known to be best for SmoothDCG
     regrets = 10000**0.6 * (1 + 0.1 * NOISE[:8])
     assert table.loc["bound", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() - 500)]
-    assert table.loc["share", "estimate"] == pytest.approx(regrets.max() / 500)
+    assert table.loc["share", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() / 500)]
     assert table.loc["smooth", "verdict"] == tables.UNTESTABLE
     none = judge_study(made, plan, played_top)
     assert set(none["verdict"]) == {tables.UNTESTABLE}
+
+
+# --- what is worked out from traces
+
+
+def trace(learner, kind, seed, finals, stream="linear", **columns):
+    """A run of 100 rounds whose time-averaged NDCG@10 is `finals[0]` after half of them, and `finals[1]` at the end."""
+    rows = {"experiment": "e", "stream": stream, "learner": learner, "kind": kind, "seed": seed, "failed_in": 0}
+    rows |= {"setting": "1", "tuning_seed": False, "own_measure": "ndcg@10", "round": [10, 50, 60, 100]}
+    rows |= {"ndcg@10": [0.0, finals[0], 0.0, finals[1]], "updates": [10, 30, 30, 35]}
+    rows |= dict.fromkeys(("ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"), 0.5)
+    return pd.DataFrame(rows | columns)
+
+
+def contextual_of(*parts, comparators=None):
+    return Played("e", "paper", pd.concat(parts, ignore_index=True), {"tuning": "paper"}, comparators)
+
+
+def values_of(frame):
+    return {key: row["value"] for key, row in frame.set_index(["learner", "seed"]).iterrows()}
+
+
+def test_late_mistakes_are_updates_after_half_of_the_horizon():
+    """30 updates in 50 rounds, and 35 in 100: that is 5 in the last 50."""
+    played = contextual_of(trace("slam", "slam", 0, (0.6, 0.75)), trace("slam", "slam", 1, (0.5, 0.75), failed_in=70))
+    assert values_of(online.late_mistakes(played)) == {("slam", 0): pytest.approx(5 / 50)}
+
+
+def test_a_learner_settles_in_the_last_round_with_a_loss():
+    losses = {0: [3.0, 5.0, 5.0, 5.0], 1: [3.0, 5.0, 5.0, 5.5], 2: [0.0, 0.0, 0.0, 0.0]}
+    parts = [trace("slam", "slam", seed, (0.6, 0.75), loss=loss) for seed, loss in losses.items()]
+    assert values_of(online.rounds_to_settle(contextual_of(*parts))) == {
+        ("slam", 0): 50, ("slam", 1): 100, ("slam", 2): 10,
+    }  # fmt: skip
+
+
+def test_a_lead_is_a_share_of_listnets():
+    """Random ends at 0.3 and 0.4, ListNet at 0.6 and 0.6, so that its mean lead is 0.25."""
+    ends = {"kl": (0.5, 0.4), "random": (0.3, 0.4), "listnet": (0.6, 0.6), "listnet-2": (0.9, 0.9)}
+    parts = [
+        trace(learner, learner.partition("-")[0], seed, (0.0, final))
+        for learner, finals in ends.items()
+        for seed, final in enumerate(finals)
+    ]
+    shares = values_of(online.lead_share(contextual_of(*parts)))
+    assert [shares["kl", seed] for seed in (0, 1)] == pytest.approx([0.8, 0.0])
+    assert np.mean([shares["listnet", seed] for seed in (0, 1)]) == pytest.approx(1)
+    assert shares["random", 0] == shares["random", 1] == 0
+    without = [part.assign(stream="digits") for part in parts if part["learner"][0] != "random"]
+    assert set(online.lead_share(contextual_of(*parts, *without))["stream"]) == {"linear"}
+
+
+def test_the_floor_is_of_both_distributions():
+    """Regrets of 0.4 and 0.2 in 100 rounds are 0.003 a round on average."""
+    runs = [("a", "first", 0, 0.4), ("b", "second", 0, 0.2), ("c", "mixture", 0, 9.0), ("a", "first", 1, 0.4)]
+    parts, best = [], []
+    for stream, distribution, seed, regret in runs:
+        about = {"judge": "ndcg-squared", "distribution": distribution, "surrogate_loss": 7.0 + regret, "bound": np.nan}
+        parts.append(trace("kl", "rtop", seed, (0.5, 0.5), stream, **about))
+        key = {"experiment": "e", "stream": stream, "judge": "ndcg-squared", "seed": seed, "round": 100}
+        best.append(key | {"best": 7.0, "gap": 0.0, "norm": 1.0})
+    frame = online.floor_share(contextual_of(*parts, comparators=pd.DataFrame(best)))
+    assert values_of(frame) == {("kl", 0): pytest.approx(0.003 / impossible_floor())}  # seed 1 lacks the second
+    assert list(frame["stream"]) == ["a, b"] and impossible_floor() == pytest.approx(0.00244, abs=1e-5)
+    other = [part.assign(judge="kl") for part in parts]
+    assert online.floor_share(contextual_of(*other, comparators=pd.DataFrame(best))).empty
 
 
 # --- ads
@@ -519,24 +705,23 @@ def test_each_horizon_is_a_cell_of_a_share():
     assert [cell.stream for cell in found] == ["a, T = 100", "a, T = 1,000", "a, T = 10,000"]
 
 
-def test_a_share_has_exact_tests(logged):
-    held = {"where": {"ids": "plain"}, "epsilon": 0.0, "quantity": "estimate_held", "learner": {"kind": "logistic"}}
-    ones = CLAIM | held | {"bound": "betting"}  # held by all of ten seeds
+def test_a_share_has_exact_tests():
+    counted = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t", "repeats": 10}
+    rows = pd.DataFrame([counted | {"campaign": name, "covered": n} for name, n in (("bank", 10), ("hotel", 6))])
+    bound = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
+    bound |= {"quantity": "coverage", "bound": "t", "against": 0.7, "comparison": "greater", "on": {"campaign": "bank"}}
     for testing, test, p in (("anytime", "anytime binomial", None), ("fixed", "binomial", 0.7**10)):
         plan = planned(ADS | {"testing": testing})
-        reading = claims.examine({"one": ones | {"against": 0.7}}, plan, logged)["one"].readings[0]
-        assert (reading.verdict.test, reading.verdict.estimate) == (test, pytest.approx(0.3))
+        reading = claims.examine({"one": bound}, plan, {}, coverage=rows)["one"].readings[0]
+        assert (reading.verdict.test, reading.verdict.estimate) == (test, pytest.approx(1.0))
         assert p is None or reading.verdict.p_holds == pytest.approx(p)
         assert reading.cells[0].within == pytest.approx((-0.7, 0.3))
-        assert reading.verdict.high == pytest.approx(0.3) and -0.7 < reading.verdict.low < 0.3
-    several = ones | {"against": 0.3, "over": "mean", "bound": "t"}
-    several["learner"] = {"kind": ["logistic", "auc-ranker"]}
-    reading = claims.examine({"one": several | {"epsilon": 0.0}}, plan, logged)["one"].readings[0]
-    assert reading.verdict.test in ("binomial", "betting") and len(reading.cells) == 2
-    against = ones | {"against": {"kind": "auc-ranker"}}
-    assert claims.examine({"one": against}, plan, logged)["one"].readings[0].cells[0].within == (-1, 1)
+        assert reading.verdict.high == pytest.approx(1.0) and 0 < reading.verdict.low < 1
+    several = bound | {"against": 0.3, "over": "mean", "on": {}}
+    reading = claims.examine({"one": several}, plan, {}, coverage=rows)["one"].readings[0]
+    assert reading.verdict.test == "betting" and reading.verdict.estimate == pytest.approx(0.8)
     with pytest.raises(SettingError, match="margin of a share is a number"):
-        claims.examine({"one": ones | {"against": 0.7, "margin": {"relative": 0.1}}}, plan, logged)
+        claims.examine({"one": bound | {"margin": {"relative": 0.1}}}, plan, {}, coverage=rows)
 
 
 def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
@@ -575,12 +760,26 @@ TABLE = pd.DataFrame(
          "fails"),
         ({"cell": {"k": 2}, "column": "bias", "against": 1.9, "comparison": "close", "margin": {"relative": 0.1}},
          "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 3.0, "comparison": "slope"}, "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope"}, "fails"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope", "margin": 0.1}, "holds"),
     ],
 )  # fmt: skip
 def test_cells_of_tables(stated, verdict):
     claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
     table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
     assert table.loc[0, "verdict"] == verdict and table.loc[0, "readings_total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("comparison", "against", "estimate"),
+    [("slope", 9.0, 5.0), ("greater", 1.0, 1.0), ("less", 1.0, 4.0), ("less", 9.0, -4.0), ("close", 3.0, 2.0)],
+)
+def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(comparison, against, estimate):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "bias", "margin": 0.5}
+    claim |= {"comparison": comparison, "against": against}
+    table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
+    assert table.loc[0, ["estimate", "n"]].tolist() == [estimate, 3]
 
 
 @pytest.mark.parametrize(
@@ -663,20 +862,32 @@ def test_a_claim_about_a_slope_that_there_is_not_says_why():
 # --- figures
 
 
-def test_the_specification_of_a_family():
+def test_the_specification_of_claims():
     stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
     frame = cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, planned(GAMES), played(GAMES))
-    assert len(frame) == 9 and set(frame["claim"]) == {"near", "far", "other"}
-    shown = readings.specification(frame, "items")
-    assert shown["claim"].tolist() == ["near"] * 3 + ["far"] * 3
+    assert len(frame) == 12 and set(frame["claim"]) == {"near", "far", "other"}
+    shown = readings.specification(frame, ["far", "near"])
+    assert shown["claim"].tolist() == ["far"] * 4 + ["near"] * 4  # two games, their mean, and one in the other reading
     for _, rows in shown.groupby("claim"):
-        assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2]
+        assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2, 3]
     assert "comparator" in shown and "rounds" not in shown  # the same throughout
     others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
     near = shown[(shown["claim"] == "near") & shown["first"]]
-    assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 2) and np.isinf(near["to"]).all()
-    none = readings.specification(frame, "none")
+    assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 3) and np.isinf(near["to"]).all()
+    none = readings.specification(frame, ["none"])
     assert none.empty and len(drawing_claims.specification(none).texts) == 1
+
+
+def test_a_family_of_many_claims_has_several_figures():
+    made = {f"c-{i}": CLAIM | AGAINST_ALL for i in range(23)} | {"own": CLAIM | {"family": "own"}}
+    made |= {"absent": CLAIM | {"family": "absent", "learner": {"kind": "hedge"}}, "untested": {"family": "items"}}
+    bounds = {"quantity": "coverage", "bound": "t", "comparison": "greater", "against": 0.9, "family": "bounds"}
+    made["bounds"] = {key: value for key, value in CLAIM.items() if key not in ("where", "learner")} | bounds
+    figures = selection.figures(planned(GAMES), made)
+    with_bounds = selection.figures(planned(GAMES | {"coverage": {"repeats": 40, "rows": [2000]}}), made)
+    assert with_bounds == figures | {"bounds": ["bounds"]}
+    assert {name: len(ids) for name, ids in figures.items()} == {"items": 8, "items-2": 7, "items-3": 8, "own": 1}
+    assert [*figures["items"], *figures["items-2"], *figures["items-3"]] == [f"c-{i}" for i in range(23)]
 
 
 def test_readings_are_read_as_they_were_written(tmp_path):
@@ -687,6 +898,7 @@ def test_readings_are_read_as_they_were_written(tmp_path):
     numbers = ["estimate", "low", "high", "n", "from", "to"]
     np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
     others = [name for name in made if name not in numbers]
+    assert {"statement", "row", "test"} <= {*others} and {*made["row"]} == {"extension"}
     assert read[others].equals(made[others].astype(object).fillna("").astype(read[others].dtypes))
     table = pd.read_parquet(tmp_path / "claims.parquet")
     assert table["id"].tolist() == ["near", "far"] and list(table.columns[:11]) == CONTRACT
@@ -696,25 +908,63 @@ def test_readings_are_read_as_they_were_written(tmp_path):
         readings.read(tmp_path / "claims-readings.csv")
 
 
-def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings():
-    frame = readings.specification(
-        cells({"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0}}, planned(GAMES), played(GAMES)),
-        "items",
-    )
-    figure = drawing_claims.specification(frame)
-    estimates, strip = figure.axes[0], figure.axes[2]
-    assert [axis.get_title(loc="left") for axis in figure.axes[:2]] == ["near", "far"]
-    assert estimates.get_ylabel().endswith("n = 12")
+@pytest.fixture
+def specified() -> pd.DataFrame:
+    """The frame of a figure of two claims, each of three estimates."""
+    stated = {"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0, "statement": "It is far. " * 10}}
+    found = cells(stated, planned(GAMES), played(GAMES))
+    return readings.specification(found[found["stream"] != readings.OVERALL], [*stated])
+
+
+def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings(specified):
+    figure = drawing_claims.specification(specified)
+    estimates, strip, far = figure.axes[:3]
+    assert estimates.get_title(loc="left") == "So it is." and far.get_title(loc="left").count("\n") > 0
+    assert estimates.get_ylabel() == "extension: difference in regret, claimed above 0; n = 12"
     drawn = {line.get_color(): line.get_ydata() for line in estimates.lines if line.get_marker() in ("o", "s")}
+    rows = specified[specified["claim"] == "near"]
     for outcome, (colour, _, _) in drawing_claims.OUTCOMES.items():
-        of = frame[(frame["claim"] == "near") & (frame["verdict"] == outcome)]["estimate"]
-        assert list(drawn.get(colour, [])) == list(of)
+        assert list(drawn.get(colour, [])) == list(rows[rows["verdict"] == outcome]["estimate"])
     assert [label.get_text() for label in strip.get_yticklabels()] == [
-        "comparator: horizon", "comparator: prefix", "stream: a", "stream: b"
+        "stream: a", "stream: b", "comparator: horizon", "comparator: prefix"
     ]  # fmt: skip
-    rows = frame[frame["claim"] == "near"]
-    np.testing.assert_array_equal(strip.lines[0].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
-    assert style.PALETTE[0] == drawing_claims.OUTCOMES["holds"][0]
+    np.testing.assert_array_equal(strip.lines[2].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
+    (threshold,) = (line for line in estimates.lines if line.is_dashed())
+    np.testing.assert_array_equal(threshold.get_ydata(), 0)
+    bars = estimates.patches
+    assert len(bars) == 3 and all(bar.get_y() == 0 and bar.get_height() > 0 for bar in bars)  # up to the upper end
+
+
+def test_one_estimate_far_off_does_not_flatten_the_others(specified):
+    rows = specified[specified["claim"] == "near"].assign(estimate=[1.0, 2.0, 1000.0])
+    rows = rows.assign(low=rows["estimate"] - 0.5, high=rows["estimate"] + 0.5)
+    axis = drawing_claims.specification(rows).axes[0]
+    assert axis.get_yscale() == "symlog"
+    places = axis.transAxes.inverted().transform(axis.transData.transform([(0, 1.0), (0, 2.0), (0, 1000.0)]))[:, 1]
+    assert (np.diff(places) > 0.05).all() and places[-1] < 1
+    assert set(axis.get_yticks()) == {0, 10, 1000}
+    axis = drawing_claims.specification(rows.assign(estimate=[1.0, 2.0, 10.0], low=0.5, high=11.0)).axes[0]
+    assert axis.get_yscale() == "linear"
+
+
+def test_a_figure_of_claims_fits_a_page(specified):
+    levels = pd.DataFrame([{f"reading-{i}": f"level-{(at + i) % (3 + i)}" for i in range(9)} for at in range(30)])
+    rows = pd.concat([specified[specified["claim"] == "near"]] * 10, ignore_index=True).assign(place=range(30))
+    rows = pd.concat([rows, levels], axis=1)
+    several = pd.concat([rows.assign(claim=f"c-{i}") for i in range(selection.MOST)], ignore_index=True)
+    figure = drawing_claims.specification(several)
+    width, height = figure.get_size_inches()
+    assert width == pytest.approx(7.0) and height <= 9.7 and len(figure.axes) == 2 * selection.MOST
+    names = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    subtitle = figure.axes[0].get_ylabel().replace("\n", " ")
+    assert names[:2] == ["stream: a", "stream: b"] and "more readings in the CSV file" in subtitle
+    whole = {name for name in names if name.startswith("reading-0")}
+    assert len(whole) in (0, 3)  # a column of the frame is there with all its levels, or not at all
+
+
+def test_settings_that_some_estimates_do_not_have_get_no_row():
+    rows = pd.DataFrame({"epsilon": ["", "0.1", "0.2"]}).assign(**dict.fromkeys(drawing_claims.CELLS, "x"))
+    assert list(drawing_claims._strip(rows)) == ["epsilon: 0.1", "epsilon: 0.2"]
 
 
 def test_lists_of_levels_are_named_by_their_ends_where_these_differ():

@@ -33,7 +33,7 @@ DETAILS = {
 }  # fmt: skip
 COMMANDS = (
     "fetch", "convert", "pack", "simulate", "campaign", "draw", "run", "time", "coverage", "comparator", "gather",
-    "figure", "table", "claims", "claims-figure", "page",
+    "figure", "table", "claims", "claims-figures", "page",
 )  # fmt: skip
 
 

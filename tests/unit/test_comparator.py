@@ -495,8 +495,8 @@ def test_the_file_holds_what_was_found_and_where_it_is_from(path, tmp_path):
 @pytest.mark.parametrize("judge", CONVEX)
 @pytest.mark.parametrize(
     "readings",
-    [{}, {"keep": 0.7, "empty": "skip"}, {"rounds": None, "order": "as-is"}],
-    ids=["default", "kept and skipped", "one pass"],
+    [{}, {"keep": 0.7, "empty": "skip"}, {"rounds": None, "order": "as-is"}, {"queries": "resampled"}],
+    ids=["default", "kept and skipped", "one pass", "resampled"],
 )
 def test_the_queries_are_those_of_the_runs(path, tmp_path, judge, readings):
     """Weights that never leave 0 suffer, run by run, what is the best in a ball of next to no radius."""

@@ -268,7 +268,7 @@ def test_a_run_is_played_and_identified(tmp_path):
         "experiment": "e", "stream": "g", "items": 6, "loss": "dcg", "gain": True, "game": "flip",
         "choices": 1,
     }  # fmt: skip
-    assert FAMILY.completed(table, 1) is table
+    assert FAMILY.completed(table) is table
     assert (FAMILY.code, FAMILY.memory, FAMILY.minutes) == ("scant.games.run", 1000, 5)
 
 

@@ -42,7 +42,16 @@ def claim(number=1, verdict="holds", **more) -> dict:
     return {
         "id": f"c-{number}", "source": "thesis", "statement": "It learns.", "verdict": verdict, "estimate": 0.123456,
         "low": 0.1, "high": 0.2, "n": 5, "readings_holding": 2, "readings_total": 3, "data": "", "family": "top",
-        "figure": "figure-1", "needed": np.nan, "matters": "", "matters_share": np.nan,
+        "figure": "figure-1", "needed": np.nan, "matters": "", "matters_share": np.nan, "row": "extension",
+        "words": "it learns", "chosen": "", "quantity": "NDCG@10", "test": "t", "cells_holding": 1, "cells_failing": 0,
+        "cells_total": 1, "tightness": np.nan,
+    } | more  # fmt: skip
+
+
+def cell(number=1, **more) -> dict:
+    return {
+        "claim": f"c-{number}", "row": "extension", "first": True, "stream": "digits", "learner": "kl", "against": "",
+        "estimate": 0.2, "low": 0.1, "high": 0.4, "n": 7, "from": 0.0, "to": np.inf, "verdict": "holds",
     } | more  # fmt: skip
 
 
@@ -70,8 +79,9 @@ def folder(tmp_path):
 
 @pytest.fixture
 def make(folder):
-    def make(claims=None, about=None, study="small"):
-        page.make({"study": study, "seed": 1, "note": NASTY}, folder, folder / "report.html", claims, about or {})
+    def make(claims=None, about=None, study="small", cells=()):
+        settings = {"study": study, "seed": 1, "note": NASTY}
+        page.make(settings, folder, folder / "report.html", claims, about or {}, cells)
         return (folder / "report.html").read_text(encoding="utf-8")
 
     return make
@@ -79,7 +89,7 @@ def make(folder):
 
 def test_nothing_is_asked_for_and_every_id_is_one_elements(make):
     about = {"datasets": [{"home": "https://example.org/a?b=1"}], "captions": {"figure-1": "A caption."}}
-    text = make([claim(), claim(2, "fails")], about)
+    text = make([claim(), claim(2, "fails")], about, cells=[cell(), cell(2)])
     seen = Page(text)
     assert not any(name in FETCHING for _, attributes in seen.elements for name in attributes)
     assert not any(name.startswith("on") for _, attributes in seen.elements for name in attributes)
@@ -103,7 +113,11 @@ def test_what_is_given_is_escaped(make):
         "captions": {"figure-1": NASTY}, "datasets": [{"title": NASTY}], "environment": {NASTY: NASTY},
         "citation": NASTY, "commands": {NASTY: NASTY}, "timings": [{"rule": NASTY}],
     }  # fmt: skip
-    text = make([claim(id=NASTY, source=NASTY, statement=NASTY, family=NASTY, data=NASTY, figure=NASTY)], about, NASTY)
+    told = dict.fromkeys(
+        ("id", "source", "statement", "family", "data", "figure", "words", "chosen", "quantity"), NASTY
+    )
+    shown = dict.fromkeys(("claim", "stream", "learner", "against"), NASTY)
+    text = make([claim(**told)], about, NASTY, [cell(**shown)])
     seen = Page(text)
     assert [tag for tag, _ in seen.elements].count("script") == 1
     assert "b" not in {tag for tag, attributes in seen.elements if "onclick" in attributes}
@@ -147,8 +161,15 @@ def test_numbers(value, text):
 def test_claims_lead_to_their_figures_and_back(make):
     seen = Page(make([claim(), claim(2, figure="figure-9"), claim(3, figure="")]))
     links = seen.of("href")
-    assert links.count("#figure-1") == 2 and "#figure-9" not in links
+    assert links.count("#figure-1") == 1 and "#figure-9" not in links
     assert links.count("#claim-c-1") == 1 and "#claim-c-2" not in links
+
+
+def test_a_figure_of_claims_names_those_that_its_data_hold(make, folder):
+    (folder / "figures/figure-2.svg").rename(folder / "figures/figure-claims-top.svg")
+    (folder / "figures/figure-claims-top.csv").write_text("claim,estimate\nc-2,1\n")
+    links = Page(make([claim(figure=""), claim(2, figure="")])).of("href")
+    assert links.count("#figure-claims-top") == 1 and "#claim-c-2" in links and "#claim-c-1" not in links
 
 
 def test_headings_are_those_told_or_are_made_of_names(make):
@@ -157,27 +178,62 @@ def test_headings_are_those_told_or_are_made_of_names(make):
     assert "Figure 1" not in {text.strip() for text in seen.text}
     assert page.title("table-5.1", {}) == "Table 5.1"
     assert page.title("figure-claims-top", {"figure-1": "One"}) == "Claims: top"
+    assert page.title("figure-claims-top-theory-2", {}) == "Claims: top-theory, 2"
 
 
-def test_intervals_have_zero_in_view():
-    places = page._interval(0.2, 0.1, 0.4)
-    assert places["zero"] == 6 and places["high"] == 94
-    assert places["estimate"] == pytest.approx(50) and places["low"] == pytest.approx(28)
-    assert page._interval(-0.2, float("nan"), None).keys() == {"zero", "estimate"}
-    assert page._interval(None, 0, 1) is None
+def test_cells_are_drawn_to_the_scale_of_their_claim():
+    first, second = page._placed([cell(), cell(estimate=-0.4, low=None, high=None, to=0.1, **{"from": -0.1})])
+    assert first["claimed"] == "above 0" and second["claimed"] == "-0.1 to 0.1"
+    assert first["place"]["to"] == 100 and first["place"]["low"] < first["place"]["estimate"] < first["place"]["high"]
+    assert second["place"]["estimate"] < second["place"]["from"] < first["place"]["from"] < second["place"]["to"] < 100
+    assert "low" not in second["place"]
+    (nothing,) = page._placed([cell(estimate=None, low=None, high=None, **{"from": -np.inf})])
+    assert nothing["place"] is None and nothing["claimed"] == "any"
 
 
-def test_sentences_count():
-    claims = [claim(1), claim(2, readings_holding=3), claim(3, "fails", family="ads"), claim(4, "not testable here")]
-    claims += [claim(5, "undecided", needed=40), claim(6, "undecided", needed=float("inf"))]
-    first, second, third = page.sentences(claims)
-    assert first == "Of 6 claims, 2 hold, 1 fails, 2 are undecided, and 1 could not be tested here."
-    assert second == "Claims fail in ads (1 of 1)."
-    assert third == (
-        "Of the 2 that hold, 1 does under every reading tried; 40 seeds or fewer would decide half of the undecided."
-    )
-    assert page.sentences([claim()])[1] == "No claim fails."
+def test_a_claim_has_the_cells_of_its_first_reading(make):
+    cells = [cell(), cell(stream="letter", estimate=-0.3, low=np.nan, high=np.nan, verdict="fails")]
+    cells.append(cell(stream="of another reading", first=False))
+    text = make([claim(cells_total=2, cells_failing=1), claim(2)], cells=cells)
+    seen = Page(text)
+    assert "Holds in 1 of 2 cells, fails in 1" in seen.text and "of another reading" not in text
+    assert {"digits", "letter", "[0.1, 0.4]"} <= {part.strip() for part in seen.text}
+    labels = [a["aria-label"] for tag, a in seen.elements if tag == "svg" and "aria-label" in a]
+    assert labels == ["0.2, interval [0.1, 0.4]; claimed: above 0", "-0.3, no interval; claimed: above 0"]
+    assert sum(tag == "details" and a.get("class") == "cells" for tag, a in seen.elements) == 1
+
+
+def test_kinds_of_rows_are_counted_apart():
+    claims = [claim(1), claim(2, readings_holding=3), claim(3, "fails", row="reproduction")]
+    claims += [claim(4, "not testable here", row="reproduction"), claim(5, "undecided", needed=40, row="theorem")]
+    claims += [claim(6, "undecided", needed=float("inf"), row="theorem", tightness=0.9)]
+    claims += [claim(7, row="theorem", tightness=0.00123), claim(8, row="theorem", tightness=0.4136)]
+    claims += [claim(9, "fails", row="theorem", tightness=7.0)]
+    assert page.sentences(claims) == [
+        "Of 2 statements that the papers measured, 0 reproduce, 1 does not reproduce, 0 are undecided, and 1 could not "
+        "be tested here.",
+        "Of 2 extensions to other data, 2 extend, 0 do not extend, 0 are undecided, and 0 could not be tested here.",
+        "Of 5 theorem checks, 2 hold, 1 fails, 2 are undecided, and 0 could not be tested here; what was measured is "
+        "0.12 to 41.4 % of the bounds that hold.",
+        "Of all 4 that hold, 1 does under every reading tried; 40 seeds or fewer would decide half of the undecided.",
+    ]
+    assert page.sentences([claim()])[0] == "No claim is about what a paper measured on data like its own."
     assert len(page.sentences([])) == 3
+    kinds = {kind["row"]: kind for kind in page._kinds(claims)}
+    assert list(kinds) == ["reproduction", "extension", "theorem"]
+    assert kinds["theorem"]["tightness"].endswith("0.12 to 41.4 % of the bounds that hold")
+    assert page.tightness([claim(row="theorem", tightness=0.5)]) == "what was measured is 50 % of the bounds that hold"
+    assert page.tightness([claim(tightness=0.5)]) == kinds["reproduction"]["tightness"] == ""
+    assert kinds["reproduction"]["counts"] == {"fails": 1, "not testable here": 1}
+    families = page._families(claims)
+    assert [(one["family"], one["kind"], one["claims"]) for one in families] == [
+        ("top", "reproduction", 2), ("top", "extension", 2), ("top", "theorem check", 5)
+    ]  # fmt: skip
+
+
+def test_verdicts_have_the_words_of_their_kind(make):
+    text = make([claim(1), claim(2, "fails", row="reproduction"), claim(3, "undecided", row="theorem")])
+    assert text.count("&nbsp;extends<") == 2 and text.count("&nbsp;does not reproduce<") == 2  # a tile, and the claim
 
 
 def test_a_study_without_claims_has_no_section_of_them(make):
@@ -188,6 +244,8 @@ def test_a_study_without_claims_has_no_section_of_them(make):
 def test_wrong_claims_are_refused(make):
     with pytest.raises(SettingError, match="'c-1' has the verdict 'perhaps'"):
         make([claim(verdict="perhaps")])
+    with pytest.raises(SettingError, match="'c-1' has the row 'guess'"):
+        make([claim(row="guess")])
     with pytest.raises(SettingError, match="lacks low"):
         make([{name: value for name, value in claim().items() if name != "low"}])
 

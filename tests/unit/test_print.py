@@ -88,7 +88,10 @@ def claimed() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "claim": claim,
+            "statement": f"On data that no ranker separates, {claim} is better than any other learner, or as good.",
             "family": "f",
+            "row": "extension",
+            "test": "t",
             "quantity": "difference in NDCG@10",
             "experiment": "e",
             "tuning": tuning,
@@ -184,6 +187,12 @@ def _in_line(axis, one) -> bool:
     if one.axis_name == "y":
         return own.rowspan == other.rowspan and other.colspan.start < own.colspan.start
     return own.colspan == other.colspan and other.rowspan.start > own.rowspan.start
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_figure_of_one_claim_can_be_printed():
+    figure = drawing_claims.specification(claimed().query("claim == 'b'"))
+    assert faults(figure) == [] and figure.get_figwidth() < 3.5
 
 
 @pytest.mark.filterwarnings("error")

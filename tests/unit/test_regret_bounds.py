@@ -141,3 +141,23 @@ def test_an_infinite_bound_is_said_and_gives_no_rate():
     assert top.regret_bound(settings(surrogate="kl"), raw, 0.1, np.array([1, 10])).tolist() == [np.inf, np.inf]
     with pytest.raises(SettingError, match="infinite on this stream"):
         top.theory_rate(settings(surrogate="kl"), raw)
+
+
+def test_the_floor_of_table_b_1_is_the_least_mean_regret_over_all_scores():
+    from scipy.optimize import minimize
+
+    from scant.data import table_b1
+    from scant.surrogates import ndcg_squared
+
+    def regret(s, counts):
+        """How much the scores s lose a round to the best ones, in expectation."""
+        losses = [lambda t, v=v: ndcg_squared(t, np.array(v))[0] for v in table_b1.VECTORS]
+
+        def expected(t):
+            return sum(n * loss(t) for n, loss in zip(counts, losses, strict=True)) / 20
+
+        return expected(s) - minimize(expected, np.full(3, 0.3)).fun
+
+    both = list(table_b1.TWENTIETHS.values())
+    least = minimize(lambda s: sum(regret(s, counts) for counts in both) / 2, np.full(3, 0.3)).fun
+    assert bounds.impossible_floor() == pytest.approx(least, abs=1e-8) == pytest.approx(0.0024, abs=5e-5)

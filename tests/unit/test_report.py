@@ -11,6 +11,7 @@ from scipy import stats
 
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
+from scant.families import TUNING
 from scant.online import drawings as drawing
 from scant.online import frames as perceptron
 from scant.online import traces as online_traces
@@ -48,7 +49,6 @@ def gathered(*parts):
 DETAILS = {
     "all": {
         "kind": "perceptron",
-        "seeds": 3,
         "tuning": "held-out",
         "title": "text",
         "titles": {
@@ -333,7 +333,7 @@ def test_latex_escapes_text_and_rounds_numbers():
             "n": [3, 1_000_000, -7],
             "x": [0.123456, np.nan, 1.5e9],
             "ok": [True, False, True],
-            "none": [None, "", "c"],
+            "none": [None, "", "<= |c|"],
         }
     )
     lines = tables.latex(frame).splitlines()
@@ -344,7 +344,8 @@ def test_latex_escapes_text_and_rounds_numbers():
         r"\midrule",
         r"50 \% & 3 & 0.1235 & yes & -- \\",
         r"x\_1 \& \{y\} & 1000000 & -- & no &  \\",
-        r"\textbackslash{}alpha\textasciitilde{}\textasciicircum{}\#\$ & -7 & 1.500e+09 & yes & c \\",
+        r"\textbackslash{}alpha\textasciitilde{}\textasciicircum{}\#\$ & -7 & 1.500e+09 & yes & "
+        r"\textless{}= \textbar{}c\textbar{} \\",
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -528,7 +529,7 @@ def run_files(tmp_path):
     queries = [(q, random.integers(0, 3, 6), random.standard_normal((6, 3))) for q in range(10)]
     streams.write(tmp_path / "toy.arrow", queries, {})
     files = []
-    for seed, learner in product(range(2), ({"kind": "slam", "rates": [0.5, "theory", 1e300]}, {"kind": "random"})):
+    for seed, learner in product((0, TUNING), ({"kind": "slam", "rates": [0.5, "theory", 1e300]}, {"kind": "random"})):
         files.append(tmp_path / f"{learner['kind']}-{seed}.parquet")
         job = {
             "study": "toy", "study_seed": 1, "experiment": "all", "stream": "letor", "learner": learner["kind"],
@@ -540,14 +541,14 @@ def run_files(tmp_path):
 
 
 def test_runs_are_gathered_with_their_identity(run_files, tmp_path):
-    details = DETAILS["all"] | {"seeds": 1}
+    details = DETAILS["all"]
     traces.gather(run_files, tmp_path / "all.parquet", details)
     frame, found = traces.read([tmp_path / "all.parquet"])
     assert found == {"all": details}
     slam, random = frame[frame["learner"] == "slam"], frame[frame["learner"] == "random"]
     assert set(slam["setting"]) == {"0.5", "theory", "1e+300"}
     assert set(random["setting"]) == {"none"}
-    assert set(zip(frame["seed"], frame["tuning_seed"], strict=True)) == {(0, False), (1, True)}
+    assert set(zip(frame["seed"], frame["tuning_seed"], strict=True)) == {(0, False), (TUNING, True)}
     for name, value in {"generator": "data", "source": "text", "experiment": "all", "stream": "letor"}.items():
         assert set(frame[name]) == {value}
     assert set(slam["kind"]) == {"slam"}
@@ -561,14 +562,14 @@ def test_runs_are_gathered_with_their_identity(run_files, tmp_path):
 
 def test_experiments_are_read_together(run_files, tmp_path):
     for name in ("all", "b.2"):
-        traces.gather(run_files, tmp_path / f"{name}.parquet", DETAILS["all"] | {"seeds": 2})
+        traces.gather(run_files, tmp_path / f"{name}.parquet", DETAILS["all"])
     frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.2.parquet"])
     assert set(found) == {"all", "b.2"}
     assert len(frame) == 2 * len(traces.read([tmp_path / "all.parquet"])[0])
 
 
 def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_path):
-    traces.gather(run_files, tmp_path / "all.parquet", DETAILS["all"] | {"seeds": 2})
+    traces.gather(run_files, tmp_path / "all.parquet", DETAILS["all"])
     job = {
         "study": "toy", "study_seed": 1, "experiment": "b", "stream": "letor", "learner": "random",
         "kind": "perceptron", "stream_settings": {"dataset": "letor"}, "learner_settings": {"kind": "random"},
@@ -576,7 +577,7 @@ def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_pa
         "measures": ["err", "ap", "precision@5"],
     }  # fmt: skip
     run(job, tmp_path / "run.parquet", [0, 1], [tmp_path / "toy.arrow"])
-    traces.gather([tmp_path / "run.parquet"], tmp_path / "b.parquet", DETAILS["all"] | {"seeds": 2})
+    traces.gather([tmp_path / "run.parquet"], tmp_path / "b.parquet", DETAILS["all"])
     frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.parquet"])
     assert "measures" not in found["all"]
     assert found["b"]["measures"] == ["err", "precision@5"]  # AP is recorded in any case

@@ -12,6 +12,7 @@ from scipy import stats
 from scant import families
 from scant.data import stream as streams
 from scant.errors import DataError, SettingError
+from scant.families import TUNING
 from scant.files import write_parquet
 from scant.online import drawings as drawing
 from scant.online import frames_top as top
@@ -38,7 +39,7 @@ LEARNERS = {  # id: kind, objective, k
 }
 DETAILS = {
     name: {
-        "kind": "top", "seeds": 3, "tuning": "held-out", "title": f"reading {name}",
+        "kind": "top", "tuning": "held-out", "title": f"reading {name}",
         "readings": {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 2.0, "judge": None},
         "titles": {"streams": {"a": "A", "b": "B"}, "learners": {one: one.capitalize() for one in LEARNERS}},
     }
@@ -175,8 +176,8 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
         "regret": ["slow"],
     }
     assert list(plan.figures) == ["figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-regret"]
-    assert list(planned("old").tables) == ["finals", "bounds", "rates", "streams"]
-    assert set(planned("top").tables) == {"top", "variance", "streams"}
+    assert list(planned("old").tables) == ["finals", "bounds", "rates", "theorems-perceptron", "streams"]
+    assert set(planned("top").tables) == {"top", "variance", "theorems-top", "streams"}
     assert "streams" not in planned("bounds").tables  # the adversary's answers are in no file
     assert planned("bounds", "unseen").figures == {}
 
@@ -744,7 +745,7 @@ def test_runs_are_gathered_with_their_settings_as_played(tmp_path):
             "stream_settings": {"dataset": "letor"}, "learner_settings": settings, "rounds": 64, "empty": "zero",
             "order": "shuffled", "keep": 1.0, **readings,
         }  # fmt: skip
-        run(job, files[-1], [0, 1, 2, 3], [tmp_path / "toy.arrow"])
+        run(job, files[-1], [0, 1, 2, TUNING], [tmp_path / "toy.arrow"])
     titles = {"streams": {"a": "A"}, "learners": {name: name for name in learners}}
     details = DETAILS["top"] | {"readings": readings, "titles": titles}
     traces.gather(files, tmp_path / "top.parquet", details)

@@ -11,9 +11,9 @@ from scant import __version__, files
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
 from scant.online import top
-from scant.online.learners import MEASURES, resolve, theory_rate
-from scant.online.play import play_compiled, play_top, query_order
-from scant.online.run import SCHEMA, general_bound, run, separable_bound
+from scant.online.learners import MEASURES, make, resolve, theory_rate
+from scant.online.play import play_compiled, play_python, play_top, query_order
+from scant.online.run import SCHEMA, general_bound, queries_of, run, separable_bound
 from scant.online.top import EVENTS
 from scant.randomness import generator
 from scant.runs import kept_rounds
@@ -62,6 +62,27 @@ def test_kept_queries_are_a_share_of_each_pass(ten):
     passes = np.count_nonzero(np.diff(order) < 0) + 1
     assert 20_000 / passes == pytest.approx(8, abs=0.1)
     assert np.all(np.bincount(order) / passes == pytest.approx(0.8, abs=0.03))
+
+
+def test_resampled_queries_are_drawn_once_and_shown_in_every_pass(ten, packed):
+    order = query_order(ten, generator(0), 30, resampled=generator(1)).reshape(3, 10)
+    passes = [sorted(shown.tolist()) for shown in order]
+    assert passes[0] == passes[1] == passes[2] != list(range(10))
+    assert order[0].tolist() != order[1].tolist()
+    in_order = query_order(ten, generator(0), order="as-is", resampled=generator(1)).tolist()
+    assert in_order == passes[0], "in the order of the files"
+    assert sorted(query_order(ten, generator(5), resampled=generator(1))) == passes[0], "whatever the order is"
+    assert sorted(query_order(ten, generator(0), resampled=generator(2))) != passes[0]
+    skipped = query_order(ten, generator(0), empty="skip", resampled=generator(1))
+    assert len(skipped) == 8 and not {2, 5} & {*skipped.tolist()}
+    none = packed([(np.zeros(2, int), np.ones((2, 1)))])
+    assert len(query_order(none, generator(0), 5, empty="skip", resampled=generator(1))) == 0
+
+
+def test_every_query_is_as_likely_to_be_drawn(ten):
+    counts = [np.bincount(query_order(ten, generator(0), resampled=generator(1, n)), minlength=10) for n in range(4000)]
+    assert np.all(np.mean(counts, axis=0) == pytest.approx(1, abs=0.06))  # its standard error is 0.015
+    assert np.all(np.var(counts, axis=0) == pytest.approx(0.9, abs=0.1))  # of a binomial of 10 draws
 
 
 # --- what is kept
@@ -218,6 +239,40 @@ def test_noise_and_queries_go_with_stream_and_seed_alone(stream_path, tmp_path):
     assert trace(**TOP).equals(one)
     for other in ({"seeds": [1]}, {"stream": "another"}, {"study_seed": 2}):
         assert not trace(**other).equals(one), other
+    resampled = trace(queries="resampled")
+    assert not resampled.equals(one)
+    for same in ({"learner": "two"}, {"experiment": "another"}, {"source": "released-code"}, TOP):
+        assert trace(queries="resampled", **same).equals(resampled), same
+
+
+@pytest.mark.parametrize("changes", [{}, TOP, {"source": "released-code"}, {"order": "as-is"}], ids=str)
+def test_the_mean_over_many_seeds_is_that_of_all_queries(stream_path, tmp_path, changes):
+    """One pass of a control that learns nothing: its NDCG is 1, but for the queries with no relevant document."""
+
+    def finals(seeds, **more):
+        control = {"learner_settings": {"kind": "ideal"}, "rounds": None}
+        table = played(stream_path, tmp_path, seeds, **(control | changes | more))
+        return [row["ndcg@10"] for row in table.to_pylist() if row["round"] == 40]
+
+    assert finals(range(2)) == [0.95, 0.95]
+    resampled = finals(range(300), queries="resampled")
+    error = np.sqrt(0.95 * 0.05 / 40)  # of a seed: the bootstrap of 40 queries
+    assert np.mean(resampled) == pytest.approx(0.95, abs=4 * error / np.sqrt(300))
+    assert np.std(resampled) == pytest.approx(error, rel=0.2)
+
+
+@pytest.mark.parametrize("learner", [{"kind": "slam", "measure": "ap"}, {"kind": "listnet"}])
+@pytest.mark.parametrize("order", ["shuffled", "as-is"])
+def test_resampled_queries_are_the_same_for_compiled_and_plain_learners(stream_path, tmp_path, learner, order):
+    changes = {"queries": "resampled", "order": order, "rounds": 90}
+    table = played(stream_path, tmp_path, [2], learner_settings=learner | {"rates": [0.25]}, **changes)
+    there, settings = streams.read(stream_path), resolve(learner, "text", simulated=True)[0]
+    queries = queries_of(job(**changes), 2, there)
+    assert len(set(queries.tolist())) < 40
+    plain = make(settings, there.features.shape[1], 0.25, generator(1, "perceptron", "sep", 2, "noise"))
+    plain = play_python((there[q] for q in queries), plain, settings)
+    assert table["ndcg@10"].to_pylist()[-1] == pytest.approx(plain.measured[:, MEASURED.index("ndcg@10")].mean())
+    assert table["loss"].to_pylist()[-1] == pytest.approx(plain.loss.sum())
 
 
 @pytest.fixture

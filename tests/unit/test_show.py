@@ -13,15 +13,32 @@ from scant.errors import DataError, SettingError
 from scant.page import about, page
 from scant.page.show import show
 
+KNOWN = {
+    "family": "top", "n": 8, "needed": np.nan, "source": "thesis, 3.2", "words": "it learns", "chosen": "Ten rounds.",
+    "quantity": "difference in NDCG@10", "test": "t", "tightness": np.nan, "matters": "tuning", "matters_share": 0.6,
+    "figure": "figure-3.4", "data": "Digits", "readings_holding": 0, "readings_total": 1, "cells_holding": 0,
+    "cells_failing": 0, "cells_total": 1,
+}  # fmt: skip
+NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {"n": 0, "readings_total": 0, "cells_total": 0}
 ROWS = [
-    {"id": "top-a", "verdict": "holds", "family": "top", "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 8,
-     "readings_holding": 2, "readings_total": 3, "needed": np.nan, "statement": "It learns.", "data": "Digits"},
-    {"id": "top-b", "verdict": "undecided", "family": "top", "estimate": 0.1, "low": -0.1, "high": 0.3, "n": 8,
-     "readings_holding": 0, "readings_total": 1, "needed": 30.0, "statement": "It may.", "data": "Digits"},
-    {"id": "ads-c", "verdict": "not testable here", "family": "ads", "estimate": np.nan, "low": np.nan,
-     "high": np.nan, "n": 0, "readings_holding": 0, "readings_total": 0, "needed": np.nan, "statement": "It earns.",
-     "data": "missing here: logs"},
+    KNOWN | {"id": "top-a", "row": "theorem", "verdict": "holds", "estimate": 0.5, "low": 0.4, "high": 0.6,
+     "readings_holding": 2, "readings_total": 3, "statement": "It learns.", "cells_holding": 1, "cells_failing": 1,
+     "cells_total": 2, "tightness": 0.5},
+    KNOWN | {"id": "top-b", "row": "reproduction", "verdict": "undecided", "estimate": 0.1, "low": -0.1, "high": 0.3,
+     "needed": 30.0, "statement": "It may."},
+    KNOWN | NOTHING | {"id": "ads-c", "row": "reproduction", "verdict": "not testable here", "family": "ads",
+     "statement": "It earns.", "data": "missing here: logs", "test": "", "matters": ""},
 ]  # fmt: skip
+CELL = {
+    "claim": "top-a", "statement": "It learns.", "family": "top", "row": "theorem", "quantity": "NDCG@10", "test": "t",
+    "experiment": "e", "tuning": "held-out", "first": True, "stream": "digits", "learner": "kl", "against": "",
+    "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 8, "from": 0.1, "to": np.inf, "verdict": "holds",
+}  # fmt: skip
+CELLS = [
+    CELL,
+    CELL | {"stream": "letter", "estimate": -0.5, "low": np.nan, "high": np.nan, "verdict": "fails"},
+    CELL | {"tuning": "paper", "first": False, "estimate": 0.7},
+]
 
 
 @pytest.fixture
@@ -33,24 +50,55 @@ def folder(tmp_path, monkeypatch):
         tmp_path / "tables/top.csv", index=False
     )
     pd.DataFrame(ROWS).to_parquet(tmp_path / "claims.parquet")
+    pd.DataFrame(CELLS).to_csv(tmp_path / "claims-readings.csv", index=False)
     return tmp_path
 
 
-def test_claims_are_shown_by_family_with_what_they_came_to(folder):
+def test_claims_are_shown_by_kind_and_family_with_what_they_came_to(folder):
     text = show(folder)
-    assert text.startswith("Of 3 claims, 1 holds, 0 fail, 1 is undecided, and 1 could not be tested here.")
+    assert text.startswith("Of 2 statements that the papers measured, 0 reproduce, 0 do not reproduce, 1 is undecided,")
     lines = text.splitlines()
-    assert "  ✓ top-a; 0.5 [0.4, 0.6], n = 8; holds under 2 of 3 readings" in lines
-    assert "  ? top-b; 0.1 [-0.1, 0.3], n = 8; 30 seeds would decide it" in lines
+    facts = "0.5 [0.4, 0.6], n = 8; holds in 1 of 2 cells, fails in 1; holds under 2 of 3 readings"
+    assert f"  ✓ top-a: holds; {facts}" in lines
+    assert "  ? top-b: undecided; 0.1 [-0.1, 0.3], n = 8; 30 seeds would decide it" in lines
     assert f"  {page.ABSENT} ads-c" in lines and "      It earns. missing here: logs" in lines
-    assert lines.index("top") < lines.index("ads") and lines[-1].endswith("top")
+    heads = [line for line in lines if line.startswith(("Reproductions", "Extensions", "Theorem"))]
+    assert heads == ["Reproductions, top", "Reproductions, ads", "Theorem checks, top"] and lines[-1].endswith("top")
     assert max(map(len, lines[:3])) < 100
 
 
 def test_claims_are_chosen(folder):
     text = show(folder, verdict="undecided", family="top")
-    assert "top-b" in text and "top-a;" not in text and "ads-c" not in text
-    assert show(folder, brief=True).count("\n") <= 3 and "top-a" not in show(folder, brief=True)
+    assert "top-b" in text and "top-a:" not in text and "ads-c" not in text
+    assert "top-a:" in show(folder, row="theorem") and "top-b" not in show(folder, row="theorem")
+    brief = show(folder, brief=True)
+    assert brief.split() == " ".join(page.sentences(ROWS)).split() and "is 50 % of the bounds" in brief
+
+
+def test_cells_follow_their_claim(folder):
+    lines = show(folder, cells=True).splitlines()
+    at = lines.index("      stream  learner  estimate        claimed    n  verdict")
+    assert lines[at - 1].strip() == "It learns."
+    assert [line.split() for line in lines[at + 1 : at + 3]] == [
+        ["digits", "kl", "0.5", "[0.4,", "0.6]", "above", "0.1", "8", "holds"],
+        ["letter", "kl", "-0.5", "above", "0.1", "8", "fails"],
+    ]
+    assert "0.7" not in show(folder, cells=True)  # of another reading
+
+
+def test_a_claim_is_shown_whole(folder):
+    text = show(folder, claim="top-a")
+    assert text.startswith("✓ top-a: holds\n  It learns.\n")
+    told = dict(line[2:].split("  ", 1) for line in text.split("\n\n")[1].splitlines())
+    told = {name: fact.strip() for name, fact in told.items()}
+    assert told["source"] == 'thesis, 3.2: "it learns"' and told["chosen"] == "Ten rounds."
+    assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1" and told["test"] == "t, n = 8"
+    assert told["cells"] == "holds in 1 of 2 cells, fails in 1" and told["tightness"].endswith("to 50 %")
+    first, second = (text.index(f"tuning {tuning}") for tuning in ("held-out", "paper"))
+    assert text.index("letter") < second and first < second and text.index("0.7 [") > second
+    assert "which the verdict is under" in text[first:second] and "which" not in text[second:]
+    untested = show(folder, claim="ads-c")
+    assert "missing here: logs" in untested and "estimate" not in untested and "cells" not in untested
 
 
 def test_a_table_is_shown(folder):
@@ -66,7 +114,11 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
         show(folder, verdict="hold")
     with pytest.raises(SettingError, match="unknown family"):
         show(folder, family="tops")
-    with pytest.raises(SettingError, match="no claim has both"):
+    with pytest.raises(SettingError, match="unknown row 'theory'"):
+        show(folder, row="theory")
+    with pytest.raises(SettingError, match="unknown claim 'top-c'"):
+        show(folder, claim="top-c")
+    with pytest.raises(SettingError, match="no claim has all"):
         show(folder, verdict="fails", family="top")
     with pytest.raises(DataError, match="holds no finished claims"):
         show(tmp_path / "none")
@@ -84,6 +136,8 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
 def test_the_command_prints(folder, capsys):
     assert main(["show", str(folder), "--summary"]) == 0
     assert capsys.readouterr().out == show(folder, brief=True)
+    assert main(["show", str(folder), "--claim", "top-a"]) == 0
+    assert capsys.readouterr().out == show(folder, claim="top-a")
 
 
 # --- what the page says besides

@@ -94,7 +94,7 @@ def test_snakemakes_report_has_every_caption():
     for name, shown in SHOWN.items():
         made = {"svg": f"results/s/figures/{name}.svg"} if shown.draw else {"csv": f"results/s/tables/{name}.csv"}
         assert caption("figure" if shown.draw else "table", **made) == about.caption(shown)
-    assert caption("figure", svg="results/s/figures/figure-claims-top.svg") == about.CLAIMS_CAPTION
+    assert caption("claims-figures") == about.CLAIMS_CAPTION
     for kind, made in {"figure": {"svg": "figure-2.3.svg"}, "table": {"csv": "figure-2.1.csv"}}.items():
         with pytest.raises(jinja2.UndefinedError):
             caption(kind, **made)

@@ -17,6 +17,7 @@ from scant.ads.learners import KINDS as SCORERS
 from scant.data import simulated
 from scant.declared import settings_of
 from scant.errors import SettingError
+from scant.families import TUNING
 from scant.games.learners import LEARNERS as PLAYERS
 from scant.games.streams import STREAMS
 from scant.online import top
@@ -25,7 +26,7 @@ from scant.online.learners import LEARNERS, MEASURES, Settings
 from scant.online.streams import SEPARABLE, SETTINGS
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
-from scant.study.plan import Plan
+from scant.study.plan import Plan, span, spanned, total
 from scant.study.schema import experiment_settings, readings, schema
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,7 @@ PLACES = ("streams", "games", "logs", "learners")
 STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
 CONTEXTUAL = {  # defaults of experiments on streams
     "seeds": 10, "batch": 5, "tuning_seeds": 5, "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero",
-    "order": "shuffled", "keep": 1.0, "figures": [],
+    "order": "shuffled", "keep": 1.0, "queries": None, "figures": [],
 }  # fmt: skip
 
 
@@ -370,6 +371,10 @@ BAD = {
     "reading source": (put(*EXPERIMENT_OF, "source", value="code"), "all.source: .*Known: released-code, text"),
     "reading documents": (put("streams", "real", "documents", value="reverse"), "real.documents: .*'reversed'"),
     "reading features": (put("streams", "real", "features", value="minmax"), "real.features: .*'query-minmax'"),
+    "no number of seeds": (put(*EXPERIMENT_OF, "seeds", value=[8, 0]), "experiments.all.seeds.1: 0 is less"),
+    "more seeds than have numbers": (
+        put(*EXPERIMENT_OF, "seeds", value=[999_999, 2]), "experiments.all: seeds: 1,000,000 are the most"
+    ),
     "nothing to tune on": (put(*EXPERIMENT_OF, "tuning_seeds", value=0), "experiments.all: .*needs tuning_seeds"),
     "theory's rate": (
         put("learners", "own", value={"kind": "binary-perceptron", "rates": ["theory"]}), "learners.own: theory gives"
@@ -503,8 +508,8 @@ def test_rates_of_ones_own_learner_at_the_top_need_seeds_to_choose_them(own):
 
 
 def test_the_table_of_variance_belongs_to_experiments_at_the_top():
-    assert theory(planned(with_top())) == ["variance"]
-    assert theory(planned(small())) == []
+    assert theory(planned(with_top())) == ["theorems-perceptron", "variance", "theorems-top"]
+    assert theory(planned(small())) == ["theorems-perceptron"]
 
 
 def theory(plan) -> list[str]:
@@ -663,7 +668,7 @@ def test_runs_are_the_reported_seeds_and_then_those_that_choose():
         )
     )
     assert runs(plan, "all") == [
-        ("sim", "slam", 0), ("sim", "slam", 1), ("sim", "slam", 2),
+        ("sim", "slam", 0), ("sim", "slam", 1), ("sim", "slam", TUNING),
         ("sim", "random", 0), ("sim", "random", 1),  # it has no rate to choose
         ("foe", "slam", 0), ("foe", "random", 0),  # nothing is left to chance
     ]  # fmt: skip
@@ -675,8 +680,9 @@ def test_runs_at_the_top():
     config["learners"]["top"]["rates"] = [0.1, 1.0]
     config["learners"]["listnet"]["rates"] = [0.01, 0.1]  # here the code's is one of the study's, as with other sets
     assert runs(planned(config), "top") == [
-        ("sim", "top", 0), ("sim", "top", 1), ("sim", "top", 2), ("sim", "smooth", 0), ("sim", "smooth", 1),
-        ("sim", "listnet", 0), ("sim", "listnet", 1), ("sim", "listnet", 2), ("sim", "random", 0), ("sim", "random", 1),
+        ("sim", "top", 0), ("sim", "top", 1), ("sim", "top", TUNING), ("sim", "smooth", 0), ("sim", "smooth", 1),
+        ("sim", "listnet", 0), ("sim", "listnet", 1), ("sim", "listnet", TUNING),
+        ("sim", "random", 0), ("sim", "random", 1),
     ]  # fmt: skip
 
 
@@ -687,27 +693,50 @@ def test_batches_are_the_runs(name, batch):
     config["streams"]["foe"] = {"generator": "adversary", "settings": {"ratio": 9}}
     config["learners"]["listnet"]["rates"] = [0.1, 1.0]
     config["experiments"]["all"]["streams"].append("foe")
-    before = None
-    for seeds, tuning_seeds in ((4, 3), (5, 3), (9, 3), (9, 0)):
+    for seeds, tuning_seeds in ((4, 3), (5, 3), (9, 3), (9, 0), ([4, 5], 3)):
         config["experiments"][name] |= {"seeds": seeds, "tuning_seeds": tuning_seeds, "batch": batch, "tuning": "paper"}
         jobs = batches(planned(config), name)
         config["experiments"][name]["batch"] = 1
         apart = [(stream, learner, seed) for stream, learner, several in jobs for seed in several]
-        assert apart == runs(planned(config), name)
-        last = {}
-        for stream, learner, several in jobs:
-            assert several[0] % batch == 0
-            assert several == list(range(several[0], several[-1] + 1))
-            assert len(several) <= batch
-            last[stream, learner] = several
-        assert all(len(several) == batch or last[stream, learner] == several for stream, learner, several in jobs)
-        for (stream, learner), several in last.items():
-            played = seeds + tuning_seeds * (learner in ("slam", "listnet"))  # which have rates to choose from
-            assert several[-1] + 1 == (1 if stream == "foe" else played)
-        if before and tuning_seeds:
-            full = [job for job in before if len(job[2]) == batch]
-            assert all(job in jobs for job in full)
-        before = jobs
+        assert sorted(apart) == sorted(runs(planned(config), name))
+        assert all(len(several) <= batch for _, _, several in jobs)
+        played = {}
+        for stream, learner, seed in apart:
+            played.setdefault((stream, learner), []).append(seed)
+        for (stream, learner), several in played.items():
+            reported = [0] if stream == "foe" else list(range(total(seeds)))
+            # of the learners that have rates to choose from
+            tuning = range(tuning_seeds if learner in ("slam", "listnet") and stream != "foe" else 0)
+            assert sorted(several) == reported + [TUNING + seed for seed in tuning]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 5, 11])
+@pytest.mark.parametrize("tuning_seeds", [0, 1, 3])
+def test_seeds_that_are_added_are_played_alone(batch, tuning_seeds):
+    """Streams, best fixed weights, games and logs alike: no job changes, and none is left without use."""
+    tuned = {"tuning": "paper", "tuning_seeds": tuning_seeds, "regret": True}
+    studies = {"top": with_top(learners=["top", "listnet"], **tuned), "e": with_games()}
+    studies["top"]["learners"]["listnet"]["rates"] = [0.1, 1.0]
+    for name, config in (*studies.items(), ("e", with_ads())):
+        before, added = {}, []
+        for seeds in (4, [4, 3], [4, 3, 6]):
+            config["experiments"][name] |= {"seeds": seeds, "batch": batch}
+            plan = planned(config)
+            now = {(kind, job.path): job for kind in ("jobs", "comparators") for job in getattr(plan, kind)[name]}
+            assert before.items() <= now.items()
+            added.append({seed for key in now.keys() - before.keys() for seed in now[key].seeds})
+            before = now
+        first = {*range(4), *(TUNING + seed for seed in range(tuning_seeds if name == "top" else 0))}
+        assert added == [first, {4, 5, 6}, {*range(7, 13)}]
+
+
+def test_names_of_jobs_say_their_seeds():
+    names = {
+        "3": [3], "0-4": [*range(5)], "tuning-0": [TUNING], "tuning-2-3": [TUNING + 2, TUNING + 3],
+        "0-1+tuning-0-2": [0, 1, *range(TUNING, TUNING + 3)],
+    }  # fmt: skip
+    for name, seeds in names.items():
+        assert (span(seeds), spanned(name)) == (name, seeds)
 
 
 def test_titles_reach_reports_and_no_run():
@@ -726,7 +755,64 @@ def test_titles_reach_reports_and_no_run():
     assert details["titles"] == {
         "streams": {"sim": "Separable", "real": "real"}, "learners": {"slam": "SLAM", "random": "random"},
     }  # fmt: skip
-    assert (details["seeds"], details["tuning"], details["title"]) == (10, "held-out", "all")
+    assert (details["tuning"], details["title"]) == ("held-out", "all")
+
+
+def test_queries_are_drawn_anew_where_a_stream_has_real_data():
+    config = with_top(streams=["sim", "real"], learners=["top", "listnet"], regret=True)
+    config["streams"]["made"] = {"dataset": "digits", "retrieval": {}}
+    config["streams"]["foe"] = {"generator": "adversary", "settings": {"ratio": 9}}
+    config["experiments"]["all"]["streams"] = ["sim", "real", "made", "foe"]
+
+    def resampled(name):
+        plan = planned(config)
+        jobs = [*plan.jobs[name], *plan.comparators[name]]
+        assert {job.settings.get("queries") for job in jobs} <= {None, "resampled"}
+        streams = {job.path.split("/")[1] for job in jobs if "queries" in job.settings}
+        assert not streams & {job.path.split("/")[1] for job in jobs if "queries" not in job.settings}
+        return streams
+
+    assert (resampled("all"), resampled("top")) == ({"real", "made"}, {"real"})
+    for experiment in config["experiments"].values():
+        experiment["queries"] = "all"
+    assert (resampled("all"), resampled("top")) == (set(), set())
+    for experiment in config["experiments"].values():
+        experiment["queries"] = "resampled"
+    assert (resampled("all"), resampled("top")) == ({"sim", "real", "made"}, {"sim", "real"})
+
+
+def test_what_a_seed_draws_anew():
+    config = with_top(streams=["sim", "real"], learners=["top", "full", "listnet"])
+    config["streams"]["shared"] = {"generator": "linear", "shared": True}
+    config["streams"]["foe"] = {"generator": "adversary", "settings": {"ratio": 9}}
+    as_is = {"order": "as-is", "queries": "all"}
+
+    def drawn(name, learner, **changes):
+        study, datasets = load(config)
+        experiment, family = study["experiments"][name] | changes, families.of(study["experiments"][name])
+        return [family.drawn_anew(study, datasets, experiment, place, learner) for place in study["streams"]]
+
+    assert list(load(config)[0]["streams"]) == ["sim", "real", "shared", "foe"]
+    assert drawn("all", "slam") == [True, True, True, False]  # nothing is left to chance against the adversary
+    assert drawn("all", "slam", order="as-is") == [True, True, False, False]
+    assert drawn("all", "slam", **as_is) == [True, False, False, False]
+    assert drawn("all", "slam", **as_is | {"keep": 0.8}) == [True, True, True, False]
+    assert drawn("all", "slam", **as_is | {"queries": "resampled"}) == [True, True, True, False]
+    assert drawn("all", "random", **as_is) == drawn("top", "top", **as_is) == [True] * 4
+    assert drawn("top", "full", **as_is) == drawn("top", "listnet", **as_is) == [True, False, False, False]
+
+
+def test_a_seed_of_a_game_draws_its_stream_or_its_learner_does():
+    config = with_games(learners=["all", "best"])
+    config["learners"]["best"] = {"kind": "best-fixed"}
+    config["games"] |= {"shared": config["games"]["g"] | {"shared": True}, "ties": {"stream": "ties", "loss": "dcg"}}
+    study, datasets = load(config)
+    experiment, family = study["experiments"]["e"], families.family("fixed-items")
+
+    def drawn(learner):
+        return [family.drawn_anew(study, datasets, experiment, game, learner) for game in study["games"]]
+
+    assert (drawn("all"), drawn("best")) == ([True, True, True], [True, False, False])
 
 
 def test_a_job_at_the_top_has_its_readings():

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from scant.online.estimators import estimate, moments, value_and_gradient
-from scant.online.variance import variance_table
+from scant.online.variance import GRADES, variance_table
+from scant.randomness import generator
+
+NEEDED = dict.fromkeys(["squared", "kl", "smoothdcg", "ranksvm"])  # in the order of the table
 
 
 @pytest.mark.parametrize(
@@ -47,19 +50,36 @@ def test_one_list_by_hand():
 def test_the_table_is_unbiased_without_mismatch_and_exact_with_every_grade():
     table = variance_table(1, lists=10)
     assert (table.loc[table["mismatch"] == 1, "bias"] == 0).all()
-    assert (table.loc[(table["mismatch"] > 1) & (table["k"] < 5), "bias"] > 0).all()
-    assert (table.loc[table["k"] == 5, ["bias", "variance"]] == 0).all().all()
-    falling = table[table["mismatch"] == 1].groupby("surrogate")["variance"]
+    five = table[(table["documents"] == 5) & (table["grades"] == "uniform")]
+    assert (five.loc[(five["mismatch"] > 1) & (five["k"] < 5), "bias"] > 0).all()
+    assert (five.loc[five["k"] == 5, ["bias", "variance", "raw_variance"]] == 0).all().all()
+    falling = five[five["mismatch"] == 1].groupby("surrogate")["variance"]
     assert falling.apply(lambda one: (one.diff().dropna() < 0).all()).all()
-    assert table.groupby("surrogate")["k"].min().to_dict() == {"kl": 1, "ranksvm": 2, "smoothdcg": 1, "squared": 1}
+    fewest = {"kl": 1, "ranksvm": 2, "smoothdcg": 1, "squared": 1}
+    assert five.groupby("surrogate")["k"].min().to_dict() == fewest
+    others = table.drop(five.index)
+    assert [*zip(others["surrogate"], others["k"], strict=True)] == [*{**NEEDED, **fewest}.items()] * 5
+    assert {*zip(others["grades"], others["documents"], strict=True)} == {
+        ("uniform", 10), ("uniform", 20), ("web", 5), ("web", 10), ("web", 20)
+    }  # fmt: skip
 
 
-def test_the_table_is_relative_to_the_gradients():
-    table = variance_table(1, gamma=0.2, m=3, lists=1).set_index(["surrogate", "k", "mismatch"])
-    from scant.randomness import generator
-
-    random = generator(1, "variance")
-    scores, grades = random.standard_normal(3), random.integers(0, 5, 3)
-    _, gradient = value_and_gradient("kl", scores, grades)
-    _, variance = moments("kl", scores, grades, 1, 0.2)
-    assert table.loc[("kl", 1, 1.0), "variance"] == pytest.approx(variance / (gradient @ gradient))
+@pytest.mark.parametrize("grades", ["uniform", "web"])
+@pytest.mark.parametrize("m", [3, 10])
+def test_the_table_has_the_moments_of_the_estimates(m, grades):
+    """Both variances, and the bias, by the enumeration of estimates one by one."""
+    table = variance_table(1, gamma=0.2, epsilon=0.5, m=3, lists=2)
+    table = table[(table["documents"] == m) & (table["grades"] == grades)]
+    random = generator(1, "variance", m, grades)
+    scores, labels = random.standard_normal((2, m)), random.choice(5, (2, m), p=GRADES[grades])
+    assert len(table) == {(3, "uniform"): 11 * 3, (10, "uniform"): 4, (10, "web"): 4}.get((m, grades), 0)
+    for row in table.itertuples():
+        bias = variance = scale = 0.0
+        for query in zip(scores, labels, strict=True):
+            _, gradient = value_and_gradient(row.surrogate, *query, 0.5)
+            mean, spread = moments(row.surrogate, *query, row.k, 0.2, 0.5, row.mismatch)
+            bias, variance = bias + np.sum((mean - gradient) ** 2), variance + spread
+            scale += gradient @ gradient
+        assert row.bias == pytest.approx(bias / scale, abs=1e-11)
+        assert row.variance == pytest.approx(variance / scale, rel=1e-9, abs=1e-11)
+        assert row.raw_variance == pytest.approx(variance / 2, rel=1e-9, abs=1e-8)

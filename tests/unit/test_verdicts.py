@@ -408,16 +408,32 @@ def _at_most(studies: int) -> float:
 
 def test_a_family_is_rarely_wrong_and_would_be_without_its_correction(monkeypatch):
     simulation = _simulation()
-    assert simulation.rates("normal", 10, 200, 0.0)[0] <= _at_most(200)
+    assert simulation.rates("normal", (10,), 200, 0.0, "fixed")[0] <= _at_most(200)
     monkeypatch.setattr(simulation, "holm", lambda families: families)
-    assert simulation.rates("normal", 10, 200, 0.0)[0] > 0.2
+    assert simulation.rates("normal", (10,), 200, 0.0, "fixed")[0] > 0.2
+
+
+def test_anytime_tests_may_be_looked_at_after_every_batch_and_fixed_ones_may_not():
+    simulation = _simulation()
+    assert simulation.rates("normal", simulation.LOOKS[:6], 60, 0.0, "fixed")[0] > 0.1
+    false, right, seeds = simulation.rates("normal", simulation.LOOKS[:8], 60, 1.5, "anytime")
+    assert false <= _at_most(60) and right > 0.95 and 10 <= seeds <= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["normal", "discrete", "skewed", "0/1"])
+@pytest.mark.parametrize("effect", [1.5, 0.0])
+def test_one_study_in_twenty_has_a_false_verdict_at_most_however_often_one_looks(noise, effect):
+    simulation = _simulation()
+    for looks in (*simulation.SEEDS, simulation.LOOKS):
+        assert simulation.rates(noise, looks, 300, effect, "anytime")[0] <= _at_most(300)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", "skewed", "discrete"])
-@pytest.mark.parametrize("seeds, power", [(3, 0.0), (5, 0.0), (10, 0.8), (30, 0.99)])
-def test_one_study_in_twenty_has_a_false_verdict_at_most(noise, seeds, power):
-    false, right, _ = _simulation().rates(noise, seeds, 1000, 1.5)
+@pytest.mark.parametrize("seeds, power", [(5, 0.0), (10, 0.8), (30, 0.99)])
+def test_one_study_in_twenty_has_a_false_verdict_at_most_with_a_fixed_number_of_seeds(noise, seeds, power):
+    false, right, _ = _simulation().rates(noise, (seeds,), 1000, 1.5, "fixed")
     assert false <= _at_most(1000)
     assert right >= power
     assert (right == 0) == (power == 0)

@@ -78,3 +78,28 @@ def test_ci_can_be_run():
 def test_make_knows_its_targets():
     for target in ("study", "data", "streams", "runs", "figures", "tables", "test", "lint", "lock", "clean"):
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True, timeout=60)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_make_clean_leaves_references(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    kept, gone = tmp_path / "results/reference/tiny/claims.csv", tmp_path / "results/tiny/claims.csv"
+    for path in (
+        kept,
+        gone,
+        tmp_path / "results/.hidden",
+        *(tmp_path / name for name in ("src", "tests", "benchmarks")),
+    ):
+        path.mkdir(parents=True)
+    for _ in range(2):  # the second time there is nothing but references
+        subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+        assert kept.exists() and sorted(path.name for path in (tmp_path / "results").iterdir()) == ["reference"]
+    shutil.rmtree(tmp_path / "results")
+    subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+
+
+def test_of_the_results_only_references_are_committed():
+    committed()  # skips where there is no clone
+    for path, ignored in {"results/tiny/claims.csv": True, "results/reference/tiny/claims.csv": False}.items():
+        command = ["git", "check-ignore", "--quiet", "--no-index", path]
+        assert (subprocess.run(command, cwd=ROOT, check=False, timeout=60).returncode == 0) == ignored, path

@@ -11,10 +11,13 @@ import pandas as pd
 import psutil
 import pytest
 
+from scant.study import settings as studies
+from scant.study.plan import Plan, spanned
+
 pytestmark = pytest.mark.slow
 
-VERDICT = {"claims": 1, "claims_figure": 5, "report": 1}  # what every run leads to: claims, their figures, the page
-JUDGED = ("claims", "claims_figure")
+VERDICT = {"claims": 1, "claims_figures": 1, "report": 1}  # what every run leads to: claims, their figures, the page
+JUDGED = ("claims", "claims_figures")
 # What the perceptron runs of the tiny study lead to, besides traces and `all`.
 REPORT = VERDICT | {"figure": 3, "table": 3}
 
@@ -107,6 +110,31 @@ def test_a_new_seed_reruns_its_batch_alone(finished):
     assert without_all(finished.jobs()) == wanted
 
 
+@pytest.mark.parametrize(
+    ("experiment", "wanted"),
+    [
+        # Each of three streams and five learners plays two more seeds, in jobs of one; one stream is drawn.
+        ("perceptron", {"simulate": 2, "run": 3 * 5 * 2, "traces": 1, "figure": 3, "table": 3 + 1}),
+        # 2 streams, 8 learners; their best fixed weights, judged by four surrogates
+        ("top", {"run": 2 * 8, "comparator": 2 * 4, "traces": 1, "figure": 3, "table": 2}),
+        ("choice", {"run": 3, "traces": 1, "figure": 2, "table": 2}),
+        ("ads-campaigns", {"draw": 2, "run": 6, "traces": 1, "figure": 2, "table": 3}),
+    ],
+)
+def test_added_seeds_are_played_alone(finished, experiment, wanted):
+    settings = finished.settings()
+    before = settings["experiments"][experiment]["seeds"]
+    settings["experiments"][experiment]["seeds"] = [before, 2]
+    finished.write(settings)
+    assert without_all(finished.jobs()) == VERDICT | wanted
+    played = [Path(file) for file in finished.planned()["run"]]
+    assert all(min(spanned(file.stem.removeprefix("seed-"))) >= before for file in played)
+    runs = finished.folder / "results/tiny/runs" / experiment
+    plan = Plan(*studies.load(settings, finished.folder / "config/datasets.yaml"))
+    kept = {f"{path.relative_to(finished.folder)}" for path in runs.rglob("*.parquet")}
+    assert kept <= {*plan.run_files(experiment)}, "runs are left that nothing reads"
+
+
 def test_a_new_title_reruns_no_learner(finished):
     settings = finished.settings()
     settings["learners"]["listnet"]["title"] = "List net"
@@ -136,14 +164,15 @@ SEEN = {"traces", "figure", "table", *JUDGED}  # what new runs lead to
 @pytest.mark.parametrize(
     ("file", "rules", "kinds"),
     [
-        ("present/figures.py", {"figure", "claims_figure"}, ()),
-        ("present/style.py", {"figure", "claims_figure"}, ()),
+        ("present/figures.py", {"figure", "claims_figures"}, ()),
+        ("present/style.py", {"figure", "claims_figures"}, ()),
         ("present/tables.py", {"table", *JUDGED}, ()),
         ("present/traces.py", SEEN, ()),
         ("verdict/statistics.py", {*JUDGED}, ()),
         ("verdict/tables.py", {*JUDGED}, ()),
-        ("verdict/drawings.py", {"claims_figure"}, ()),
+        ("verdict/drawings.py", {"claims_figures"}, ()),
         ("page/page.py", set(), ()),
+        ("compare/manifest.py", set(), ()),
         ("online/learners.py", {"run", "comparator", *SEEN}, ("perceptron", "top")),
         ("online/comparator.py", {"comparator", "figure", "table", *JUDGED}, ()),
         ("games/learners.py", {"run", *SEEN}, ("fixed-items",)),
@@ -174,7 +203,8 @@ def kinds_of(project, files):
 
 
 @pytest.mark.parametrize(
-    "file", ["advice/advise.py", "advice/commands.py", "cli.py", "page/generated.py", "page/show.py"]
+    "file",
+    ["advice/advise.py", "advice/commands.py", "cli.py", "compare/differences.py", "page/generated.py", "page/show.py"],
 )
 def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished, file):
     with open(finished.folder / "src/scant" / file, "a") as source:
@@ -281,7 +311,7 @@ def first_readings(project):
     return {claim: names for claim, names in found.items() if len(names) > 1}
 
 
-@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figure")])
+@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figures")])
 def test_one_figure_alone_is_drawn_again(finished, name, rule):
     for ending in ("svg", "png", "csv"):
         (finished.folder / f"results/tiny/figures/{name}.{ending}").unlink()

@@ -10,9 +10,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from scant.compare import finished
+from scant.compare.differences import compare
 from scant.files import metadata_of
 from scant.study import settings as studies
-from scant.study.plan import Plan, untitled
+from scant.study.plan import Plan, batches, span, untitled
+from scant.verdict import selection
+from scant.verdict.readings import OVERALL
 
 pytestmark = pytest.mark.slow
 
@@ -21,9 +25,10 @@ GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-gam
 ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
 FIGURES = CONTEXTUAL + GAMES + ADS
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
+THEORY += ("theorems-perceptron", "theorems-top", "theorems-games")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
-CLAIMED = tuple(f"figure-claims-{family}" for family in ("perceptron", "top", "items", "choice", "ads"))
+CLAIMED = ("perceptron", "top", "items", "choice", "ads")  # the families of claims that have figures
 RUNS, COMPARATORS, PLAYED = 94, 8, 8  # files: of one learner each, of best fixed weights, of all learners of a game
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
@@ -80,15 +85,21 @@ def ads(every_run):
     return {name: run for name, run in every_run.items() if run[0]["kind"] == "ads"}
 
 
+@pytest.fixture(scope="module")
+def claimed(plan, stated):
+    """The ids of the claims in each figure of claims, by its name."""
+    return {f"figure-claims-{name}": claims for name, claims in selection.figures(plan, stated).items()}
+
+
 def table(tiny, name):
     """A table of the study, as a frame."""
     return pd.read_csv(tiny / "tables" / f"{name}.csv")
 
 
-def test_there_is_every_file_and_no_other(tiny, plan):
+def test_there_is_every_file_and_no_other(tiny, plan, claimed):
     found = {path.name for part in ("figures", "tables") for path in (tiny / part).iterdir()}
     assert {*plan.figures} == {*FIGURES} and {*plan.tables} == {*TABLES}
-    assert found == {f"{name}.{ending}" for name in FIGURES + CLAIMED for ending in ("svg", "png", "csv")} | {
+    assert found == {f"{name}.{ending}" for name in (*FIGURES, *claimed) for ending in ("svg", "png", "csv")} | {
         f"{name}.{ending}" for name in TABLES for ending in ("csv", "tex")
     }
     assert not [path for path in tiny.rglob(".*") if path.is_file()], "something was left half-written"
@@ -114,22 +125,17 @@ def test_runs_are_those_of_the_settings(runs, settings, name):
     for stream in experiment["streams"]:
         for learner in experiment["learners"]:
             choices = len(settings["learners"][learner].get("rates", [1])) > 1
-            seeds = experiment["seeds"] + choices * experiment["tuning_seeds"]
             found = {run for run in runs if run.startswith(f"{name}/{stream}/{learner}/")}
-            parts = [range(start, min(start + batch, seeds)) for start in range(0, seeds, batch)]
+            parts = batches(experiment["seeds"], batch, choices * experiment["tuning_seeds"])
             assert found == {f"{name}/{stream}/{learner}/seed-{span(part)}" for part in parts}
-
-
-def span(seeds):
-    """The seeds of a run file, as its name has them."""
-    return f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
 
 
 def test_run_files_say_what_they_are(runs, study, tiny):
     assert runs
     for name, (metadata, rows) in runs.items():
         at_the_top = metadata["kind"] == "top"
-        assert metadata.keys() == DOCUMENTED | (AT_THE_TOP if at_the_top else set()), name
+        resampled = {"queries"} if "dataset" in metadata["stream_settings"] else set()
+        assert metadata.keys() == DOCUMENTED | resampled | (AT_THE_TOP if at_the_top else set()), name
         assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(metadata["seeds"])
         assert metadata["study"] == study["study"] and metadata["study_seed"] == study["seed"]
         assert metadata["learner_settings"] == study["learners"][metadata["learner"]]
@@ -472,12 +478,27 @@ def test_every_reading_of_a_claim_is_there(tiny):
     assert (frame.set_index("id").loc[first.index, "experiment"] == first).all()
 
 
-@pytest.mark.parametrize("name", CLAIMED)
-def test_a_figure_of_claims_shows_what_its_csv_holds(tiny, name):
-    frame, readings = pd.read_csv(tiny / "figures" / f"{name}.csv"), pd.read_csv(tiny / "claims-readings.csv")
-    of = readings[(readings["family"] == name.removeprefix("figure-claims-")) & readings["estimate"].notna()]
-    assert len(frame) == len(of) and {*frame["claim"]} == {*of["claim"]}
-    shows(tiny, name, {claim for claim, rows in frame.groupby("claim") if len(rows) > 1})
+def test_figures_of_claims_show_what_their_csv_files_hold(tiny, claimed):
+    readings = pd.read_csv(tiny / "claims-readings.csv")
+    shown = []
+    for name, claims in claimed.items():
+        frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
+        of = readings[readings["claim"].isin(claims) & readings["estimate"].notna()]
+        assert len(frame) == len(of) and {*frame["claim"]} == {*of["claim"]}
+        shows(tiny, name, {statement.split()[0] for statement in frame["statement"]})
+        shown += frame["claim"].drop_duplicates().tolist()
+    assert len(shown) == len(set(shown)) and {*readings.loc[readings["estimate"].notna(), "claim"]} == {*shown}
+    assert {name.removeprefix("figure-claims-").split("-")[0] for name in claimed} == {*CLAIMED}
+
+
+def test_claims_count_their_cells(tiny):
+    frame, readings = pd.read_csv(tiny / "claims.csv").set_index("id"), pd.read_csv(tiny / "claims-readings.csv")
+    cells = readings[readings["first"] & (readings["stream"] != OVERALL)]
+    for column, verdict in {"cells_holding": "holds", "cells_failing": "fails", "cells_total": None}.items():
+        counted = cells[(cells["verdict"] == verdict) | (verdict is None)].groupby("claim").size()
+        assert frame[column].to_dict() == counted.reindex(frame.index, fill_value=0).to_dict()
+    assert {*frame["row"]} <= {"theorem", "reproduction", "extension"} and frame["cells_total"].max() > 1
+    assert frame.loc[cells["claim"].unique(), ["quantity", "test"]].notna().all(axis=None)
 
 
 def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
@@ -487,3 +508,11 @@ def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
     assert not re.search(r"""(?:src|href)=["']?(?!#|data:|https?:|["'])""", page), "it reads another file"
     text = unescape(page)
     assert not [name for name, claim in stated.items() if name not in text or claim["statement"] not in text]
+
+
+def test_the_manifest_says_what_made_the_study(tiny, plan):
+    study = finished.read(tiny)  # its files have the checksums of the manifest
+    assert {*study.tables} == {*plan.tables} and study.claims and study.cells
+    assert study.manifest["code"].keys() >= {family.kind for family in plan.families.values()}
+    assert all(len(checksum) == 64 for checksum in study.manifest["data"].values())
+    assert not compare(study, study).fails("numbers")

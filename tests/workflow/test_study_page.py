@@ -16,7 +16,7 @@ def test_the_page_shows_the_study(tiny, browser, theme, width):
     tab.on("pageerror", lambda error: said.append(str(error)))
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto((tiny / "report.html").as_uri())
-    rows = tab.locator("table.claims tbody:visible")
+    rows = tab.locator("table.claims > tbody:visible")
     assert rows.count() == len(claims)
     tab.locator("#filter [name=verdict]").select_option("holds")
     assert rows.count() == (claims["verdict"] == "holds").sum() > 0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import ClassVar
 
-from scant.ads.learners import KINDS, Uniform, learner_of
+from scant.ads.learners import KINDS, LAMBDAS, Uniform, learner_of
 from scant.ads.scorers import UNDERSAMPLED, check
 from scant.declared import Setting
 from scant.errors import SettingError
@@ -476,6 +476,14 @@ class Ads(Family):
         logs = [log for log in logs_in_use(study) if log_origin(study["logs"][log], datasets) in shown.sources]
         parts = product(logs, ("train", "test"))
         return [file for log, part in parts for file in files(study, datasets, log, part, [0])]
+
+    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
+        if log_origin(study["logs"][place], datasets) != "log" or self.draws(study, learner):
+            return True
+        settings = study["learners"][learner]
+        fitted = learner_of(settings["kind"])
+        split = fitted.regularised and experiment["tuning"] == "held-out" and len(settings.get("lambdas", LAMBDAS)) > 1
+        return split or (fitted.learns == "ad" and experiment["undersample"] is not None)
 
     # --- presenting
 

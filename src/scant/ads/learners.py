@@ -254,6 +254,7 @@ class OneAgainstAll(WholeLog):
 
     kind = "cost-sensitive-oaa"
     about = "Ridge regressions of each ad's importance-weighted reward (one-against-all: Beygelzimer et al. 2005)."
+    draws = False
     looks: ClassVar = {"": Look("purple", "^")}
 
     def fit(self, features: np.ndarray, log: Log, learnt: np.ndarray, random) -> None:
@@ -285,6 +286,7 @@ class FilterTree(WholeLog):
 
     kind = "filter-tree"
     about = "A filter tree on importance-weighted rewards (Beygelzimer, Langford, Ravikumar 2007)."
+    draws = False
     looks: ClassVar = {"": Look("sky", "v")}
 
     def fit(self, features: np.ndarray, log: Log, learnt: np.ndarray, random) -> None:
@@ -341,6 +343,8 @@ class Control(AdLearner):
     it. It takes their features, float32 (rows x d), the number of ads, the probability of exploring, the campaign if
     there is one (else None), and the best ad of each row if it is known.
     """
+
+    draws = False
 
 
 class Uniform(Control):

@@ -12,7 +12,7 @@ from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.games.learners import LEARNERS
-from scant.games.streams import STREAMS, choices
+from scant.games.streams import CERTAIN, STREAMS, choices
 from scant.study.plan import batches, span, untitled
 
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
@@ -216,6 +216,14 @@ TABLES = (
         frame="scant.games.atlas:atlas_table",
         reads="nothing",
     ),
+    Shown(
+        name="theorems-games",
+        heading="Theorems on games on fixed items",
+        caption="Theorems on games on fixed items and on noisy sorting, held against exact numbers. share is how much "
+        "of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is needed.",
+        frame="scant.games.theorems:games_table",
+        reads="nothing",
+    ),
 )
 
 
@@ -292,6 +300,10 @@ class FixedItems(Family):
             for game, settings in _settings(study, name).items()
             for seeds in spans
         ]
+
+    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
+        game = study["games"][place]
+        return self.draws(study, learner) or not (game["shared"] or game["stream"] in CERTAIN)
 
     def identity(self, run: dict) -> dict[str, Any]:
         metadata = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}

@@ -154,6 +154,7 @@ class BestFixed(Player):
 
     kind = "best-fixed"
     about = "The best fixed ranking in hindsight: the control whose regret is 0 at the horizon."
+    draws = False
     looks: ClassVar = {"": Look("#000000", "+")}
     sees = "nothing"
 

@@ -149,6 +149,7 @@ STREAMS = {
     "k-choice": k_choice,
     "rankings": rankings,
 }
+CERTAIN = ("ties",)  # streams that are the same in every draw
 
 
 def draw(name: str, random: np.random.Generator, rounds: int, /, **settings) -> np.ndarray:

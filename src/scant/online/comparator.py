@@ -177,7 +177,7 @@ def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
     """Compute the best fixed weights for the queries that the runs of each seed show, and write them to a file.
 
     job : study, study_seed, experiment, stream, judge (the surrogate) and the experiment's settings radius, rounds,
-        empty, order and keep; it becomes the file's metadata
+        empty, order, keep, and `queries` if they are "resampled"; it becomes the file's metadata
     target : the file to write
     stream_paths : the stream's file for each seed, or one file for all
 

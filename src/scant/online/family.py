@@ -15,6 +15,10 @@ from scant.study.plan import DRAW, STREAM, batches, span, untitled
 ANY_HORIZON = 10**9  # stands for the horizon in checks where it is the length of the stream: longer than any stream
 BANDS = "Lines are means over seeds, bands 95 % t intervals."
 TUNED = "Each learner is at the rate that its experiment's tuning reading chose."
+CHECKED = (
+    "share is how much of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is "
+    "needed."
+)
 
 SOURCE = Setting(
     "source",
@@ -45,6 +49,15 @@ KEEP = Setting(
     "keep",
     {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 1.0},
     about="Reading: the probability with which each query of a pass is kept.",
+    reading=True,
+)
+QUERIES = Setting(
+    "queries",
+    {"enum": [None, "all", "resampled"], "default": None},
+    about="Reading: each seed plays every query (all), or as many queries drawn from these with replacement "
+    "(resampled), so that intervals are about queries like these. Null for resampled on streams of data sets, and for "
+    "all on simulated ones.",
+    plays=False,  # runs are told what it amounts to on their stream, see `Contextual._resampled`
     reading=True,
 )
 TUNING = Setting(
@@ -102,7 +115,7 @@ MEASURES = Setting(
     "ndcg@5.",
     adds=True,
 )
-IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "empty")  # readings that change nothing against it
+IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")  # readings that change nothing against it
 
 STREAMS_TABLE = Shown(
     "streams",
@@ -112,7 +125,7 @@ STREAMS_TABLE = Shown(
     heading="Streams",
 )
 QUANTITIES = "scant.online.quantities"
-WORDS = {"final": "time-averaged measure", "share": "loss / bound"}  # of quantities that both families have
+FINAL = "time-averaged measure"  # the quantity `final` in figures
 
 
 class Contextual(Family):
@@ -139,10 +152,10 @@ class Contextual(Family):
         experiment, jobs = study["experiments"][name], []
         for stream, learner in product(experiment["streams"], experiment["learners"]):
             settings = self.settings_of_run(study, experiment, stream, learner)
-            seeds = experiment["seeds"] + self._tuning_seeds(study, experiment, learner)
+            seeds, tuning = experiment["seeds"], self._tuning_seeds(study, experiment, learner)
             if study["streams"][stream].get("generator") == ADVERSARY:
-                seeds = 1
-            for batch in batches(seeds, experiment["batch"]):
+                seeds, tuning = 1, 0
+            for batch in batches(seeds, experiment["batch"], tuning):
                 path = f"{name}/{stream}/{learner}/seed-{span(batch)}"
                 jobs.append(Job(path, settings, batch, {"streams": files(study, stream, batch)}))
         return jobs
@@ -155,7 +168,14 @@ class Contextual(Family):
             "stream_settings": untitled(study["streams"][stream]),
             "learner_settings": untitled(study["learners"][learner], "stands_for"),
             **self.played(experiment),
+            **self._resampled(study, experiment, stream),
         }
+
+    def _resampled(self, study: dict, experiment: dict, stream: str) -> dict:
+        """The reading `queries` as runs are told it: only if they are resampled, which the adversary's never are."""
+        settings = study["streams"][stream]
+        chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
+        return {"queries": chosen} if chosen == "resampled" and settings.get("generator") != ADVERSARY else {}
 
     def _tuning_seeds(self, study, experiment, learner) -> int:
         """How many seeds are set aside to choose a learner's rate: none if it has only one."""
@@ -168,6 +188,16 @@ class Contextual(Family):
     def certain(self, study, place):
         return study["streams"].get(place, {}).get("generator") == ADVERSARY
 
+    def drawn_anew(self, study, datasets, experiment, place, learner):
+        settings = study["streams"][place]
+        if self.draws(study, learner):
+            return True
+        if settings.get("generator") == ADVERSARY:
+            return False
+        ordered = experiment["order"] == "shuffled" or experiment["keep"] < 1
+        simulated = "generator" in settings and not settings["shared"]
+        return simulated or ordered or bool(self._resampled(study, experiment, place))
+
     def idle(self, study, experiment, name):
         generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
         return "against the adversary" if name in IDLE_AGAINST_ADVERSARY and generators == {ADVERSARY} else ""
@@ -177,10 +207,10 @@ class Contextual(Family):
 
         return identity(run)
 
-    def completed(self, table, seeds):
+    def completed(self, table):
         from scant.online.traces import completed
 
-        return completed(table, seeds)
+        return completed(table)
 
     def further_measures(self, columns):
         from scant.online.traces import further_measures
@@ -224,7 +254,7 @@ class Perceptron(Contextual):
 
     kind = "perceptron"
     about = "learners see every grade of a query"
-    settings = (SOURCE, ROUNDS, EMPTY, ORDER, KEEP, MEASURES, TUNING, TUNING_SEEDS)
+    settings = (SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, TUNING, TUNING_SEEDS)
     learners = learners.LEARNERS
     shown = (
         _curves(
@@ -256,11 +286,19 @@ class Perceptron(Contextual):
             frame="scant.online.frames:rates_table",
             heading="Learning rates of perceptrons",
         ),
+        Shown(
+            "theorems-perceptron",
+            caption=f"Theorems on perceptrons and their surrogates, held against exact numbers. {CHECKED}",
+            frame="scant.online.theorems:perceptron_table", reads="nothing",
+            heading="Theorems on perceptrons",
+        ),
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": Quantity(WORDS["final"], f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True),
-        "bound_share": Quantity(WORDS["share"], f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
+        "final": Quantity(FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True),
+        "rounds_to_settle": Quantity("rounds until nothing is lost", f"{QUANTITIES}:rounds_to_settle", tuned=True),
+        "late_mistakes": Quantity("share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True),
+        "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
         "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
     }
 
@@ -300,7 +338,8 @@ class Top(Contextual):
     kind = "top"
     about = "they see the grades of the k documents on top"
     settings = (
-        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING, TUNING_SEEDS, REGRET,
+        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING,
+        TUNING_SEEDS, REGRET,
     )  # fmt: skip
     learners = top.LEARNERS
     shown = (
@@ -319,8 +358,8 @@ class Top(Contextual):
             caption="Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means "
             "over seeds, bands 95 % t intervals; beside each line the slope of the log of the mean regret on log "
             "round from a hundredth of the horizon on, with its 95 % bootstrap interval over seeds. Thin lines have "
-            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted line adds it: the "
-            f"regret is between the two. {TUNED}",
+            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted "
+            f"line adds it: the regret is between the two. {TUNED}",
             frame="scant.online.frames_top:regret_curves", draw="scant.online.drawings:regrets",
             reads="regret", shows=asked_for,
             heading="Regret by round, feedback at the top",
@@ -352,17 +391,27 @@ class Top(Contextual):
         Shown(
             "variance",
             caption="What one round's estimate of a gradient is off by, in squared norms of the gradient, by the "
-            "number of grades seen: bias and variance, exact on small lists.",
+            "number of grades seen: bias and variance, exact on small lists; the variance also as it is "
+            "(raw_variance), and for longer lists and the grades of web search.",
             frame="scant.online.variance:variance_table", reads="nothing",
             heading="Bias and variance of gradient estimates",
+        ),
+        Shown(
+            "theorems-top",
+            caption="Theorems on gradient estimates from the top and on what they cannot learn, held against exact "
+            f"numbers. {CHECKED}",
+            frame="scant.online.theorems:top_table", reads="nothing",
+            heading="Theorems on feedback at the top",
         ),
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": Quantity(WORDS["final"], f"{QUANTITIES}:final", ("measure",), tuned=True),
+        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
-        "bound_share": Quantity(WORDS["share"], f"{QUANTITIES}:regret_share", ("bound",), between=(-math.inf, 1.0)),
+        "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", tuned=True),
+        "floor_share": Quantity("regret / floor", f"{QUANTITIES}:floor_share", tuned=True),
+        "lead_share": Quantity("lead over Random / ListNet's", f"{QUANTITIES}:lead_share", ("measure",), tuned=True),
     }
 
     def check(self, study, datasets, experiment):
@@ -400,6 +449,7 @@ class Top(Contextual):
                 "kind": self.kind,
                 "stream_settings": untitled(study["streams"][stream]),
                 **{key: experiment[key] for key in ("rounds", "empty", "order", "keep", "radius")},
+                **self._resampled(study, experiment, stream),
             }
             for batch in batches(experiment["seeds"], experiment["batch"]):
                 path = f"{name}/{stream}/{judge}/seed-{span(batch)}"

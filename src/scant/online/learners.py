@@ -202,6 +202,8 @@ class Contextual(declared.Learner):
 class Linear(Contextual):
     """What linear learners share. Each adds `surrogate(scores, labels)`, which returns a value and a gradient."""
 
+    draws = False
+
     def __init__(self, features: int, rate: float, settings: Settings):
         self.weights, self.rate, self.setup, self.round = np.zeros(features), rate, settings, 0
 
@@ -331,6 +333,7 @@ class BinaryPerceptron(Linear):
     kind = "binary-perceptron"
     about = "Classification perceptron on pairs of documents (perceptron paper, Algorithm 1)."
     settings = (MEASURE, RATES, DECAY)
+    draws = True
     looks: ClassVar = {"": Look("purple", "v")}
     branch = 5
     pairwise = proved = at_any_rate = True
@@ -393,6 +396,7 @@ class Ideal(Contextual):
     kind = "ideal"
     about = "The ranking by the grades themselves, the control that every measure gives its maximum."
     settings = (MEASURE,)
+    draws = False
     looks: ClassVar = {"": Look("#000000", "+")}
     branch = 1
     learns = False

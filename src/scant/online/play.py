@@ -70,6 +70,7 @@ def query_order(
     order: str = "shuffled",
     empty: str = "zero",
     keep: float = 1.0,
+    resampled: np.random.Generator | None = None,
 ) -> np.ndarray:
     """The query of each round, as its index in the stream: pass after pass over the stream, each shuffled anew.
 
@@ -77,12 +78,16 @@ def query_order(
     order : "shuffled", or "as-is" for the order of the files
     empty : "skip" leaves out queries without a relevant document
     keep : the probability with which each query of a pass is kept (released code: 0.8 on some data sets)
+    resampled : draws the queries of every pass: as many as there are, with replacement (the bootstrap of queries);
+        under "as-is" they are in the order of the files. None for each query once
 
     Returns
     -------
     queries : integers of shape (rounds,); empty if no query is left
     """
     queries = np.flatnonzero(stream.relevant > 0) if empty == "skip" else np.arange(len(stream))
+    if resampled is not None and len(queries):
+        queries = np.sort(resampled.choice(queries, len(queries)))
     passes, total = [], 0
     while rounds is None or total < rounds:
         shown = random.permutation(queries) if order == "shuffled" else queries

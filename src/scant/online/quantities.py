@@ -15,12 +15,15 @@ from scant.online import frames, frames_top, traces
 from scant.online.learners import MEASURES
 from scant.online.streams import ADVERSARY
 from scant.present.slopes import late_rounds, slopes_of_seeds
-from scant.theory.bounds import adversary_loss
+from scant.theory.bounds import adversary_loss, impossible_floor
 
 if TYPE_CHECKING:
     from scant.present.traces import Played
 
 KEYS = ["stream", "learner", "seed"]
+ROUNDING = 1e-9  # sums of losses this close are equal
+LATE = 1 / 2  # "late" are the rounds after this share of the horizon
+DISTRIBUTIONS = ["first", "second"]  # of Table B.1, which top-1 feedback cannot tell apart
 
 
 def final(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
@@ -55,6 +58,62 @@ def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
     return traces.at_chosen_rates(last, chosen).assign(value=lambda rows: rows[measure])
 
 
+def rounds_to_settle(played: Played) -> pd.DataFrame:
+    """The last round with a loss: how many rounds a learner takes until its rankings lose nothing of its own measure.
+
+    As exact as the rounds that traces keep, some 20 in each power of ten: it is the first of these up to which all is
+    lost that is lost at all. Learners that still lose something in their last round have the horizon.
+    """
+    rows = _at_own_rates(played)
+    lost = rows.groupby(KEYS)["loss"].transform("max")
+    return (
+        rows[rows["loss"] >= lost - ROUNDING]
+        .sort_values("round")
+        .drop_duplicates(KEYS)
+        .assign(value=lambda settled: settled["round"])
+    )
+
+
+def late_mistakes(played: Played) -> pd.DataFrame:
+    """The share of the late rounds, the second half of the horizon, in which a perceptron-like learner updates.
+
+    It updates exactly in the rounds in which its ranking has a loss in the measure that it learns. Late rounds begin
+    after the first kept round that is not before half of the horizon.
+    """
+    rows = _at_own_rates(played)
+    horizon = rows.groupby(KEYS)["round"].transform("max")
+    before = rows[rows["round"] >= LATE * horizon].sort_values("round").drop_duplicates(KEYS)
+    ends = rows[rows["round"] == horizon].merge(before[[*KEYS, "round", "updates"]], on=KEYS, suffixes=("", " before"))
+    return ends.assign(value=(ends["updates"] - ends["updates before"]) / (ends["round"] - ends["round before"]))
+
+
+def _at_own_rates(played: Played) -> pd.DataFrame:
+    """The traces at the rates that each learner's own measure chooses; without runs that failed."""
+    last = frames.by_own_measure(traces.finals(played.traces))
+    chosen = traces.chosen_rates(last, frames.OWN, played.tuning)
+    return traces.at_chosen_rates(played.traces[played.traces["failed_in"] == 0], chosen)
+
+
+def lead_share(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
+    """How far a learner's final `measure` is on the way from Random's to ListNet's: 0 at Random's, 1 at ListNet's.
+
+    Its lead over Random on the same seed is divided by ListNet's mean lead over Random on the stream. Streams without
+    a ListNet or a Random have no rows.
+    """
+    rows = final(played, measure).reset_index(drop=True)
+
+    def of(kind: str) -> pd.Series:
+        """The values of the first learner of a kind on each stream, by stream and seed."""
+        same = rows[rows["kind"] == kind]
+        first = same["learner"] == same.groupby("stream")["learner"].transform("first")
+        return same[first].set_index(["stream", "seed"])["value"]
+
+    random, runs = of("random"), pd.MultiIndex.from_frame(rows[["stream", "seed"]])
+    leads = (of("listnet") - random).groupby("stream").mean()
+    lead = rows["value"] - random.reindex(runs).to_numpy()
+    return rows.assign(value=lead / rows["stream"].map(leads)).dropna(subset="value")
+
+
 def regret(played: Played) -> pd.DataFrame:
     """The regret at the horizon against the best fixed weights; NaN for runs that failed."""
     rows = _regrets(played)
@@ -86,10 +145,27 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     return _largest(rows.assign(value=rows["loss"] / rows[bound]))
 
 
-def regret_share(played: Played, bound: str = "bound") -> pd.DataFrame:
-    """Each seed's ratio of the regret at the horizon to its bound."""
+def regret_share(played: Played) -> pd.DataFrame:
+    """The regret at the horizon, divided by the bound on its expectation. Rows without a bound are left out."""
     rows = regret(played)
-    return _largest(rows.assign(value=rows["regret"] / rows[bound]))
+    return rows.assign(value=rows["regret"] / rows["bound"]).dropna(subset="value")
+
+
+def floor_share(played: Played) -> pd.DataFrame:
+    """The regret a round on the two distributions of Table B.1, divided by the floor of Theorem 32.
+
+    A learner that sees the relevance of the top document alone cannot tell the distributions apart. So the mean of its
+    two expected regrets is at least the floor (`scant.theory.bounds.impossible_floor`) times the horizon, whichever
+    learner it is, as long as the ball of weights holds the best scores of both, whose norms are below 0.62. It is
+    judged by NDCG-squared. There is one value for each learner and seed, of both streams together;
+    none if either is missing.
+    """
+    rows = regret(played)
+    rows = rows[(rows["judge"] == "ndcg-squared") & rows["distribution"].isin(DISTRIBUTIONS)]
+    shares = rows.assign(share=rows["regret"] / rows["round"] / impossible_floor())
+    by_run = shares.pivot_table(index=["learner", "seed"], columns="distribution", values="share", sort=False)
+    means = by_run.reindex(columns=DISTRIBUTIONS).mean(axis=1, skipna=False).dropna()
+    return means.rename("value").reset_index().assign(stream=", ".join(rows["stream"].unique()))
 
 
 def _largest(shares: pd.DataFrame) -> pd.DataFrame:

@@ -55,8 +55,8 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     """Play a learner for each seed at each of its rates, and write the run file.
 
     job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings and the readings of
-        the experiment, see the study's schema; `measures` if the experiment asks for further ones. It becomes the
-        file's metadata
+        the experiment, see the study's schema; `queries` if they are "resampled"; `measures` if the experiment asks
+        for further ones. It becomes the file's metadata
     target : the file to write
     stream_paths : the stream's file for each seed, or one file for all; none for the adversary
     """
@@ -82,7 +82,8 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
     SettingError : no query is left to play
     """
     random = generator(*_axes(job, seed), "queries")
-    queries = query_order(stream, random, job["rounds"], job["order"], job["empty"], job["keep"])
+    resampled = generator(*_axes(job, seed), "resampled") if job.get("queries") == "resampled" else None
+    queries = query_order(stream, random, job["rounds"], job["order"], job["empty"], job["keep"], resampled)
     if not len(queries):
         raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
     return queries

@@ -322,6 +322,7 @@ class GradientDescent(Top):
     kind = "ogd"
     about = "Online gradient descent on the same surrogates with every grade seen."
     settings = (SURROGATE, RATES, SIGN, EPSILON, EPSILON_DECAY)
+    draws = False
     looks: ClassVar = DASHED
 
 
@@ -331,6 +332,7 @@ class ListNetDescent(Top):
     kind = "listnet"
     about = "Online gradient descent on ListNet's cross entropy, with every grade seen (thesis 3.3)."
     settings = (RATES,)
+    draws = False
     looks: ClassVar = DASHED
     objective = "listnet"
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scant.errors import SettingError
+from scant.families import TUNING
 from scant.measures import recordable
 from scant.present.intervals import t_interval
 from scant.present.traces import GROUP, names
@@ -35,19 +36,21 @@ def identity(run: dict) -> dict:
     columns["kind"] = run["learner_settings"]["kind"]
     played = run["learner_settings"] | run["resolved"]
     columns |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
-    return columns | {"generator": run["stream_settings"].get("generator") or "data"}
+    stream = run["stream_settings"]
+    distribution = stream.get("settings", {}).get("distribution", "")  # which of those of Table B.1
+    return columns | {"generator": stream.get("generator") or "data", "distribution": distribution}
 
 
-def completed(table: pa.Table, seeds: int) -> pa.Table:
+def completed(table: pa.Table) -> pa.Table:
     """The table of a run file with two more columns.
 
     setting : text, the rate: a number, "theory", or "none" for learners without one
-    tuning_seed : whether the seed is set aside to choose rates; seeds below `seeds` are reported
+    tuning_seed : whether the seed is set aside to choose rates; the others are reported
     """
     setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
     setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
     table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
-    return table.append_column("tuning_seed", pc.greater_equal(table["seed"], seeds))
+    return table.append_column("tuning_seed", pc.greater_equal(table["seed"], TUNING))
 
 
 def further_measures(columns) -> list[str]:

@@ -11,13 +11,15 @@ from scant.page import status
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import OF_CLAIMS, Plan
+from scant.verdict import readings
 
 CITATION = Path("CITATION.cff")
 CSV = "The CSV file of the same name holds exactly what is shown."
 CLAIMS_CAPTION = (
-    "The claims of a family under every reading: a panel for each claim of two estimates or more, these in ascending "
-    "order, and below it what each was made under. Points are means over seeds, bars 95 % t intervals; filled ones "
-    "decide, each by itself; shaded is where the claim says that an estimate lies."
+    "Claims under every reading: a panel for each, with its estimates in ascending order and below it what each was "
+    "made under. Points are means over seeds, bars 95 % intervals; large points are of the reading that the claim's "
+    "verdict is of. Filled ones decide, each by itself. Shaded, up to the dashed line, is where the claim says that an "
+    "estimate lies. Where a few estimates are far larger than the others, the axis is in powers of ten."
 )
 DEFAULT = "config/config.yaml"  # the study that Snakemake runs by default
 PACKAGES = (
@@ -59,6 +61,16 @@ def claims(path) -> list[dict] | None:
         return None
     with foreign(path, "whole file of claims", "Make the claims again"):
         return read_parquet(path).to_pandas().to_dict("records")
+
+
+def cells(path) -> list[dict]:
+    """Read the cells of a study's claims from their CSV file, see `scant.verdict.readings.read`; none without a file.
+
+    Raises
+    ------
+    DataError : the file is damaged
+    """
+    return [] if path is None else readings.read(path).to_dict("records")
 
 
 def captions(folder) -> dict[str, str]:

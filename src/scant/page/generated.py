@@ -6,7 +6,6 @@ from pathlib import Path
 from scant import families
 from scant.files import write_text
 from scant.page.about import CLAIMS_CAPTION, caption
-from scant.study.plan import OF_CLAIMS
 from scant.study.schema import schema
 
 NOTE = "Made of what families and learners declare: `scant schema` writes it anew."
@@ -26,10 +25,9 @@ def texts() -> dict[str, str]:
             f"{{# {NOTE} #}}\n"
             f"{{% set captions = {json.dumps(captions, indent=1, ensure_ascii=False)} %}}\n"
             f'{{% set name = snakemake.output.{ending}.split("/")[-1].removesuffix(".{ending}") %}}\n'
-            + (f'{{% if name.startswith("{OF_CLAIMS}") %}}{CLAIMS_CAPTION}{{% else %}}' if drawn else "")
-            + "{{ captions[name] }}"
-            + ("{% endif %}\n" if drawn else "\n")
+            "{{ captions[name] }}\n"
         )
+    files["workflow/report/claims-figures.rst"] = f"{{# {NOTE} #}}\n{CLAIMS_CAPTION}\n"
     return files
 
 

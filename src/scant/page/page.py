@@ -15,17 +15,20 @@ from scant.errors import DataError, SettingError
 from scant.files import write_text
 from scant.page.inline import inline, size
 from scant.study.plan import OF_CLAIMS
+from scant.verdict import words
 
 ABSENT = "\N{EN DASH}"
-VERDICTS = {"holds": "✓", "fails": "✗", "undecided": "?", "not testable here": ABSENT}  # in the order that sorts them
+VERDICTS = dict(zip(words.VERDICTS, "✓✗?" + ABSENT, strict=True))  # in the order that sorts them
 COLUMNS = (
     "id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total",
-    "data", "family", "figure", "needed", "matters", "matters_share",
+    "data", "family", "figure", "needed", "matters", "matters_share", "row", "words", "chosen", "quantity", "test",
+    "cells_holding", "cells_failing", "cells_total", "tightness",
 )  # fmt: skip
+FEW = 12  # cells; a claim of no more has them unfolded
 LIMIT = 5_000_000  # bytes
 
 
-def make(study_settings: dict, folder, target, claims: list[dict] | None, about: dict) -> None:
+def make(study_settings: dict, folder, target, claims: list[dict] | None, about: dict, cells=()) -> None:
     """Write the page of a study to `target`.
 
     Parameters
@@ -35,6 +38,7 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
     claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds that
         would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
         the estimate depends most, and `matters_share` its share of the variance over readings
+    cells : rows of `scant.verdict.tables.cells_table`, those of each claim's first reading are shown
     about : further contents, all optional: `captions` ({figure or table: text}, in the order they are shown
         in), `headings` ({figure or table: text}, for those whose name does not say it), `datasets` (a list of rows),
         `environment` ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands`
@@ -46,14 +50,17 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
     DataError : a figure or table cannot be read
     """
     folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
-    claims = [_claim(row) for row in claims or []]
+    cells_by_claim = _cells_by_claim(cells)
+    claims = [_claim(row, cells_by_claim.get(row.get("id"), [])) for row in claims or []]
     parts = {
         "study": str(study_settings["study"]),
         "claims": claims,
         "tested": claims != [],
         "verdicts": VERDICTS,
-        "counts": Counter(claim["verdict"] for claim in claims),
+        "kinds": _kinds(claims),
+        "few": FEW,
         "families": _families(claims),
+        "claims_files": [_download(path) for path in sorted(folder.glob("claims*.csv")) if claims],
         "sentences": sentences(claims),
         "figures": _figures(_ordered(folder / "figures", "svg", captions), claims, captions, headings),
         "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", captions)],
@@ -64,13 +71,13 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         "citation": about.get("citation", ""),
         "commands": about.get("commands", {}),
     }
-    downloads = [item for item in (*parts["figures"], *parts["tables"]) if item["csv"]]
-    page = _render(parts)
+    downloads = [item for item in (*parts["figures"], *parts["tables"], *parts["claims_files"]) if item["csv"]]
+    page = render(parts)
     for download in sorted(downloads, key=lambda item: -len(item["csv"])):  # links to the largest, to get below LIMIT
         if len(page.encode()) <= LIMIT:
             break
         download["csv"] = download["path"].relative_to(folder).as_posix()
-        page = _render(parts)
+        page = render(parts)
     if (needed := len(page.encode())) > LIMIT:
         raise SettingError(
             f"the page of {parts['study']!r} would take {needed / 1e6:.1f} MB, more than {LIMIT / 1e6:g}: "
@@ -80,36 +87,60 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
 
 
 def sentences(claims: list[dict]) -> list[str]:
-    """Three sentences that summarise claims: how many have each verdict, where they fail, and how robust they are."""
+    """Sentences that summarise claims: of each kind of row how many have each verdict, and how robust they are.
+
+    What the papers measured comes first.
+    """
     if not claims:
         return ["This study tests no claim.", "Its figures and tables are below.", "What they show is as measured."]
-    counts = Counter(claim["verdict"] for claim in claims)
-    holding, failing, undecided, untested = (counts[verdict] for verdict in VERDICTS)
-    first = (
-        f"Of {_many(len(claims), 'claim')}, {_are(holding, 'holds', 'hold')}, {_are(failing, 'fails', 'fail')}, "
-        f"{_are(undecided, 'is undecided', 'are undecided')}, and {untested} could not be tested here."
-    )
-    families = Counter(claim["family"] for claim in claims)
-    fails = Counter(claim["family"] for claim in claims if claim["verdict"] == "fails").most_common(3)
-    where = ", ".join(f"{name} ({count} of {families[name]})" for name, count in fails)
-    failing_families = {claim["family"] for claim in claims if claim["verdict"] == "fails"}
-    mostly = "mostly " if len(fails) < len(failing_families) else ""
-    second = f"Claims fail {mostly}in {where}." if fails else "No claim fails."
+    heads = {
+        "reproduction": ("statement that a paper measured", "statements that the papers measured"),
+        "extension": ("extension to other data", "extensions to other data"),
+        "theorem": ("theorem check", "theorem checks"),
+    }
+    told = []
+    for row, head in heads.items():
+        counts = Counter(claim["verdict"] for claim in claims if claim["row"] == row)
+        if total := counts.total():
+            told.append(f"Of {total} {head[total > 1]}, {_counted(row, counts)}")
+        elif row == "reproduction":
+            told.append("No claim is about what a paper measured on data like its own")
+    if tight := tightness(claims):
+        told[-1] += f"; {tight}"
+    return [f"{sentence}." for sentence in (*told, _robustness(claims))]
+
+
+def _counted(row: str, counts: Counter) -> str:
+    """How many claims of a kind have each verdict: "2 reproduce, 1 does not reproduce, and 1 is undecided"."""
+    holds, fails = (words.said(row, verdict) for verdict in words.VERDICTS[:2])
+    parts = [
+        _are(counts["holds"], holds, words.PLURAL[holds]),
+        _are(counts["fails"], fails, words.PLURAL[fails]),
+        _are(counts["undecided"], "is undecided", "are undecided"),
+    ]
+    return f"{', '.join(parts)}, and {counts[words.UNTESTABLE]} could not be tested here"
+
+
+def tightness(claims: list[dict]) -> str:
+    """How tight the bounds of those theorem checks that hold are; "" if none is about a bound."""
+    holding = [claim for claim in claims if claim["row"] == "theorem" and claim["verdict"] == "holds"]
+    shares = [100 * claim["tightness"] for claim in holding if _known(claim["tightness"])]
+    if not shares:
+        return ""
+    least = f"{min(shares):.2g} to " if len(shares) > 1 else ""
+    return f"what was measured is {least}{max(shares):.3g} % of the bounds that hold"
+
+
+def _robustness(claims: list[dict]) -> str:
+    """Under how many readings claims hold, and what would decide the undecided."""
     holds = [claim for claim in claims if claim["verdict"] == "holds" and _known(claim["readings_total"])]
     firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in holds)
-    third = "None holds"
+    text = "No claim holds"
     if holds:
-        third = f"Of the {len(holds)} that hold, {_are(firm, 'does', 'do')} under every reading tried"
+        text = f"Of all {len(holds)} that hold, {_are(firm, 'does', 'do')} under every reading tried"
     seeds = [claim["needed"] for claim in claims if claim["verdict"] == "undecided"]
     half = median_low([needed if _known(needed) else math.inf for needed in seeds] or [math.inf])
-    if half < math.inf:
-        third += f"; {half:g} seeds or fewer would decide half of the undecided"
-    return [first, second, third + "."]
-
-
-def _many(number: int, noun: str) -> str:
-    """A number of things: "1 claim", "3 claims"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return text if half == math.inf else f"{text}; {half:g} seeds or fewer would decide half of the undecided"
 
 
 def _are(number: int, singular: str, plural: str) -> str:
@@ -122,12 +153,14 @@ def _known(value) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _claim(row: dict) -> dict:
+def _claim(row: dict, cells: list[dict]) -> dict:
     """A claim as the page's template takes it: None in place of NaN, Python's numbers in place of NumPy's.
+
+    cells : those of its first reading
 
     Raises
     ------
-    SettingError : a column is missing, or the verdict is none of VERDICTS
+    SettingError : a column is missing, or the verdict or the kind of row is unknown
     """
     if missing := [name for name in COLUMNS if name not in row]:
         raise SettingError(f"claim {row.get('id')!r} lacks {', '.join(missing)}: give every column of a claim")
@@ -136,30 +169,76 @@ def _claim(row: dict) -> dict:
     if row["verdict"] not in VERDICTS:
         known = ", ".join(VERDICTS)
         raise SettingError(f"claim {row['id']!r} has the verdict {row['verdict']!r}: it must be one of {known}")
+    if row["row"] not in words.ROWS:
+        raise SettingError(f"claim {row['id']!r} has the row {row['row']!r}: it must be one of {', '.join(words.ROWS)}")
     data = row["data"]
     row["data"] = ", ".join(map(str, data)) if isinstance(data, (list, tuple)) else data or ""
     row["rank"] = list(VERDICTS).index(row["verdict"])
     row["anchor"] = slug(f"claim-{row['id']}")
-    row["interval"] = _interval(row["estimate"], row["low"], row["high"])
+    row["kind"], row["said"] = words.kind(row["row"]), words.said(row["row"], row["verdict"])
+    row["in_cells"] = ""
+    if row["cells_total"]:
+        row["in_cells"] = words.cells(row["cells_holding"], row["cells_failing"], row["cells_total"])
+    claimed = {words.claimed(cell["from"], cell["to"], shown) for cell in cells}
+    row["claimed"] = claimed.pop() if len(claimed) == 1 else ""
+    row["cells"] = _placed(cells)
     return row
 
 
-def _interval(estimate, low, high) -> dict[str, float] | None:
-    """Where to draw `zero`, `estimate`, `low` and `high`, in percent from the left; None without an estimate."""
-    if not _known(estimate):
-        return None
-    places = {"zero": 0.0, "estimate": estimate, "low": low, "high": high}
-    places = {name: float(value) for name, value in places.items() if _known(value)}
-    first, last = min(places.values()), max(places.values())
-    width = (last - first) or 1.0
-    return {name: round(6 + 88 * (value - first) / width, 2) for name, value in places.items()}
+def _cells_by_claim(cells) -> dict[str, list[dict]]:
+    """The cells of each claim's first reading, None in place of numbers that are not known."""
+    by_claim = {}
+    for cell in cells:
+        if cell["first"]:
+            known = {name: cell[name] if _known(cell[name]) else None for name in ("estimate", "low", "high")}
+            said = words.said(cell["row"], cell["verdict"])
+            by_claim.setdefault(cell["claim"], []).append(cell | known | {"said": said})
+    return by_claim
+
+
+def _placed(cells: list[dict]) -> list[dict]:
+    """Cells with `place`: where to draw `estimate`, `low`, `high` and, as `claimed`, the claimed interval, in percent.
+
+    All have the scale of the claim, which begins and ends a little beyond what is drawn.
+    """
+    names = ("estimate", "low", "high", "from", "to")
+    values = [cell[name] for cell in cells for name in names if _known(cell[name])] or [0.0]
+    width = (max(values) - min(values)) or 1.0
+    start, width = min(values) - 0.08 * width, 1.16 * width
+    placed = []
+    for cell in cells:
+        at = {name: round(100 * (cell[name] - start) / width, 1) for name in names if _known(cell[name])}
+        place = {"from": 0.0, "to": 100.0} | at if "estimate" in at else None
+        placed.append(cell | {"place": place, "claimed": words.claimed(cell["from"], cell["to"], shown)})
+    return placed
+
+
+def _kinds(claims: list[dict]) -> list[dict]:
+    """For each kind of row that claims are of: its names, what it is, and how many have each verdict."""
+    kinds = []
+    for row, (several, about) in words.ROWS.items():
+        of_kind = [claim for claim in claims if claim["row"] == row]
+        if of_kind:
+            counts = Counter(claim["verdict"] for claim in of_kind)
+            said = {verdict: words.said(row, verdict) for verdict in VERDICTS}
+            about_kind = {"row": row, "name": words.kind(row), "several": several, "about": about}
+            kinds.append(about_kind | {"said": said, "counts": counts, "claims": len(of_kind)})
+            kinds[-1]["tightness"] = tightness(of_kind)
+    return kinds
 
 
 def _families(claims: list[dict]) -> list[dict]:
-    """How many claims each family has, in all and with each verdict; families in the order of the claims."""
-    names = dict.fromkeys(claim["family"] for claim in claims)
-    families = {name: Counter(claim["verdict"] for claim in claims if claim["family"] == name) for name in names}
-    return [{"family": name, "counts": counts, "claims": counts.total()} for name, counts in families.items()]
+    """How many claims of each family and kind of row there are, in all and with each verdict.
+
+    Families are in the order of the claims, each with its kinds in the order of `words.ROWS`.
+    """
+    rows = []
+    for name in dict.fromkeys(claim["family"] for claim in claims):
+        for row in words.ROWS:
+            counts = Counter(claim["verdict"] for claim in claims if (claim["family"], claim["row"]) == (name, row))
+            if counts:
+                rows.append({"family": name, "kind": words.kind(row), "counts": counts, "claims": counts.total()})
+    return rows
 
 
 def slug(name: str) -> str:
@@ -172,7 +251,9 @@ def title(name: str, headings: dict) -> str:
     if name in headings:
         return headings[name]
     if name.startswith(OF_CLAIMS):
-        return f"Claims: {name.removeprefix(OF_CLAIMS)}"
+        name = name.removeprefix(OF_CLAIMS)
+        family, _, number = name.rpartition("-")
+        return f"Claims: {family}, {number}" if family and number.isdigit() else f"Claims: {name}"
     return name[:1].upper() + name[1:].replace("-", " ")
 
 
@@ -185,13 +266,16 @@ def _ordered(folder: Path, ending: str, captions: dict) -> list[Path]:
 def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: dict) -> list[dict]:
     """Each figure's SVG, caption, data and claims, for the template.
 
-    Claims are given `href`, the id of their figure, and `all`, that of the figure of their family; None without one.
+    Claims are given `href`, the id of their figure, and `all`, that of the figure with all their estimates; None
+    without one.
     """
     from markupsafe import Markup
 
     figures, ids = [], {path.stem: slug(path.stem) for path in paths}
+    drawn = {path.stem: _claims_in(path.with_suffix(".csv")) for path in paths if path.stem.startswith(OF_CLAIMS)}
     for claim in claims:
-        claim["href"], claim["all"] = ids.get(claim["figure"] or ""), ids.get(OF_CLAIMS + claim["family"])
+        claim["href"] = ids.get(claim["figure"] or "")
+        claim["all"] = next((ids[name] for name, of in drawn.items() if claim["id"] in of), None)
     for number, path in enumerate(paths, 1):
         svg, curves = inline(path, f"f{number}-")
         width, height = size(svg)
@@ -199,15 +283,28 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
         figures.append(
             {"id": ids[path.stem], "title": title(path.stem, headings), "caption": captions.get(path.stem, "").strip()}
             | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
-            | {"path": data, "csv": _link(data) if data.is_file() else "", "file": data.name}
-            | {"claims": [claim for claim in claims if path.stem in (claim["figure"], OF_CLAIMS + claim["family"])]}
+            | (_download(data) if data.is_file() else {"path": data, "csv": "", "file": data.name})
+            | {"claims": [one for one in claims if path.stem == one["figure"] or one["id"] in drawn.get(path.stem, ())]}
         )
     return figures
+
+
+def _claims_in(path: Path) -> set[str]:
+    """The ids of the claims that a figure of claims shows, from its CSV file; none without one."""
+    if not path.is_file():
+        return set()
+    with open(path, encoding="utf-8", newline="") as file:
+        return {row["claim"] for row in csv.DictReader(file)}
 
 
 def _link(path: Path) -> str:
     """The text of a CSV file as a `data:` address."""
     return "data:text/csv;charset=utf-8," + quote(path.read_text(encoding="utf-8"), safe=" ,.:;/@()[]|=+*-")
+
+
+def _download(path: Path) -> dict:
+    """A CSV file that can be taken from the page, for the template."""
+    return {"path": path, "csv": _link(path), "file": path.name}
 
 
 def _table(path: Path, captions: dict, headings: dict) -> dict:
@@ -222,7 +319,7 @@ def _table(path: Path, captions: dict, headings: dict) -> dict:
     return {
         "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem, headings),
         "caption": captions.get(path.stem, "").strip(),
-        "path": path, "csv": _link(path), "file": path.name, **_cells(head, rows),
+        **_download(path), **_cells(head, rows),
     }  # fmt: skip
 
 
@@ -275,17 +372,24 @@ def _yaml(settings: dict) -> str:
     return yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _render(parts: dict) -> str:
-    """The HTML of the page. Its security policy allows its script (by hash) and inline styles, and loads nothing."""
+def render(parts: dict, template: str = "page.html") -> str:
+    """The HTML of a page. Its security policy allows its script (by hash) and inline styles, and loads nothing.
+
+    parts : the variables of the template
+    template : a file of the folder assets: "page.html", or one that extends it
+    """
     import jinja2
     from markupsafe import Markup
 
-    files = resources.files("scant.page").joinpath("assets")
-    style, script = (files.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    def read(name: str) -> str:
+        return resources.files("scant.page").joinpath("assets", name).read_text(encoding="utf-8")
+
+    style, script = map(read, ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(read),
+    )  # fmt: skip
     environment.filters["shown"] = shown
-    template = environment.from_string(files.joinpath("page.html").read_text(encoding="utf-8"))
-    return template.render(parts, style=Markup(style), script=Markup(script), digest=digest) + "\n"
+    parts = parts | {"style": Markup(style), "script": Markup(script), "digest": digest}
+    return environment.get_template(template).render(parts) + "\n"

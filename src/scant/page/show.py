@@ -9,21 +9,33 @@ import pandas as pd
 
 from scant.errors import DataError, SettingError, unknown
 from scant.page import about, page
+from scant.verdict import readings, words
 
 LEAST = 40  # columns for statements, however narrow the terminal
 
 
-def show(folder, name: str | None = None, verdict: str | None = None, family: str | None = None, brief=False) -> str:
+def show(
+    folder,
+    name: str | None = None,
+    verdict: str | None = None,
+    family: str | None = None,
+    row: str | None = None,
+    claim: str | None = None,
+    cells: bool = False,
+    brief: bool = False,
+) -> str:
     """The claims of a finished study, or one of its tables, as text for the terminal.
 
     folder : the study's results, results/{study}
     name : of a table; None for the claims
-    verdict, family : show only the claims that have them
-    brief : show only the three sentences that sum the claims up
+    verdict, family, row : show only the claims that have them; a verdict may have the word for a kind of row
+    claim : the id of a claim, to show whole: its source, test and quantity, and every cell under every reading
+    cells : show the cells of each claim
+    brief : show only the sentences that sum the claims up
 
     Raises
     ------
-    SettingError : there is no such table, verdict or family
+    SettingError : there is no such table, verdict, family, kind of row or claim
     DataError : the folder holds no finished claims or tables
     """
     folder = Path(folder)
@@ -35,26 +47,60 @@ def show(folder, name: str | None = None, verdict: str | None = None, family: st
     if not (path := folder / "claims.parquet").is_file():
         raise DataError(folder, "holds no finished claims", advice=_advice())
     rows = [_without_nan(row) for row in about.claims(path)]
-    summary = "\n".join(textwrap.wrap(" ".join(page.sentences(rows)), _width())) + "\n"
-    return summary if brief else summary + _claims(rows, verdict, family) + _names(folder, tables)
+    if claim is not None:
+        by_id = {one["id"]: one for one in rows}
+        if claim not in by_id:
+            raise unknown("claim", claim, by_id)
+        return _whole(by_id[claim], _cells(folder, claim))
+    summary = "".join(f"{line}\n" for sentence in page.sentences(rows) for line in textwrap.wrap(sentence, _width()))
+    if brief:
+        return summary
+    chosen = _chosen(rows, verdict, family, row)
+    return summary + _claims(chosen, _cells(folder) if cells else None) + _names(folder, tables)
 
 
 def _advice() -> str:
     return "Run the study (snakemake --cores all), and give the folder results/{study}"
 
 
-def _claims(rows: list[dict], verdict: str | None, family: str | None) -> str:
-    """The claims with a verdict and of a family, below the names of their families; None for all of them."""
-    for key, wanted in {"verdict": verdict, "family": family}.items():
-        known = dict.fromkeys(row[key] for row in rows) | (dict.fromkeys(page.VERDICTS) if key == "verdict" else {})
+def _cells(folder: Path, claim: str | None = None) -> pd.DataFrame:
+    """The cells of a study's claims, or of one claim."""
+    cells = readings.read(folder / "claims-readings.csv")
+    return cells if claim is None else cells[cells["claim"] == claim]
+
+
+def _chosen(rows: list[dict], verdict: str | None, family: str | None, kind: str | None) -> list[dict]:
+    """The claims with a verdict, of a family and of a kind; None for all of them."""
+    said = {(row["id"]): words.said(row["row"], row["verdict"]) for row in rows}
+    families = dict.fromkeys(row["family"] for row in rows)
+    verdicts = dict.fromkeys([*words.VERDICTS, *words.PLURAL])
+    for key, wanted, known in (
+        ("verdict", verdict, verdicts), ("family", family, families), ("row", kind, words.ROWS)
+    ):  # fmt: skip
         if wanted is not None and wanted not in known:
             raise unknown(key, wanted, known)
-    shown = [row for row in rows if verdict in (None, row["verdict"]) and family in (None, row["family"])]
-    if not shown:
-        raise SettingError("no claim has both that verdict and that family")
+    chosen = [
+        row
+        for row in rows
+        if verdict in (None, row["verdict"], said[row["id"]]) and family in (None, row["family"])
+        and kind in (None, row["row"])
+    ]  # fmt: skip
+    if not chosen:
+        raise SettingError("no claim has all of that verdict, family and row")
+    return chosen
+
+
+def _claims(rows: list[dict], cells: pd.DataFrame | None) -> str:
+    """Claims below the names of their kinds and families, each with its cells if these are given."""
     text = ""
-    for heading in dict.fromkeys(row["family"] for row in shown):
-        text += f"\n{heading}\n" + "".join(_claim(row) for row in shown if row["family"] == heading)
+    for kind, (several, _) in words.ROWS.items():
+        for family in dict.fromkeys(row["family"] for row in rows if row["row"] == kind):
+            text += f"\n{several.capitalize()}, {family}\n"
+            for row in rows:
+                if (row["row"], row["family"]) == (kind, family):
+                    text += _claim(row)
+                    if cells is not None:
+                        text += _aligned(cells[(cells["claim"] == row["id"]) & cells["first"]], "      ")
     return text
 
 
@@ -64,17 +110,78 @@ def _claim(row: dict) -> str:
     A claim that cannot be tested here has the data that it would take after its statement.
     """
     facts = [f"{page.VERDICTS[row['verdict']]} {row['id']}"]
+    if row["verdict"] != words.UNTESTABLE:
+        facts[0] += f": {words.said(row['row'], row['verdict'])}"
     if row["estimate"] is not None:
-        interval = "" if row["low"] is None else f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
-        facts.append(f"{page.shown(row['estimate'])}{interval}, n = {row['n']}")
+        facts.append(f"{_estimate(row)}, n = {row['n']}")
+    if row["cells_total"] > 1:
+        facts.append(words.cells(row["cells_holding"], row["cells_failing"], row["cells_total"]))
     if row["readings_total"] > 1:
         facts.append(f"holds under {row['readings_holding']} of {row['readings_total']} readings")
     if row["needed"] is not None:
         facts.append(f"{row['needed']:g} seeds would decide it")
-    sentences = [row["statement"]] + ([row["data"]] if row["verdict"] == "not testable here" else [])
+    sentences = [row["statement"]] + ([row["data"]] if row["verdict"] == words.UNTESTABLE else [])
     indent = "      "
     lines = textwrap.wrap(" ".join(sentences), _width(), initial_indent=indent, subsequent_indent=indent)
     return "\n".join(["  " + "; ".join(facts), *lines]) + "\n"
+
+
+def _estimate(row) -> str:
+    """The estimate of a claim or cell and its interval: "0.5 [0.4, 0.6]"."""
+    interval = "" if pd.isna(row["low"]) else f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
+    return page.shown(row["estimate"]) + interval
+
+
+def _whole(row: dict, cells: pd.DataFrame) -> str:
+    """All that is known of a claim, and its cells under each reading, the one of its verdict first."""
+    claimed = {words.claimed(*ends, page.shown) for ends in zip(cells["from"], cells["to"], strict=True)}
+    facts = {
+        "kind": f"{words.kind(row['row'])}, family {row['family']}",
+        "source": row["source"] + (f': "{row["words"]}"' if row["words"] else ""),
+        "chosen": row["chosen"],
+        "quantity": row["quantity"] + (f"; claimed: {claimed.pop()}" if len(claimed) == 1 else ""),
+        "estimate": _estimate(row) if row["estimate"] is not None else "",
+        "tightness": f"the bound was attained to {100 * row['tightness']:.3g} %" if row["tightness"] else "",
+        "test": f"{row['test']}, n = {row['n']}" if row["test"] else "",
+        "cells": words.cells(*(row[f"cells_{of}"] for of in ("holding", "failing", "total"))),
+        "readings": f"holds under {row['readings_holding']} of {row['readings_total']}",
+        "matters most": f"{row['matters']}, {100 * row['matters_share']:.0f} % of the variance"
+        if row["matters"]
+        else "",
+        "decided by": f"{row['needed']:g} seeds" if row["needed"] is not None else "",
+        "data": row["data"],
+        "figure": row["figure"],
+    }
+    if not row["cells_total"]:
+        del facts["cells"]
+    said = words.said(row["row"], row["verdict"])
+    text = f"{page.VERDICTS[row['verdict']]} {row['id']}: {said}\n"
+    text += "".join(f"  {line}\n" for line in textwrap.wrap(row["statement"], _width() - 2)) + "\n"
+    for name, fact in facts.items():
+        if fact:
+            head = f"  {name:<13} "
+            text += textwrap.fill(fact, _width(), initial_indent=head, subsequent_indent=" " * len(head)) + "\n"
+    for (experiment, tuning), rows in cells.groupby(["experiment", "tuning"], sort=False):
+        verdict_here = ", which the verdict is under" if rows["first"].all() else ""
+        chosen_by = f", tuning {tuning}" if tuning else ""
+        of = f"experiment {experiment}" if experiment else "the study of bounds"
+        text += f"\n  {of}{chosen_by}{verdict_here}\n" + _aligned(rows, "    ")
+    return text
+
+
+def _aligned(cells: pd.DataFrame, indent: str) -> str:
+    """Cells as aligned text, a line for each: what is compared, estimate, claim, n, verdict."""
+    if cells.empty:
+        return ""
+    said = [words.said(*pair) for pair in zip(cells["row"], cells["verdict"], strict=True)]
+    claimed = [words.claimed(*ends, page.shown) for ends in zip(cells["from"], cells["to"], strict=True)]
+    compared = ["against"] if any(cells["against"]) else []
+    frame = cells[["stream", "learner", *compared]].assign(
+        estimate=[_estimate(cell) for cell in cells.to_dict("records")], claimed=claimed, n=cells["n"], verdict=said
+    )
+    lines = [list(frame), *frame.astype(str).to_numpy().tolist()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "".join(f"{indent}{'  '.join(map(str.ljust, line, widths))}".rstrip() + "\n" for line in lines)
 
 
 def _without_nan(row: dict) -> dict:

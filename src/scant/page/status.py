@@ -100,6 +100,23 @@ def status(folder, root=".") -> Status:
     return Status(folder.name, state, steps, total, seconds, left, rules, by("learner", jobs), begun, failed)
 
 
+def study_file(folder, root=".") -> Path:
+    """The file of a study's settings: the one that its latest run was given, else the workflow's copy, which is JSON.
+
+    Raises
+    ------
+    SettingError : there is neither
+    """
+    folder, root = Path(folder), Path(root)
+    log, copy = _latest(root / ".snakemake/log", folder), root / f".snakemake/scant/{folder.name}.json"
+    if log is not None:
+        named = CONFIG.search(log.read_text(encoding="utf-8", errors="replace"))[1]
+        return Path(os.path.relpath(root / named))
+    if not copy.is_file():
+        raise SettingError(f"the settings of the study {folder.name!r} are not known here: name its --study-file")
+    return copy
+
+
 def benchmarks(folder) -> list[dict]:
     """The finished jobs of a study, from Snakemake's extended benchmarks: rule, learner, seconds and memory (MB).
 

@@ -125,7 +125,8 @@ def pseudo_values(regret: pd.DataFrame) -> pd.Series:
 
     It is the slope plus what the seed's regret moves it by, to first order (infinitesimal jackknife; Jaeckel, 1972):
     slope + sum over points h of w_h (regret_h - mean_h) / mean_h, where w are the weights of least squares. So the
-    slope can be tested, and compared between learners seed by seed, like any mean over seeds.
+    slope can be tested, and compared between learners seed by seed, like any mean over seeds. Tests of it are
+    approximate, since all pseudo-values move a little with each seed.
 
     regret : see `runs`; its means over seeds are above 0
     """

@@ -21,6 +21,7 @@ def latex(frame: pd.DataFrame) -> str:
     """The frame as a LaTeX tabular for the package booktabs, with numbers to four significant digits."""
     special = {character: f"\\{character}" for character in "&%$#_{}"} | {"~": r"\textasciitilde{}"}
     special |= {"^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    special |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # others in LaTeX's default fonts
 
     def text(value) -> str:
         if pd.isna(value):

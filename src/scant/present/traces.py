@@ -26,20 +26,20 @@ def gather(run_paths, target, details: dict) -> None:
     tables = []
     for path in run_paths:
         with _reading(path, "run"):
-            tables.append(_identified(read_parquet(path), details["seeds"]))
+            tables.append(_identified(read_parquet(path)))
     with _reading(path, "run"):  # fails if the columns are not those of the other files
         table = pa.concat_tables(tables).unify_dictionaries()
     write_parquet(table, target, details)
 
 
-def _identified(table: pa.Table, seeds: int) -> pa.Table:
+def _identified(table: pa.Table) -> pa.Table:
     """The table of a run file with a column for each id or setting that names the run."""
     run = metadata_of(table.schema)
     family = families.of(run)
     for name, value in family.identity(run).items():
         column = pa.array([value] * len(table))
         table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
-    return family.completed(table, seeds).replace_schema_metadata(None)
+    return family.completed(table).replace_schema_metadata(None)
 
 
 def _reading(path, contents: str):

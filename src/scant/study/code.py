@@ -43,6 +43,11 @@ def digest(*entries: str) -> str:
     return whole.hexdigest()[:12]
 
 
+def digests(*entries: str) -> dict[str, str]:
+    """The digest of each of the modules that `digest` is of, by dotted name."""
+    return {name: _read(path)[0][:12] for name, path in sorted(closure(*entries).items())}
+
+
 @cache
 def closure(*entries: str) -> dict[str, Path]:
     """The source files, by dotted name, of some modules, of all that they import, and of the packages of these.

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from scant import families
-from scant.families import Family, Job, Shown
+from scant.families import TUNING, Family, Job, Shown
 
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
 TABLE = "results/data/tables/{dataset}/{part}.parquet"
@@ -120,18 +120,47 @@ def untitled(settings: dict, *others: str) -> dict:
 
 
 def span(seeds: list[int]) -> str:
-    """The consecutive seeds of a job as a part of its file's name: "3", or "0-4"."""
-    return "-".join(str(seed) for seed in dict.fromkeys((seeds[0], seeds[-1])))
+    """The seeds of a job as a part of its file's name: "3", "0-4", "tuning-0-2", or "0-4+tuning-0-2".
+
+    Those that are reported are consecutive, as are those that tune.
+    """
+    reported = [seed for seed in seeds if seed < TUNING]
+    tuning = [seed - TUNING for seed in seeds if seed >= TUNING]
+    parts = [(prefix, part) for prefix, part in (("", reported), ("tuning-", tuning)) if part]
+    return "+".join(prefix + "-".join(map(str, dict.fromkeys((part[0], part[-1])))) for prefix, part in parts)
 
 
 def spanned(text: str) -> list[int]:
     """The seeds that such a part of a name stands for: the inverse of `span`."""
-    return list(range(int(text.split("-")[0]), int(text.split("-")[-1]) + 1))
+    seeds = []
+    for part in text.split("+"):
+        first = TUNING if part.startswith("tuning-") else 0
+        ends = part.removeprefix("tuning-").split("-")
+        seeds += range(first + int(ends[0]), first + int(ends[-1]) + 1)
+    return seeds
 
 
-def batches(seeds: int, size: int) -> list[list[int]]:
-    """Seeds 0 to `seeds` - 1, in batches of `size`. With more seeds, batches that are full stay as they are."""
-    return [list(range(first, min(first + size, seeds))) for first in range(0, seeds, size)]
+def total(seeds: int | list[int]) -> int:
+    """How many seeds an experiment reports; its `seeds` are their number, or a list of numbers added one by one."""
+    return seeds if isinstance(seeds, int) else sum(seeds)
+
+
+def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int]]:
+    """The seeds of each job: 0, 1, 2 and so on, in batches of at most `size`.
+
+    Each number of a list `seeds` begins new batches, so that a number added at the end leaves all others as they are.
+
+    tuning : how many seeds choose learning rates. They are `TUNING` and those that follow it. The first job plays them
+        after its own if the batch has room for all of them; otherwise they are in batches of their own
+    """
+    reported, first = [], 0
+    for count in [seeds] if isinstance(seeds, int) else seeds:
+        reported += [list(range(at, min(at + size, first + count))) for at in range(first, first + count, size)]
+        first += count
+    choosing = [seed + TUNING for seed in range(tuning)]
+    if len(reported[0]) + tuning <= size:
+        return [reported[0] + choosing, *reported[1:]]
+    return reported + [choosing[at : at + size] for at in range(0, tuning, size)]
 
 
 def tables_of(datasets, dataset: str, parts=None) -> list[str]:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from scant.declared import Setting, settings_of
-from scant.families import Family, asked_for, families, kinds, places
+from scant.families import TUNING, Family, asked_for, families, kinds, places
 
 ID = {"$ref": "#/$defs/id"}
 IDS = {"type": "array", "uniqueItems": True, "items": ID}
@@ -18,10 +18,19 @@ OPTIONS = {
     "type": "object",
 }
 COUNT = {"type": "integer", "minimum": 1}
+SEEDS = {**COUNT, "maximum": TUNING}
 COMMON = {  # settings of the experiments of all families, besides their places and figures
     "title": {"description": "The name that figures show; the id if absent.", "type": "string"},
     "learners": {"description": "Ids of learners.", **IDS, "minItems": 1},
-    "seeds": {"description": "How many seeds the results are over.", **COUNT, "default": 10},
+    "seeds": {
+        "description": "How many seeds the results are over. A list is of numbers that were added one after another: "
+        "[8, 12] are 20 seeds, of which those of 8 are not played again.",
+        **SEEDS,
+        "type": ["integer", "array"],
+        "minItems": 1,
+        "items": SEEDS,
+        "default": 10,
+    },
     "batch": {"description": "How many seeds one job plays. Results do not depend on it.", **COUNT, "default": 5},
     "sweep": {
         "description": "What readings of the experiment, its streams and its learners could be besides what they are. "

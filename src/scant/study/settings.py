@@ -5,10 +5,11 @@ from scant.data import registry
 from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.schema import check, read_yaml, with_defaults
-from scant.study import sweeps
+from scant.study import plan, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
+TAKEN = ("data", "reference")  # folders of results that are no study's
 
 
 def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict]:
@@ -27,6 +28,8 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     """
     _check_misplaced(config)
     check(config, schema(), "study")
+    if config["study"] in TAKEN:
+        raise SettingError(f"study: results/{config['study']} is for what studies share. Choose another id")
     study = with_defaults(config, schema())
     datasets = registry.load(registry_path, study["datasets"])
     for name in study["tables_of"]:
@@ -166,6 +169,8 @@ def _check_learner(learner: dict) -> None:
 def _check_experiment(study: dict, datasets: dict, name: str) -> None:
     experiment = study["experiments"][name]
     family = families.of(experiment)
+    if plan.total(experiment["seeds"]) > families.TUNING:
+        raise SettingError(f"seeds: {families.TUNING:,} are the most; those that follow choose learning rates")
     if not experiment[family.place.key]:
         raise SettingError(f"an experiment of kind {family.kind!r} needs {family.place.key}")
     if experiment.get("baseline") not in (None, *experiment["learners"]):

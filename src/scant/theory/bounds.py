@@ -7,6 +7,8 @@ smallest score difference between documents of different grades by a ranker of n
 
 import math
 
+from scant.data import table_b1
+
 
 def slam_rate(m: int, radius: float, ratio: float) -> float:
     """The rate 1 / (4 m R_X^2 v_max), with which the SLAM perceptron's separable bound holds for every run."""
@@ -91,6 +93,40 @@ def estimate_constant(surrogate: str, m: int, radius: float, largest: int, ball:
     return (radius * m * (m - 1)) ** 2  # ranksvm: ||x_j - x_i|| <= 2 R_X
 
 
+def printed_constant(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
+    """The constant C as the proof of Lemma 29 prints it (thesis, appendix B); arguments as in `estimate_constant`.
+
+    Those of squared and KL are too small in part: see `largest_moment`, and the table `theorems-top`. RankSVM's is
+    printed as O(m^4 R_D^2), and taken here from the line before that.
+    """
+    return {
+        "squared": m**4 * radius**4 * ball**2 * largest**2,
+        "kl": (m * radius * _exponential(radius * ball)) ** 2,
+        "ranksvm": m**3 * (m - 1) * radius**2,
+    }[surrogate]
+
+
+def largest_moment(surrogate: str, m: int, radius: float, largest: int, ball: float, gamma: float = 1.0) -> float:
+    """The largest `gamma E ||z||^2` of the estimates of Lemma 29, over all lists of m documents and all weights.
+
+    It grows with gamma, so that its value at gamma = 1 is the least constant C that holds for every gamma. For squared
+    and KL it is exact. All documents are then the same, of norm R_X, with scores -R_X U and the largest grade; or,
+    for KL with R_X U above that grade, with scores R_X U and grade 0. For RankSVM it is exact if m is even and gamma is
+    1: half of the documents are opposite to the others, in features and grade. Else it is an upper bound.
+
+    gamma : the probability of exploring; other arguments as in `estimate_constant`
+    """
+    score = radius * ball
+    # gamma / p, summed over documents: one is on top, and each of the others is seen with probability gamma / m.
+    seen = m * (m - 1) + gamma / (1 - gamma + gamma / m)
+    if surrogate == "squared":
+        return 4 * radius**2 * (gamma * m**2 * score * (score + 2 * largest) + largest**2 * seen)
+    if surrogate == "kl":
+        furthest = max(_exponential(score) - 1, _exponential(largest) - math.exp(-score))
+        return (radius * furthest) ** 2 * seen
+    return m**3 * (m - 1) / 2 * radius**2  # ranksvm: the squared distances of all pairs sum to (m R_X)^2 at most
+
+
 def gradient_norm(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
     """The largest norm of the gradient in w under full feedback, as in `estimate_constant`; also of "listnet"."""
     return (
@@ -136,3 +172,22 @@ def descent_regret(rounds, rate: float, norm: float, ball: float, fixed: bool):
     if fixed:
         return (ball**2 / (2 * rate) + rate * norm**2 / 2) * rounds**0.5
     return (2 * ball**2 / rate + rate * norm**2) * rounds**0.5
+
+
+def impossible_floor() -> float:
+    """What every learner from the top one loses a round to the distributions of Table B.1 (Theorem 32), about 0.0024.
+
+    The learner is judged by NDCG-squared. Its expected loss under a distribution p is least at `mu_p = E[G(R) / Z(R)]`,
+    and scores s lose `||s - mu_p||^2` a round more than that. From the top one the learner cannot tell the two
+    distributions p and p~ apart, so that its expected regret, averaged over the two, is at least that of the best s for
+    their mean, `||mu_p - mu_p~||^2 / 4` a round, at any horizon. With every grade seen there is no such floor.
+    """
+    ideal = [sum(1 / math.log2(1 + i) for i in range(1, sum(vector) + 1)) or 1.0 for vector in table_b1.VECTORS]
+    means = [
+        [
+            sum(n * vector[item] / z for n, vector, z in zip(counts, table_b1.VECTORS, ideal, strict=True)) / 20
+            for item in range(3)
+        ]
+        for counts in table_b1.TWENTIETHS.values()
+    ]
+    return math.dist(*means) ** 2 / 4

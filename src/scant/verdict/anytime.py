@@ -15,6 +15,7 @@ import numpy as np
 # ordinary size; half with the second, for those of learners that share nearly all chance. benchmarks/verdicts.py
 # measures what it does with differences that are not normal.
 SCALES = (0.5, 10.0)
+LEAST_SEEDS = 5  # fewer decide nothing: skewed differences may be alike by luck
 LARGEST_T = 1e9
 BISECTIONS = 60
 
@@ -55,7 +56,12 @@ def log_t_evidence(t, n: int) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def least_t(n: int, p: float) -> float:
-    """The least t statistic of n values whose evidence is 1/p; infinite if not even equal values have so much."""
+    """The least t statistic of n values that decides: whose evidence is 1/p.
+
+    Infinite if not even equal values have so much, or if n is below `LEAST_SEEDS`.
+    """
+    if n < LEAST_SEEDS:
+        return math.inf
     low, high, wanted = 0.0, LARGEST_T, -math.log(p)
     if log_t_evidence(high, n) < wanted:
         return math.inf

@@ -6,7 +6,7 @@ runs allow. The claim's verdict is that of the first reading: the first experime
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -38,6 +38,7 @@ class Cell:
     differences : by seed, the learner's value minus the other's; if there is no other, the learner's value
     of : by seed, what a relative margin is a share of
     exact : whether the differences involve no chance
+    drawn : whether each seed draws something anew; if not, all seeds are one observation
     within : if the quantity is a share, the least and the largest that a difference can be
     why : why there are no differences; "" if there are
     """
@@ -48,8 +49,15 @@ class Cell:
     differences: pd.Series
     of: pd.Series | None = None
     exact: bool = False
+    drawn: bool = True
     within: tuple[float, float] | None = None
     why: str = ""
+
+    def observed(self, by_seed: pd.Series) -> pd.Series:
+        """Values by seed; of seeds that are one observation, only the first has one."""
+        if self.drawn or self.exact:
+            return by_seed
+        return by_seed.where(by_seed.index == by_seed.first_valid_index())
 
 
 @dataclass(frozen=True)
@@ -264,9 +272,12 @@ class _Examiner:
             for epsilon, rows in _policies(values, stream, learner, only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 share, why = self._quantity(quantity, name).share, _why(rows)
+                # A value over several games, such as a slope in the number of items, is of all of the claim's.
+                places = [stream] if stream in streams else streams
+                drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
                     within = _within(claim) if share else None
-                    yield Cell(place, label, "", *_differences(rows, claim), exact, within, why)
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, within, why)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values, stream, other, None), epsilon)
@@ -274,8 +285,14 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    within = (-1.0, 1.0) if share else None
-                    yield Cell(place, label, against, *differences, exact, within, why or _why(other_rows))
+                    within, why_not = (-1.0, 1.0) if share else None, why or _why(other_rows)
+                    drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
+                    yield Cell(place, label, against, *differences, exact, drawn_for_two, within, why_not)
+
+    def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
+        """Whether each seed of a learner draws something anew at one of some places of an experiment."""
+        known = self.study, self.plan.datasets, self.study["experiments"][name]
+        return any(self.plan.families[name].drawn_anew(*known, place, learner) for place in places)
 
     def _original(self, section: str, id: str) -> str:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
@@ -451,15 +468,30 @@ def _judged_differences(
     differences = [cell.differences.reindex(seeds) for cell in cells]
     bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
     single = [
-        verdicts.judge(difference, comparison, of=base, exact=cell.exact, within=cell.within, **settings)
+        _named(
+            verdicts.judge(
+                cell.observed(difference), comparison, of=base, exact=cell.exact, within=cell.within, **settings
+            ),
+            [cell],
+        )
         for cell, difference, base in zip(cells, differences, bases, strict=True)
     ]
     exact = [cell.exact for cell in cells]
     mean = None
     if how == "mean" or (len(cells) > 1 and not any(exact)):
         settings |= {"exact": all(exact), "within": cells[0].within}
-        mean = verdicts.over(differences, "mean", comparison, of=bases if relative else None, **settings)
+        if not any(cell.drawn for cell in cells):
+            differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
+        over_cells = verdicts.over(differences, "mean", comparison, of=bases if relative else None, **settings)
+        mean = _named(over_cells, cells)
     return single, mean if how == "mean" else verdicts.together(single, how), mean
+
+
+def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
+    """The verdict on some cells; if no seed of theirs draws anything anew, its test is "nothing drawn"."""
+    if any(cell.drawn or cell.exact for cell in cells):
+        return verdict
+    return replace(verdict, test="nothing drawn")
 
 
 def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
@@ -511,6 +543,9 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
     settings, relative = test_settings(claim, level)
     against = claim["against"]
+    if comparison == "slope":  # the largest entry, at most `against`
+        verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
+        return replace(verdict, n=values.size)
     other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
     if other.shape != values.shape:
         raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")
@@ -522,7 +557,9 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         verdicts.judge([difference], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
         for difference, base in zip(differences, other, strict=True)
     ]
-    return replace(verdicts.together(single, "all"), n=len(single))
+    sign = {"less": -1, "greater": 1}.get(comparison)
+    weakest = sorted(single, key=lambda verdict: sign * verdict.estimate if sign else -abs(verdict.estimate))
+    return replace(verdicts.together(weakest, "all"), n=len(single))  # `together` reports the first
 
 
 def _deviation(value, expected) -> float:

@@ -1,33 +1,71 @@
-"""The figure of a family of claims: all estimates of each claim, and the readings that each is made under."""
+"""The figures of claims: all estimates of each claim, and the readings that each is made under."""
 
-import textwrap
+import re
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator, NullLocator
 
 from scant.present import panels, style
+from scant.verdict import words
+from scant.verdict.readings import OVERALL
 
 OUTCOMES = {  # colour, marker and whether it is filled
     "holds": (style.PALETTE[0], "o", True),
     "fails": (style.PALETTE[3], "s", True),
     "undecided": ("0.45", "o", False),
 }
+CLAIMED = "0.9"  # the colour of where a claim says that an estimate lies
 # The columns of the frame that are not readings: those that are drawn, and those that tell estimates under the same
 # reading apart. Where these are not enough to do so, `experiment` is used, too.
-DRAWN = ("claim", "family", "quantity", "first", "place", "estimate", "low", "high", "n", "verdict", "from", "to")
-CELLS = ("tuning", "stream", "learner", "against")
+DRAWN = (
+    *("claim", "statement", "family", "row", "quantity", "first", "place", "estimate", "low", "high", "n", "verdict"),
+    *("test", "from", "to"),
+)
+CELLS = ("stream", "learner", "against", "tuning")
 MANY = 50  # points are smaller in panels with this many estimates or more
-PANEL, ROW = 0.85, 0.105  # inches: the height of the estimates, and of each row of readings below them
+FAR = 20  # times the median estimate: where one or its interval is as large, the axis is in powers of ten
+# In inches. A figure fits a page of PAGE with its legend.
+PAGE, WIDTH, BETWEEN, EDGE, LEGEND = 9.6, 7.0, 0.2, 0.04, 0.55
+TITLE, SUBTITLE, PANEL, ROW, GAP = 0.125, 0.115, 0.68, 0.105, 0.2  # heights of lines, of what they stand above, below
+SIZES = {"title": 7.5, "subtitle": 6.5, "tick": 6.0}  # of text, in points
+
+
+class _Part(NamedTuple):
+    """A claim's part of the figure.
+
+    rows : of the frame
+    title, subtitle : its statement, and what is estimated, as lines
+    strip : what varies among its estimates, see `_strip`
+    """
+
+    rows: pd.DataFrame
+    title: str
+    subtitle: str
+    strip: dict[str, pd.Series]
+
+    @property
+    def height(self) -> float:
+        """In inches, with the gap below it."""
+        lines = (self.title.count("\n") + 1) * TITLE + (self.subtitle.count("\n") + 1) * SUBTITLE
+        return lines + 0.06 + PANEL + 0.04 + ROW * len(self.strip) + GAP
 
 
 def specification(frame: pd.DataFrame):
-    """Draw specification curves: a panel for each claim that has at least two estimates.
+    """Draw specification curves: a panel for each claim, with its estimates in ascending order.
 
     Marks below a panel show the readings, streams and learners of each estimate; columns of the frame that vary
-    together share a row of marks. The interval in which the claim says that its estimate lies is shaded. Points are
-    coloured by the verdict on each estimate alone.
+    together share a row of marks. Where they are too many for the page, the last columns of the claims with most of
+    them are left out, and the panel says how many. The interval in which the claim says that its estimate lies is
+    shaded, and ends in a line. Points are coloured by the verdict on each estimate alone; those of the reading that the
+    claim's verdict is of are larger. An axis is in powers of ten beyond the median estimate if some estimate is FAR
+    times as large, so that the others can be told apart.
 
     frame : of `scant.verdict.readings.specification`
     """
@@ -36,76 +74,207 @@ def specification(frame: pd.DataFrame):
         figure = plt.figure(figsize=(panels.WIDTHS[1], 1.0))
         figure.text(0.5, 0.5, "No claim of this family is of a quantity measured in this study.", ha="center")
         return figure
-    several = frame.groupby("claim")["place"].transform("size") > 1
-    claims = dict(iter(frame[several if several.any() else several | True].groupby("claim", sort=False)))
-    strips = {claim: _strip(rows) for claim, rows in claims.items()}
-    columns = min(2, len(claims))
-    lines = [list(claims)[at : at + columns] for at in range(0, len(claims), columns)]
-    depths = [max(1, *(len(strips[claim]) for claim in line)) for line in lines]
-    heights = [height for depth in depths for height in (PANEL, ROW * depth)]
-    figure, axes = plt.subplots(
-        2 * len(lines), columns, figsize=(panels.WIDTHS[1 + columns], sum(heights) + 0.55 * len(lines) + 0.5),
-        squeeze=False, layout="constrained", height_ratios=heights,
-    )  # fmt: skip
-    figure.get_layout_engine().set(h_pad=0.02, hspace=0.0)
-    for axis in axes.flat:
-        axis.set_axis_off()
-    for at, line in enumerate(lines):
-        for column, claim in enumerate(line):
-            _estimates(axes[2 * at, column], claim, claims[claim])
-            _readings(axes[2 * at + 1, column], claims[claim], strips[claim], depths[at])
+    groups = [rows for _, rows in frame.groupby("claim", sort=False)]
+    columns = min(2, len(groups))
+    width = (WIDTH - BETWEEN) / 2
+    strips = [_strip(rows) for rows in groups]
+    for most in range(max(map(len, strips)), -1, -1):
+        parts = [_part(rows, strip, width, most) for rows, strip in zip(groups, strips, strict=True)]
+        height = max(map(_height, _in_columns(parts, columns)))
+        if height <= PAGE - LEGEND:
+            break
+    height += LEGEND if columns > 1 else 2 * LEGEND
+    figure = plt.figure(figsize=(columns * width + (columns - 1) * BETWEEN, height))
+    for column, stack in enumerate(_in_columns(parts, columns)):
+        labels = max((_text_width(name) for part in stack for name in part.strip), default=0.0)
+        left, top = column * (width + BETWEEN), height
+        for part in stack:
+            _draw(figure, part, left, max(labels + 0.1, 0.42), width, top)
+            top -= part.height
     handles = {
         outcome: Line2D([], [], color=colour, marker=marker, ls="", markersize=4, mfc=colour if filled else "white")
         for outcome, (colour, marker, filled) in OUTCOMES.items()
     }
+    handles["claimed"] = Patch(facecolor=CLAIMED, edgecolor="0.3", lw=0.6, ls="--")
     title = (
-        f"each claim's estimates in ascending order, and below each what it was made under\n"
-        f"mean over n seeds; bars: {panels.INTERVAL}; shaded: where the claim says that it lies"
+        "a claim's estimates in ascending order, and below each what it was made under; large: what the verdict is of\n"
+        "means over n seeds and their 95 % intervals; decided or not each by itself"
     )
-    panels.legend(figure, handles, title)
+    if (frame["stream"] == OVERALL).any():
+        title += f"; diamonds: {OVERALL}"
+    figure.legend(
+        handles.values(), handles.keys(), loc="lower center", bbox_to_anchor=(0.5, 0), ncols=4 if columns > 1 else 2,
+        title=title if columns > 1 else _wrapped(title, width, 6.5), fontsize=7, title_fontsize=6.5, borderaxespad=0.2,
+    ).get_title().set_multialignment("center")  # fmt: skip
     return figure
 
 
-def _estimates(axis, claim: str, rows: pd.DataFrame) -> None:
+def _part(rows: pd.DataFrame, strip: dict[str, pd.Series], width: float, most: int) -> _Part:
+    """A claim's part of the figure, with at most so many rows of marks of its strip."""
+    claimed = {words.claimed(*ends) for ends in zip(rows["from"], rows["to"], strict=True)}
+    of = f", claimed {claimed.pop()}" if len(claimed) == 1 and "any" not in claimed else ""
+    kind = words.kind(rows["row"].iloc[0])
+    short = _shortened(strip, most)
+    subtitle = f"{kind}: {rows['quantity'].iloc[0]}{of}; {panels.count(rows)}"
+    if left_out := len(_columns(strip)) - len(_columns(short)):
+        subtitle += f" ({left_out} more reading{'s' if left_out > 1 else ''} in the CSV file)"
+    title = _wrapped(rows["statement"].iloc[0], width, SIZES["title"])
+    return _Part(rows, title, _wrapped(subtitle, width, SIZES["subtitle"]), short)
+
+
+def _columns(strip: dict[str, pd.Series]) -> dict[str, dict[str, pd.Series]]:
+    """The rows of marks of a strip, by the column of the frame that they are of."""
+    columns = {}
+    for name, rows in strip.items():
+        columns.setdefault(name.partition(":")[0], {})[name] = rows
+    return columns
+
+
+def _shortened(strip: dict[str, pd.Series], most: int) -> dict[str, pd.Series]:
+    """The first columns of a strip, as many as have at most so many rows together."""
+    short = {}
+    for column in _columns(strip).values():
+        if len(short) + len(column) > most:
+            break
+        short |= column
+    return short
+
+
+def _height(stack: list[_Part]) -> float:
+    return sum(part.height for part in stack)
+
+
+def _in_columns(parts: list[_Part], columns: int) -> list[list[_Part]]:
+    """The parts, in their order, in columns that are as nearly as high as can be."""
+    if columns == 1:
+        return [parts]
+    splits = [[parts[:at], parts[at:]] for at in range(1, len(parts))]
+    return min(splits, key=lambda split: max(map(_height, split)))
+
+
+def _text_width(text: str, size: float = SIZES["tick"]) -> float:
+    """The width of a line of text in inches."""
+    return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72
+
+
+def _wrapped(text: str, width: float, size: float) -> str:
+    """Text in lines of at most so many inches, as far as its words allow; "n = 3" counts as a word."""
+    lines = [""]
+    for word in re.findall(r"\bn = \S+|\S+", text):
+        longer = f"{lines[-1]} {word}".strip()
+        if _text_width(longer, size) <= width - 2 * EDGE or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
+def _draw(figure, part: _Part, left: float, margin: float, width: float, top: float) -> None:
+    """Draw a claim's part of a figure: all lengths are in inches, from the figure's left and lower edge.
+
+    left, width, top : of the part
+    margin : to the left of its panel, for labels
+    """
+
+    inner = width - margin - 2 * EDGE
+
+    def axes(below: float, high: float):
+        box = np.array([left + EDGE + margin, top - below - high, inner, high])
+        return figure.add_axes(box / np.tile(figure.get_size_inches(), 2))
+
+    titled = (part.title.count("\n") + 1) * TITLE
+    above = titled + (part.subtitle.count("\n") + 1) * SUBTITLE + 0.06
+    axis = axes(above, PANEL)
+    _estimates(axis, part.rows)
+    looks = {"ha": "left", "va": "top", "linespacing": 1.15}
+    height = 1 + (above - 0.02) / PANEL
+    axis.set_title(part.title, loc="left", fontsize=SIZES["title"], x=-margin / inner, y=height, pad=0, **looks)
+    axis.set_ylabel(part.subtitle, fontsize=SIZES["subtitle"], rotation=0, color="0.35", **looks)
+    axis.yaxis.set_label_coords(-margin / inner, 1 + (above - titled - 0.02) / PANEL)
+    if part.strip:
+        _readings(axes(above + PANEL + 0.04, ROW * len(part.strip)), part)
+
+
+def _estimates(axis, rows: pd.DataFrame) -> None:
     """Draw a claim's estimates in ascending order, with their intervals, and the interval that is claimed."""
-    axis.set_axis_on()
     values, ends = rows[["estimate", "low", "high"]].to_numpy(float), rows[["from", "to"]].to_numpy(float)
-    shown = np.concatenate([values[np.isfinite(values)], ends[np.isfinite(ends)], [0.0]])
-    margin = 0.08 * (np.ptp(shown) or 1.0)
-    limits = shown.min() - margin, shown.max() + margin
+    shown = np.concatenate([values[np.isfinite(values)], ends[np.isfinite(ends)]])
+    limits = _scale(axis, values, shown)
     low, high = np.clip(ends, *limits).T
-    axis.bar(rows["place"], high - low, 1.0, low, color="0.92", zorder=0, lw=0)
-    axis.axhline(0, color="0.6", lw=0.6, zorder=0.5)
-    size = 3.0 if len(rows) < MANY else 2.0
-    for outcome, part in rows.groupby("verdict", sort=False):
+    axis.bar(rows["place"], high - low, 1.0, low, color=CLAIMED, zorder=0, lw=0)
+    edges = rows["place"].to_numpy()[:, None] + [-0.5, 0.5]
+    for end in ends.T:
+        if np.isfinite(end).all():  # along all estimates, with a step where the claimed interval differs
+            axis.plot(edges.ravel(), np.repeat(end, 2), color="0.3", lw=0.8, ls=(0, (3, 2)), zorder=0.6)
+    if limits[0] < 0 < limits[1]:
+        axis.axhline(0, color="0.6", lw=0.5, zorder=0.5)
+    overall = rows["stream"] == OVERALL
+    for (outcome, first, is_mean), part in rows.groupby(["verdict", "first", overall], sort=False):
         colour, marker, filled = OUTCOMES[outcome]
+        marker = "D" if is_mean else marker
+        size = (3.4 if first else 2.2) * (1.0 if len(rows) < MANY else 0.7)
         axis.errorbar(
             part["place"], part["estimate"], abs(part[["low", "high"]].T.to_numpy() - part["estimate"].to_numpy()),
             color=colour, marker=marker, ls="", markersize=size, mfc=colour if filled else "white", elinewidth=size / 4,
+            mew=0.8,
         )  # fmt: skip
-    axis.set_title(claim, loc="left", fontsize=7, pad=3)
-    axis.set_ylabel(f"{textwrap.fill(rows['quantity'].iloc[0], 18)}\n{panels.count(rows)}", fontsize=6.5)
-    axis.set(xlim=(-0.7, len(rows) - 0.3), ylim=limits, xticks=[])
-    axis.tick_params(axis="y", labelsize=6)
-    axis.yaxis.get_offset_text().set_fontsize(6)
+    axis.set(xlim=(-0.5, len(rows) - 0.5), ylim=limits, xticks=[])
+    axis.tick_params(axis="y", labelsize=SIZES["tick"], length=2.5, width=0.7, pad=2)
+    axis.spines[["left", "bottom"]].set_linewidth(0.7)
     axis.grid(axis="x", visible=False)
+
+
+def _scale(axis, values: np.ndarray, shown: np.ndarray) -> tuple[float, float]:
+    """Set the scale and ticks of a panel; returns its limits.
+
+    The axis is linear; beyond the power of ten at the median estimate it is in powers of ten, if some estimate or end
+    of an interval is FAR times as large.
+
+    values : (N, 3) estimates and the ends of their intervals
+    shown : (M,) what has to be within the limits
+    """
+    sizes = abs(values[:, 0])
+    typical = np.median(sizes[sizes > 0]) if sizes.any() else 0.0
+    if len(sizes) > 2 and np.nanmax(abs(values)) > FAR * typical > 0:
+        power = np.floor(np.log10(typical))
+        axis.set_yscale("symlog", linthresh=10**power, linscale=0.6)
+        transform = axis.yaxis.get_transform()
+        low, high = transform.transform(np.array([shown.min(), shown.max()]))
+        margin = 0.08 * (high - low)
+        low, high = transform.inverted().transform(np.array([low - margin, high + margin]))
+        powers = np.arange(np.floor(np.log10(abs(shown).max())), power - 1, -1)
+        powers = powers[:: -(-len(powers) // 3)][::-1]
+        ticks = np.concatenate([-(10.0 ** powers[::-1]), [0.0], 10.0**powers])
+        axis.yaxis.set_major_locator(FixedLocator(ticks[(low <= ticks) & (ticks <= high)]))
+        axis.yaxis.set_minor_locator(NullLocator())
+    else:
+        margin = 0.1 * (np.ptp(shown) or abs(shown).max() or 1.0)
+        low, high = shown.min() - margin, shown.max() + margin
+        axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    if abs(shown).max() >= 10_000:
+        axis.yaxis.set_major_formatter(EngFormatter(sep=""))
+    elif axis.get_yscale() == "symlog":
+        axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    return low, high
 
 
 def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """What varies among a claim's estimates: for each level, such as "source: text", the rows that have it.
 
-    A column is left out if it divides the rows in the same way as an earlier one.
+    A column is left out if it divides the rows in the same way as an earlier one. A level that is empty, since the rows
+    do not have the setting, gets no row of marks, and a column of fewer than two others none at all.
     """
     strip, divisions = {}, set()
-    keys = [*(key for key in rows if key not in (*DRAWN, *CELLS, "experiment")), *CELLS]
-    told_apart = not rows[keys].astype(str).duplicated().any()
-    for key in keys if told_apart else (*keys, "experiment"):
-        levels = rows[key].fillna("none").astype(str)
-        division = tuple(pd.factorize(levels)[0])
+    levels = rows.astype(object).fillna("").astype(str).replace("None", "none")
+    keys = [*CELLS, *(key for key in rows if key not in (*DRAWN, *CELLS, "experiment"))]
+    keys = [key for key in keys if len({*levels[key]} - {""}) > 1]
+    told_apart = bool(keys) and not levels[keys].duplicated().any()
+    for key in keys if told_apart or len(rows) == 1 else (*keys, "experiment"):
+        division = tuple(pd.factorize(levels[key])[0])
         if len(set(division)) > 1 and division not in divisions:
-            short = {level: _short(level) for level in sorted(set(levels))}
+            short = {level: _short(level) for level in sorted(set(levels[key])) if level}
             alike = len(set(short.values())) < len(short)
-            strip |= {f"{key}: {level if alike else name}": levels == level for level, name in short.items()}
+            strip |= {f"{key}: {level if alike else name}": levels[key] == level for level, name in short.items()}
             divisions.add(division)
     return strip
 
@@ -116,16 +285,13 @@ def _short(level: str) -> str:
     return f"{first} to {others[-1]}" if level.startswith("[") and len(others) > 1 else level
 
 
-def _readings(axis, rows: pd.DataFrame, strip: dict[str, pd.Series], depth: int) -> None:
-    """Mark, below a claim's estimates, which of them have each level of `strip`; there is room for `depth` levels."""
-    if not strip:
-        return
-    axis.set_axis_on()
-    for height, has_level in enumerate(strip.values()):
-        places = rows.loc[has_level, "place"]
+def _readings(axis, part: _Part) -> None:
+    """Mark, below a claim's estimates, which of them have each level of its strip."""
+    for height, has_level in enumerate(part.strip.values()):
+        places = part.rows.loc[has_level, "place"]
         axis.plot(places, np.full(len(places), height), "|", color="0.25", markersize=4, mew=1.1)
-    axis.set_yticks(range(len(strip)), strip, fontsize=6)
-    axis.set(xlim=(-0.7, len(rows) - 0.3), ylim=(depth - 0.4, -0.6), xticks=[])
-    axis.tick_params(axis="y", length=0)
+    axis.set_yticks(range(len(part.strip)), part.strip, fontsize=SIZES["tick"])
+    axis.set(xlim=(-0.5, len(part.rows) - 0.5), ylim=(len(part.strip) - 0.4, -0.6), xticks=[])
+    axis.tick_params(axis="y", length=0, pad=2)
     axis.spines[:].set_visible(False)
     axis.grid(axis="x", visible=False)

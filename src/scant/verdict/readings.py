@@ -1,11 +1,17 @@
 """The estimates behind the claims, as the figures of families of claims show them."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from scant.errors import DataError
 
-OF_CELLS = ["claim", "family", "quantity", "experiment", "tuning", "first", "stream", "learner", "against"]
+OF_CELLS = [
+    *("claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream", "learner"),
+    "against",
+]
 NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
+OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
 
 def read(path) -> pd.DataFrame:
@@ -23,19 +29,19 @@ def read(path) -> pd.DataFrame:
     return frame.assign(first=frame["first"] == "True")
 
 
-def specification(frame: pd.DataFrame, family: str) -> pd.DataFrame:
-    """The frame of the figure of a family of claims.
+def specification(frame: pd.DataFrame, claims: Sequence[str]) -> pd.DataFrame:
+    """The frame of a figure of claims.
 
-    It has the rows of `scant.verdict.tables.cells_table` that have an estimate, and those readings that differ between
-    them. The column `place` numbers the rows of each claim in ascending order of their estimates. The frame is empty if
-    the study measures no quantity that a claim of the family is about.
+    It has the rows of `scant.verdict.tables.cells_table` of these claims that have an estimate, and those readings that
+    differ between them. The column `place` numbers the rows of each claim in ascending order of their estimates. The
+    frame is empty if the study measures no quantity that one of the claims is about.
     """
-    rows = frame[(frame["family"] == family) & frame["estimate"].notna()]
-    claims = list(dict.fromkeys(rows["claim"]))
+    rows = frame[frame["claim"].isin(claims) & frame["estimate"].notna()]
+    order = {claim: place for place, claim in enumerate(claims)}
     rows = rows.sort_values(
-        ["claim", "estimate"], key=lambda column: column.map(claims.index) if column.name == "claim" else column
+        ["claim", "estimate"], key=lambda column: column.map(order) if column.name == "claim" else column, kind="stable"
     )
     rows = rows.assign(place=rows.groupby("claim", sort=False).cumcount())
-    columns = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "from", "to"]
+    columns = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "test", "from", "to"]
     readings = [key for key in rows if key not in columns and len(set(rows[key])) > 1]
     return rows[[*columns, *readings]].reset_index(drop=True)

@@ -1,6 +1,7 @@
 """Which experiments, places and learners of a study a claim is about."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from scant import families as registry
 from scant.declared import called, defaults_of
@@ -8,12 +9,17 @@ from scant.families import Quantity
 from scant.study.plan import Plan
 from scant.study.sweeps import left_out
 
+MOST = 8  # claims in a figure, which then fits a page
+
 
 def fits(value, wanted) -> bool:
     """Whether a setting has the wanted value.
 
-    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of its keys.
+    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of its keys; one with
+    the only key "not" names what the setting must not fit.
     """
+    if isinstance(wanted, dict) and wanted.keys() == {"not"}:
+        return not fits(value, wanted["not"])
     if isinstance(wanted, list):
         return any(value == option if isinstance(option, list) else fits(value, option) for option in wanted)
     if isinstance(wanted, dict):
@@ -73,14 +79,30 @@ def modules() -> list[str]:
     return sorted({dotted.partition(":")[0] for dotted in (*values, *registry.FAMILIES.values())})
 
 
-def families(plan: Plan, claims: dict) -> list[str]:
-    """The families of claims that have a figure: those with a claim about something that the study plays."""
-    names = dict.fromkeys(claim["family"] for claim in claims.values() if any(_played(plan, claim)))
-    return list(names)
+def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
+    """The ids of the claims in each figure of claims, by the figure's name without `OF_CLAIMS`.
+
+    A family of claims has a figure if the study plays something that one of them is about. It has several, "top",
+    "top-2" and so on, of nearly as many claims each, if there are more than MOST such claims.
+    """
+    played = {}
+    for name, claim in claims.items():
+        if any(_played(plan, claim)):
+            played.setdefault(claim["family"], []).append(name)
+    figures = {}
+    for family, names in played.items():
+        pages = -(-len(names) // MOST)
+        ends = [round(page * len(names) / pages) for page in range(pages + 1)]
+        for page, (start, end) in enumerate(pairwise(ends), 1):
+            figures[family if page == 1 else f"{family}-{page}"] = names[start:end]
+    return figures
 
 
 def _played(plan: Plan, claim: dict) -> Iterator[bool]:
-    """For each experiment, whether it has the settings, a place and the learners that a claim is about."""
+    """For each experiment, or the study of bounds, whether it has what a claim is about."""
+    reads = {declared.reads for declared in quantities().get(claim.get("quantity"), {}).values()}
+    if reads == {"coverage"}:
+        yield bool(plan.study["coverage"])
     if "learner" not in claim:  # it is about a table, or not testable
         return
     against = claim.get("against")

@@ -62,7 +62,7 @@ class Verdict:
     n : the number of seeds
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
     test : "anytime t", "t", "sign flips", "anytime binomial", "binomial" and "betting" (of shares), "exact" (no chance
-        is involved), or "none" (fewer than two seeds)
+        is involved), "nothing drawn" (all seeds are one observation), or "none" (fewer than two seeds)
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
     effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval
     how : whether the claim is about "all" cells or about "any"
@@ -168,7 +168,7 @@ def judge(
 
     testing="anytime" : the p-value is 1 over the evidence of `scant.verdict.anytime`. It keeps its level for normal
         differences if seeds are added until it decides, however often one looks, and needs more of them than a test of
-        a number of seeds that is fixed beforehand.
+        a number of seeds that is fixed beforehand; five at least.
     testing="fixed" : with fewer than 8 seeds, the test of all 2^n sign flips, which is exact for differences that are
         symmetric about the margin. Its p-values are at least 2^-n, so that a single claim needs six seeds for a verdict
         at level 0.95. With 8 seeds or more, Student's t test. A claim whose differences are known not to be normal,
@@ -507,6 +507,8 @@ def _p_value(side: _Side, test: str) -> float:
     n, mean, spread = len(side.values), side.values.mean(), _spread(side.values)
     if test == "sign flips":
         return sign_flips(side.values if spread else np.full(n, mean))
+    if test == "anytime t" and n < anytime.LEAST_SEEDS:
+        return 1.0
     t = mean / spread * math.sqrt(n) if spread else math.copysign(math.inf, mean) if mean else 0.0
     p = float(special.stdtr(n - 1, -t)) if test == "t" else _p_of(anytime.log_t_evidence(t, n))
     return p if spread else max(p, sign_flips(np.full(n, mean)))
@@ -521,9 +523,9 @@ def _binomial(ones: int, n: int, end: float) -> float:
     """The p-value of the binomial test for a share above `end`, which may be outside 0 and 1."""
     from scipy import special
 
-    if not ones or end >= 1:
-        return 1.0
-    return float(special.betainc(ones, n - ones + 1, max(end, 0.0)))
+    if end < 0:
+        return 0.0
+    return float(special.betainc(ones, n - ones + 1, end)) if ones and end < 1 else 1.0
 
 
 def _fewest_ones(n: int, end: float, threshold: float, fixed: bool) -> int:

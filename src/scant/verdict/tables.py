@@ -15,13 +15,14 @@ from scant.measures import recordable, title_of
 from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
-from scant.verdict.claims import Cell, Examined, Reading, between, compared_with, pair, test_settings
-from scant.verdict.readings import NUMBERS, OF_CELLS
+from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, compared_with, pair, test_settings
+from scant.verdict.readings import NUMBERS, OF_CELLS, OVERALL
+from scant.verdict.words import UNTESTABLE, UNTOLD
 
-UNTESTABLE = "not testable here"
 COLUMNS = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
-    *("data", "needed", "matters", "matters_share", "family", "figure", "experiment"),
+    *("data", "needed", "matters", "matters_share", "family", "figure", "experiment", "row", "words", "chosen"),
+    *("quantity", "test", "cells_holding", "cells_failing", "cells_total", "tightness"),
 ]
 
 
@@ -54,6 +55,13 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
         over readings with the same streams and learners
     data : the streams of the first reading; for a claim that is not testable, what it needs and what is missing
     experiment : of the first reading
+    row : "theorem", "reproduction" or "extension"
+    words, chosen : a quotation by which the statement is found in its source; what was chosen where that leaves room
+    quantity, test : what the estimate is of, in words, with its unit; the test that the verdict rests on
+    cells_holding, cells_failing, cells_total : in how many cells of the first reading the claim holds, and in how many
+        it fails, each cell by itself, of how many; 0 for claims about tables
+    tightness : of a claim about a bound, the largest share of the bound that was measured; of a lower bound, its
+        share of what was measured: 1 is a bound that is attained, more than 1 one that does not hold
     """
     first = {name: examination.readings[0].verdict for name, examination in examined.items() if examination.readings}
     families = {}
@@ -64,7 +72,9 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
         claim, readings, family = examination.claim, examination.readings, examination.claim["family"]
         row = {"id": name, "source": _source(claim), "statement": claim["statement"], "verdict": UNTESTABLE}
         row |= {"family": family, "figure": claim.get("figure") or "", "n": 0, "experiment": "", "matters": ""}
-        row |= {"readings_holding": 0, "readings_total": 0}
+        row |= {"readings_holding": 0, "readings_total": 0, "cells_holding": 0, "cells_failing": 0, "cells_total": 0}
+        row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
+        row |= {"quantity": _quantity_words(claim), "test": ""}
         if not readings:
             row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
             rows.append(row)
@@ -74,10 +84,13 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
         ]
         shares = verdicts.shares(dict(enumerate(corrected)))
         matters = _matters(readings)
-        row |= {key: getattr(corrected[0], key) for key in ("verdict", "estimate", "low", "high", "n", "needed")}
+        row |= {
+            key: getattr(corrected[0], key) for key in ("verdict", "estimate", "low", "high", "n", "test", "needed")
+        }
         row |= {key: shares[key] for key in ("readings_holding", "readings_total")}
         row |= dict(zip(("matters", "matters_share"), next(iter(matters.items()), ("", np.nan)), strict=True))
         row |= {"data": _where(readings[0], study, claim), "experiment": readings[0].experiment}
+        row |= _cells(readings[0]) | {"tightness": _tightness(claim, readings[0])}
         rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -95,6 +108,36 @@ def _source(claim: dict) -> str:
     """The document that a claim is from, and the place in it."""
     source = claim["source"]
     return source if isinstance(source, str) else f"{source['document']}, {source['place']}"
+
+
+def _words(claim: dict) -> str:
+    """The words of the document by which the claim is found there; "" if it quotes none."""
+    return "" if isinstance(claim["source"], str) else claim["source"].get("words", "")
+
+
+def _cells(reading: Reading) -> dict[str, int]:
+    """In how many cells of a reading its claim holds and fails, each cell by itself, of how many."""
+    outcomes = [verdict.verdict for verdict in reading.single]
+    counts = {"cells_holding": outcomes.count("holds"), "cells_failing": outcomes.count("fails")}
+    return counts | {"cells_total": len(outcomes)}
+
+
+def _tightness(claim: dict, reading: Reading) -> float:
+    """What was measured as a share of its bound, in the cell closest to it; NaN if the claim is about no bound.
+
+    Of a lower bound it is the bound as a share of what was measured. A claim is about a bound if its quantity involves
+    no chance and has an interval, or if it is a theorem check that holds a share against 1.
+    """
+    ends, against = between(claim["quantity"]), claim.get("against")
+    of_bound = claim["quantity"].endswith("_share") or claim.get("column") == "share"
+    if ends is None and not (of_bound and against == 1 and claim.get("row") == "theorem"):
+        return math.nan
+    upper = math.isfinite(ends[1]) if ends else claim["comparison"] != "greater"
+    subtracted = against if claim["quantity"] == TABLE and claim["comparison"] != "slope" else 0.0
+    shares = [verdict.estimate + subtracted for verdict in reading.single or [reading.verdict]]
+    if upper:
+        return max(shares)
+    return 1 / min(shares) if min(shares) > 0 else math.inf
 
 
 def _where(reading: Reading, study: dict, claim: dict) -> str:
@@ -133,34 +176,55 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
 def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
     """One row for each claim, reading, stream and pair of learners.
 
-    Columns: claim, family, quantity (in words, with its unit), experiment, tuning, first (whether the claim's verdict
-    is under this reading), stream, learner, against, estimate, low, high, n, verdict (on this cell alone, without a
-    correction for the family), from and to (the interval in which the claim says that the estimate lies; a relative
-    margin is taken at its mean), and a column for each setting that differs between readings.
+    Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first (whether the
+    claim's verdict is under this reading), stream, learner, against, estimate, low, high, n (as counted), verdict and
+    test (on this cell alone, without a correction for the family), from and to (the interval in which the claim says
+    that the estimate lies; a relative margin is taken at its mean), and a column for each setting that differs between
+    readings. Where a reading has several streams and a mean over its cells, a row of it follows, whose stream is
+    `OVERALL`.
     """
     rows = []
     for name, examination in examined.items():
         claim, readings = examination.claim, examination.readings
         for reading in readings:
-            for cell, verdict in zip(reading.cells, reading.single, strict=True):
-                identity = (name, claim["family"], _quantity_words(claim), reading.experiment, reading.tuning)
-                identity += (reading is readings[0], cell.stream, cell.learner, cell.against)
-                rows.append(
-                    dict(zip(OF_CELLS, identity, strict=True))
-                    | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict")}
-                    | dict(zip(("from", "to"), _claimed_interval(claim, cell), strict=True))
-                    | {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
-                )
-    return pd.DataFrame(rows, columns=None if rows else [*OF_CELLS, *NUMBERS, "verdict"])
+            of_claim = (name, claim["statement"], claim["family"], claim.get("row", UNTOLD), _quantity_words(claim))
+            of_claim += (reading.experiment, reading.tuning, reading is readings[0])
+            levels = {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
+            judged = [
+                ((cell.stream, cell.learner, cell.against), verdict, _claimed_interval(claim, cell))
+                for cell, verdict in zip(reading.cells, reading.single, strict=True)
+            ]
+            if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
+                ends = tuple(np.mean([ends for _, _, ends in judged], axis=0).tolist())
+                judged.append(((OVERALL, "", ""), reading.summary, ends))
+            rows += [
+                dict(zip(OF_CELLS, (*of_claim, *pair_of_cell), strict=True))
+                | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict", "test")}
+                | dict(zip(("from", "to"), ends, strict=True))
+                | levels
+                for pair_of_cell, verdict, ends in judged
+            ]
+    return pd.DataFrame(rows, columns=None if rows else [*OF_CELLS, *NUMBERS, "verdict", "test"])
 
 
 def _quantity_words(claim: dict) -> str:
-    """The quantity that a claim is about, in words, with its unit."""
+    """The quantity that a claim's estimate is of, in words, with its unit; "" if the claim says none."""
+    if "quantity" not in claim:
+        return ""
+    against, exact = claim.get("against"), claim["comparison"] == "exact"
+    if claim["quantity"] == TABLE:
+        columns = ", ".join(np.atleast_1d(claim["column"]))
+        words = f"{columns} in the table {claim['table']}"
+        if claim["comparison"] == "slope":
+            return words
+        return f"deviation of {words}" if exact or "expected" in claim else f"difference in {words}"
     quantity = next(iter(selection.quantities()[claim["quantity"]].values()))
     measure = claim.get("measure", "ndcg@10")
     title = title_of(measure) if recordable(measure) else measure.upper()
     words = title if "measure" in quantity.options else quantity.words
-    compared = "other" in claim or isinstance(claim.get("against"), dict | str)
+    if against == "bound":
+        return f"{words} less its bound"
+    compared = "other" in claim or isinstance(against, dict)
     return f"difference in {words}" if compared and not quantity.compared else words
 
 

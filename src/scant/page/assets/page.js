@@ -62,7 +62,7 @@ function claims(table, form) {
   const texts = new Map(bodies.map((claim) => [claim, claim.textContent.toLowerCase()]));
   const filter = () => {
     const words = form.text.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const chosen = ["verdict", "family", "source"].filter((name) => form[name].value);
+    const chosen = ["verdict", "kind", "family", "source"].filter((name) => form[name].value);
     for (const claim of bodies) {
       claim.hidden = !(chosen.every((name) => claim.dataset[name] === form[name].value)
         && words.every((word) => texts.get(claim).includes(word)));
@@ -88,6 +88,7 @@ function claims(table, form) {
   all("a[data-verdict]").forEach((link) => link.addEventListener("click", () => {
     form.reset();
     form.verdict.value = link.dataset.verdict;
+    form.kind.value = link.dataset.kind;
     setTimeout(filter);
   }));
   const arrive = () => {  // at a claim, by a link to it

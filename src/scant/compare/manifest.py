@@ -1,0 +1,113 @@
+"""What made the results of a study: its settings, its code, the versions of packages, its claims and its data."""
+
+import hashlib
+import json
+import platform
+from pathlib import Path
+
+from scant.files import sha256, write_text
+from scant.schema import with_defaults
+from scant.study import code, settings
+from scant.study.plan import COVERAGE, ORIGINAL, Plan
+from scant.study.schema import schema
+from scant.verdict import selection
+
+NAME = "manifest.json"
+DIGITS = 12  # hexadecimal, of a digest
+# What results may depend on; others draw figures or plan jobs.
+VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
+WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")  # keys of a claim that do not test it
+
+
+def write(config: dict, folder, facts: dict, target) -> None:
+    """Write the manifest of a study whose claims and tables are made.
+
+    Parameters
+    ----------
+    config : the content of the study file
+    folder : the study's results, results/{study}
+    facts : what the page says of the study, see `scant.page.about.facts`
+
+    Raises
+    ------
+    SettingError : the settings are not valid
+    OSError : a claims file or a table is not there
+    """
+    folder, plan = Path(folder), Plan(*settings.load(config))
+    entries, claims = modules(plan), plan.study["claims"]
+    content = {
+        "study": plan.study["study"],
+        "files": checksums(folder, files(plan)),
+        "settings": _settings(config),
+        "claims": {name: _digest(_tested(claim)) for name, claim in settings.claims(claims).items()} if claims else {},
+        "code": {part: code.digest(*names) for part, names in entries.items()},
+        "modules": code.digests(*(name for names in entries.values() for name in names)),
+        "versions": {name: facts["environment"][name] for name in VERSIONS} | {"system": system()},
+        "data": {f"{row['data set']}/{row['part']}": _checksum(row, folder) for row in facts["datasets"]},
+    }
+    save(content, target)
+
+
+def save(content: dict, target) -> None:
+    """Write a manifest, as text that shows in a diff what has changed."""
+    write_text(target, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def files(plan: Plan) -> list[str]:
+    """The files of results that studies are compared by, below the folder of results."""
+    judged = ["claims.csv", "claims-readings.csv"] if plan.study["claims"] else []
+    return judged + [f"tables/{name}.csv" for name in plan.tables]
+
+
+def checksums(folder: Path, names) -> dict[str, str]:
+    """SHA-256 of some files of a folder."""
+    return {name: sha256(folder / name) for name in names}
+
+
+def modules(plan: Plan) -> dict[str, list[str]]:
+    """The modules that the jobs of a study start from: of each family, the data, the tables and the verdicts.
+
+    All that they import belongs to them, too, see `scant.study.code`.
+    """
+    study, entries = plan.study, {}
+    for name in plan.played:
+        family = plan.families[name]
+        kinds = [study["learners"][learner]["kind"] for learner in study["experiments"][name]["learners"]]
+        own = [kind.partition(":")[0] for kind in kinds if ":" in kind]
+        entries[family.kind] = list(dict.fromkeys([*entries.get(family.kind, [family.code]), *own]))
+    entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
+    if study["logs"]:
+        entries["data"] += ["scant.ads.campaigns", "scant.ads.draw"]
+    if any(plan.comparators.values()):
+        entries["comparators"] = ["scant.online.comparator"]
+    if any(COVERAGE.format(study=study["study"]) in plan.files(target) for target in plan.tables.values()):
+        entries["coverage"] = ["scant.ads.coverage"]
+    shown = dict.fromkeys(module for target in plan.tables.values() for module in target.shown.modules)
+    entries["tables"] = ["scant.present.traces", *shown]
+    if study["claims"]:
+        entries["verdicts"] = ["scant.study.settings", "scant.verdict.tables", *selection.modules()]
+    return entries
+
+
+def system() -> str:
+    """The operating system and the type of processor."""
+    return f"{platform.system()}, {platform.machine()}"
+
+
+def _settings(config: dict) -> dict:
+    """The settings with defaults filled in and sweeps as they are written; not the study's name and `data`."""
+    return {key: value for key, value in with_defaults(config, schema()).items() if key not in ("study", "data")}
+
+
+def _tested(claim: dict) -> dict:
+    return {key: value for key, value in claim.items() if key not in WORDS}
+
+
+def _digest(value) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:DIGITS]
+
+
+def _checksum(row: dict, folder: Path) -> str | None:
+    """SHA-256 of a part of a data set: as registered, else of the file that was read; None if it is gone."""
+    path = folder.parent / ORIGINAL.removeprefix("results/").format(dataset=row["data set"], part=row["part"])
+    return row["SHA-256"] or (sha256(path) if path.is_file() else None)

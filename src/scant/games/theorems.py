@@ -1,0 +1,227 @@
+"""The table of theorems on games on fixed items, held against numbers (thesis, section 3.2; Ailon).
+
+It needs no run. Each row is exact, or from an enumeration; `scant.theory.checks` says what columns mean.
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+from numpy.polynomial import Chebyshev
+
+from scant.games import sorting
+from scant.randomness import generator
+from scant.theory import game_bounds, observability
+from scant.theory.checks import Check, table
+
+SLOPE = 0.01  # how close the slope of a bound must come to the exponent that is stated
+
+
+def games_table() -> pd.DataFrame:
+    """Theorems on games on fixed items, half a second."""
+    return table([*_full_information(), *_pairwise_loss(), *_cells(), *_sorts(), *_orders(), *_fpl()])
+
+
+# --- partial monitoring
+
+
+def _full_information() -> Iterator[Check]:
+    """Precision@n from the top n: how many rankings' losses a round reveals.
+
+    A loss is revealed if it is a linear combination of the shown ranking's signals. By symmetry one ranking is enough.
+    """
+    for m in range(2, observability.MAX_ITEMS + 1):
+        for n in range(1, m):
+            losses = observability.loss_matrix(f"precision@{n}", m).entries
+            signals = observability.signal_matrix(np.arange(m), n).astype(float)
+            # Signals are indicators of disjoint sets of relevance vectors: project on them by taking means.
+            projected = (losses @ signals.T / signals.sum(axis=1)) @ signals
+            revealed = np.abs(losses - projected).max(axis=1) < 1e-9
+            for check, relation, stated in (
+                ("own loss of Precision@n seen, k = n", "=", 1),
+                ("all losses of Precision@n seen, k = n", ">=", len(losses)),
+            ):
+                own = check.startswith("own")
+                yield Check(
+                    check, "thesis, 3.2.2; AISTATS'15, sections 3 and 11",
+                    "whether the shown ranking's loss is revealed" if own else "rankings whose loss is revealed",
+                    f"n = k = {n}", m, int(revealed[0] if own else revealed.sum()), relation, stated, len(losses),
+                )  # fmt: skip
+
+
+def _pairwise_loss() -> Iterator[Check]:
+    """Equation 3.2: PairwiseLoss less SumLoss is -r (r + 1) / 2 for r relevant items, whatever the ranking."""
+    for m in range(2, observability.MAX_ITEMS + 1):
+        pairwise, total = (observability.loss_matrix(name, m).entries for name in ("pairwise-loss", "sum-loss"))
+        relevant = observability.relevances(m).sum(axis=1)
+        furthest = np.abs(pairwise - total + relevant * (relevant + 1) / 2).max()
+        yield Check(
+            "PairwiseLoss and SumLoss", "thesis, equation 3.2",
+            "largest distance of PairwiseLoss - SumLoss from -r (r + 1) / 2, r items being relevant",
+            "all rankings and relevances", m, float(furthest), "=", 0.0, pairwise.size,
+        )  # fmt: skip
+
+
+def _cells() -> Iterator[Check]:
+    """Lemmas 13 and 14: the cells of SumLoss, from distributions that have every weak order of the mean relevances.
+
+    The expected SumLoss depends on the mean relevances alone, and which rankings are best on their weak order. Each
+    distribution has independent relevances and gives every vector a positive probability: it is not on the boundary.
+    """
+    for m in range(2, observability.MAX_ITEMS + 1):
+        losses = observability.loss_matrix("sum-loss", m).entries
+        vectors = observability.relevances(m)
+        means = np.array(list(product(range(1, m + 1), repeat=m))) / (m + 1)
+        chances = np.where(vectors[None] == 1, means[:, None], 1 - means[:, None]).prod(axis=2)
+        expected = chances @ losses.T
+        best = [frozenset(np.flatnonzero(row).tolist()) for row in expected < expected.min(axis=1)[:, None] + 1e-9]
+        alone = {rankings for rankings in best if len(rankings) == 1}
+        yield Check(
+            "Pareto-optimal rankings", "thesis, Lemma 13", "rankings that some distribution makes the only best one",
+            "SumLoss, all weak orders of mean relevances", m, len(alone), "=", len(losses), len(means),
+        )  # fmt: skip
+        found = {rankings for rankings in best if len(rankings) == 2}
+        shown = observability.rankings(m)
+        exchanged = {
+            frozenset((i, j))
+            for i, j in combinations(range(len(shown)), 2)
+            if list(np.flatnonzero(shown[i] != shown[j])) in [[place, place + 1] for place in range(m - 1)]
+        }
+        yield Check(
+            "neighbours", "thesis, Lemma 14",
+            "pairs of rankings that exchange neighbouring items but do not share a facet, or share one and do not",
+            f"SumLoss, {len(found)} pairs share one", m, len(found ^ exchanged), "=", 0,
+            math.comb(len(shown), 2),
+        )  # fmt: skip
+
+
+# --- sorting with noise
+
+
+def _sorts() -> Iterator[Check]:
+    """Lemma 6.1 and section 8: what distributions of rankings the two noisy sorts have, by enumeration."""
+    sorts = {"QuickSort": sorting.quicksort_distribution, "Plackett-Luce": sorting.plackett_luce_distribution}
+    random = generator(0, "sorts")
+    for n in range(2, 6):
+        weights = [np.arange(n), np.zeros(n), 3.0 * np.arange(n), *random.normal(0, 2, (2, n))]
+        distributions = {name: [distribution(w) for w in weights] for name, distribution in sorts.items()}
+        for name, found in distributions.items():
+            furthest = max(
+                float(np.abs(np.triu(sorting.marginals(chances) - 1 / (1 + np.exp(w - w[:, None])), 1)).max())
+                for w, chances in zip(weights, found, strict=True)
+            )
+            yield Check(
+                f"pairs of {name}", "Ailon, Lemma 6.1",
+                "largest distance of P(u before v) from e^w(u) / (e^w(u) + e^w(v))", "five weight vectors", n,
+                0.0 if furthest < 1e-12 else furthest, "=", 0.0, len(weights) * math.comb(n, 2),
+            )  # fmt: skip
+        if n > 2:
+            first, second = (found[0] for found in distributions.values())
+            apart = sum(abs(first[ranking] - second[ranking]) for ranking in second) / 2
+            yield Check(
+                "QuickSort is not Plackett-Luce", "Ailon, section 8", "total variation distance of the two",
+                "weights 0, 1, 2, ...", n, apart, ">", 0.0, math.factorial(n),
+            )  # fmt: skip
+    for weights in (np.array([0.0, 1.0]), np.array([0.0, 0.5, 2.0]), np.array([0.0, 1.0, 1.0, -1.0])):
+        exact = sorting.plackett_luce_distribution(weights)
+        furthest = max(abs(_gumbel_chance(weights[list(ranking)]) - chance) for ranking, chance in exact.items())
+        yield Check(
+            "Plackett-Luce is FPL with Gumbel noise", "Ailon, section 8",
+            "largest distance of a ranking's probability under noisy weights, by quadrature, from Plackett-Luce's",
+            f"weights {', '.join(f'{w:g}' for w in weights)}", len(weights), furthest, "=", 0.0, len(exact),
+        )  # fmt: skip
+
+
+def _gumbel_chance(weights: np.ndarray) -> float:
+    """The probability that weights plus noise with the distribution function e^(-e^-x) descend, in the order given.
+
+    From the last on, P(it and those after it descend, all below x) is an integral over x, taken of an interpolation.
+    """
+    below = None
+    for weight in weights[::-1]:
+
+        def density(x, weight=weight, below=below):
+            noise = x - weight
+            return np.exp(-noise - np.exp(-noise)) * (1 if below is None else below(x))
+
+        interpolated = Chebyshev.interpolate(density, 150, domain=[-6, 35])
+        below = interpolated.integ(lbnd=-6)
+    return float(below(35))
+
+
+# --- what bounds grow with
+
+
+def _orders() -> Iterator[Check]:
+    """Corollaries 20 to 22: how the bounds of RTop-kF with FTPL grow with m, k, T, n and the largest gain."""
+    rounds = 10**15
+
+    def bound(loss: str, m: int, k: int = 1, T: int = rounds, top: int = 1, n: int = 5, square: bool = False) -> float:
+        places = np.arange(1, m + 1)
+        weights = {"SumLoss": places, "DCG": 1 / np.log2(1 + places), f"Precision@{n}": places <= n}[loss]
+        D, largest = game_bounds.diameter(weights), 2**top - 1
+        R, A = game_bounds.largest_difference(weights, largest), m * largest
+        blocks = game_bounds.theory_blocks(m, k, T)
+        epsilon = game_bounds.ftpl_epsilon(m, largest ** (2 if square else 1), blocks)
+        return float(
+            game_bounds.rtopkf(T, T, blocks, m, k, R, lambda rounds: game_bounds.ftpl(rounds, epsilon, D, R, A))
+        )
+
+    def slope(key: str, low: int, high: int, loss: str, **fixed) -> float:
+        ends = [bound(loss.format(n=x if key == "n" else 5), **fixed | {key: x}) for x in (low, high)]
+        scale = [2**x - 1 if key == "top" else x for x in (low, high)]
+        return math.log(ends[1] / ends[0]) / math.log(scale[1] / scale[0])
+
+    for check, corollary, key, ends, stated, relation, fixed in (
+        ("bound of SumLoss in m", 20, "m", (1000, 10000), 8 / 3, "=", {"loss": "SumLoss"}),
+        ("bound of SumLoss in k", 20, "k", (1, 100), -1 / 3, "=", {"loss": "SumLoss", "m": 10000}),
+        ("bound of SumLoss in T", 20, "T", (10**12, 10**15), 2 / 3, "=", {"loss": "SumLoss", "m": 1000}),
+        ("bound of DCG in m", 21, "m", (1000, 10000), 5 / 3, "<=", {"loss": "DCG"}),
+        ("bound of DCG in k", 21, "k", (1, 100), -1 / 3, "=", {"loss": "DCG", "m": 10000}),
+        ("bound of DCG in 2^n - 1", 21, "top", (4, 10), 1, "=", {"loss": "DCG", "m": 20}),
+        ("bound of DCG in 2^n - 1, epsilon as printed", 21, "top", (4, 10), 1, "<=",
+         {"loss": "DCG", "m": 20, "square": True}),
+        ("bound of Precision@n in m", 22, "m", (1000, 10000), 2 / 3, "=", {"loss": "Precision@5"}),
+        ("bound of Precision@n in k", 22, "k", (1, 100), -1 / 3, "=", {"loss": "Precision@5", "m": 10000}),
+        ("bound of Precision@n in n", 22, "n", (1, 100), 1, "=", {"loss": "Precision@{n}", "m": 10000}),
+    ):  # fmt: skip
+        variable = {"top": "2^n - 1"}.get(key, key)
+        low, high = (2**x - 1 for x in ends) if key == "top" else ends
+        yield Check(
+            check, f"thesis, Corollary {corollary}", f"slope of the log of the bound on that of {variable}",
+            f"{variable} = {low:g} to {high:g}, k = 1 unless varied, at least 10^12 rounds", fixed.get("m", ends[1]),
+            slope(key, *ends, **fixed), relation, stated, 2, SLOPE,
+        )  # fmt: skip
+
+
+def _fpl() -> Iterator[Check]:
+    """Ailon, section 4.1: Kalai & Vempala's bound for FPL, 2 sqrt(D A R T), beside OnlineRank's, log on log.
+
+    It has the largest loss of a round for R, as the paper does, and items at places 0 to n - 1.
+    """
+
+    def fpl(n: int, k: int) -> float:
+        D, R = game_bounds.diameter(np.arange(n)), sum(range(n - k, n))
+        return 2 * math.sqrt(D * R * k)
+
+    def ours(n: int, k: int, pairs: float) -> float:
+        return n * math.sqrt(pairs * math.log(2))
+
+    def slope(f, low: int, high: int) -> float:
+        return math.log(f(high) / f(low)) / math.log(high / low)
+
+    for check, quantity, value, stated, n in (
+        ("bound of FPL in n", "slope of the log of FPL's bound on that of n, k = 1",
+         slope(lambda n: fpl(n, 1), 1000, 10000), 3 / 2, 10000),
+        ("bound of FPL in k", "slope of the log of FPL's bound on that of k",
+         slope(lambda k: fpl(10**6, k), 1, 100), 1, 10**6),
+        ("FPL over OnlineRank in n, single choice", "slope of the log of FPL's bound over OnlineRank's on that of n",
+         slope(lambda n: fpl(n, 1) / ours(n, 1, n), 1000, 10000), 0, 10000),
+        ("FPL over OnlineRank in k", "slope of the log of FPL's bound over OnlineRank's on that of k",
+         slope(lambda k: fpl(10**6, k) / ours(10**6, k, 10**6 * k), 1, 100), 1 / 2, 10**6),
+        ("FPL over OnlineRank in n, any choices", "slope of the log of FPL's bound over OnlineRank's on that of n",
+         slope(lambda n: fpl(n, n) / ours(n, n, n * n / 4), 1000, 10000), 1 / 2, 10000),
+    ):  # fmt: skip
+        yield Check(check, "Ailon, section 4.1", quantity, "D, R and A as there", n, value, "=", stated, 2, SLOPE)

@@ -1,0 +1,285 @@
+"""Tables of theorems on rankings of documents, held against numbers: of perceptrons, and of feedback at the top.
+
+They need no run. Each row is exact, or the worst case of an enumeration; `scant.theory.checks` says what columns mean.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+
+from scant import surrogates
+from scant.measures import average_precision, ndcg
+from scant.online.adversary import LowerBoundAdversary
+from scant.online.estimators import value_and_gradient
+from scant.online.learners import make, resolve
+from scant.randomness import generator
+from scant.theory import bounds
+from scant.theory.checks import Check, table
+
+JUST = 1e-9  # how far below the margin a gap is that just leaves its hinge positive
+
+
+def perceptron_table() -> pd.DataFrame:
+    """Theorems on perceptrons and their surrogates (thesis, chapter II; perceptron paper), about a second."""
+    return table([*_slam_above_losses(), *_slam_gradient(), *_step_sizes(), *_lower_bound()])
+
+
+def top_table() -> pd.DataFrame:
+    """Theorems on gradient estimates from feedback at the top (thesis, section 3.3), a tenth of a second."""
+    return table([*_mixed_differences(), *_constants(), *_floor()])
+
+
+# --- SLAM: the upper bound on losses, and its gradient
+
+
+def _lists(m: int, top_grade: int, gaps: tuple[float, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Scores, in descending order, and grades (m each) of all lists with these gaps between neighbouring scores.
+
+    Since documents may be numbered by their places, these are all score orders, with ties as their limit.
+    """
+    grades = [np.array(vector) for vector in product(range(top_grade + 1), repeat=m) if any(vector)]
+    for steps in product(gaps, repeat=m - 1):
+        scores = -np.cumsum((0.0, *steps))
+        for vector in grades:
+            yield scores, vector
+
+
+def _losses() -> list[tuple[str, Callable, str, int | None, range, int]]:
+    """Losses with a SLAM weight: name, measure of places and grades, kind of weights, cut, m, and the largest grade."""
+    ap = ("AP", lambda ranking, grades: average_precision(ranking, grades), "ap", None, range(2, 6), 1)
+    ndcgs = [
+        (name, lambda ranking, grades, cut=cut: ndcg(ranking, grades, cut), "ndcg", cut, lengths, top_grade)
+        for name, cut in (("NDCG", None), ("NDCG@2", 2))
+        for lengths, top_grade in ((range(2, 6), 1), (range(2, 5), 2))
+    ]
+    return [ap, *ndcgs]
+
+
+def _slam_above_losses() -> Iterator[Check]:
+    """Theorem 4: SLAM is at least the loss of its measure.
+
+    For a given ranking SLAM is a convex, piecewise linear function of the gaps between neighbouring scores, whose
+    pieces end where sums of consecutive gaps are 1. So it is least where every gap is 0 or 1. For the weights, the
+    documents of a grade are in the order of their scores, as in the proof; any other order makes SLAM larger.
+    """
+    for name, measure, kind, cut, lengths, top_grade in _losses():
+        for m in lengths:
+            worst, cases = (0.0, 1.0), 0
+            for scores, grades in _lists(m, top_grade, (0.0, 1.0)):
+                loss = 1 - measure(np.arange(m), grades)
+                if loss > 1e-12:
+                    value, _ = surrogates.slam(scores, grades, surrogates.slam_weights(kind, scores, grades, cut))
+                    worst = max(worst, (loss, value), key=lambda pair: pair[0] / pair[1])
+                cases += 1
+            yield Check(
+                f"slam above 1 - {name}", "thesis, Theorem 4" if cut is None else "thesis, Theorem 8",
+                f"1 - {name}, where it is the largest share of SLAM",
+                f"all rankings, grades to {top_grade}, worst scores", m, worst[0], "<=", worst[1], cases,
+            )  # fmt: skip
+
+
+def _slam_gradient() -> Iterator[Check]:
+    """Lemma 5 with documents of norm 1, and the Lipschitz constant 2.
+
+    The norm of X'g is at most that of g in l1, and comes as close to it as one likes for some X with the same scores.
+    """
+    for name, measure, kind, cut, _, top_grade in _losses():
+        m = 4 if top_grade == 1 else 3
+        places = m if cut is None else cut
+        worst, longest, cases = (0.0, 1.0), 0.0, 0
+        for scores, grades in _lists(m, top_grade, (0.0, JUST, 1 - JUST, 1.0)):
+            weights = surrogates.slam_weights(kind, scores, grades, cut)
+            value, gradient = surrogates.slam(scores, grades, weights)
+            norm = float(np.abs(gradient).sum())
+            longest, cases = max(longest, norm), cases + 1
+            if measure(np.arange(m), grades) < 1 - 1e-12:
+                positive = weights[weights > 0]
+                bound = 4 * places * positive.max() / positive.min() * value
+                worst = max(worst, (norm**2, bound), key=lambda pair: pair[0] / pair[1])
+        setting = f"SLAM for {name}, all rankings, grades to {top_grade}, gaps of scores at the ends of the hinges"
+        yield Check(
+            "slam gradient", "thesis, Lemma 5" if cut is None else "thesis, Theorem 8",
+            "squared norm of the subgradient in the weights, where it is the largest share of its bound", setting,
+            m, worst[0], "<=", worst[1], cases,
+        )  # fmt: skip
+        yield Check(
+            "slam lipschitz", "thesis, 2.4.2", "largest l1 norm of the gradient in the scores", setting,
+            m, longest, "<=", 2.0, cases,
+        )  # fmt: skip
+
+
+# --- step sizes
+
+
+def _step_sizes(queries: int = 50, m: int = 5, features: int = 4) -> Iterator[Check]:
+    """Which learners' rankings depend on the rate, on a stream of whole numbers, at rates that are powers of two.
+
+    All numbers are then exact, so that no two scores are made equal or different by rounding.
+    """
+    random = generator(0, "step sizes")
+    stream = [
+        (random.integers(-3, 4, (m, features)).astype(np.float32), random.integers(0, 3, m)) for _ in range(queries)
+    ]
+
+    def rankings(settings: dict, rate: float) -> list[tuple]:
+        resolved, _ = resolve(settings)
+        learner = make(resolved, features, rate, generator(0, "pairs"))
+        shown = []
+        for x, grades in stream:
+            ranking = learner.rank(x)
+            learner.learn(x, grades, ranking)
+            shown.append(tuple(ranking.tolist()))
+        return shown
+
+    rates = [2.0**power for power in range(-7, 8, 2)]
+    for settings, source, depends in (
+        ({"kind": "binary-perceptron"}, "perceptron paper, section 3", False),
+        ({"kind": "max-hinge", "measure": "ndcg"}, "perceptron paper, section 6.2", False),
+        ({"kind": "max-hinge", "measure": "ap"}, "perceptron paper, section 6.2", False),
+        ({"kind": "slam", "measure": "ndcg"}, "perceptron paper, section 6.2", True),
+        ({"kind": "slam", "measure": "ap"}, "perceptron paper, section 6.2", True),
+    ):
+        first, *others = [rankings(settings, rate) for rate in rates]
+        different = max(sum(a != b for a, b in zip(first, other, strict=True)) for other in others)
+        yield Check(
+            f"step size, {settings['kind']}", source, "rounds in which the rankings at two rates differ, at most",
+            f"{settings.get('measure', 'pairs')}, {queries} rounds, rates 2^-7 to 2^7",
+            m, different, ">" if depends else "=", 0, len(rates),
+        )  # fmt: skip
+
+
+# --- the lower bound
+
+
+def _lower_bound(ratio: int = 10) -> Iterator[Check]:
+    """Theorem 9 at every m: the least loss of a round over all rankings, and the margin of the answers.
+
+    The loss of a round depends on the document on top, which settles the answer, and on the place of the relevant one.
+    """
+    for m in (2, 3, 4, 5, 10, 20, 100):
+        adversary = LowerBoundAdversary(ratio, m)
+        (_, answer), *_ = adversary
+        shown = [_with_places(m, first, other, place) for first, other in _tops(m) for place in range(1, m)]
+        for name, measure, least in (
+            ("NDCG", lambda ranking, grades: ndcg(ranking, grades, None), 1 - 1 / math.log2(3)),
+            ("AP", average_precision, 0.5),
+        ):
+            losses = [1 - measure(ranking, answer(ranking)) for ranking in shown]
+            yield Check(
+                f"lower bound, {name}", "perceptron paper, Theorem 9", f"least loss of a round in {name}",
+                "the adversary, all rankings", m, min(losses), ">=", least, len(losses),
+            )  # fmt: skip
+        yield Check(
+            "lower bound, margin", "perceptron paper, Theorem 9", "margin of a ranker of norm 1 on all answers",
+            f"R_X^2 / margin^2 = {ratio}, {adversary.rounds} rounds", m, _separation(ratio, m), ">=", adversary.margin,
+            adversary.rounds,
+        )  # fmt: skip
+
+
+def _tops(m: int) -> list[tuple[int, int]]:
+    """The documents that may be on top, each with the one that the adversary then calls relevant."""
+    return [(0, 1), (1, 0), *([(2, 0)] if m > 2 else [])]
+
+
+def _with_places(m: int, first: int, other: int, place: int) -> np.ndarray:
+    """The ranking of m documents with `first` on top, `other` at `place` (from 0), and the rest in order."""
+    ranking = [document for document in range(m) if document not in (first, other)]
+    return np.array([first, *ranking[: place - 1], other, *ranking[place - 1 :]])
+
+
+def _separation(ratio: int, m: int) -> float:
+    """The least score difference between the relevant document and another, by the adversary's ranker at norm 1."""
+    adversary, queries = LowerBoundAdversary(ratio, m), []
+    tops = _tops(m)
+    for i, (x, answer) in enumerate(adversary):
+        queries.append((x.astype(float), answer(_with_places(m, *tops[i % len(tops)], 1))))
+    ranker = adversary.ranker / np.linalg.norm(adversary.ranker)
+    scores = [(x @ ranker, grades) for x, grades in queries]
+    return float(min(s[grades > 0].min() - s[grades == 0].max() for s, grades in scores))
+
+
+# --- what gradients decompose over
+
+
+def _mixed_differences() -> Iterator[Check]:
+    """Lemmas 26 and 27: a function of the grades is a sum of functions of k grades each if and only if its mixed
+    differences in any k + 1 grades vanish.
+    """
+    for surrogate, k, place, decomposes in (
+        ("squared", 1, "3.3.3.1", True),
+        ("kl", 1, "3.3.3.1", True),
+        ("smoothdcg", 1, "3.3.3.2", True),
+        ("ranksvm", 2, "3.3.3.1", True),
+        ("ranksvm", 1, "Lemma 26", False),
+    ):
+        for m, top_grade in product((3, 4), (1, 2)):
+            yield _decomposition(surrogate, m, k, top_grade, place, decomposes)
+    for top_grade, m in product((1, 2), (2, 3, 4, 5)):
+        for k in range(1, m):
+            yield _decomposition("listnet", m, k, top_grade, "Lemma 27", False)
+
+
+def _decomposition(surrogate: str, m: int, k: int, top_grade: int, place: str, decomposes: bool) -> Check:
+    """The largest mixed difference of a gradient in k + 1 grades, which is 0 if and only if it decomposes over k.
+
+    It is sought at two score vectors: one has all scores within the margin of RankSVM, the other none.
+
+    decomposes : whether the thesis says that it does
+    """
+    shape = (top_grade + 1,) * m
+    vectors = [np.array(grades) for grades in np.ndindex(*shape)]
+    largest = 0.0
+    for scores in (np.linspace(0.9, 0.0, m), 2.0 * np.arange(m)[::-1]):
+        gradients = np.array([value_and_gradient(surrogate, scores, grades, 1.0)[1] for grades in vectors])
+        for grades in combinations(range(m), k + 1):
+            mixed = gradients.reshape(*shape, m)
+            for axis in grades:
+                mixed = np.diff(mixed, axis=axis)
+            largest = max(largest, float(np.abs(mixed).max() / np.abs(gradients).max()))
+    said = "decomposes" if decomposes else "does not decompose"
+    return Check(
+        f"{surrogate}, {said}, {top_grade + 1} grades", f"thesis, {place}",
+        "largest mixed difference of the gradient, as a share of its largest entry",
+        f"in {k + 1} grades of 0 to {top_grade} (k = {k})", m, 0.0 if largest < 1e-12 else largest,
+        "=" if decomposes else ">", 0.0, 2 * math.comb(m, k + 1),
+    )  # fmt: skip
+
+
+# --- the constants of Lemma 29, and the floor of Theorem 32
+
+
+def _constants(gamma: float = 0.1, radius: float = 1.0) -> Iterator[Check]:
+    """Lemma 29: the largest second moment of the estimates, times gamma, beside the constants as printed and as used.
+
+    The printed O(m^4 R_D^2) of RankSVM is taken as its proof has it, m^3 (m - 1) R_D^2.
+    """
+    for surrogate, m, largest, ball in product(("squared", "kl", "ranksvm"), (5, 20), (1, 4), (0.1, 1.0, 10.0)):
+        if surrogate == "ranksvm" and (largest, ball) != (4, 1.0):
+            continue  # its constant depends on neither
+        moment = bounds.largest_moment(surrogate, m, radius, largest, ball, gamma)
+        setting = f"grades to {largest}, U = {ball:g}, R_D = {radius:g}, gamma = {gamma:g}"
+        for check, source, constant in (
+            ("printed", "thesis, Lemma 29 (appendix B)", bounds.printed_constant(surrogate, m, radius, largest, ball)),
+            ("least", "the least that holds for all gamma", bounds.largest_moment(surrogate, m, radius, largest, ball)),
+            ("used", "bounds here", bounds.estimate_constant(surrogate, m, radius, largest, ball)),
+        ):
+            yield Check(
+                f"constant of {surrogate}, {check}", source, "gamma E ||z||^2, the largest of any list", setting,
+                m, moment, "<=", constant,
+            )  # fmt: skip
+
+
+def _floor() -> Iterator[Check]:
+    """Theorem 32: the least mean regret a round, over the two distributions of Table B.1, of any scores.
+
+    The proof takes it that the learner plays the best scores for one of the two, which would cost twice as much as the
+    scores halfway between them do.
+    """
+    floor = bounds.impossible_floor()
+    quantity = "least regret a round, NDCG-squared, mean of the two distributions"
+    setting = "Table B.1, the top one seen, any learner"
+    yield Check("impossible", "thesis, Theorem 32", quantity, setting, 3, floor, ">", 0.0)
+    yield Check("impossible, the proof's constant", "thesis, appendix B", quantity, setting, 3, floor, ">=", 2 * floor)

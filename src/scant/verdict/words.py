@@ -1,0 +1,49 @@
+"""The words for what claims come to, which depend on the kind of row; in the data a verdict has one name."""
+
+import math
+
+UNTESTABLE = "not testable here"
+VERDICTS = ("holds", "fails", "undecided", UNTESTABLE)
+ROWS = {  # each kind of row: what several are called, and what it is of; the papers' own measurements first
+    "reproduction": ("reproductions", "what a paper measured, on its own data or on data made as it says"),
+    "extension": ("extensions", "the same statement on other data"),
+    "theorem": ("theorem checks", "an identity, a table or a bound"),
+}
+UNTOLD = "extension"  # the kind of a row that does not say its own
+SHOWN = {
+    "reproduction": {"holds": "reproduces", "fails": "does not reproduce"},
+    "extension": {"holds": "extends", "fails": "does not extend"},
+    "theorem": {"holds": "holds", "fails": "fails"},
+}
+PLURAL = {
+    "holds": "hold", "fails": "fail", "reproduces": "reproduce", "does not reproduce": "do not reproduce",
+    "extends": "extend", "does not extend": "do not extend",
+}  # fmt: skip
+
+
+def said(row: str, verdict: str) -> str:
+    """The word for a verdict on a row of some kind: "reproduces" where a reproduction holds."""
+    return SHOWN[row].get(verdict, verdict)
+
+
+def kind(row: str) -> str:
+    """What one row of a kind is called: "theorem check", "reproduction", "extension"."""
+    return ROWS[row][0].removesuffix("s")
+
+
+def cells(holding: int, failing: int, total: int) -> str:
+    """In how many of its cells a claim holds, and in how many it fails: "holds in 3 of 5 cells, fails in 1"."""
+    text = f"holds in {holding} of {total} cell{'' if total == 1 else 's'}"
+    return f"{text}, fails in {failing}" if failing else text
+
+
+def claimed(low: float, high: float, number=lambda value: f"{value:.4g}") -> str:
+    """The interval in which a claim says that an estimate lies: "above 0", "at most 1", "-0.01 to 0.01".
+
+    number : writes a number
+    """
+    if math.isfinite(low) and math.isfinite(high):
+        return number(low) if low == high else f"{number(low)} to {number(high)}"
+    if math.isfinite(low):
+        return f"above {number(low)}"
+    return f"below {number(high)}" if math.isfinite(high) else "any"

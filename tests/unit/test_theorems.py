@@ -1,0 +1,335 @@
+"""The tables of theorems: what they say fails, and their numbers by other ways of computing them."""
+
+import math
+from fractions import Fraction
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from scant.games import sorting
+from scant.games.theorems import games_table
+from scant.measures import average_precision, ndcg, rank
+from scant.online.adversary import LowerBoundAdversary
+from scant.online.estimators import estimate, value_and_gradient
+from scant.online.theorems import perceptron_table, top_table
+from scant.surrogates import slam, slam_weights
+from scant.theory import bounds, observability
+from scant.theory.checks import Check, table
+
+COLUMNS = ["check", "source", "quantity", "setting", "m", "value", "relation", "stated", "cases", "share", "holds"]
+
+
+@pytest.fixture(scope="module")
+def perceptrons():
+    return perceptron_table()
+
+
+@pytest.fixture(scope="module")
+def top():
+    return top_table()
+
+
+@pytest.fixture(scope="module")
+def games():
+    return games_table()
+
+
+def rows(frame, check):
+    found = frame[frame["check"] == check]
+    assert len(found), check
+    return found
+
+
+# --- rows
+
+
+@pytest.mark.parametrize(
+    ("relation", "value", "stated", "share", "holds"),
+    [
+        ("<=", 3.0, 4.0, 0.75, True),
+        ("<=", 4.0, 4.0, 1.0, True),
+        ("<=", 5.0, 4.0, 1.25, False),
+        (">=", 4.0, 3.0, 0.75, True),
+        (">=", 3.0, 4.0, 4 / 3, False),
+        (">=", 0.0, 4.0, math.inf, False),
+        ("=", 4.0 + 1e-12, 4.0, math.nan, True),
+        ("=", 4.1, 4.0, math.nan, False),
+        (">", 0.0, 0.0, math.nan, False),
+        (">", 0.1, 0.0, math.nan, True),
+    ],
+)
+def test_a_check_says_how_much_of_a_bound_is_used_and_whether_it_holds(relation, value, stated, share, holds):
+    check = Check("c", "s", "q", "t", 2, value, relation, stated)
+    assert check.share == pytest.approx(share, nan_ok=True) and check.holds is holds
+    assert list(table([check]).columns) == COLUMNS
+
+
+def test_what_is_close_enough_to_be_equal_may_be_said():
+    assert Check("c", "s", "q", "t", 2, 0.672, "=", 2 / 3, tolerance=0.01).holds
+    assert not Check("c", "s", "q", "t", 2, 0.70, "=", 2 / 3, tolerance=0.01).holds
+
+
+def test_which_theorems_fail_as_printed(perceptrons, top, games):
+    failing = [{*frame.loc[~frame["holds"], "check"]} for frame in (perceptrons, top, games)]
+    assert failing == [
+        set(),
+        {
+            *("listnet, does not decompose, 2 grades", "constant of squared, printed", "constant of kl, printed"),
+            "impossible, the proof's constant",
+        },
+        {"all losses of Precision@n seen, k = n", "bound of DCG in 2^n - 1, epsilon as printed"},
+    ]
+
+
+# --- perceptrons
+
+
+def least_slam(grades, weights):
+    """The least SLAM of scores that descend from the first document on, by a linear program in gaps and hinges."""
+    m = len(grades)
+    above = np.tri(m)[:, 1:]  # score i is minus the sum of the gaps above it
+    pairs = [(i, j) for i, j in product(range(m), repeat=2) if grades[i] > grades[j]]
+    hinges = [np.append(above[i] - above[j], -np.eye(m)[i]) for i, j in pairs]  # at least 1 + s_j - s_i
+    return linprog(np.append(np.zeros(m - 1), weights), hinges, -np.ones(len(pairs))).fun
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "cut", "m", "top_grade"),
+    [("AP", "ap", None, 4, 1), ("NDCG", "ndcg", None, 4, 1), ("NDCG", "ndcg", None, 3, 2), ("NDCG@2", "ndcg", 2, 4, 1)],
+)
+def test_slam_above_the_loss_by_linear_programs(perceptrons, name, kind, cut, m, top_grade):
+    shares = []
+    for vector in product(range(top_grade + 1), repeat=m):
+        grades = np.array(vector)
+        ranking = np.arange(m)
+        loss = 1 - (average_precision(ranking, grades) if kind == "ap" else ndcg(ranking, grades, cut))
+        if any(vector) and loss > 1e-12:
+            weights = slam_weights(kind, -1e-9 * ranking, grades, cut)
+            shares.append(loss / least_slam(grades, weights))
+    found = rows(perceptrons, f"slam above 1 - {name}")
+    found = found[(found["m"] == m) & found["setting"].str.contains(f"grades to {top_grade}")]
+    assert found["share"].item() == pytest.approx(max(shares))
+
+
+def test_another_order_within_a_grade_makes_slam_larger():
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        scores, grades = random.normal(0, 1, 4), random.integers(0, 3, 4)
+        weights = slam_weights("ndcg", scores, grades)
+        least, _ = slam(scores, grades, weights)
+        for order in permutations(range(4)):
+            if list(grades[list(order)]) == list(grades):
+                assert slam(scores, grades, weights[list(order)])[0] >= least - 1e-12
+
+
+@pytest.mark.parametrize(("kind", "name"), [("ap", "AP"), ("ndcg", "NDCG")])
+def test_no_gradient_of_slam_is_longer_than_the_worst_in_the_table(perceptrons, kind, name):
+    random = np.random.default_rng(1)
+    found = rows(perceptrons, "slam gradient")
+    worst = found.loc[found["setting"].str.contains(f"for {name},") & (found["m"] == 4), "share"].item()
+    shares = []
+    for _ in range(2000):
+        gaps = np.where(random.random(3) < 0.5, random.random(3), random.choice([0.001, 0.97], 3))
+        wanted, grades = random.permutation(np.append(0, -np.cumsum(gaps))), random.integers(0, 2, 4)
+        # Documents in a plane, of norm 1, all but on the line on which the gradient is longest; scores as wanted.
+        _, gradient = slam(wanted, grades, slam_weights(kind, wanted, grades))
+        x = np.column_stack([np.where(gradient < 0, -1, 1) * np.sqrt(1 - (wanted / 100) ** 2), wanted / 100])
+        scores = x @ [0, 100]
+        ranking = np.argsort(-scores)
+        loss = 1 - (average_precision(ranking, grades) if kind == "ap" else ndcg(ranking, grades, None))
+        if grades.any() and loss > 1e-12:
+            weights = slam_weights(kind, scores, grades)
+            value, gradient = slam(scores, grades, weights)
+            ratio = weights.max() / weights[weights > 0].min()
+            shares.append(np.sum((x.T @ gradient) ** 2) / (4 * 4 * ratio * value))
+    assert 0.9 * worst < max(shares) <= worst
+
+
+def test_the_max_hinge_perceptron_does_not_depend_on_its_rate_in_rational_numbers():
+    random = np.random.default_rng(2)
+    stream = [(random.integers(-3, 4, (4, 3)).tolist(), random.integers(0, 3, 4).tolist()) for _ in range(40)]
+
+    def rankings(rate):
+        weights, shown = [Fraction(0)] * 3, []
+        for x, grades in stream:
+            scores = [sum(a * w for a, w in zip(row, weights, strict=True)) for row in x]
+            ranking = sorted(range(4), key=lambda i: -scores[i])
+            shown.append(ranking)
+            by_rank = [grades[i] for i in ranking]
+            if by_rank != sorted(by_rank, reverse=True):
+                pairs = [(i, j) for i, j in product(range(4), repeat=2) if grades[i] > grades[j]]
+                i, j = max(pairs, key=lambda pair: scores[pair[1]] - scores[pair[0]])
+                weights = [w + rate * (a - b) for w, a, b in zip(weights, x[i], x[j], strict=True)]
+        return shown
+
+    assert rankings(Fraction(1)) == rankings(Fraction(1, 3)) == rankings(Fraction(701, 7))
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 5])
+def test_the_least_loss_against_the_adversary_over_all_rankings(perceptrons, m):
+    for i, (_, answer) in enumerate(LowerBoundAdversary(4, m)):
+        shown = [np.array(ranking) for ranking in permutations(range(m))]
+        for name, measure in (("NDCG", lambda ranking, grades: ndcg(ranking, grades, None)), ("AP", average_precision)):
+            least = min(1 - measure(ranking, answer(ranking)) for ranking in shown)
+            found = rows(perceptrons, f"lower bound, {name}").set_index("m")
+            assert found.loc[m, "value"] == pytest.approx(least), i
+
+
+# --- feedback at the top
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "m", "top_grade", "k", "decomposes"),
+    [
+        ("squared", 3, 2, 1, True),
+        ("kl", 3, 2, 1, True),
+        ("smoothdcg", 3, 2, 1, True),
+        ("ranksvm", 3, 2, 2, True),
+        ("ranksvm", 3, 1, 1, False),
+        ("listnet", 3, 1, 1, False),
+        ("listnet", 3, 1, 2, True),
+        ("listnet", 3, 2, 2, False),
+        ("listnet", 4, 1, 2, False),
+        ("listnet", 4, 1, 3, True),
+        ("listnet", 2, 1, 1, True),
+        ("listnet", 2, 2, 1, False),
+    ],
+)
+def test_what_decomposes_by_least_squares(surrogate, m, top_grade, k, decomposes):
+    """Fit the gradient by any functions of k grades each: nothing is left if and only if it decomposes."""
+    vectors = np.array(list(product(range(top_grade + 1), repeat=m)))
+    columns = [
+        np.all(vectors[:, list(subset)] == values, axis=1)
+        for subset in combinations(range(m), k)
+        for values in product(range(top_grade + 1), repeat=k)
+    ]
+    design = np.array(columns, float).T
+    scores = 2.0 * np.arange(m)[::-1]
+    gradients = np.array([value_and_gradient(surrogate, scores, grades, 1.0)[1] for grades in vectors])
+    fitted = design @ np.linalg.lstsq(design, gradients, rcond=None)[0]
+    assert bool(np.abs(gradients - fitted).max() < 1e-9) is decomposes
+
+
+def moment(surrogate, x, weights, grades, k, gamma):
+    """gamma E ||X' g||^2 of the estimate g, over all rankings one by one."""
+    scores, total = x @ weights, 0.0
+    by_scores, count = tuple(rank(scores).tolist()), math.factorial(len(scores))
+    for ranking in permutations(range(len(scores))):
+        chance = gamma / count + (1 - gamma) * (ranking == by_scores)
+        total += chance * np.sum((x.T @ estimate(surrogate, scores, grades, ranking, k, gamma)) ** 2)
+    return gamma * total
+
+
+@pytest.mark.parametrize(("surrogate", "k"), [("squared", 1), ("kl", 1), ("ranksvm", 2)])
+@pytest.mark.parametrize("gamma", [0.1, 1.0])
+def test_no_list_has_a_larger_moment(surrogate, k, gamma):
+    random = np.random.default_rng(3)
+    for _ in range(40):
+        x = random.standard_normal((4, 3))
+        x *= 1.5 / np.linalg.norm(x, axis=1)[:, None]
+        weights = random.standard_normal(3)
+        weights *= 0.7 / np.linalg.norm(weights)
+        found = moment(surrogate, x, weights, random.integers(0, 3, 4), k, gamma)
+        assert found <= bounds.largest_moment(surrogate, 4, 1.5, 2, 0.7, gamma)
+        assert found <= bounds.largest_moment(surrogate, 4, 1.5, 2, 0.7) * (1 + 1e-12)  # at gamma 1, for all
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0])
+@pytest.mark.parametrize("ball", [0.1, 5.0])
+def test_the_largest_moment_is_reached(ball, gamma):
+    same, unit = np.tile([2.0, 0.0], (4, 1)), np.array([1.0, 0.0])
+    lists = [("squared", -ball, [3] * 4), ("kl", -ball, [3] * 4), ("kl", ball, [0] * 4)]
+    for surrogate in ("squared", "kl"):
+        found = [moment(surrogate, same, w * unit, np.array(g), 1, gamma) for name, w, g in lists if name == surrogate]
+        assert max(found) == pytest.approx(bounds.largest_moment(surrogate, 4, 2.0, 3, ball, gamma))
+    opposite = np.array([[2.0], [2.0], [-2.0], [-2.0]])
+    found = moment("ranksvm", opposite, np.array([-ball / 100]), np.array([1, 1, 0, 0]), 2, 1.0)
+    assert found == pytest.approx(bounds.largest_moment("ranksvm", 4, 2.0, 1, ball))
+
+
+def test_the_printed_constants_are_those_of_the_audit(top):
+    """At gamma 0.1, m = 5 and grades to 4: KL, U = 1, 5.9e5 against 1.9e3; squared, U = 0.1, 1.3e4 against 1e3."""
+    for surrogate, ball, value, stated in (("kl", 1, 5.9e5, 1.85e3), ("squared", 0.1, 1.3e4, 1e3)):
+        found = rows(top, f"constant of {surrogate}, printed")
+        found = found[(found["m"] == 5) & found["setting"].str.startswith(f"grades to 4, U = {ball:g},")]
+        assert 10 * found["value"].item() == pytest.approx(value, rel=0.01)
+        assert 10 * found["stated"].item() == pytest.approx(stated, rel=0.01)
+
+
+# --- games
+
+
+def test_which_losses_a_round_reveals_by_what_it_shows(games):
+    """A loss is revealed if relevances that look the same, of the n items on top, always lead to the same loss."""
+    found = rows(games, "all losses of Precision@n seen, k = n").set_index(["m", "setting"])["value"]
+    for m in (2, 3, 4):
+        for n in range(1, m):
+            tops = {frozenset(ranking[:n]) for ranking in permutations(range(m))}
+            revealed = 0
+            for ranking in tops:
+                losses = {}
+                for vector in product((0, 1), repeat=m):
+                    losses.setdefault(vector[:n], set()).add(sum(vector[item] for item in ranking))
+                revealed += all(len(values) == 1 for values in losses.values())
+            each = math.factorial(n) * math.factorial(m - n)
+            assert found[m, f"n = k = {n}"] == revealed * each
+
+
+def test_pairwise_loss_by_its_definition():
+    for ranking, vector in product(permutations(range(4)), product((0, 1), repeat=4)):
+        shown = [vector[item] for item in ranking]
+        pairs = sum(a < b for a, b in combinations(shown, 2))
+        relevant = sum(vector)
+        assert pairs - sum(i * r for i, r in enumerate(shown, 1)) == -relevant * (relevant + 1) / 2
+
+
+def test_neighbours_by_linear_programs(games):
+    """Two rankings are neighbours if they can tie while all others lose by a margin, under a positive distribution."""
+    losses = observability.loss_matrix("sum-loss", 3).entries
+    neighbours = 0
+    for i, j in combinations(range(6), 2):
+        others = [losses[i] - losses[other] for other in range(6) if other not in (i, j)]
+        above = np.hstack([np.vstack([others, -np.eye(8)]), np.ones((12, 1))])
+        ties = [np.append(losses[i] - losses[j], 0), np.append(np.ones(8), 0)]
+        solved = linprog(np.append(np.zeros(8), -1), above, np.zeros(12), ties, [0, 1], bounds=(None, None))
+        neighbours += -solved.fun > 1e-9
+    found = rows(games, "neighbours").set_index("m")
+    assert found.loc[3, "setting"] == f"SumLoss, {neighbours} pairs share one" and neighbours == 6
+    assert rows(games, "Pareto-optimal rankings")["value"].tolist() == [2, 6, 24, 120]
+
+
+def test_gumbel_noise_by_drawing_it():
+    random, weights = np.random.default_rng(4), np.array([0.0, 0.5, 2.0])
+    drawn = np.argsort(-(weights + random.gumbel(size=(200_000, 3))), axis=1)
+    for ranking, chance in sorting.plackett_luce_distribution(weights).items():
+        share = np.mean(np.all(drawn == ranking, axis=1))
+        assert abs(share - chance) < 5 * math.sqrt(chance * (1 - chance) / 200_000)
+
+
+@pytest.mark.parametrize(
+    ("check", "exponent"),
+    [
+        ("bound of SumLoss in m", 7 / 3 + 1 / 3),
+        ("bound of SumLoss in k", -1 / 3),
+        ("bound of SumLoss in T", 2 / 3),
+        ("bound of DCG in k", -1 / 3),
+        ("bound of DCG in 2^n - 1", 1),
+        ("bound of Precision@n in m", 1 / 3 + 1 / 3),
+        ("bound of Precision@n in n", 1),
+        ("bound of FPL in n", 3 / 2),
+        ("FPL over OnlineRank in k", 1 / 2),
+    ],
+)
+def test_bounds_grow_as_stated(games, check, exponent):
+    found = rows(games, check)
+    assert found["value"].item() == pytest.approx(exponent, abs=0.01) == found["stated"].item()
+
+
+def test_the_bound_of_dcg_grows_more_slowly_by_logarithms(games):
+    """Its diameter is the sum of the weights' distances from their reverse, of the order m / log(m)^2."""
+    weights = [1 / np.log2(np.arange(2, m + 2)) for m in (1000, 10_000)]
+    diameters = [np.abs(w - w[::-1]).sum() for w in weights]
+    slope = 2 / 3 + math.log10(diameters[1] / diameters[0])  # the bound is of the order m^(2/3) times the diameter
+    assert rows(games, "bound of DCG in m")["value"].item() == pytest.approx(slope, abs=0.01)
