@@ -305,6 +305,7 @@ def test_rankers_are_compared_less_their_thresholds():
     assert model.best(features).tolist() == [0, 1, 0]
     assert model.best(features, "recall").tolist() == [1, 1, 1]
     assert model.best(features, "precision").tolist() == [1, 1, 0]
+    assert model.best(features, "none").tolist() == model.scores(features).argmax(axis=1).tolist() != [0, 1, 0]
     with pytest.raises(SettingError, match="did you mean 'recall'"):
         model.best(features, "recal")
 
