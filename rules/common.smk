@@ -22,7 +22,6 @@ from scant.verdict import selection
 # A plan has millions of objects that stay. To search them for garbage takes a third of the time.
 gc.set_threshold(200_000, 50, 100)
 
-# Snakemake ignores a workflow profile that does not exist, and would run all jobs on this machine.
 flag = argparse.ArgumentParser(add_help=False)
 flag.add_argument("--workflow-profile", default="none")
 profile = flag.parse_known_args()[0].workflow_profile
@@ -47,6 +46,12 @@ CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of
 STUDY_FILE = f".snakemake/scant/{STUDY['study']}.json"
 if not Path(STUDY_FILE).is_file() or Path(STUDY_FILE).read_text() != json.dumps(config):
     write_text(STUDY_FILE, json.dumps(config))
+
+
+# To hold its limit of 100 jobs a second, Snakemake looks at all ready jobs again a second after each look, and each job
+# that ends adds a look: after a few hundred jobs it does little else. Cores, or the cluster, are limit enough.
+onstart:
+    workflow.scheduler.job_rate_limiter = None
 
 
 pathvars:

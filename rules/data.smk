@@ -41,6 +41,7 @@ rule convert:
         "results/data/logs/convert/{dataset}/{part}.log",
     benchmark:
         "results/data/benchmarks/convert/{dataset}/{part}.jsonl"
+    priority: 6
     resources:
         mem_mb=growing(2000),
         runtime=growing(5),
@@ -63,6 +64,7 @@ rule pack:
         "<results>/logs/pack/{stream}.log",
     benchmark:
         "<results>/benchmarks/pack/{stream}.jsonl"
+    priority: 6
     resources:
         mem_mb=growing(2000),
         runtime=growing(5),
@@ -85,6 +87,7 @@ rule simulate:
         "<results>/logs/simulate/{stream}/seed-{seed}.log",
     benchmark:
         "<results>/benchmarks/simulate/{stream}/seed-{seed}.jsonl"
+    priority: 6
     resources:
         mem_mb=growing(2500),
         runtime=growing(5),
@@ -104,6 +107,7 @@ rule campaign:
         "<results>/logs/campaign/{stream}.log",
     benchmark:
         "<results>/benchmarks/campaign/{stream}.jsonl"
+    priority: 6
     resources:
         mem_mb=growing(2000),
         runtime=growing(5),
@@ -125,6 +129,7 @@ rule draw:
         "<results>/logs/draw/{stream}/seed-{seed}.log",
     benchmark:
         "<results>/benchmarks/draw/{stream}/seed-{seed}.jsonl"
+    priority: 6
     resources:
         mem_mb=growing(2000),
         runtime=growing(5),

@@ -11,6 +11,7 @@ rule traces:
         "<results>/logs/traces/{experiment}.log",
     benchmark:
         "<results>/benchmarks/traces/{experiment}.jsonl"
+    priority: 10
     resources:
         mem_mb=growing(2000),
         runtime=growing(5),

@@ -16,6 +16,7 @@ rule run:
         "<results>/logs/run/{run}.log",
     benchmark:
         "<results>/benchmarks/run/{run}.jsonl"
+    priority: 5
     resources:
         mem_mb=lambda wildcards, attempt: family_of(wildcards.run).memory * attempt,
         runtime=lambda wildcards, attempt: family_of(wildcards.run).minutes * attempt,
@@ -38,6 +39,7 @@ rule comparator:
         "<results>/logs/comparator/{run}.log",
     benchmark:
         "<results>/benchmarks/comparator/{run}.jsonl"
+    priority: 5
     resources:
         mem_mb=growing(1000),
         runtime=growing(5),
@@ -56,6 +58,7 @@ rule times:
         "<results>/logs/times/{experiment}.log",
     benchmark:
         "<results>/benchmarks/times/{experiment}.jsonl"
+    priority: 5
     resources:
         mem_mb=growing(2000),
         runtime=growing(5),
@@ -76,6 +79,7 @@ rule coverage:
         "<results>/logs/coverage.log",
     benchmark:
         "<results>/benchmarks/coverage.jsonl"
+    priority: 5
     resources:
         mem_mb=growing(1000),
         runtime=growing(5),

@@ -30,6 +30,7 @@ rule claims:
         "<results>/logs/claims.log",
     benchmark:
         "<results>/benchmarks/claims.jsonl"
+    priority: 20
     resources:
         mem_mb=growing(1500),
         runtime=growing(5),
@@ -54,6 +55,7 @@ rule claims_figures:
         "<results>/logs/claims_figures.log",
     benchmark:
         "<results>/benchmarks/claims_figures.jsonl"
+    priority: 15
     resources:
         mem_mb=growing(1500),
         runtime=growing(5),
