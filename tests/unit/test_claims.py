@@ -1,5 +1,6 @@
 """Verdicts on claims in a study: which experiments and cells they are of, and what comes out of them."""
 
+import dataclasses
 import math
 import re
 from itertools import product
@@ -275,6 +276,16 @@ def test_a_share_held_against_1_is_of_a_bound_in_a_theorem_check(comparison, tig
         for row in ("theorem", "extension")
     ]
     assert found[0] == pytest.approx(tightness) and np.isnan(found[1])
+
+
+def test_a_bound_on_a_mean_over_cells_is_compared_with_the_mean():
+    bound = CLAIM | {"quantity": "game_share", "against": 1.0, "comparison": "less", "row": "theorem"}
+    reading = claims.examine({"share": bound}, planned(GAMES), played(GAMES))["share"].readings[0]
+    nearer = dataclasses.replace(reading.single[0], estimate=0.9)
+    reading = dataclasses.replace(reading, single=[nearer, *reading.single[1:]])
+    for over, tightness in (("mean", reading.verdict.estimate), ("all", 0.9)):
+        examined = {"share": claims.Examined(bound | {"over": over}, [reading])}
+        assert tables.table(examined, planned(GAMES).study).loc[0, "tightness"] == tightness
 
 
 def test_a_mean_over_streams_follows_the_cells_of_its_reading():

@@ -126,7 +126,8 @@ def _tightness(claim: dict, reading: Reading) -> float:
     """What was measured as a share of its bound, in the cell closest to it; NaN if the claim is about no bound.
 
     Of a lower bound it is the bound as a share of what was measured. A claim is about a bound if its quantity involves
-    no chance and has an interval, or if it is a theorem check that holds a share against 1.
+    no chance and has an interval, or if it is a theorem check that holds a share against 1. A claim about the mean over
+    cells has that of the mean.
     """
     ends, against = between(claim["quantity"]), claim.get("against")
     of_bound = claim["quantity"].endswith("_share") or claim.get("column") == "share"
@@ -134,7 +135,8 @@ def _tightness(claim: dict, reading: Reading) -> float:
         return math.nan
     upper = math.isfinite(ends[1]) if ends else claim["comparison"] != "greater"
     subtracted = against if claim["quantity"] == TABLE and claim["comparison"] != "slope" else 0.0
-    shares = [verdict.estimate + subtracted for verdict in reading.single or [reading.verdict]]
+    together = claim.get("over") == "mean" or not reading.single
+    shares = [verdict.estimate + subtracted for verdict in ([reading.verdict] if together else reading.single)]
     if upper:
         return max(shares)
     return 1 / min(shares) if min(shares) > 0 else math.inf
@@ -221,7 +223,7 @@ def _quantity_words(claim: dict) -> str:
     quantity = next(iter(selection.quantities()[claim["quantity"]].values()))
     measure = claim.get("measure", "ndcg@10")
     title = title_of(measure) if recordable(measure) else measure.upper()
-    words = title if "measure" in quantity.options else quantity.words
+    words = quantity.words.replace("time-averaged measure", title)
     if against == "bound":
         return f"{words} less its bound"
     compared = "other" in claim or isinstance(against, dict)
