@@ -79,7 +79,8 @@ def query_order(
     empty : "skip" leaves out queries without a relevant document
     keep : the probability with which each query of a pass is kept (released code: 0.8 on some data sets)
     resampled : draws the queries of every pass: as many as there are, with replacement (the bootstrap of queries);
-        under "as-is" they are in the order of the files. None for each query once
+        under "as-is" they are in the order of the files, those that were drawn again after all others, and so on. None
+        for each query once
 
     Returns
     -------
@@ -88,6 +89,9 @@ def query_order(
     queries = np.flatnonzero(stream.relevant > 0) if empty == "skip" else np.arange(len(stream))
     if resampled is not None and len(queries):
         queries = np.sort(resampled.choice(queries, len(queries)))
+        if order == "as-is":  # second copies after all first ones: a learner knows the query that it met a round before
+            copies = np.arange(len(queries)) - np.searchsorted(queries, queries)
+            queries = queries[np.argsort(copies, kind="stable")]
     passes, total = [], 0
     while rounds is None or total < rounds:
         shown = random.permutation(queries) if order == "shuffled" else queries
