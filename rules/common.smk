@@ -72,6 +72,11 @@ STUDY_TABLE = "<results>/tables/{table}"
 CLAIMS = "<results>/claims"
 
 
+def claims_figures(ending):
+    """The files of all figures of claims with this ending."""
+    return [f"<results>/figures/{plan.OF_CLAIMS}{name}.{ending}" for name in CLAIM_FIGURES]
+
+
 def one_of(names):
     """A pattern for a wildcard that is one of some names."""
     return "|".join(map(re.escape, names)) or "(?!)"

@@ -7,11 +7,6 @@ THEORY = [name for name, target in PLAN.tables.items() if target.shown.reads == 
 MADE_BY = [module for modules in manifest.modules(PLAN).values() for module in modules]
 
 
-def claims_figures(ending):
-    """The files of all figures of claims with this ending."""
-    return [f"<results>/figures/{plan.OF_CLAIMS}{name}.{ending}" for name in CLAIM_FIGURES]
-
-
 rule claims:
     input:
         traces=[plan.TRACES.format(study=STUDY["study"], experiment=name) for name in PLAN.played] if JUDGED else [],
@@ -60,7 +55,7 @@ rule claims_figures:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
-        code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures"),
+        code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures", "scant.study.plan"),
         figures=compact(CLAIM_FIGURES),
         folder=lambda wildcards, output: Path(output.csv[0]).parent,
     shell:

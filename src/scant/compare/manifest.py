@@ -3,6 +3,7 @@
 import hashlib
 import json
 import platform
+import sys
 from pathlib import Path
 
 from scant.files import sha256, write_text
@@ -42,7 +43,7 @@ def write(config: dict, folder, facts: dict, target) -> None:
         "claims": {name: _digest(_tested(claim)) for name, claim in settings.claims(claims).items()} if claims else {},
         "code": {part: code.digest(*names) for part, names in entries.items()},
         "modules": code.digests(*(name for names in entries.values() for name in names)),
-        "versions": {name: facts["environment"][name] for name in VERSIONS} | {"system": system()},
+        "versions": {name: facts["environment"][name] for name in VERSIONS} | {"system": processor()},
         "data": {f"{row['data set']}/{row['part']}": _checksum(row, folder) for row in facts["datasets"]},
     }
     save(content, target)
@@ -89,9 +90,9 @@ def modules(plan: Plan) -> dict[str, list[str]]:
     return entries
 
 
-def system() -> str:
+def processor() -> str:
     """The operating system and the type of processor."""
-    return f"{platform.system()}, {platform.machine()}"
+    return f"{sys.platform}, {platform.machine()}"
 
 
 def _settings(config: dict) -> dict:

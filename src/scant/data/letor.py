@@ -6,12 +6,10 @@ lines and lines that hold only a comment are skipped. In the layout "comment" (Y
 and the query id is the first word of the comment.
 """
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from scant.errors import DataError, short
@@ -20,7 +18,6 @@ from scant.files import LONGEST
 MAX_GRADE = 30  # at which 2^grade - 1 is exact; a larger number is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
 
-_GIVE_UP = -1
 _LARGEST = 3.4028235e38  # the largest number that rounds to a finite float32
 _TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
 
@@ -82,6 +79,8 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
 
 
 def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Iterator[Block]:
+    from scant.kernels.letor import parse  # compiled: most of what reads tables parses no text
+
     rows = max(FLOATS // features, 1)  # arrays of zeros take memory only where they are written
     text, kept, line = bytearray(max(size, 64) + 1), 0, 1
     with open(path, "rb", buffering=0) as file:
@@ -101,7 +100,7 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Itera
             while start < end:
                 query, grade = np.empty(rows, np.int64), np.empty(rows, np.int16)
                 x, lines = np.zeros((rows, features), np.float32), np.empty(rows, np.int64)
-                n, start, line, gave_up = _parse(
+                n, start, line, gave_up = parse(
                     buffer, start, end, in_comment, top, query, grade, x, lines, line, _TENS
                 )
                 if gave_up:
@@ -114,185 +113,6 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Itera
             text[:kept] = text[end:stop]
             if not count:
                 return
-
-
-@numba.njit(cache=True, inline="always")
-def _at(buffer, i):
-    """The byte at `i`; the index is unsigned, so that Numba need not test whether it counts from the end."""
-    return buffer[np.uintp(i)]
-
-
-@numba.njit(cache=True, inline="always")
-def _skip(buffer, i):
-    """The position of the first byte from `i` on that is not blank (tab, blank, CR)."""
-    while _at(buffer, i) == 32 or _at(buffer, i) == 9 or _at(buffer, i) == 13:
-        i += 1
-    return i
-
-
-@numba.njit(cache=True, inline="always")
-def _whole(buffer, i):
-    """A run of digits as an integer, correct for up to 18 digits, and the position after it."""
-    value = 0
-    c = _at(buffer, i)
-    while 48 <= c <= 57:
-        value = value * 10 + (c - 48)
-        i += 1
-        c = _at(buffer, i)
-    return value, i
-
-
-@numba.njit(cache=True, inline="always")
-def _ends(c):
-    """Whether the byte `c` ends a field."""
-    return c == 32 or c == 10 or c == 9 or c == 13 or c == 35
-
-
-@numba.njit(cache=True)
-def _scale(number, power, tens):
-    """`number` times ten to the `power`, which may be any integer."""
-    while power > 22 and 0.0 < number < math.inf:
-        number *= 1e22
-        power -= 22
-    while power < -22 and number > 0.0:
-        number /= 1e22
-        power += 22
-    if 0.0 < number < math.inf:
-        number = number * tens[power] if power > 0 else number / tens[-power]
-    return number
-
-
-@numba.njit(cache=True, inline="always")
-def _value(buffer, i, tens):
-    """A decimal number as float64, and the position after it (_GIVE_UP if there is none).
-
-    Exact to rounding for 17 digits and powers of ten up to 22, else good to a few parts in 10^16.
-    """
-    negative = _at(buffer, i) == 45
-    if negative or _at(buffer, i) == 43:
-        i += 1
-    mantissa, power, first = 0, 0, i
-    c = _at(buffer, i)
-    while 48 <= c <= 57:
-        if mantissa < 10_000_000_000_000_000:
-            mantissa = mantissa * 10 + (c - 48)
-        else:
-            power += 1
-        i += 1
-        c = _at(buffer, i)
-    digits = i - first
-    if c == 46:
-        i += 1
-        first = i
-        c = _at(buffer, i)
-        while 48 <= c <= 57:
-            if mantissa < 10_000_000_000_000_000:
-                mantissa = mantissa * 10 + (c - 48)
-                power -= 1
-            i += 1
-            c = _at(buffer, i)
-        digits += i - first
-    if digits == 0:
-        return 0.0, _GIVE_UP
-    if c == 101 or c == 69:
-        i += 1
-        below = _at(buffer, i) == 45
-        if below or _at(buffer, i) == 43:
-            i += 1
-        first = i
-        while _at(buffer, i) == 48:
-            i += 1
-        significant = i
-        written, i = _whole(buffer, i)
-        if i == first:
-            return 0.0, _GIVE_UP
-        if i - significant > 6:
-            written = 1_000_000
-        power += -written if below else written
-
-    number = float(mantissa)
-    if -23 < power < 0:
-        number /= tens[-power]
-    elif power != 0:
-        number = _scale(number, power, tens)
-    return -number if negative else number, i
-
-
-@numba.njit(cache=True)
-def _parse(buffer, start, end, in_comment, top, query, grade, x, lines, line, tens):
-    """Parse rows from `start` until `end` or until the arrays are full; every line in between ends in LF.
-
-    Returns the number of rows, position and line number of the next line, and whether the parser gave up on
-    that line.
-    """
-    n, i, d = 0, start, x.shape[1]
-    while i < end and n < len(query):
-        start = i
-        i = _skip(buffer, i)
-        if _at(buffer, i) == 35:
-            while _at(buffer, i) != 10:
-                i += 1
-        if _at(buffer, i) == 10:
-            i += 1
-            line += 1
-            continue
-
-        if _at(buffer, i) == 43:
-            i += 1
-        first = i
-        value, i = _whole(buffer, i)
-        if i == first or i - first > 18 or value > top:
-            return n, start, line, True
-        grade[n] = value
-        if _at(buffer, i) == 46:  # a fraction of zeros does no harm
-            i += 1
-            while _at(buffer, i) == 48:
-                i += 1
-        if not _ends(_at(buffer, i)):
-            return n, start, line, True
-        i = _skip(buffer, i)
-
-        if not in_comment:
-            for c in (113, 105, 100, 58):  # qid:
-                if _at(buffer, i) != c:
-                    return n, start, line, True
-                i += 1
-            first = i
-            query[n], i = _whole(buffer, i)
-            if i == first or i - first > 18 or not _ends(_at(buffer, i)):
-                return n, start, line, True
-            i = _skip(buffer, i)
-
-        last = 0
-        while _at(buffer, i) != 10 and _at(buffer, i) != 35:
-            first = i
-            index, i = _whole(buffer, i)
-            if _at(buffer, i) != 58 or i - first > 9 or index <= last or index > d:
-                return n, start, line, True
-            number, i = _value(buffer, i + 1, tens)
-            if i == _GIVE_UP or not _ends(_at(buffer, i)):
-                return n, start, line, True
-            if not abs(number) <= _LARGEST:
-                return n, start, line, True
-            x[n, index - 1] = number
-            last = index
-            i = _skip(buffer, i)
-
-        if in_comment:
-            if _at(buffer, i) != 35:
-                return n, start, line, True
-            i = _skip(buffer, i + 1)
-            first = i
-            query[n], i = _whole(buffer, i)
-            if i == first or i - first > 18 or not _ends(_at(buffer, i)):
-                return n, start, line, True
-        while _at(buffer, i) != 10:
-            i += 1
-        i += 1
-        lines[n] = line
-        line += 1
-        n += 1
-    return n, i, line, False
 
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # linear also in what it refuses
