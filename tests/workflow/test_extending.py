@@ -214,7 +214,7 @@ def test_a_family(copy):
     heading = "A family of experiments"
     (line,), (document,), (cp, commands) = (blocks(heading, kind) for kind in ("python", "yaml", "bash"))
     copy.shell(cp)
-    copy.edit("src/scant/families.py", "}\n\n\n@dataclass", line)
+    copy.edit("src/scant/families.py", "}\nTUNING", line)
     copy.replace("workflow/schemas/claims.schema.yaml", r"^ +enum: \[thesis.*$", document.rstrip("\n"))
     printed = copy.shell(commands)
     assert "regret_low" in printed
