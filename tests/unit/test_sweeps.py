@@ -198,11 +198,12 @@ def test_a_product_has_all_combinations_but_the_experiment_s_own(data):
 
 FITTING = {  # for each reading that the schema lets sweep, an experiment that has it and a level that is not its own
     "source": ("text", "released-code"), "rounds": ("text", 9), "empty": ("text", "skip"), "order": ("text", "as-is"),
-    "keep": ("text", 0.5), "schedule": ("top", "aistats16"), "mismatch": ("top", 1), "radius": ("top", 2),
+    "keep": ("text", 0.5), "queries": ("real", "all"),
+    "schedule": ("top", "aistats16"), "mismatch": ("top", 1), "radius": ("top", 2),
     "comparator": ("games", "horizon"), "validation": ("ads", 0.5), "threshold": ("ads", "recall"),
     "undersample": ("ads", 2), "undersampled": ("ads", "all"), "standardise": ("ads", False), "select": ("ads", 0.5),
     "features": ("text", "query-minmax"), "documents": ("text", "as-is"), "drop_last": ("real", True),
-    "sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5),
+    "sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5), "parameters": ("games", "ailon"),
     "pair_loss": ("ads", "hinge"),
 }  # fmt: skip
 
