@@ -203,8 +203,8 @@ FITTING = {  # for each reading that the schema lets sweep, an experiment that h
     "comparator": ("games", "horizon"), "validation": ("ads", 0.5), "threshold": ("ads", "recall"),
     "undersample": ("ads", 2), "undersampled": ("ads", "all"), "standardise": ("ads", False), "select": ("ads", 0.5),
     "features": ("text", "query-minmax"), "documents": ("text", "as-is"), "drop_last": ("real", True),
-    "sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5), "parameters": ("games", "ailon"),
-    "pair_loss": ("ads", "hinge"),
+    "sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5),
+    "parameters": ("games", "ailon"), "pair_loss": ("ads", "hinge"),
 }  # fmt: skip
 
 
