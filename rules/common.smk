@@ -14,6 +14,7 @@ from scant.ads import family as logs
 from scant.errors import ScantError
 from scant.files import braces, write_text
 from scant.games.family import times_job
+from scant.schema import PACKAGE, of_project
 from scant.study import code as codes
 from scant.study import plan
 from scant.study import settings as studies
@@ -37,7 +38,8 @@ except ScantError as error:
     raise WorkflowError(str(error)) from None
 
 PLAN = plan.Plan(STUDY, DATASETS)
-RUNS = {job.path: job for jobs in PLAN.jobs.values() for job in jobs}
+RUNS = {path: jobs[0] for path, jobs in PLAN.processes.items() if len(jobs) == 1}
+TOGETHER = {path: jobs for path, jobs in PLAN.processes.items() if len(jobs) > 1}
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
 
@@ -162,13 +164,56 @@ def modules_of(learners):
     return [kind.partition(":")[0] for kind in kinds if ":" in kind]
 
 
-def job_flags(job):
-    """A job as flags of a command: its study, experiment, place and learner, its seeds, and its input files."""
-    flags = {"study": STUDY["study"]} | job.identity
-    words = [f"--{name} {shlex.quote(value)}" for name, value in flags.items()]
-    words += ["--seeds", *map(str, job.seeds)]
-    words += [f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in job.inputs.items() if files]
+def job_flags(*jobs):
+    """Jobs of one process as flags of a command: study, experiment, place, learners, seeds, and input files."""
+    flags = {"study": [STUDY["study"]]}
+    flags |= {name: dict.fromkeys(job.identity[name] for job in jobs) for name in jobs[0].identity}
+    flags |= {"seeds": map(str, jobs[0].seeds)}
+    words = [f"--{name} {' '.join(map(shlex.quote, values))}" for name, values in flags.items()]
+    inputs = jobs[0].inputs.items()
+    words += [f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in inputs if files]
     return " ".join(words)
+
+
+def shared_settings(jobs):
+    """The settings that are the same in all of several jobs."""
+    return {
+        name: value
+        for name, value in jobs[0].settings.items()
+        if all(name in job.settings and compact(job.settings[name]) == compact(value) for job in jobs)
+    }
+
+
+def own_settings(jobs):
+    """The settings of each of several jobs that are not the same in all of them."""
+    shared = shared_settings(jobs)
+    return [{name: value for name, value in job.settings.items() if name not in shared} for job in jobs]
+
+
+def together(wildcards):
+    """The jobs that one process plays."""
+    return TOGETHER[f"{wildcards.experiment}/{wildcards.stream}/{wildcards.seeds}"]
+
+
+def rules_together():
+    """The rules of processes that play several learners: the experiment, learners, places and seeds of each, by name.
+
+    Several for an experiment in which not all learners play the same seeds.
+    """
+    seeds, places = {}, {}
+    for path, jobs in TOGETHER.items():
+        experiment, place, batch = path.split("/")
+        learners = tuple(job.identity["learner"] for job in jobs)
+        seeds.setdefault((experiment, learners, place), []).append(batch)
+    for (experiment, learners, place), batches in seeds.items():
+        places.setdefault((experiment, learners, tuple(batches)), []).append(place)
+    rules = {}
+    for (experiment, learners, batches), at in places.items():
+        name = f"{plan.TOGETHER}{re.sub('[^A-Za-z0-9]', '_', experiment)}"
+        while name in rules:
+            name += "_more"
+        rules[name] = (experiment, learners, at, batches)
+    return rules
 
 
 def looks(name):

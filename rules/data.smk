@@ -8,7 +8,11 @@ rule data:
 
 rule streams:
     input:
-        list(dict.fromkeys(file for job in RUNS.values() for file in job.inputs.get("streams", ()))),
+        list(
+            dict.fromkeys(
+                file for jobs in PLAN.jobs.values() for job in jobs for file in job.inputs.get("streams", ())
+            )
+        ),
 
 
 rule fetch:

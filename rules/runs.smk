@@ -16,6 +16,8 @@ rule run:
         "<results>/logs/run/{run}.log",
     benchmark:
         "<results>/benchmarks/run/{run}.jsonl"
+    wildcard_constraints:
+        run=one_of(RUNS) if TOGETHER else ".+",
     priority: 5
     resources:
         mem_mb=lambda wildcards, attempt: family_of(wildcards.run).memory * attempt,
@@ -28,6 +30,41 @@ rule run:
     shell:
         "scant run --engine {params.engine} {params.job} --settings {params.settings:q} --output {output:q}"
         " 2>&1 | tee {log:q}"
+
+
+# With the study's key `together`: a rule for each experiment, a job of which plays several learners.
+for name, (experiment, learners, places, batches) in rules_together().items():
+
+    rule:
+        name:
+            name
+        input:
+            lambda wildcards: together(wildcards)[0].files,
+        output:
+            [kept(plan.RUN).format(run=f"{{experiment}}/{{stream}}/{learner}/{{seeds}}") for learner in learners],
+        log:
+            "<results>/logs/run/{experiment}/{stream}/{seeds}.log",
+        benchmark:
+            "<results>/benchmarks/run/{experiment}/{stream}/{seeds}.jsonl"
+        wildcard_constraints:
+            experiment=re.escape(experiment),
+            stream=one_of(places),
+            seeds=one_of(batches),
+        priority: 5
+        resources:
+            mem_mb=lambda wildcards, attempt: PLAN.families[wildcards.experiment].memory * attempt,
+            runtime=lambda wildcards, attempt: PLAN.families[wildcards.experiment].minutes
+            * len(together(wildcards))
+            * attempt,
+        params:
+            code=lambda wildcards: code(PLAN.families[wildcards.experiment].code),
+            engine=lambda wildcards: PLAN.families[wildcards.experiment].engine,
+            jobs=lambda wildcards: job_flags(*together(wildcards)),
+            settings=lambda wildcards: compact(shared_settings(together(wildcards))),
+            own=lambda wildcards: compact(own_settings(together(wildcards))),
+        shell:
+            "scant run --engine {params.engine} {params.jobs} --settings {params.settings:q} --own {params.own:q}"
+            " --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule comparator:

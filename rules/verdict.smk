@@ -1,6 +1,6 @@
 # The claims of the papers, judged on the study's traces; their figures; and the page that shows all results, with the
 # manifest, which says what made them.
-from scant.compare import manifest
+from scant.compare import manifest, provenance
 
 JUDGED = bool(STUDY["claims"])
 THEORY = [name for name, target in PLAN.tables.items() if target.shown.reads == "nothing"]
@@ -14,8 +14,8 @@ rule claims:
         tables=[f"{STUDY_TABLE}.csv".format(table=table) for table in THEORY] if JUDGED else [],
         coverage=plan.COVERAGE.format(study=STUDY["study"]) if JUDGED and STUDY["coverage"] else [],
         study=STUDY_FILE,
-        claims=STUDY["claims"] or [],
-        schema=studies.CLAIMS_SCHEMA,
+        claims=of_project(STUDY["claims"]) if STUDY["claims"] else [],
+        schema=of_project(studies.CLAIMS_SCHEMA),
     output:
         csv=report(f"{CLAIMS}.csv", caption="../workflow/report/claims.rst", category="Claims"),
         parquet=f"{CLAIMS}.parquet",
@@ -70,11 +70,12 @@ rule report:
         claims=rules.claims.output.parquet if JUDGED else [],
         readings=rules.claims.output.readings if JUDGED else [],
         study=STUDY_FILE,
-        citation="CITATION.cff",
-        page=sorted(str(file) for file in Path("src/scant/page/assets").glob("*.*")),
+        citation=of_project("CITATION.cff"),
+        page=[os.path.relpath(file) for file in sorted((PACKAGE / "page/assets").glob("*.*"))],
     output:
         page="<results>/report.html",
         manifest=f"<results>/{manifest.NAME}",
+        settings=f"<results>/{provenance.STUDY}",
     log:
         "<results>/logs/report.log",
     benchmark:
@@ -89,4 +90,4 @@ rule report:
         claims=lambda wildcards, input: (["--claims", input.claims, "--readings", input.readings] if JUDGED else []),
     shell:
         "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output.page:q}"
-        " --manifest {output.manifest:q} 2>&1 | tee {log:q}"
+        " --copy {output.settings:q} --manifest {output.manifest:q} 2>&1 | tee {log:q}"

@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import yaml
 from numba.core.caching import UserProvidedCacheLocator
 
 from scant import kernels
+from scant.study.plan import TOGETHER
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
@@ -70,12 +72,14 @@ class Project:
         return done.stdout
 
     def jobs(self, *arguments, study="tiny") -> dict[str, int]:
-        """How many jobs of each rule a dry run plans."""
+        """How many jobs of each rule a dry run plans; those that play several learners count as `run`."""
         text = self.snakemake(*arguments, "--dry-run", study=study)
         if "Nothing to be done" in text:
             return {}
-        rows = text.partition("Job stats:")[2].partition("total")[0]
-        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", rows, re.MULTILINE)}
+        rows, found = text.partition("Job stats:")[2].partition("total")[0], Counter()
+        for rule, count in re.findall(r"^(\w+) +(\d+)$", rows, re.MULTILINE):
+            found[rule_of(rule)] += int(count)
+        return dict(found)
 
     def planned(self, *arguments, study="tiny") -> dict[str, list[str]]:
         """What a dry run would make, by rule: the first file of each job."""
@@ -83,7 +87,7 @@ class Project:
         found = {}
         jobs = r"^(?:local)?rule (\w+):\n(?: {4}(?!output:).*\n)* {4}output: ([^,\n]+)"
         for rule, file in re.findall(jobs, text, re.MULTILINE):
-            found.setdefault(rule, []).append(file)
+            found.setdefault(rule_of(rule), []).append(file)
         return found
 
     def settings(self, study="tiny") -> dict:
@@ -97,6 +101,11 @@ class Project:
     def digests(self, study="tiny") -> dict[str, str]:
         """Those of the results of a study."""
         return digests(self.folder / "results" / study)
+
+
+def rule_of(name: str) -> str:
+    """`run` for a rule that plays several learners, else the name of the rule."""
+    return "run" if name.startswith(TOGETHER) else name
 
 
 def digests(results: Path) -> dict[str, str]:

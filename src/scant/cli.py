@@ -6,11 +6,13 @@ Packages are imported where they are used, so that each job only loads what it n
 import argparse
 import json
 import os
+import shlex
 import sys
 from functools import partial
 from pathlib import Path
 
-from scant.errors import ScantError
+from scant import __version__
+from scant.errors import ScantError, SettingError
 
 
 def _fetch(arguments) -> None:
@@ -43,10 +45,17 @@ def _simulate(arguments) -> None:
 
 def _run(arguments) -> None:
     from scant.declared import called
+    from scant.files import read_once
 
-    ids = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "learner")}
-    identity = {name: value for name, value in ids.items() if value is not None}
-    called(arguments.engine)(arguments.settings | identity, arguments.output, arguments.seeds, arguments.input)
+    engine = called(arguments.engine)
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")}
+    learners = [{"learner": learner} for learner in arguments.learner] or [{}]
+    settings = arguments.own or [{}] * len(learners)
+    if not len(learners) == len(settings) == len(arguments.output):
+        raise SettingError("run: as many items of --own and files of --output are needed as learners")
+    with read_once():
+        for learner, own, target in zip(learners, settings, arguments.output, strict=True):
+            engine(arguments.settings | own | identity | learner, target, arguments.seeds, arguments.input)
 
 
 def _time(arguments) -> None:
@@ -129,16 +138,20 @@ def _claims_figures(arguments) -> None:
 
 
 def _page(arguments) -> None:
+    from scant.compare import manifest, provenance
+    from scant.files import write_text
     from scant.page import about, page
 
     study, folder = _settings_of(arguments.study), arguments.output.parent
+    if arguments.copy:
+        write_text(arguments.copy, json.dumps(study, indent=1, ensure_ascii=False) + "\n")
     facts = about.facts(study, folder, arguments.study_file)
+    made = provenance.made()
+    facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
     claims, cells = about.claims(arguments.claims), about.cells(arguments.readings)
     page.make(study, folder, arguments.output, claims, facts, cells)
     if arguments.manifest:
-        from scant.compare import manifest
-
-        manifest.write(study, folder, facts, arguments.manifest)
+        manifest.write(study, folder, facts, made, arguments.manifest)
 
 
 def _show(arguments) -> None:
@@ -162,6 +175,20 @@ def _reference(arguments) -> None:
     from scant.compare import finished
 
     print(finished.keep(arguments.folder))
+
+
+def _verify(arguments) -> int:
+    from scant.compare import provenance
+
+    found = provenance.verify(arguments.folder)
+    print("\n".join(provenance.describe(found)))
+    return int(bool(found.changed or found.gone))
+
+
+def _archive(arguments) -> None:
+    from scant.compare import archive
+
+    print(archive.write(arguments.folder, arguments.output, arguments.runs))
 
 
 def _status(arguments) -> None:
@@ -193,15 +220,27 @@ def _compile(arguments) -> None:
     compiling.compile_all()
 
 
+def _init(arguments) -> None:
+    from scant import starting
+
+    for path in starting.begin(arguments.folder):
+        print(path)
+    print(f"Run it: cd {shlex.quote(str(arguments.folder))} && snakemake --cores all")
+
+
 def _schema(arguments) -> None:
     from scant.page import generated
 
-    generated.write(arguments.root)
+    if arguments.print:
+        print(generated.texts()[generated.SCHEMA], end="")
+    else:
+        generated.write(arguments.root)
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     top = argparse.ArgumentParser(prog="scant", description=__doc__.partition("\n")[0], fromfile_prefix_chars="@")
+    top.add_argument("--version", action="version", version=f"scant {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an expected error came from")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
@@ -242,12 +281,13 @@ def parser() -> argparse.ArgumentParser:
         option("--seeds", type=int, nargs="+", required=True, help="the seeds"),
         option("--input", nargs="+", action=_Files, default={}, metavar=("NAME", "FILE"), help="files of one kind"),
         settings,
-        output,
     )
-    learner = option("--learner", help="the learner's id; none if the job plays all of a game's")
     engine = option("--engine", required=True, help="what plays, module:function: see scant.families.Family")
-    about = "Make a run file: play one learner, or all of a game, for some seeds."
-    command("run", _run, about, engine, learner, *played)
+    learners = option("--learner", nargs="+", default=(), help="learners' ids; none if one file is of all of a game's")
+    own = option("--own", type=_json, help="a list of further settings, one item for each learner, as JSON")
+    files = option("--output", nargs="+", required=True, type=Path, help="the files to write, one for each learner")
+    about = "Make run files: play learners, one after another, or all of a game, for some seeds."
+    command("run", _run, about, engine, learners, own, *played, files)
     command("campaign", _campaign, "Make a simulated campaign: JSON.", name, settings, output)
     log = option("log", help="the log's id")
     outputs = option("--outputs", nargs=2, required=True, type=Path, help="the logs that train and test")
@@ -258,7 +298,7 @@ def parser() -> argparse.ArgumentParser:
     details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")
     command("time", _time, "Measure how long a round takes.", jobs, details, output)
     judge = option("--judge", required=True, help="the surrogate")
-    command("comparator", _comparator, "Find the best fixed weights of what was played.", judge, *played)
+    command("comparator", _comparator, "Find the best fixed weights of what was played.", judge, *played, output)
     command("gather", _gather, "Gather an experiment's runs.", inputs, details, output)
     comparators = option("--comparators", nargs="*", default=(), help="files of the best fixed weights")
     read = option("inputs", nargs="*", type=Path, help="the files that it is made of")
@@ -278,7 +318,8 @@ def parser() -> argparse.ArgumentParser:
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
     manifest = option("--manifest", type=Path, help="where to write what made the study: JSON")
     about = "Make the page of a study, and its manifest."
-    command("page", _page, about, of_study, judged, of_cells, file, manifest, output)
+    copy = option("--copy", type=Path, help="where to write the settings, as a study file: JSON")
+    command("page", _page, about, of_study, judged, of_cells, file, copy, manifest, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
@@ -306,6 +347,16 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     commands.choices["compare"].set_defaults(bad_input=2)
     command("reference", _reference, "Make a finished study the reference that others are compared to.", folder)
+    command("verify", _verify, "Say whether all files of a finished study are still what was made.", folder)
+    about = (
+        "Pack a finished study into one zip: page, claims, tables, figures, settings, and what made them (RO-Crate)."
+    )
+    command(
+        "archive", _archive, about,
+        folder,
+        option("--output", type=Path, help="the file to write (default: STUDY.zip in the working folder)"),
+        option("--runs", action="store_true", help="with all run files, traces and streams"),
+    )  # fmt: skip
     about = "Say how many more seeds would decide which claims of a finished study, and what they cost."
     command(
         "more", _more, about,
@@ -316,7 +367,11 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
-    command("schema", _schema, "Write the files that are made of what families declare: schema, captions.", root)
+    printed = option("--print", action="store_true", help="print the schema of study files instead")
+    about = "Write the files that are made of what families declare: schema, captions."
+    command("schema", _schema, about, root, printed)
+    begun = option("folder", type=Path, help="the folder of the new study")
+    command("init", _init, "Begin a study of your own in a folder: study file, Snakefile, profile.", begun)
     about = "For practitioners: which policy would have earned more clicks?"
     from scant.advice import commands as advice
 

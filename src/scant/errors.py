@@ -37,9 +37,14 @@ def short(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The name among `known` that a misspelt one is most like; None if it is like none of them."""
+    return next(iter(get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=0.5)), None)
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> SettingError:
     """The error for a name that is not among `known`; it suggests the nearest one."""
     known = sorted(map(str, known))
-    near = get_close_matches(str(name), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    near = nearest(name, known)
+    hint = f"did you mean {near!r}? " if near else ""
     return SettingError(f"unknown {kind} {str(name)!r}: {hint}Known: {', '.join(known)}")

@@ -17,6 +17,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "top": "scant.online.family:Top",
     "fixed-items": "scant.games.family:FixedItems",
     "ads": "scant.ads.family:Ads",
+    "generalisation": "scant.generalisation.family:Generalisation",
 }
 TUNING = 1_000_000  # the number of the first seed that chooses learning rates; those below are reported
 

@@ -9,6 +9,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -78,13 +79,43 @@ def _quoted(text: str) -> str:
     return text.replace(",", r"\,") if quoted == text else quoted
 
 
-def sha256(path, chunk: int = 1 << 20) -> str:
+_found: dict | None = None  # within `read_once`, the results of the functions below, by function and path
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """Within the block, each file is looked through once, however often its seal or SHA-256 is asked for.
+
+    For a job that plays one learner after another on the same inputs, which nothing changes meanwhile.
+    """
+    global _found
+    _found = {}
+    try:
+        yield
+    finally:
+        _found = None
+
+
+def _once(function):
+    """A function of a path that is called once for each path within the block of `read_once`."""
+
+    @wraps(function)
+    def once(path):
+        if _found is None:
+            return function(path)
+        key = function.__name__, str(path)
+        if key not in _found:
+            _found[key] = function(path)
+        return _found[key]
+
+    return once
+
+
+@_once
+def sha256(path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(chunk):
-            digest.update(block)
-    return digest.hexdigest()
+    with open(path, "rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def with_metadata(schema, metadata: dict):
@@ -105,6 +136,7 @@ def seal(path) -> None:
         content[at : at + len(BLANK)] = b"%08x" % crc
 
 
+@_once
 def check_seal(path) -> None:
     """Look through a file for damage, at 4 GB/s; one that has no seal is not of ours.
 
@@ -178,12 +210,18 @@ def read_parquet(path, groups: Iterable[int] | None = None):
 
 
 def arrow_array(values, kind):
-    """Numbers as an Arrow array of the type `kind`.
+    """Numbers, truth values or times, or at most 2 GB of texts, as an Arrow array of the type `kind`.
 
-    It is made of a buffer: `pa.array` would import pandas, a third of a second for every job.
+    It is made of buffers: `pa.array` would import pandas, a third of a second for every job.
     """
     import numpy as np
     import pyarrow as pa
 
-    values = np.ascontiguousarray(values, kind.to_pandas_dtype())
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+    if kind == pa.string():
+        texts = [text.encode() for text in values]
+        buffers = [np.cumsum([0, *map(len, texts)], dtype=np.int32), b"".join(texts)]
+    elif kind == pa.bool_():
+        buffers = [np.packbits(np.asarray(values, bool), bitorder="little")]
+    else:
+        buffers = [np.ascontiguousarray(values, kind.to_pandas_dtype())]
+    return pa.Array.from_buffers(kind, len(values), [None, *map(pa.py_buffer, buffers)])

@@ -30,6 +30,11 @@ def origin(seeds: list[int], stream_paths) -> dict:
 def table_of(schema: pa.Schema, columns: dict) -> pa.Table:
     """An Arrow table with this schema.
 
-    columns : arrays of numbers of equal length, by name
+    columns : arrays of equal length, by name
     """
     return pa.Table.from_arrays([arrow_array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def table_of_rows(schema: pa.Schema, rows: list[dict]) -> pa.Table:
+    """An Arrow table with this schema, of rows that have all its columns."""
+    return table_of(schema, {name: [row[name] for row in rows] for name in schema.names})

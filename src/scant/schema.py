@@ -1,12 +1,26 @@
 """Settings files: read YAML, check it by a JSON schema, and fill in the defaults of the schema."""
 
 from copy import deepcopy
+from pathlib import Path
 
 from scant.errors import SettingError, unknown
 
 # Limits of a settings file; the largest of the project has 6,000 nodes in 12 levels, and 60 KB.
 LARGEST = 4 << 20  # bytes
 NODES, LEVELS = 200_000, 100  # with all aliases expanded; Python's recursion ends below 1,000 levels
+
+# The workflow's own files (Snakefile, rules, registry, claims, schemas): in a clone its root; else beside the modules.
+PACKAGE = Path(__file__).parent
+PROJECT = PACKAGE.parents[1] if (PACKAGE.parents[1] / "Snakefile").is_file() else PACKAGE / "project"
+
+
+def of_project(path) -> Path:
+    """A file of the workflow itself, such as config/claims.yaml.
+
+    It is that of the working folder if there is one, so that a clone reads its own and a study may have another; else
+    the one that came with the package.
+    """
+    return Path(path) if Path(path).is_file() or not (PROJECT / path).is_file() else PROJECT / path
 
 
 def read_yaml(path) -> dict:

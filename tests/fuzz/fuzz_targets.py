@@ -28,7 +28,8 @@ import pyarrow.parquet as pq
 from scant import files, schema
 from scant.ads import campaigns
 from scant.advice import advise as advice
-from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci
+from scant.advice import encoding
+from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci, visits
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
 from scant.online import learners, play
@@ -133,13 +134,26 @@ def fuzz_log(data: bytes) -> None:
     """A log of one's own, CSV or parquet; what is accepted can be written, read and advised on."""
     with written(data) as path:
         with suppress(ScantError):
-            _log(logs.read_own(path))
-            for name in advice.own_policies(path):
-                with suppress(ScantError):
-                    values = advice.own_policy(path, name)
-                    assert ((values >= 0) & (values <= 1)).all()
+            _log(visits.read_log(path))
         with suppress(ScantError):
             _log(logs.read(path)[0])
+
+
+def fuzz_visits(data: bytes) -> None:
+    """Everyday logs: what is read is checked, and encoded; what is wrong has a place."""
+    with written(data) as path, suppress(ScantError):
+        reading = visits.read(path, {"reward": "click"}, ("drop",), ("y",))
+        assert (reading.visits is None) == any(problem.severity == "error" for problem in reading.problems)
+        for problem in reading.problems:
+            assert reading.place(problem) or problem.row is None
+        if reading.visits is None:
+            return
+        advice.describe(advice.check(path, {"reward": "click"}, categorical=()))
+        log = reading.visits
+        assert ((log.reward >= 0) & (log.reward <= 1)).all() and ((log.propensity > 0) & (log.propensity <= 1)).all()
+        assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(log.features).any()
+        encoded = encoding.fit(log).transform(log)
+        logs.check(encoded, "log")
 
 
 def fuzz_openbandit(data: bytes) -> None:
@@ -303,12 +317,33 @@ def _logs() -> list[bytes]:
         b"action,reward,propensity,timestamp,position,propensity:a,propensity:b,policy:p,x,y=1\n"
         b"a,0,0.25,2019-11-24 00:03:13+00:00,1,0.25,0.75,0.5,31,1\nb,1,0.75,2019-11-24T00:03:13Z,2,0.25,0.75,1,-4e2,0\n"
     )
-    log = logs.read_own(_put(text))
+    log = visits.read_log(_put(text))
     logs.write(log, own := FOLDER / "own.parquet")
     frame = pa.table(
         {"action": [1, 2], "reward": [0.0, 1.0], "propensity": [0.5, 0.5], "policy:p": [0.1, 1], "x": [1, 2]}
     )
     return [text, b"action,reward,propensity,x\n1,0,.5,1\n1,1,.5,2\n", own.read_bytes(), _parquet(frame)]
+
+
+def _visits() -> list[bytes]:
+    text = (
+        b"action;click;propensity;timestamp;y;city;x\na;0;0,25;1574553793;1;Ulm;1,5\nb;1;0,75;1574553794;2;;NA\n"
+        b"a;1;0,25;1574553795;1;Bonn;-2\n"
+    )
+    frame = pa.table({
+        "action": pa.array(["a", "b", "a"]).dictionary_encode(), "click": [0, 1, None], "propensity": [0.5, 0.5, 0.5],
+        "y": [1, 2, None], "city": ["u", None, "v"], "when": pa.array([0, 1, 2], pa.timestamp("s")), "drop": [1, 2, 3],
+    })  # fmt: skip
+    made = [text, text.replace(b";", b"\t"), b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:], _parquet(frame)]
+    for table in (frame, frame.slice(0, 2)):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        made.append(sink.getvalue().to_pybytes())
+    packed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(packed, "zstd") as stream_:
+        stream_.write(text)
+    return [*made, packed.getvalue().to_pybytes()]
 
 
 def _openbandit() -> list[bytes]:
@@ -424,6 +459,7 @@ _SEEDS = {
     "letor": _letor,
     "uci": _uci,
     "log": _logs,
+    "visits": _visits,
     "openbandit": _openbandit,
     "parquet": _tables,
     "stream": _streams,

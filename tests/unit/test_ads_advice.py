@@ -10,8 +10,10 @@ from scipy import stats
 
 from scant.ads import evaluation, scorers
 from scant.advice import advise as advice
-from scant.data import logs
+from scant.advice import learning
+from scant.data import logs, visits
 from scant.data.logs import Log
+from scant.data.visits import Visits
 from scant.errors import DataError, SettingError
 
 QUICK = {"settings": scorers.Settings(options={"steps": 2000}), "lambdas": (0.01, 1.0)}
@@ -54,7 +56,7 @@ def by_name(found: advice.Advice) -> dict:
 
 
 def test_numbers_are_those_of_counts(pair):
-    test, train = (logs.read_own(path) for path in pair)
+    test, train = (visits.read(path).required() for path in pair)
     found = by_name(advice.advise(*pair, [], level=0.9))
     assert list(found) == ["logging", "uniform"]
     for name, of in (("logging", train), ("uniform", test)):
@@ -67,30 +69,30 @@ def test_numbers_are_those_of_counts(pair):
 
 
 def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
-    test, train = (logs.read_own(path) for path in pair)
-    learning = {"lambdas": (0.01, 1.0), "select": 2 / 3, "seed": 3}
+    test, train = (visits.read(path).required() for path in pair)
+    options = {"lambdas": (0.01, 1.0), "select": 2 / 3, "seed": 3}
     settings = scorers.Settings(options={"steps": 2000, "trees": 5})
-    found = by_name(advice.advise(*pair, ["logistic", "forest"], epsilon=0.2, settings=settings, **learning))
-    policy = advice.learn("logistic", train, QUICK["settings"], **learning)
-    assert policy.seen.tolist() == [0, 1]  # the third feature tells nothing
-    target, row = policy.choice(test.features, 0.2).probability(test.action), found["logistic"]
+    found = by_name(advice.advise(*pair, ["logistic", "forest"], epsilon=0.2, settings=settings, **options))
+    policy = learning.learn("logistic", train, QUICK["settings"], **options)
+    assert policy.fitted.seen.tolist() == [0, 1]  # the third feature tells nothing
+    target, row = policy.choice(test, 0.2).probability(test.action), found["logistic"]
     assert row["estimate"] == pytest.approx(np.mean(test.reward * target / test.propensity))
     assert row["snips"] == pytest.approx(evaluation.snips(test.reward, test.propensity, target)[0])
-    assert (row["lambda"], row["epsilon"]) == (policy.regularisation, 0.2)
+    assert (row["lambda"], row["epsilon"]) == (policy.fitted.regularisation, 0.2)
     assert row["declared_weight"] == pytest.approx(0.8 / 0.25)
     assert (found["logistic"]["verdict"], found["uniform"]["verdict"]) == ("yes", "cannot tell")
     assert np.isnan(found["forest"]["lambda"])
 
 
 def test_lambda_is_chosen_on_a_validation_part(pair):
-    train = logs.read_own(pair[1])
+    train = visits.read(pair[1]).required()
     settings = scorers.Settings(options={"steps": 2000})
-    alone = [advice.learn("auc-ranker", train, settings, (value,)) for value in (0.01, 100.0)]
-    chosen = advice.learn("auc-ranker", train, settings, (0.01, 100.0))
-    assert [one.regularisation for one in alone] == [0.01, 100.0]
-    assert chosen.regularisation in (0.01, 100.0)
+    alone = [learning.learn("auc-ranker", train, settings, (value,)) for value in (0.01, 100.0)]
+    chosen = learning.learn("auc-ranker", train, settings, (0.01, 100.0))
+    assert [one.fitted.regularisation for one in alone] == [0.01, 100.0]
+    assert chosen.fitted.regularisation in (0.01, 100.0)
     suits = 2 * (train.features[:, 0] > 0) + (train.features[:, 1] > 0)
-    right = [np.mean(one.best(train.features) == suits) for one in (*alone, chosen)]
+    right = [np.mean(one.choice(train).best == suits) for one in (*alone, chosen)]
     assert right[2] >= min(right[:2])
 
 
@@ -133,7 +135,7 @@ def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
     right = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
     path = write(tmp_path / f"test.{ending}", test, best=right * 1.0, logistic=0.25)
     found = by_name(advice.advise(path, None, ["best", "column:logistic"]))
-    assert advice.own_policies(path) == ("best", "logistic")
+    assert visits.read(path).visits.policies == ("best", "logistic")
     assert found["best"]["estimate"] == pytest.approx(np.mean(test.reward * right / 0.25))
     assert found["best"]["verdict"] == "yes"
     assert found["column:logistic"]["estimate"] == pytest.approx(test.reward.mean())
@@ -143,7 +145,7 @@ def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
 
 def test_columns_of_policies_are_not_features(tmp_path):
     path = write(tmp_path / "test.csv", log(), best=0.5)
-    assert logs.read_own(path).names == ("x", "y", "z")
+    assert visits.read(path).required().names == ("x", "y", "z")
 
 
 @pytest.mark.parametrize(
@@ -248,25 +250,42 @@ def test_a_log_that_says_nothing_says_so(tmp_path):
 
 def test_duplicates_are_counted_and_said(tmp_path):
     twice = log(500).take(np.r_[0:500, 0:30])
-    path = write(tmp_path / "test.csv", twice, one=1.0)
-    assert f"{path}: 30 of 530 rows equal an earlier one" in advice.advise(path, None, ["one"]).notes[0]
+    path = write(tmp_path / "test.csv", twice)
+    assert f"{path}: 30 of 530 rows equal an earlier one" in advice.advise(path, None, []).notes[0]
 
 
 def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tmp_path):
     with pytest.raises(DataError, match="the same log as"):
         advice.advise(pair[0], pair[0], ["logistic"])
-    test = logs.read_own(pair[0])
-    mixed = write(tmp_path / "mixed.csv", test.take(slice(100)))
-    notes = advice.advise(pair[0], mixed, []).notes
-    assert any("100 different rows of" in note and str(mixed) in note for note in notes)
-    mixed = write(tmp_path / "mixed.csv", test.take(np.r_[0:100, 0:50]))
-    assert sum("100 different rows of" in note for note in advice.advise(pair[0], mixed, []).notes) == 1
-    assert not advice.advise(*pair, []).notes
+    test, train = (visits.read(path).required() for path in pair)
+    rows = np.r_[0:100, 0:50]
+    both = {name: np.concatenate([column, test.columns()[name][rows]]) for name, column in train.columns().items()}
+    mixed = write(tmp_path / "mixed.csv", replace(train, **both))
+    with pytest.raises(DataError, match=r"100 of 4,000 rows are in .*mixed.csv, too \(by chance: about 0\)"):
+        advice.advise(pair[0], mixed, [])
+    kept, dropped = (advice.advise(pair[0], mixed, [], shared=way) for way in ("keep", "drop"))
+    assert (kept.rows[1]["rows"], dropped.rows[1]["rows"]) == (4000, 3900)
+    assert any("100 of 4,000 rows are in" in note and "left out" in note for note in dropped.notes)
+    assert not any("rows are in" in note for note in advice.advise(*pair, []).notes)
+
+
+def test_rows_that_are_alike_by_chance_are_kept(tmp_path):
+    """Users who differ by one of three values only, so that nearly all rows are in both logs."""
+    few = [
+        replace(log(2000, seed), features=log(2000, seed).features.round().clip(0, 2)[:, :1], names=("x",))
+        for seed in (1, 2)
+    ]
+    test, train = (write(tmp_path / f"{name}.csv", made) for name, made in zip(("test", "train"), few, strict=True))
+    found = advice.advise(test, train, [])
+    assert found.rows[1]["rows"] == 2000
+    assert any("about as many as chance makes" in note for note in found.notes)
 
 
 def test_few_clicks_are_said(tmp_path):
     test = log(click=(0, 0.01))
-    path = write(tmp_path / "test.csv", test, none=(test.reward == 0) * 1.0)
+    clicks = np.bincount(test.action, test.reward, minlength=4)
+    dull = replace(test, reward=np.where(test.action == np.argmin(clicks), 0, test.reward))
+    path = write(tmp_path / "test.csv", dull, none=(test.action == np.argmin(clicks)) * 1.0)
     found = advice.advise(path, None, ["none"])
     assert "uniform: few clicks: the bounds hold, but are wide" in found.notes
     assert "none: no click on an ad that it shows" in " ".join(found.notes)
@@ -281,16 +300,137 @@ def test_ads_without_a_click_are_named(pair, tmp_path):
 
 
 def test_logs_that_do_not_fit_each_other_are_refused(pair, tmp_path):
-    short = logs.read_own(pair[1])
-    short = write(tmp_path / "short.csv", short.take(short.action != 1))
-    with pytest.raises(DataError, match="'b' not among the actions of the policy: 'a', 'c', 'd'"):
-        advice.advise(pair[0], short, ["logistic"])
+    other = write(tmp_path / "other.csv", replace(visits.read(pair[1]).required(), names=("x", "y", "w")))
+    with pytest.raises(DataError, match="features that only one of the two logs has: 'w', 'z'"):
+        advice.advise(pair[0], other, ["logistic"])
     with pytest.raises(DataError, match=r"one\.csv: the log has one row"):
         advice.advise(write(tmp_path / "one.csv", log(1)), pair[1], ["logistic"])
     with pytest.raises(SettingError, match=r"unknown policy 'logistc': did you mean 'logistic'"):
         advice.advise(*pair, ["logistc"])
     with pytest.raises(SettingError, match="logistic is learnt from a log: give one with --train"):
         advice.advise(pair[0], None, ["logistic"])
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_log_without_clicks_leaves_no_verdict(which, pair, tmp_path):
+    paths = list(pair)
+    dull = visits.read(paths[which]).required()
+    paths[which] = write(tmp_path / "dull.csv", replace(dull, reward=np.zeros(len(dull))))
+    found = advice.advise(*paths, ["logistic"], **QUICK)
+    assert {row["verdict"] for row in found.rows[1:]} == {"none"}
+    assert f"{paths[which]}: all rewards are 0: rewards look missing, so that there is no verdict" in found.notes
+
+
+def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
+    first, second = log(20_000, 1, click=(0.1, 0.1)), log(20_000, 2, click=(0.05, 0.05))
+    both = {name: np.concatenate([column, second.columns()[name]]) for name, column in first.columns().items()}
+    falling, rising = (
+        write(tmp_path / f"{at}.csv", replace(first, **both).take(slice(None, None, at))) for at in (1, -1)
+    )
+    for path in (falling, rising):
+        found = advice.advise(path, None, [])
+        assert found.rows[1]["drift"] < 1e-10
+        assert found.rows[1]["low"] < found.rows[1]["estimate"] < found.rows[1]["high"]
+        assert any(
+            "uniform: its rate drifts, from" in note and "average over the log's period" in note for note in found.notes
+        )
+    row = {"verdict": "yes", "drift": 0.001}
+    assert advice._because(row) == ", on average over the log's period: rates drift (p = 0.001)"
+    assert advice._because(row | {"drift": 0.5}) == advice._because(row | {"drift": np.nan}) == ""
+
+
+@pytest.mark.parametrize("falling", [True, False])
+def test_intervals_hold_where_rates_drift(falling):
+    """60,000 rows, 7.4 % and then 3.4 % or the other way round; unshuffled, betting's holds in half of the logs."""
+    missed = 0
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        rate = np.repeat([0.074, 0.034] if falling else [0.034, 0.074], 30_000)
+        test = Visits(
+            np.zeros((60_000, 1), np.float32), random.integers(0, 2, 60_000, dtype=np.int32),
+            (random.random(60_000) < rate).astype(float), np.full(60_000, 0.5), ("a", "b"), ("x",),
+            given=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6), policies=("mixed",),
+        )  # fmt: skip
+        row = advice.compare(test, names=["mixed"], seed=seed).rows[-1]
+        assert row["bound"] == "betting"
+        missed += not row["low"] <= 0.054 <= row["high"]
+    assert missed <= 3
+
+
+def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):
+    test, train = (visits.read(path).required() for path in pair)
+    without = write(tmp_path / "without.csv", train.take(train.action != 1))
+    found = advice.advise(pair[0], without, ["logistic"], **QUICK)
+    row, share = found.rows[-1], np.mean(test.action == 1)
+    assert row["rows"] == 4000 and row["new_ads"] == share
+    policy = learning.learn("logistic", visits.read(without).required(), QUICK["settings"], QUICK["lambdas"])
+    shown = np.array(policy.actions)[policy.choice(test).best]
+    chosen = shown == np.array(test.actions)[test.action]
+    assert row["estimate"] == pytest.approx(np.mean(test.reward * chosen * 4))
+    assert row["unmatched"] == pytest.approx(1 - chosen.mean())
+    assert found.rows[1]["mean_weight"] == pytest.approx(1)
+    said = f"{100 * share:.3g} % of rows show ads that the training log lacks ('b')"
+    assert any(said in note for note in found.notes)
+
+
+def test_probabilities_that_do_not_sum_to_one_are_refused_as_in_the_check(tmp_path):
+    path = write(tmp_path / "test.csv", log(), double=0.5, fine=0.25)
+    with pytest.raises(
+        DataError, match=r"test\.csv: the probabilities of policy:double do not sum to 1.*sum to 2 on average"
+    ):
+        advice.advise(path, None, ["double"])
+    assert [problem["kind"] for problem in advice.check(path)["problems"] if problem["severity"] == "error"] == [
+        "policy-sum"
+    ]
+    assert advice.advise(path, None, ["fine"]).rows[-1]["estimate"] == pytest.approx(log().reward.mean())
+
+
+def test_an_estimate_is_never_outside_of_its_interval():
+    """Rewards of 1 and a policy that happens to match more often than it should: IPS is above 1."""
+    test = log(400)
+    test = replace(test, reward=np.r_[np.ones(399), 0])
+    rows = np.arange(400)
+    for matched in (100, 120, 130, 160):
+        given = Visits(**vars(test), given=((rows < matched) * 1.0)[:, None], policies=("mine",))
+        try:
+            found = advice.compare(given, names=["mine"])
+        except DataError as error:  # 160 of 400, where 100 are expected
+            assert "do not sum to 1" in str(error)
+            continue
+        row = found.rows[-1]
+        assert row["low"] <= row["estimate"] <= row["high"] <= 1 or row["refused"] == "impossible"
+        assert (matched > 100) == any("shown as 100 %" in note for note in found.notes)
+
+
+def test_one_log_is_split(pair):
+    whole = visits.read(pair[0]).required()
+    found = advice.advise(pair[0], None, ["logistic"], split=("random", 0.6), **QUICK)
+    assert [row["rows"] for row in found.rows] == [1600] * 3  # today's policy is judged on the same part
+    assert "training part: 2,400 rows" in found.about[0] and "today's policy" in found.about[1]
+    assert found.rows[0]["clicks"] == found.rows[1]["clicks"] < whole.reward.sum()
+    with pytest.raises(SettingError, match="either --split or --train"):
+        advice.advise(*pair, ["logistic"], split=("random", 0.6))
+    with pytest.raises(SettingError, match="no column timestamp to split by"):
+        advice.advise(pair[0], None, ["logistic"], split=("time", 0.6))
+
+
+def test_columns_left_out_are_to_be_in_one_of_the_logs(pair):
+    assert advice.advise(*pair, [], ignore=["z"]).rows
+    for option in ("ignore", "categorical"):
+        with pytest.raises(SettingError, match=f"--{option}: unknown column 'zz': did you mean 'z'"):
+            advice.advise(*pair, [], **{option: ["zz"]})
+        with pytest.raises(SettingError, match="unknown column 'zz'"):
+            advice.check(pair[0], **{option: ["zz"]})
+
+
+def test_logs_of_different_periods_are_named(pair, tmp_path):
+    for number, path in enumerate(pair):
+        made = visits.read(path).required()
+        times = np.datetime64(f"2026-0{3 - number}-01", "us") + np.arange(len(made)) * np.timedelta64(1, "s")
+        frame = pd.read_parquet(path).assign(timestamp=times)
+        frame.to_parquet(tmp_path / path.name)
+    notes = advice.advise(tmp_path / "test.parquet", tmp_path / "train.parquet", []).notes
+    assert "the training log is of 2026-02-01 to 2026-02-01, the test log of 2026-03-01 to 2026-03-01" in notes[0]
 
 
 # --- what is written
@@ -321,11 +461,16 @@ def test_a_log_is_described(tmp_path):
     made = log(100)
     path = write(tmp_path / "log.csv", made, mine=0.5)
     facts = advice.check(path)
-    assert (facts["rows"], facts["features"], facts["constant"], facts["policies"]) == (100, ["x", "y", "z"], ["z"], ["mine"])  # fmt: skip # noqa: E501
-    assert facts["timestamps"] is None
+    assert (facts["rows"], facts["features"], facts["policies"], facts["timestamps"]) == (
+        100,
+        ["x", "y", "z"],
+        ["mine"],
+        None,
+    )
     text = advice.describe(facts)
-    for line in ("100 rows, 0 of them", "0.25 in all rows", "one value only: z", "of one's own: mine"):
+    for line in ("100 rows, 0 of them", "0.25 in all rows", "one value only: 'z'", "of one's own: mine"):
         assert line in text
+    assert "the probabilities of policy:mine do not sum to 1: over the ads of a visit they sum to 2" in text
     assert sum(int(line.split()[1]) for line in text.splitlines()[-4:]) == 100
     times = np.array(["2026-01-02", "2026-01-01"], "datetime64[us]").repeat(50)
     logs.write(replace(made, timestamp=times), tmp_path / "log.parquet")

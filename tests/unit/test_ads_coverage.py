@@ -90,6 +90,45 @@ def test_a_frozen_normaliser_covers_less_where_large_weights_have_few_clicks():
     assert rows["snips, delta", "two-sided"]["coverage"] > 0.9
 
 
+@pytest.mark.parametrize("drift", study.DRIFTS)
+def test_a_drift_leaves_the_average_rate(drift):
+    one = study.drifting(4000, drift)
+    assert np.mean(one.drift) == pytest.approx(1)
+    clicks, shows = study._draw(one, 300, np.random.default_rng(4))
+    assert shows.sum(axis=(1, 2)).tolist() == [4000] * 300
+    value = (clicks @ np.array(one.weight)).sum(axis=1) / 4000
+    assert value.mean() == pytest.approx(one.truth, abs=4 * value.std() / 300**0.5)
+    rate = clicks[:, -1].sum() / shows[:, -1].sum()  # in the last stage, half of the log
+    half = [factor for part, factor in enumerate(one.drift) if part >= len(one.drift) / 2]
+    assert rate == pytest.approx(np.dot(one.share, one.click) * np.mean(half), rel=0.1)
+
+
+def test_shuffled_counts_are_those_of_shuffled_rows():
+    """Rows of a log with all its clicks in its first stage: hypergeometric, stage by stage."""
+    count = np.zeros((4000, 4, 2), np.int64)
+    count[:, :, 0], count[:, 0, 1] = [28, 128, 256, 100], 100
+    moved = study._shuffled(count, np.random.default_rng(5))
+    np.testing.assert_array_equal(moved.sum(axis=2), count.sum(axis=2))
+    np.testing.assert_array_equal(moved.sum(axis=1), count.sum(axis=1))
+    sizes, n = count[0].sum(axis=1), count[0].sum()
+    np.testing.assert_allclose(moved[:, :, 1].mean(axis=0), 100 * sizes / n, rtol=0.03)
+    spread = 100 * sizes / n * (1 - sizes / n) * (n - 100) / (n - 1)
+    np.testing.assert_allclose(moved[:, :, 1].var(axis=0), spread, rtol=0.1)
+
+
+@pytest.mark.parametrize("drift", study.DRIFTS)
+@pytest.mark.parametrize("policy", study.POLICIES)
+def test_bounds_hold_where_rates_drift_if_rows_are_shuffled(drift, policy):
+    rows = found(study.drifting(60_000, drift, policy), 300)
+    for bound in ("betting", "clopper-pearson", "empirical-bernstein", "hoeffding"):
+        for side in ("lower", "two-sided"):
+            assert rows[bound, side]["coverage_high"] >= 0.95, (bound, side)
+    if drift in ("falling", "linear", "sorted"):
+        assert rows["betting, unshuffled", "lower"]["coverage_high"] < 0.7
+    if drift == "rising":
+        assert rows["betting, unshuffled", "two-sided"]["coverage_high"] < 0.7
+
+
 def test_rows_say_how_sure_they_are():
     one = setting("hotel", "deterministic", 2000)
     row = found(one, 50, level=0.9)["t", "lower"]
@@ -104,7 +143,7 @@ def test_rows_say_how_sure_they_are():
 
 
 def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
-    study.run({"rows": [400], "repeats": 3}, tmp_path / "coverage.parquet", 1)
+    study.run({"rows": [400], "repeats": 3, "drifts": ["falling"]}, tmp_path / "coverage.parquet", 1)
     for name, drawn in (("ads-coverage", False), ("figure-coverage", True)):
         shown = making.find(name, drawn)
         frame = making.frame_of(shown, *making.read(shown, [tmp_path / "coverage.parquet"]))
@@ -121,5 +160,7 @@ def test_settings_that_cannot_be():
     for lift in (-0.1, 5.1):
         with pytest.raises(SettingError, match="lift"):
             setting("bank", "deterministic", 100, lift)
+    with pytest.raises(SettingError, match="unknown drift 'season': did you mean 'seasons'"):
+        study.drifting(100, "season")
     with pytest.raises(SettingError, match="repeats"):
         coverage([], 0, np.random.default_rng(0))

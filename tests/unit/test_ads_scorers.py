@@ -206,7 +206,7 @@ def test_the_settings_that_are_set():
     assert Settings(10, undersample=2) == Settings(10, True, 2, "classifiers", {})
     ranker = learners.made("auc-ranker", 10, {"pair_loss": "hinge", "trees": 3})
     assert vars(ranker) == {"regularisation": 10, "steps": 1_000_000, "pair_loss": "hinge"}
-    assert vars(learners.made("forest", 10, {})) == {"trees": 200}
+    assert vars(learners.made("forest", 10, {})) == {"trees": 200, "tree_rows": None, "leaf": 1}
 
 
 def test_an_unknown_kind_and_rewards_that_are_no_clicks():

@@ -20,7 +20,7 @@ FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.value
 # From top to bottom; a module is of the first layer that it fits. It imports from its own and from those below it.
 LAYERS = {
     "command line": ("scant.cli", "scant.__main__"),
-    "page and advice": ("scant.page*", "scant.compare*", "scant.advice*", "scant.compiling"),
+    "page and advice": ("scant.page*", "scant.compare*", "scant.advice*", "scant.compiling", "scant.starting"),
     "verdict": ("scant.verdict*",),
     "presenting": (
         *("scant.present*", "scant.*.frames*", "scant.*.drawing*", "scant.*.quantities", "scant.*.traces"),

@@ -1,5 +1,6 @@
 """The command line, end to end: a simulated stream, runs, traces, tables and figures; and what it says of errors."""
 
+import hashlib
 import json
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from scant.ads.family import Ads
 from scant.cli import main
 from scant.data import stream
 from scant.files import metadata_of
@@ -27,6 +29,10 @@ JOB = {
     "empty": "zero", "order": "shuffled", "keep": 1.0,
 }  # fmt: skip
 LEARNERS = {"slam": {"kind": "slam", "rates": [0.1, "theory"]}, "listnet": {"kind": "listnet", "rates": [0.1, 1.0]}}
+READINGS_OF_ADS = {
+    "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": None, "undersampled": "classifiers",
+    "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 2000,
+}  # fmt: skip
 DETAILS = {
     "kind": "perceptron", "readings": {"source": "text"}, "seeds": 1, "tuning": "held-out", "title": "text",
     "titles": {"streams": {"sim": "Separable"}, "learners": {"slam": "SLAM", "listnet": "ListNet"}},
@@ -88,6 +94,30 @@ def test_several_seeds_by_the_command_line(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_learners_that_are_played_together_have_the_bytes_of_those_played_alone(tmp_path, monkeypatch):
+    draws, learners = [simulate(tmp_path, seed) for seed in (4, 5)], ("slam", "listnet", "random")
+    for learner in learners:
+        assert main(run_command(draws, tmp_path / learner, learner, (4, 5))) == 0
+    looked_through, file_digest = [], hashlib.file_digest
+    monkeypatch.setattr(
+        hashlib, "file_digest", lambda file, name: looked_through.append(file) or file_digest(file, name)
+    )
+    own = [{"learner_settings": LEARNERS.get(learner, {"kind": learner})} for learner in learners]
+    command = run_command(draws, tmp_path / "together-slam", seeds=(4, 5))
+    command[command.index("slam") : command.index("slam") + 1] = learners
+    together = [str(tmp_path / f"together-{learner}") for learner in learners]
+    assert main([*command, *together[1:], "--own", json.dumps(own)]) == 0
+    for learner, file in zip(learners, together, strict=True):
+        assert Path(file).read_bytes() == (tmp_path / learner).read_bytes()
+    assert len(looked_through) == len(draws)
+
+
+def test_each_learner_needs_a_file(tmp_path, capsys):
+    command = run_command(simulate(tmp_path), tmp_path / "run.parquet")
+    assert main([*command, str(tmp_path / "further.parquet")]) == 1
+    assert "as learners" in capsys.readouterr().err
+
+
 def imported(*command):
     """The modules that a command imports, which is to succeed."""
     code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
@@ -97,13 +127,43 @@ def imported(*command):
     return set(modules)
 
 
-SLOW = {"pandas", "sklearn", "seaborn", "matplotlib", "scipy.stats", "jsonschema", "pooch"}  # to import
+# to import; numba has scipy load its package, but none of what is in it
+SLOW = {"pandas", "sklearn", "seaborn", "matplotlib", "scipy.stats", "scipy.linalg", "jsonschema", "pooch"}
 
 
 def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(tmp_path):
     modules = imported(*run_command(simulate(tmp_path), tmp_path / "run.parquet"))
-    assert SLOW.isdisjoint(modules)
+    assert {*SLOW, "scipy.special", "pyarrow.dataset"}.isdisjoint(modules) and "numba" in modules
     assert not any(module.endswith(".family") for module in modules)  # nor what families declare
+
+
+def test_simulations_draws_games_and_ads_need_less_still(tmp_path):
+    """Of ads only those learners do that scikit-learn has."""
+    options = ["--settings", json.dumps(SIMULATED), "--study-seed", "1", "--seed", "0"]
+    modules = imported("simulate", "sim", *options, "--output", tmp_path / "seed-0.arrow")
+    assert {*SLOW, "scipy", "numba", "pyarrow.parquet"}.isdisjoint(modules)
+
+    campaign, logs = tmp_path / "hotel.json", [tmp_path / "train.parquet", tmp_path / "test.parquet"]
+    settings = {"dimensions": 3, "informative": 2, "share": 0.02}
+    assert main(["campaign", "hotel", "--settings", json.dumps(settings), "--output", str(campaign)]) == 0
+    options = ["--settings", json.dumps({"campaign": "hotel", "settings": settings}), "--study-seed", "1"]
+    modules = imported("draw", "hotel", campaign, *options, "--seed", "0", "--outputs", *logs)
+    assert {*SLOW, "numba", "pyarrow.dataset"}.isdisjoint(modules)
+
+    job = READINGS_OF_ADS | {
+        "study_seed": 1,
+        "kind": "ads",
+        "log_settings": {},
+        "learner_settings": {"kind": "uniform"},
+    }
+    ids = ["--study", "s", "--experiment", "e", "--stream", "hotel", "--learner", "uniform", "--seeds", "0"]
+    inputs = [part for name, file in zip(("train", "test"), logs, strict=True) for part in ("--input", name, file)]
+    run = ["run", "--engine", Ads.engine, *ids, *inputs, "--input", "campaign", campaign]
+    modules = imported(*run, "--settings", json.dumps(job), "--output", tmp_path / "ads.parquet")
+    assert {*SLOW, "numba", "pyarrow.dataset"}.isdisjoint(modules)
+
+    modules = imported(*game_command(tmp_path / "game.parquet"))
+    assert {*SLOW, "scipy.special", "pyarrow.dataset"}.isdisjoint(modules) and "numba" in modules
 
 
 def test_a_figure_or_table_is_made_without_what_learning_needs(tmp_path):
@@ -113,15 +173,22 @@ def test_a_figure_or_table_is_made_without_what_learning_needs(tmp_path):
     assert {*others, "matplotlib"}.isdisjoint(imported(*table("finals", traces, target=target)))
 
 
-def test_a_run_of_a_game_by_the_command_line(tmp_path):
-    game = {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False}
-    job = {"study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]], "rounds": [60]}
-    identity = {"study": "s", "experiment": "e", "stream": "g"}
+GAME = {
+    "study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]], "rounds": [60],
+    "game": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False},
+}  # fmt: skip
+GAME_IDS = {"study": "s", "experiment": "e", "stream": "g"}
+
+
+def game_command(target):
     options = ["--engine", FixedItems.engine]
-    options += [part for name, value in identity.items() for part in (f"--{name}", value)]
-    options += ["--seeds", "0", "2", "--settings", json.dumps(job | {"game": game})]
-    assert main(["run", *options, "--output", str(tmp_path / "a.parquet")]) == 0
-    run_job(job | {"game": game} | identity, tmp_path / "b.parquet", [0, 2], {})
+    options += [part for name, value in GAME_IDS.items() for part in (f"--{name}", value)]
+    return ["run", *options, "--seeds", "0", "2", "--settings", json.dumps(GAME), "--output", str(target)]
+
+
+def test_a_run_of_a_game_by_the_command_line(tmp_path):
+    assert main(game_command(tmp_path / "a.parquet")) == 0
+    run_job(GAME | GAME_IDS, tmp_path / "b.parquet", [0, 2], {})
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 

@@ -1,13 +1,16 @@
 """`scant ads`, end to end: two simulated logs, what they hold, and which policy would have earned more clicks."""
 
 import json
+import re
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from scant.advice import progress
 from scant.cli import main
-from scant.data import logs
+from scant.data import visits
 
 COMMANDS = ("simulate", "check", "evaluate")
 QUICK = ["--policy", "logistic", "--steps", "3000", "--lambdas", "0.1"]
@@ -29,7 +32,7 @@ def simulate(path, policy, campaign="hotel", rows=3000, seed=0, settings=None):
 
 
 def test_both_formats_hold_the_same_log(folder):
-    one, other = (logs.read_own(folder / f"test.{ending}") for ending in ("csv", "parquet"))
+    one, other = (visits.read_log(folder / f"test.{ending}") for ending in ("csv", "parquet"))
     assert (one.actions, one.names) == (other.actions, other.names)
     for name, column in one.columns().items():
         np.testing.assert_array_equal(column, other.columns()[name], name)
@@ -50,7 +53,7 @@ def test_policies_are_compared(folder, tmp_path, capsys):
     arguments = ["ads", "evaluate", *logs_, *QUICK, "--policy", "auc-ranker", "--epsilon", "0.2"]
     assert main([*arguments, "--output", str(tmp_path / "table.csv")]) == 0
     printed = capsys.readouterr()
-    assert printed.err == ""
+    assert all(re.match(r" *\d+ s  ", line) for line in printed.err.splitlines())  # progress, if the machine is busy
     frame = pd.read_csv(tmp_path / "table.csv")
     assert frame["policy"].tolist() == ["logging", "uniform", "logistic", "auc-ranker"]
     for row in frame.itertuples():
@@ -59,6 +62,43 @@ def test_policies_are_compared(folder, tmp_path, capsys):
     assert frame["lower"].le(frame["estimate"]).all()
     assert main([*arguments, "--output", str(tmp_path / "again.csv")]) == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
+
+
+def test_a_simulated_log_has_the_form_of_a_users(folder):
+    frame = pd.read_parquet(folder / "test.parquet")
+    assert frame.columns[:4].tolist() == ["action", "reward", "propensity", "x1"] and frame.shape == (3000, 33)
+    pd.testing.assert_frame_equal(frame, pd.read_csv(folder / "test.csv", dtype={"action": str}), check_dtype=False)
+
+
+def test_a_log_is_checked_whose_columns_are_named_otherwise(folder, tmp_path, capsys):
+    path = str(tmp_path / "log.csv")
+    frame = pd.read_csv(folder / "test.csv").rename(columns={"reward": "click", "action": "ad_id"})
+    frame.assign(visit=range(3000)).to_csv(path, index=False)
+    assert main(["ads", "check", path]) == 1
+    printed = capsys.readouterr().out
+    assert "problems: 2 that must be mended, 1 to know of" in printed and "--columns reward=click" in printed
+    assert main(["ads", "check", path, "--columns", "reward=click", "action=ad_id", "--ignore", "visit"]) == 0
+    assert "no problems found" in capsys.readouterr().out
+
+
+def test_one_log_is_split(folder, capsys):
+    for split in ("0.5", "time", "time:0.8"):
+        code = main(["ads", "evaluate", str(folder / "test.csv"), "--split", split, *QUICK])
+        printed = capsys.readouterr()
+        assert (code, "no column timestamp" in printed.err) == ((0, False) if split == "0.5" else (1, True))
+    assert main(["ads", "evaluate", str(folder / "test.csv"), "--split", "0.5", *QUICK]) == 0
+    assert "test part: 1,500 rows" in capsys.readouterr().out
+
+
+def test_long_work_is_reported_on_stderr(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "FIRST", 0.02)
+    monkeypatch.setattr(progress, "AGAIN", 0.1)
+    with progress.Progress() as say:
+        say("quick")
+        say("slow")
+        time.sleep(0.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 2 and all(line.endswith("slow") for line in lines)
 
 
 ERRORS = {
@@ -98,6 +138,8 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(folder, monkeypatch, cap
         ([], "COMMAND"),
         (["evaluate", "test.csv"], "--policy"),
         (["evaluate", "test.csv", *QUICK, "--output", "table.xls"], "ends neither in .csv nor in .json"),
+        (["evaluate", "test.csv", *QUICK, "--split", "7"], "'7' is no share between 0 and 1, nor 'time'"),
+        (["check", "test.csv", "--columns", "click"], "'click' is not ROLE=COLUMN, such as reward=click"),
         (["simulate", "hotel", "--policy", "random", "--rows", "9", "--output", "out"], "invalid choice: 'random'"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_page import FETCHING, NASTY, Page
 
 from scant.cli import main
-from scant.compare import differences, finished, manifest, terminal, words
+from scant.compare import differences, finished, manifest, provenance, terminal, words
 from scant.compare.differences import MEANINGS, ONLY_A, ONLY_B, Estimate, compare, compare_tables, differing, moved
 from scant.compare.finished import csv_text, read
 from scant.compare.page import COLUMNS, html
@@ -459,10 +459,11 @@ def tiny(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project") / "results/tiny"
     plan = Plan(*settings.load(config))
     original = ORIGINAL.format(dataset="example-logs", part="uniform")
-    for path in [*(folder / name for name in manifest.files(plan)), folder.parents[1] / original]:
+    made = provenance.results(plan, settings.claims(plan.study["claims"]))
+    for path in [*(folder / name for name in made), folder.parents[1] / original]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
-    manifest.write(config, folder, about.facts(config, folder), folder / manifest.NAME)
+    manifest.write(config, folder, about.facts(config, folder), provenance.made(), folder / manifest.NAME)
     return config, plan, folder, json.loads((folder / manifest.NAME).read_text())
 
 
@@ -476,11 +477,15 @@ def test_what_made_the_tiny_study(tiny):
     assert made["settings"]["experiments"].keys() == config["experiments"].keys(), "sweeps are as they are written"
     assert made["settings"]["experiments"]["lower-bound"]["seeds"] == 10, "defaults are filled in"
     assert made["claims"].keys() == settings.claims("config/claims.yaml").keys()
+    assert {*made["files"]} < {*made["results"]}, "all results have checksums, not only those that are compared"
+    for name in ("runs/top/linear/kl/seed-0-2+tuning-0.parquet", "figures/figure-claims-top.svg", "study.json"):
+        assert name in made["results"]
+    assert not any(name.startswith(("results/", "logs/", "benchmarks/")) for name in made["results"])
     assert made["versions"].keys() == {*manifest.VERSIONS, "system"} and "cores" not in made["versions"]["system"]
 
 
 def read_manifest(folder):
-    return finished._manifest(folder)
+    return finished.manifest_of(folder)
 
 
 def test_the_code_of_the_tiny_study(tiny):

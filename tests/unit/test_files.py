@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,9 +14,12 @@ from hypothesis import strategies as st
 
 from scant.files import (
     MARK,
+    arrow_array,
     atomic,
     braces,
+    check_seal,
     metadata_of,
+    read_once,
     read_parquet,
     sha256,
     with_metadata,
@@ -77,7 +81,31 @@ def test_text_is_written_as_it_is(tmp_path):
 def test_sha256(tmp_path, content):
     path = tmp_path / "file"
     path.write_bytes(content)
-    assert sha256(path, chunk=4096) == hashlib.sha256(content).hexdigest()
+    assert sha256(path) == hashlib.sha256(content).hexdigest()
+
+
+def test_a_job_looks_through_a_file_once(tmp_path):
+    path, other = tmp_path / "file", tmp_path / "other"
+    path.write_bytes(b"abc")
+    other.write_bytes(b"abcd")
+    with read_once():
+        found = sha256(path)
+        path.write_bytes(b"changed")
+        assert sha256(str(path)) == found == hashlib.sha256(b"abc").hexdigest()
+        assert sha256(other) == hashlib.sha256(b"abcd").hexdigest()
+    assert sha256(path) == hashlib.sha256(b"changed").hexdigest()
+
+
+def test_damage_is_said_whenever_a_file_is_read(tmp_path):
+    path = tmp_path / "one.parquet"
+    write_parquet(pa.table({"x": [1, 2, 3]}), path, {})
+    damaged = bytearray(path.read_bytes())
+    damaged[20] ^= 1
+    path.write_bytes(damaged)
+    with read_once():
+        for _ in range(2):
+            with pytest.raises(ValueError, match="CRC-32"):
+                check_seal(path)
 
 
 def test_parquet_carries_metadata_and_equal_tables_make_equal_bytes(tmp_path):
@@ -88,6 +116,20 @@ def test_parquet_carries_metadata_and_equal_tables_make_equal_bytes(tmp_path):
     assert pq.read_table(tmp_path / "one").equals(table)
     assert metadata_of(pq.read_schema(tmp_path / "one")) == facts
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, -2, 3], pa.int32()), ([0.1, float("nan")], pa.float64()), ([], pa.float64()),
+        (["", "é", "1,5"], pa.string()), ([], pa.string()), ([True, False] * 9 + [True], pa.bool_()),
+        (np.array(["2026-01-02T03:04:05.000006"], "datetime64[us]"), pa.timestamp("us")),
+    ],
+)  # fmt: skip
+def test_arrays_are_those_of_arrow(values, kind):
+    found = arrow_array(values, kind)
+    found.validate(full=True)
+    assert found.type == kind and repr(found.to_pylist()) == repr(pa.array(values, kind).to_pylist())
 
 
 def test_metadata_of_a_schema():

@@ -97,6 +97,11 @@ def test_logs_of_odd_columns(data):
     fuzz_targets.fuzz_log(data)
 
 
+@given(odd_parquet(["action", "click", "propensity", "timestamp", "propensity:a", "policy:p", "x", "y", "drop"]))
+def test_everyday_logs_of_odd_columns(data):
+    fuzz_targets.fuzz_visits(data)
+
+
 @given(odd_parquet(["query", "grade", "label", "f1", "f2", "f3"]))
 def test_tables_of_odd_columns(data):
     fuzz_targets.fuzz_parquet(data)

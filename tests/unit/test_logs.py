@@ -1,9 +1,7 @@
-import gzip
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -48,7 +46,6 @@ def test_a_log_comes_back_from_its_file_as_it_was(log, tmp_path):
     back, metadata = logs.read(tmp_path / "log.parquet")
     same(back, log)
     assert metadata["policy"] == "uniform" and metadata["rows"] == len(log) and metadata["duplicates"] == 0
-    same(logs.read_own(tmp_path / "log.parquet"), log)
 
 
 def test_a_log_of_several_row_groups_and_chunks_comes_back_in_order(tmp_path):
@@ -218,153 +215,3 @@ def test_align_forgets_actions_that_were_never_shown():
     log = log_of(offers=3).take(log_of(offers=3).action != 1)
     moved = logs.align(log, ("c", "a"))
     assert moved.actions == ("c", "a") and logs.check(moved, "here")
-
-
-# A user's own log
-
-OWN = """action,reward,propensity,age,member,timestamp,position
-offer 2,1,0.5,30,True,2019-11-24 00:03:13.442536+00:00,1
-NA,0,0.25,41.5,False,2019-11-24T02:03:13.5+02:00,2
-offer 2,0.5,1,-2,True,2019-11-24 00:03,3
-"""
-
-
-def own(tmp_path, text, name="log.csv"):
-    path = tmp_path / name
-    path.write_text(text)
-    return logs.read_own(path)
-
-
-def test_a_csv_is_read_as_documented(tmp_path):
-    log = own(tmp_path, OWN + "\n\n")
-    assert (log.actions, log.names) == (("NA", "offer 2"), ("age", "member"))
-    assert log.action.tolist() == [1, 0, 1] and log.reward.tolist() == [1, 0, 0.5]
-    assert log.features.dtype == np.float32 and log.features.tolist() == [[30, 1], [41.5, 0], [-2, 1]]
-    assert log.propensity.tolist() == [0.5, 0.25, 1] and log.position.tolist() == [1, 2, 3]
-    expected = ["2019-11-24T00:03:13.442536", "2019-11-24T00:03:13.5", "2019-11-24T00:03"]
-    np.testing.assert_array_equal(log.timestamp, np.array(expected, "datetime64[us]"))
-
-
-def test_parquet_gives_the_same_log_as_csv(tmp_path):
-    frame = pd.DataFrame({"action": [10, 9, 10], "reward": [0, 1, 0], "propensity": 0.5, "x": [1.5, 2, 3], "b": True})
-    frame["timestamp"] = pd.to_datetime(["2020-01-01T10:00:00+01:00"] * 3, utc=True)
-    frame.to_csv(tmp_path / "log.csv", index=False)
-    frame.to_parquet(tmp_path / "log.parquet")
-    log = logs.read_own(tmp_path / "log.csv")
-    assert log.actions == ("9", "10") and log.timestamp[0] == np.datetime64("2020-01-01T09:00:00")
-    same(log, logs.read_own(tmp_path / "log.parquet"))
-
-
-def test_whole_actions_that_parquet_holds_as_floats_have_no_point(tmp_path):
-    frame = pd.DataFrame({"action": [2.0, 1.0], "reward": 0, "propensity": 0.5, "x": 1.0})
-    frame.to_parquet(tmp_path / "log.parquet")
-    assert logs.read_own(tmp_path / "log.parquet").actions == ("1", "2")
-
-
-def test_parquet_is_known_by_its_first_bytes(tmp_path):
-    frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": 1.0})
-    frame.to_parquet(tmp_path / "log.parquet")
-    log = logs.read_own(tmp_path / "log.parquet")
-    same(logs.read_own((tmp_path / "log.parquet").rename(tmp_path / "log.txt")), log)
-    frame.to_csv(tmp_path / "text.parquet", index=False)
-    same(logs.read_own(tmp_path / "text.parquet"), log)
-
-
-def test_probabilities_of_ones_own_policies_are_no_features(tmp_path):
-    log = own(tmp_path, "action,reward,propensity,x,policy:new\na,0,1,2,0.5\na,1,1,3,\n")
-    assert log.names == ("x",) and log.features.tolist() == [[2], [3]]
-
-
-FULL = """action,reward,propensity,x,propensity:b,propensity:a,propensity:c
-a,1,0.2,1,0.3,0.2,0.5
-b,0,0.33333,1,0.33333,0.33333,0.33333
-"""
-
-
-def test_full_propensities_bring_actions_that_were_not_shown(tmp_path):
-    log = own(tmp_path, FULL)
-    assert log.actions == ("a", "b", "c") and log.names == ("x",)
-
-
-def test_duplicate_rows_are_kept_and_counted(tmp_path):
-    log = own(tmp_path, "action,reward,propensity,x\n1,0,1,2\n1,0,1,3\n1,0,1,2\n")
-    assert len(log) == 3 and logs.facts(log)["duplicates"] == 1
-
-
-HEAD = "action,reward,propensity,x\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "the file is empty"),
-        (HEAD, "no rows"),
-        (HEAD + "\n\n", "no rows"),
-        ("action,reward,x\na,0,1\n", "no column 'propensity'; columns: 'action', 'reward', 'x'"),
-        ("action,reward,propensity\na,0,1\n", "no features"),
-        (HEAD + "a,0,1,2\na,2,1,2\n", r"line 3: reward 2.0 is not in \[0, 1\]"),
-        (HEAD + "a,0,1,2\na,1,0,2\n", r"line 3: propensity 0.0 is not in \(0, 1\]"),
-        (HEAD + "a,0,1,2\na,1,1,\n", "line 3: x is missing"),
-        (HEAD + "a,0,1,2\n\na,1,1,2\n", "line 3: action is missing"),
-        (HEAD + "a,0,1,2\n,1,1,2\n", "line 3: action is missing"),
-        (HEAD + "a,0,1,2\na,,1,2\n", "line 3: reward is missing"),
-        (HEAD + "a,0,1,2\na,0,1\n", "line 3: x is missing"),
-        (HEAD + "a,0,1,2\na,0,1,NA\n", "line 3: x 'NA' is not a number. One-hot"),
-        (HEAD + "a,0,1,2\na,0,1,red\n", "line 3: x 'red' is not a number. One-hot"),
-        (HEAD + "a,0,1,2\na,0,1,inf\n", "line 3: feature 'x' is missing, or not finite"),
-        (HEAD + "a,0,1,2\na,0,1,1e39\n", "line 3: feature 'x' is missing, or not finite"),
-        (HEAD + "a,0,1,2\na,0,1,2,3\n", "line 3: more fields than the header has"),
-        (HEAD + "a,0,1,2,9\na,0,1,2,9\n", "more fields than the header has"),
-        (HEAD + 'a,0,1,2\n"a,0,1,2\n', "log.csv"),
-        (",action,reward,propensity,x\n0,a,0,1,2\n", "line 1: column 1 has no name. Drop the index column"),
-        ("action,reward,propensity,x,x\na,0,1,2,3\n", "line 1: two columns are called 'x'"),
-        ("action,reward,propensity,x,position\na,0,1,2,1.5\n", "line 2: position 1.5 is not a whole number"),
-        ("action,reward,propensity,x,timestamp\na,0,1,2,noon\n", "line 2: timestamp 'noon' is not a time"),
-        ("action,reward,propensity,x,timestamp\na,0,1,2,\n", "line 2: timestamp 'nan' is not a time|plain numbers"),
-        ("action,reward,propensity,x,timestamp\na,0,1,2,1574553793\n", "the timestamps are plain numbers"),
-        (FULL + "a,0,0.2,1,0.3,0.2,0.6\n", "line 4: the propensities sum to 1.1, not to 1"),
-        (FULL + "a,0,0.3,1,0.3,0.2,0.5\n", "line 4: propensity differs from that of the action's own column, 0.2"),
-        (FULL + "a,0,0.2,1,-0.3,0.2,1.1\n", r"line 4: a propensity is not in \[0, 1\]"),
-        (FULL + "d,0,0.2,1,0.3,0.2,0.5\n", "no column 'propensity:d'"),
-    ],
-)
-def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
-    with pytest.raises(DataError, match=reason):
-        own(tmp_path, text)
-
-
-def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
-    with pytest.raises(DataError, match="no such file"):
-        logs.read_own(tmp_path / "log.csv")
-    (tmp_path / "log.csv").write_bytes(b"action,reward,propensity,x\n\xff\xfe,0,1,2\n")
-    with pytest.raises(DataError, match="UTF-8"):
-        logs.read_own(tmp_path / "log.csv")
-
-
-@pytest.mark.parametrize(
-    ("column", "names", "reason"),
-    [
-        ([1.0, 2.0], ["reward", "propensity", "x", "x"], "two columns are called 'x'"),
-        ([[1.0], [2.0]], ["reward", "propensity", "y", "x"], "column 'x' has type list<element: double>; a log has"),
-        ([True, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
-    ],
-)
-def test_parquet_that_is_no_log_is_refused(column, names, reason, tmp_path):
-    columns = [["a", "b"], [0, 1], [0.5, 0.5], [1, 2], column]
-    pq.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), ["action", *names]), tmp_path / "log.parquet")
-    with pytest.raises(DataError, match=reason):
-        logs.read_own(tmp_path / "log.parquet")
-
-
-def test_compressed_text_is_refused_whatever_its_name(tmp_path):
-    assert len(own(tmp_path, OWN, name="log.csv.gz")) == 3
-    (tmp_path / "log.csv.gz").write_bytes(gzip.compress(OWN.encode())[:-9])
-    with pytest.raises(DataError, match=r"not text in UTF-8\. Save it as UTF-8, not compressed"):
-        logs.read_own(tmp_path / "log.csv.gz")
-
-
-def test_parquet_with_a_missing_value_names_the_row(tmp_path):
-    frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": [1.0, None]})
-    frame.to_parquet(tmp_path / "log.parquet")
-    with pytest.raises(DataError, match="row 2: x is missing"):
-        logs.read_own(tmp_path / "log.parquet")

@@ -73,18 +73,24 @@ def state(folder, claims):
 
 
 @pytest.fixture
-def finished(tmp_path, monkeypatch):
-    """A finished study: a run takes half a second, and a tenth for each seed; a draw 0.3 s."""
+def text():
+    """The study file."""
+    return STUDY
+
+
+@pytest.fixture
+def finished(tmp_path, monkeypatch, text):
+    """A finished study: a process takes half a second, and a tenth for each learner and seed; a draw 0.3 s."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.yaml").write_text(STUDY)
+    (tmp_path / "s.yaml").write_text(text)
     for name in ("config/datasets.yaml", "workflow/schemas/datasets.schema.yaml"):
         (tmp_path / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, tmp_path / name)
     folder = tmp_path / "results/s"
     plan = Plan(*studies.load(read_yaml("s.yaml")))
-    for job in (job for jobs in plan.jobs.values() for job in jobs):
-        benchmark(folder, f"run/{job.path}", 0.5 + 0.1 * len(job.seeds))
-        for path in job.files:
+    for path, jobs in plan.processes.items():
+        benchmark(folder, f"run/{path}", 0.5 + 0.1 * sum(len(job.seeds) for job in jobs))
+        for path in jobs[0].files:
             stream, seed = path.split("/")[-2:]
             benchmark(folder, f"simulate/{stream}/{seed.removesuffix('.arrow')}", 0.3)
     state(folder, CLAIMS)
@@ -113,6 +119,23 @@ def test_steps_are_in_order_of_what_a_claim_costs(finished):
     assert found.never == ["never", "unknown", "too-many"] and found.beyond == []
     assert found.seconds == pytest.approx(online + sum(costs) + two)
     assert found.seeds == {"online": (8, 20), "games": (10, 40), "like-it": (8, 20)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STUDY.replace("streams:", "together: true\nstreams:", 1)
+        .replace("  ftpl:", "  listnet: {kind: listnet, rates: [0.1, 1.0]}\n  ftpl:")
+        .replace("[slam, random]", "[listnet, slam, random]")
+    ],
+)
+def test_learners_that_are_played_together_start_once(finished):
+    assert sorted(path.stem for path in (finished / "benchmarks/run/online/same").glob("*.jsonl")) == [
+        "seed-0-7+tuning-0-1"  # of both that tune; random is alone
+    ]
+    state(finished, {"online-a": CLAIMS["online-a"]})
+    start, seed = 2 * (0.5 + 0.5), 2 * 3 * 0.1 + 0.3
+    assert more(finished, "s.yaml").seconds == pytest.approx(start + 4 * seed)
 
 
 def test_seeds_that_decide_several_claims_are_one_step(finished):

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from scipy import stats
 
 from scant.data import stream as streams
@@ -16,7 +17,7 @@ from scant.online import drawings as drawing
 from scant.online import frames as perceptron
 from scant.online import traces as online_traces
 from scant.online.run import run
-from scant.present import making, style, tables, traces
+from scant.present import figures, making, style, tables, traces
 from scant.present.intervals import t_interval
 from scant.theory.bounds import adversary_loss
 
@@ -464,7 +465,7 @@ def test_the_csv_is_what_is_drawn(many, tmp_path):
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["SLAM", "ListNet"]
     assert "NDCG@10" in axis.get_ylabel()
     svg = (tmp_path / "out" / "figure-2.2.svg").read_text()
-    for text in ("LETOR", "SLAM", "ListNet", "n = 3", "95 % t interval"):
+    for text in ("LETOR", "SLAM", "ListNet", "3 seeds", "95 % t interval"):
         assert text in svg
 
 
@@ -490,11 +491,11 @@ def test_learners_are_told_apart(many):
 def own(tmp_path, monkeypatch):
     """A module with 25 learners of one's own that declare no look, and one that declares its own."""
     lines = [f"class Learner{i}:\n    pass\n" for i in range(25)]
-    (tmp_path / "learners_of_ones_own.py").write_text(
+    (tmp_path / "learners_with_looks.py").write_text(
         "".join(lines) + "class Seen:\n    looks = {'': ('pink', 'p', ':'), 'ap': ('#123456', '8', '-')}\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    return "learners_of_ones_own"
+    return "learners_with_looks"
 
 
 def test_there_are_looks_enough(own):
@@ -608,3 +609,22 @@ def test_traces_that_are_not_whole_are_named(tmp_path, damage):
         (tmp_path / "all.parquet").write_bytes(b"text")
     with pytest.raises(DataError, match=r"all\.parquet"):
         traces.read([tmp_path / "all.parquet"])
+
+
+def _luminance(colour):
+    """The relative luminance of a colour (WCAG 2.2)."""
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+@pytest.mark.parametrize("name", style.COLOURS)
+def test_colours_are_seen_on_white(name):
+    assert 1.05 / (_luminance(style.COLOURS[name]) + 0.05) > 2.2
+
+
+def test_no_text_is_cut_at_the_edge(tmp_path):
+    figure, axes = plt.subplots(figsize=(3, 2), layout="constrained")
+    axes.annotate("a subtitle that is longer than the panel", (0, 1), xycoords="axes fraction")
+    figures.save(figure, pd.DataFrame({"a": [1]}), tmp_path / "figure")
+    figure.draw_without_rendering()
+    assert axes.texts[0].get_window_extent().x1 <= figure.bbox.x1

@@ -503,7 +503,7 @@ def test_a_figure_comes_with_its_frame_says_what_it_shows_and_is_the_same_bytes_
     assert {"mean", "low", "high", "n", "rate", "tuning", "panel", "label", "reading"} <= {*read}
     assert "ideal" not in set(read["learner"])
     svg = (tmp_path / "one.svg").read_text()
-    for text in ("95 % t interval", "mean over n seeds", "reading top", "reading again", "n = 3"):
+    for text in ("95 % t interval", "mean over seeds", "reading top", "reading again", "3 seeds"):
         assert text in svg, text
 
 

@@ -1,6 +1,7 @@
 """What `scant show` prints of a finished study, and what its page says besides the results."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +159,8 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert facts["citation"].startswith("@software{scant,") and facts["citation"].count("{") == facts["citation"].count(
         "}"
     )
+    keys = re.findall(r"^@\w+\{(.*),$", facts["citation"], re.MULTILINE)
+    assert len(keys) == len(set(keys)) == 6, "the project and the five documents"
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]
     other = about.facts(config, tmp_path, "config/studies/real.yaml")["commands"]

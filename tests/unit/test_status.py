@@ -81,6 +81,19 @@ def test_jobs_that_play_several_learners_are_no_learners(root):
     assert [(row["learner"], row["jobs"]) for row in found.learners] == [("squared", 1), ("kl", 1)]
 
 
+def test_jobs_that_play_learners_together_count_as_runs(root):
+    wildcards = {"experiment": "top", "stream": "x", "seeds": "seed-0-4"}
+    played = {"rule_name": "run_top", "s": 4.0, "max_rss": 1.0, "wildcards": wildcards}
+    (root / "results/s/benchmarks/run/c.jsonl").write_text(f"{json.dumps(played)}\n")
+    wrote(root, DONE.format(id=1, rule="run_top", n=1) + DONE.format(id=2, rule="run", n=2))
+    log = next((root / ".snakemake/log").iterdir())
+    log.write_text(log.read_text().replace("run           3\n", "run           1\nrun_top       2\n"))
+    found = status(root / "results/s", root)
+    rules = {row["rule"]: (row["to do"], row["jobs"], row["seconds"]) for row in found.rules}
+    assert rules == {"run": (1, 3, 9.0), "figure": (2, 1, 1.0)}
+    assert [row["learner"] for row in found.learners] == ["squared", "kl"]
+
+
 def test_a_run_under_way(root, monkeypatch):
     wrote(root, TWO)
     monkeypatch.setattr(statuses, "_alive", lambda place: place == root)

@@ -32,7 +32,7 @@ from scant.study.schema import experiment_settings, readings, schema
 ROOT = Path(__file__).parents[2]
 SCHEMA = schema()
 STREAM = SCHEMA["$defs"]["stream"]["properties"]
-PLACES = ("streams", "games", "logs", "learners")
+PLACES = ("streams", "games", "logs", "populations", "learners")
 STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
 CONTEXTUAL = {  # defaults of experiments on streams
     "seeds": 10, "batch": 5, "tuning_seeds": 5, "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero",
@@ -181,7 +181,7 @@ def test_every_default_keeps_its_own_schema():
 
 
 def test_unknown_keys_are_refused_everywhere():
-    open_ones = {f"study.{key}" for key in ("datasets", "streams", "games", "logs", "learners", "experiments")}
+    open_ones = {f"study.{key}" for key in ("datasets", *PLACES, "experiments")}
     open_ones |= {"learner.:.options", "sweep"}
     open_ones |= {"learner", "experiment"}  # whose clauses are closed
     objects = {path: part for path, part in parts(SCHEMA) if part.get("type") in ("object", ["object", "null"])}
@@ -208,6 +208,7 @@ def test_the_studies_are_whole(path):
     study = plan.study
     assert path.stem in (study["study"], "config")
     used = {key: {one for e in study["experiments"].values() for one in e.get(key, ())} for key in PLACES}
+    used["streams"] |= {place["stream"] for place in study["populations"].values() if "stream" in place}
     assert used == {key: set(study[key]) for key in used}  # nothing is left over
     for name, experiment in study["experiments"].items():
         assert plan.jobs[name] or experiment["figures"] == ["figure-games-time"]
@@ -730,6 +731,35 @@ def test_seeds_that_are_added_are_played_alone(batch, tuning_seeds):
         assert added == [first, {4, 5, 6}, {*range(7, 13)}]
 
 
+def test_built_in_learners_of_a_place_and_of_the_same_seeds_are_played_together():
+    config = with_top(learners=["random", "top", "listnet", "mine"], streams=["sim", "real"], batch=4)
+    config["learners"] |= {"listnet": {"kind": "listnet", "rates": [0.1, 1.0]}, "mine": {"kind": "fractions:Fraction"}}
+    config["experiments"]["top"] |= {"seeds": [3, 5], "tuning_seeds": 1}
+    alone, together = planned(config), planned(config | {"together": True})
+    assert alone.jobs == together.jobs  # the run files are the same
+    assert alone.processes == {job.path: [job] for jobs in alone.jobs.values() for job in jobs}
+    played = {path: [job.path for job in jobs] for path, jobs in together.processes.items() if path.startswith("top/")}
+    assert [job for jobs in played.values() for job in jobs] != [job.path for job in together.jobs["top"]]
+    assert sorted(job for jobs in played.values() for job in jobs) == sorted(job.path for job in together.jobs["top"])
+    for stream in ("sim", "real"):
+        place = f"top/{stream}"
+        assert played[f"{place}/seed-3-6"] == [f"{place}/{name}/seed-3-6" for name in ("listnet", "random", "top")]
+        assert played[f"{place}/seed-0-2"] == [f"{place}/{name}/seed-0-2" for name in ("random", "top")]
+        # the one that tunes has other seeds; that of one's own is alone in any case
+        for path in (f"{place}/listnet/seed-0-2+tuning-0", f"{place}/mine/seed-3-6"):
+            assert played[path] == [path]
+
+
+@pytest.mark.parametrize("kind", ["with_games", "with_ads"])
+def test_the_order_of_learners_is_nothing_to_a_process(kind):
+    config = globals()[kind]() | {"together": True}
+    before = planned(config).processes
+    config["experiments"]["e"]["learners"].reverse()
+    after = planned(config).processes
+    assert (before == after) == (kind == "with_ads")  # a game's run file has its learners in their order
+    assert before.keys() == after.keys()
+
+
 def test_names_of_jobs_say_their_seeds():
     names = {
         "3": [3], "0-4": [*range(5)], "tuning-0": [TUNING], "tuning-2-3": [TUNING + 2, TUNING + 3],
@@ -993,7 +1023,7 @@ def test_a_study_of_ads_alone_is_one():
 
 def test_the_study_of_bounds_is_asked_for():
     plan = planned(with_ads() | {"coverage": {}})
-    assert plan.study["coverage"] == {"repeats": 2000, "rows": [2000, 20000, 200000]}
+    assert plan.study["coverage"] == {"repeats": 2000, "rows": [2000, 20000, 200000], "drifts": []}
     assert list(plan.figures) == ["figure-coverage"] and "ads-coverage" in plan.tables
 
 

@@ -37,6 +37,7 @@ CONFIG = {
     },
     "games": {"flip": {"stream": "flip", "loss": "dcg"}},
     "logs": {"digits": {"dataset": "digits"}},
+    "populations": {"lists": {"stream": "digits"}},
     "coverage": None,
     "learners": {
         "slam": {"kind": "slam", "rates": ["theory", 0.1]},
@@ -50,6 +51,10 @@ CONFIG = {
         "ranker": {"kind": "auc-ranker"},
         "uniform": {"kind": "uniform"},
         "full": {"kind": "ogd", "surrogate": "kl"},
+        "erm": {"kind": "erm-l2", "surrogate": "smoothdcg"},
+        "erm-l1": {"kind": "erm-l1"},
+        "ogd": {"kind": "averaged-ogd"},
+        "regularised": {"kind": "regularised-erm"},
     },
     "experiments": {
         "text": {"streams": ["sim", "back"], "learners": ["slam", "random"]},
@@ -61,6 +66,10 @@ CONFIG = {
             "kind": "fixed-items", "games": ["flip"], "learners": ["ftpl", "random"], "rounds": 20, "baseline": "ftpl"
         },
         "ads": {"kind": "ads", "logs": ["digits"], "learners": ["logistic", "ranker"], "baseline": "ranker"},
+        "samples": {
+            "kind": "generalisation", "populations": ["lists"], "learners": ["erm", "erm-l1", "ogd", "regularised"],
+            "n": [10], "m": [4], "reference": 100,
+        },
     },
 }  # fmt: skip
 CLAIM = {
@@ -202,9 +211,11 @@ FITTING = {  # for each reading that the schema lets sweep, an experiment that h
     "schedule": ("top", "aistats16"), "mismatch": ("top", 1), "radius": ("top", 2),
     "comparator": ("games", "horizon"), "validation": ("ads", 0.5), "threshold": ("ads", "recall"),
     "undersample": ("ads", 2), "undersampled": ("ads", "all"), "standardise": ("ads", False), "select": ("ads", 0.5),
+    "W": ("samples", 2), "W1": ("samples", 2), "sigma": ("samples", 0.5),
     "features": ("text", "query-minmax"), "documents": ("text", "as-is"), "drop_last": ("real", True),
-    "sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5),
+    "lists": ("samples", "cut"), "sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5),
     "parameters": ("games", "ailon"), "pair_loss": ("ads", "hinge"),
+    "step": ("samples", 3), "lambda": ("samples", 0.1),
 }  # fmt: skip
 
 

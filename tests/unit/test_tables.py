@@ -243,7 +243,7 @@ def test_a_log_in_parquet_is_known_by_its_content(tmp_path):
     [
         (LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
         (LOG, {"rows": 4}, "3 rows; toy/test has 4"),
-        (LOG[:-5], {}, "line 4: age is missing"),
+        (LOG[:-5], {}, "line 4 has 3 fields, the header 4"),
         ("PAR1" + LOG, {}, "not a readable parquet file"),
     ],
 )

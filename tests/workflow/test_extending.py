@@ -14,6 +14,7 @@ import yaml
 from projects import ROOT, Project
 
 from scant.errors import SettingError
+from scant.present.style import COLOURS
 from scant.study import settings as studies
 
 pytestmark = pytest.mark.slow
@@ -87,7 +88,7 @@ def test_learners_of_ones_own_are_in_tables_and_figures(copy):
     means = finals[finals["main"] & (finals["measure"] == "ndcg@10")].set_index(["stream", "learner"])["mean"]
     assert all(means[stream, own] > means[stream, "random"] + 0.1 for stream in ("linear", "patients") for own in OWN)
     assert means["linear", "declared"] != means["linear", "pairwise-logistic"]
-    assert "Pairwise logistic, steady steps" in drawing and "#fbafe4" in drawing  # the look that it declares
+    assert "Pairwise logistic, steady steps" in drawing and COLOURS["pink"] in drawing  # the look that it declares
 
 
 def test_measures_that_the_study_asks_for_are_in_the_table(copy):
@@ -105,7 +106,9 @@ def test_a_player_of_ones_own_is_in_the_table_and_the_figure(copy):
     own = games.loc["epsilon-greedy"]
     assert own["k"] == 2 and 0.03 < own["explored"] / own["rounds"] < 0.07
     assert own["difference_high"] < 0 and own["n"] == 5
-    assert "epsilon-greedy" in {*curves["learner"]} and "Epsilon-greedy, top 2" in drawing and "#fbafe4" in drawing
+    assert (
+        "epsilon-greedy" in {*curves["learner"]} and "Epsilon-greedy, top 2" in drawing and COLOURS["pink"] in drawing
+    )
 
 
 def test_a_scorer_of_ones_own_is_in_the_table_and_the_figure(copy):

@@ -131,9 +131,9 @@ def test_a_damaged_file(finished, file, how):
 
 
 def test_two_runs_at_once(fresh):
-    first = subprocess.Popen(
-        fresh.command(TRACES, "--cores", 1), cwd=fresh.folder, env=fresh.environment(), stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    first = subprocess.Popen(  # its runs take long enough for a second one to start
+        fresh.command(TRACES, "results/tiny/traces/top.parquet", "--cores", 1), cwd=fresh.folder,
+        env=fresh.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     locks = fresh.folder / ".snakemake/locks"
     while first.poll() is None and not (locks.exists() and any(locks.iterdir())):

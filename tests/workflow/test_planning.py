@@ -24,6 +24,10 @@ TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
     "top": {"top", "variance", "theorems-top", "streams"},
     "fixed-items": {"games", "slopes", "table-3.1", "table-3.2", "table-b.1", "observability", "theorems-games"},
     "ads": {"ads", "ads-estimates", "ads-readings"},
+    "generalisation": {
+        *("generalisation", "generalisation-slopes", "generalisation-bounds"),
+        *("theorems-generalisation", "constants", "table-4.1"),
+    },
 }
 TABLES_OF_LOGS = {"classification": "table-5.1", "campaign": "table-5.2", "log": "table-5.2"}
 
@@ -44,7 +48,8 @@ def test_every_study_can_be_planned(bare, study):
     jobs = bare.jobs(study=study)
     assert jobs["figure"] == len(plan.figures) > 0 and jobs["all"] == 1
     assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds  # each kind has runs
-    assert jobs["run"] == sum(len(jobs) for jobs in plan.jobs.values())
+    assert jobs["run"] == len(plan.processes)
+    assert (len(plan.processes) < sum(map(len, plan.jobs.values()))) == whole.get("together", False)
     assert jobs["traces"] == len(plan.played) == len(plan.study["experiments"]) - timed
     assert jobs.get("times", 0) == timed
     tables = set().union(*(TABLES_OF[kind] for kind in kinds))
@@ -113,7 +118,7 @@ def test_a_target_asks_for_its_stage_alone(bare, target, rules):
         "regret",
     ):  # the runs of the experiments that it is of, no other
         experiments = shown.experiments if shown else plan.stated if target == "tables" else plan.played
-        wanted = sum(len(plan.jobs[experiment]) for experiment in experiments)
+        wanted = sum(path.partition("/")[0] in experiments for path in plan.processes)
         assert jobs.get("run", 0) == (wanted if "run" in rules else 0)
         assert jobs.get("traces", 0) == (len(experiments) if "traces" in rules else 0)
 

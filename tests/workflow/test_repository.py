@@ -1,5 +1,6 @@
 """What is committed names no machine and no package index, and the lock file is whole."""
 
+import json
 import os
 import re
 import shutil
@@ -8,6 +9,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
+
+import scant
 
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
@@ -50,6 +54,13 @@ def test_no_file_names_a_package_index():
 
 def test_only_ci_looks_beside_the_clone():
     assert {hit.partition(":")[0] for hit in lines(re.compile(r"\.\./shared"))} <= {".ci/run"}
+
+
+def test_all_say_the_same_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
+    described = json.loads((ROOT / "codemeta.json").read_text())["version"]
+    assert project == cited == described == scant.__version__
 
 
 def test_every_requirement_is_pinned_and_hashed():

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from scant.compare import finished
 from scant.compare.differences import compare
@@ -23,13 +24,17 @@ pytestmark = pytest.mark.slow
 CONTEXTUAL = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
 GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-games-rounds", "figure-observability")
 ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
-FIGURES = CONTEXTUAL + GAMES + ADS
+LEARNT = tuple(f"figure-generalisation-{name}" for name in ("n", "gap", "m", "d", "rates"))
+FIGURES = CONTEXTUAL + GAMES + ADS + LEARNT
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 THEORY += ("theorems-perceptron", "theorems-top", "theorems-games")
+THEORY += ("theorems-generalisation", "constants", "table-4.1")
 TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
-CLAIMED = ("perceptron", "top", "items", "choice", "ads")  # the families of claims that have figures
-RUNS, COMPARATORS, PLAYED = 94, 8, 8  # files: of one learner each, of best fixed weights, of all learners of a game
+TABLES += ("generalisation", "generalisation-slopes", "generalisation-bounds")
+CLAIMED = ("perceptron", "top", "items", "choice", "ads", "generalisation")  # the families of claims that have figures
+# Files: of one learner each, of best fixed weights, of all learners of a game or population.
+RUNS, COMPARATORS, PLAYED = 94, 8, 11
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     "data",
@@ -42,15 +47,15 @@ AT_THE_TOP = {"schedule", "mismatch", "radius", "judge"}  # readings of experime
 
 
 @pytest.fixture(scope="module")
-def settings(_finished):
+def settings(saved):
     """The settings of the tiny study, as its file has them."""
-    return _finished.settings()
+    return yaml.safe_load((saved / "config/studies/tiny.yaml").read_text())
 
 
 @pytest.fixture(scope="module")
-def plan(_finished, settings):
+def plan(saved, settings):
     """What they amount to."""
-    return Plan(*studies.load(settings, _finished.folder / "config/datasets.yaml"))
+    return Plan(*studies.load(settings, saved / "config/datasets.yaml"))
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +65,9 @@ def study(plan):
 
 
 @pytest.fixture(scope="module")
-def stated(_finished):
+def stated(saved):
     """The claims of the project."""
-    return studies.claims(_finished.folder / "config/claims.yaml", _finished.folder / studies.CLAIMS_SCHEMA)
+    return studies.claims(saved / "config/claims.yaml", saved / studies.CLAIMS_SCHEMA)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +156,7 @@ def test_run_files_say_what_they_are(runs, study, tiny):
         assert len(rows) > 0
 
 
-def test_games_are_those_of_the_settings(tiny, settings):
+def test_games_and_populations_are_those_of_the_settings(tiny, settings):
     paths = sorted((tiny / "runs").glob("*/*/*.parquet"))
     assert len(paths) == PLAYED
     for path in paths:
@@ -160,9 +165,12 @@ def test_games_are_those_of_the_settings(tiny, settings):
         experiment = settings["experiments"][about["experiment"]]
         assert path.relative_to(tiny / "runs").parts[:2] == (about["experiment"], about["stream"])
         assert [learner for learner, _ in about["learners"]] == experiment["learners"]
-        assert rows["learner"].unique().tolist() == experiment["learners"]
+        assert {*rows["learner"]} == {*experiment["learners"]}
         assert rows["seed"].unique().tolist() == about["seeds"]
         assert path.stem == "seed-" + span(about["seeds"])
+        if about["kind"] == "generalisation":
+            assert rows["n"].unique().tolist() == experiment["n"] and rows["excess"].notna().all()
+            continue
         horizons = experiment["rounds"] if isinstance(experiment["rounds"], list) else [experiment["rounds"]]
         ends = rows.groupby(["learner", "seed", "horizon"])["round"].max().reset_index()
         assert (ends["round"] == ends["horizon"]).all()
@@ -358,14 +366,16 @@ def test_a_table_is_the_same_in_latex(tiny, name):
 
 def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
     finals = table(tiny, "finals")
-    tables = {"top": table(tiny, "top"), "fixed-items": table(tiny, "games"), "ads": table(tiny, "ads")}
+    of_kinds = {"top": "top", "fixed-items": "games", "ads": "ads", "generalisation": "generalisation"}
+    tables = {kind: table(tiny, name) for kind, name in of_kinds.items()}
     kinds = {name: one.get("kind", "perceptron") for name, one in settings["experiments"].items()}
     assert {*finals["experiment"]} == {name for name, kind in kinds.items() if kind == "perceptron"}
     for name, experiment in settings["experiments"].items():
         there = tables.get(kinds[name], finals)
         there = there[there["experiment"] == name]
         assert {*there["learner"]} == {*experiment["learners"]}
-        assert {*there["stream"]} == {*(experiment.get("streams") or experiment.get("games") or experiment["logs"])}
+        (places,) = [experiment[key] for key in ("streams", "games", "logs", "populations") if key in experiment]
+        assert {*there["stream"]} == {*places}
     assert {*finals["tuning"]} == {"held-out", "paper"} and {*finals["measure"]} == {"ndcg@10", "ap"}
     ideal = finals[finals["learner"] == "ideal"]
     assert len(ideal) and (ideal["mean"] == 1).all()

@@ -2,9 +2,14 @@
 
 Every bound depends on a log only through counts: how often each pair of weight and click occurs in each stage of
 betting. So the counts are drawn, as multinomials, which is the distribution that drawing rows would give them.
+
+Rates may drift: each part of a log then has click rates of its own, and the truth is their average over the log. The
+betting bound gets the rows in random order, as `evaluate` does where it is told to shuffle; the counts of its stages
+are then multivariate hypergeometric draws from those of the log. "betting, unshuffled" is it on the rows as logged.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +24,13 @@ RATES = {  # clicks per impression of each offer (thesis, Table 5.2)
     "bank": (0.0017, 0.0040, 0.0045, 0.0030, 0.0023),
 }
 POLICIES = {"epsilon-greedy": 0.2, "deterministic": 0.0}  # their epsilons
+DRIFTS = {  # click rates in equal parts of a log, over their average
+    "falling": (1.37, 0.63),  # two halves, as 7.4 % and then 3.4 %
+    "rising": (0.63, 1.37),
+    "linear": tuple(1.8 - 1.6 * (part + 0.5) / 32 for part in range(32)),
+    "seasons": tuple(1 + 0.7 * math.sin(2 * math.pi * 4 * (part + 0.5) / 32) for part in range(32)),
+    "sorted": (1.9, 0.2, 1.6, 0.4, 1.3, 0.7, 1.0, 0.9, 1.2, 0.8),  # rows of ten classes, one class after another
+}
 RARE = 0.01  # the share of rows in which the logging policy "rare" shows a random ad
 
 
@@ -30,7 +42,8 @@ class Setting:
     rows : n, the length of a log
     share : (cells), the probability that a row falls into the cell; they sum to 1
     weight : (cells), the policy's probability of the logged ad over the logging policy's
-    click : (cells), the probability of a click
+    click : (cells), the probability of a click, on average over the log
+    drift : factors on `click` in successive equal parts of the log, with a mean of 1; empty if rates are constant
     """
 
     campaign: str
@@ -39,6 +52,7 @@ class Setting:
     share: tuple[float, ...]
     weight: tuple[float, ...]
     click: tuple[float, ...]
+    drift: tuple[float, ...] = ()
 
     @property
     def truth(self) -> float:
@@ -88,15 +102,44 @@ def contrary(rows: int) -> Setting:
     return Setting("contrary", "made up", rows, (0.05, 0.95), (16.0, 0.2 / 0.95), (0.02, 0.98))
 
 
-def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5) -> list[Setting]:
-    """The settings of the study at each n: both campaigns and policies, logged uniformly and rarely, and `contrary`."""
+def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
+    """A log whose click rates drift.
+
+    Parameters
+    ----------
+    rows : n
+    drift : a key of `DRIFTS`; "sorted" is of a classification set whose rows are in the order of their ten classes, on
+        which the policy is right in half of the cases; the others are of the hotel's campaign
+    policy : a key of `POLICIES`
+
+    Raises
+    ------
+    SettingError : an unknown name
+    """
+    if drift not in DRIFTS:
+        raise unknown("drift", drift, DRIFTS)
+    of = setting("hotel", policy, rows)
+    if drift == "sorted":
+        epsilon = POLICIES[policy]
+        of = replace(of, share=(0.1, 0.9), weight=(10 * (1 - epsilon), 10 * epsilon / 9), click=(0.5, 0.5 / 9))
+    name = "classes, sorted" if drift == "sorted" else f"hotel, {drift}"
+    return replace(of, campaign=name, drift=DRIFTS[drift])
+
+
+def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5, drifts=()) -> list[Setting]:
+    """The settings of the study at each n: both campaigns and policies, logged uniformly and rarely, and `contrary`;
+    and logs of both policies whose rates drift, for each of `drifts`.
+    """
     return [
         setting(campaign, policy, n, lift, logging)
         for logging in ("uniform", "rare")
         for campaign in RATES
         for policy in POLICIES
         for n in rows
-    ] + [contrary(n) for n in rows]
+    ] + [
+        *(contrary(n) for n in rows),
+        *(drifting(n, drift, policy) for drift in drifts for policy in POLICIES for n in rows),
+    ]
 
 
 def coverage(
@@ -137,11 +180,12 @@ def coverage(
 def run(job: dict, target, study_seed: int) -> None:
     """Write the rows of `coverage` over the study's `settings` as parquet.
 
-    job : the settings `rows` (a list of log lengths) and `repeats`
+    job : the settings `rows` (a list of log lengths), `drifts` (keys of `DRIFTS`) and `repeats`
     """
     import pyarrow as pa
 
-    rows = coverage(settings(job["rows"]), job["repeats"], generator(study_seed, "coverage"))
+    tried = settings(job["rows"], drifts=job["drifts"])
+    rows = coverage(tried, job["repeats"], generator(study_seed, "coverage"))
     write_parquet(pa.Table.from_pylist(rows), target, {})
 
 
@@ -149,7 +193,11 @@ def _coverage(setting: Setting, repeats: int, random, level: float, replicates: 
     from scipy import stats
 
     clicks, impressions = _draw(setting, repeats, random)
-    truth, bounds = setting.truth, _ends(setting, clicks, impressions, random, level, replicates)
+    truth = setting.truth
+    if setting.drift:
+        bounds = _ends_of_drift(setting, clicks, impressions, random, level)
+    else:
+        bounds = _ends(setting, clicks, impressions, random, level, replicates)
     rows = []
     for bound, (estimate, lower, low, high) in bounds.items():
         for side, holds, width in (
@@ -169,25 +217,40 @@ def _coverage(setting: Setting, repeats: int, random, level: float, replicates: 
 
 def _draw(setting: Setting, repeats: int, random) -> tuple[np.ndarray, np.ndarray]:
     """Clicks and impressions of each cell in each stage of betting, both int64 (repeats x stages x cells)."""
-    click, share = np.array(setting.click), np.array(setting.share)
-    cell_shares = np.r_[share * click, share * (1 - click)]
-    sizes = np.diff(intervals.stage_ends(setting.rows), prepend=0)
-    counts = random.multinomial(sizes, cell_shares / cell_shares.sum(), (repeats, len(sizes)))
+    share, ends = np.array(setting.share), intervals.stage_ends(setting.rows)
+    factors = np.array(setting.drift or (1.0,))
+    parts = np.arange(1, len(factors) + 1) * setting.rows // len(factors)  # where the parts of a drifting log end
+    cuts = np.union1d(ends, parts)
+    click = factors[np.searchsorted(parts, cuts), None] * np.array(setting.click)
+    cell_shares = np.concatenate([share * click, share * (1 - click)], axis=1)
+    cell_shares /= cell_shares.sum(axis=1, keepdims=True)
+    pieces = random.multinomial(np.diff(cuts, prepend=0), cell_shares, (repeats, len(cuts)))
+    first = np.searchsorted(np.searchsorted(ends, cuts), np.arange(len(ends)))  # the first piece of each stage
+    counts = np.add.reduceat(pieces, first, axis=1)
     clicks, misses = np.split(counts, 2, axis=-1)
     return clicks, clicks + misses
 
 
+def _shuffled(count: np.ndarray, random) -> np.ndarray:
+    """Counts of values in the stages of logs (repeats x stages x values) once the rows of each log are shuffled."""
+    sizes, left = count.sum(axis=-1), count.sum(axis=-2)
+    moved = np.zeros_like(count)
+    for stage in range(count.shape[1]):
+        places, others = sizes[:, stage].copy(), left.sum(axis=-1)
+        for value in range(count.shape[2]):
+            others -= left[:, value]
+            moved[:, stage, value] = random.hypergeometric(left[:, value], others, places)
+            places -= moved[:, stage, value]
+        left = left - moved[:, stage]
+    return moved
+
+
 def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> dict[str, tuple]:
     """By each bound: the estimate, the lower bound, and the ends of the two-sided interval, each (repeats)."""
-    weight = np.array(setting.weight)
-    value, at = np.unique(np.r_[0.0, weight], return_inverse=True)
-    count = clicks @ np.eye(len(value), dtype=np.int64)[at[1:]]
-    count[..., 0] += (impressions - clicks).sum(axis=-1)
-    terms = intervals.Terms(value, count, float(weight.max()), tuple(value.tolist()))
-    estimate, bounds = terms.moments()[1], {}
-    for name, bound in intervals.BOUNDS.items():
-        lower, (low, high) = bound(terms, level), intervals.interval(bound, terms, level)
-        bounds[name] = estimate, lower, low, high if name == "t" else np.minimum(high, 1.0)  # as `evaluate` has them
+    terms = _terms(setting, clicks, impressions)
+    weight, value, count = np.array(setting.weight), terms.value, terms.count
+    bounds = {name: _ends_of(name, terms, level) for name in intervals.BOUNDS}
+    estimate = terms.moments()[1]
 
     seen = np.where(terms.total > 0, value, 0.0).max(axis=-1)
     n, mean, variance = terms.moments()
@@ -211,6 +274,34 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
     with np.errstate(invalid="ignore", divide="ignore"):
         bounds["snips, frozen"] = ratio, *(percentile * setting.rows / w)
     return bounds
+
+
+def _ends_of_drift(setting: Setting, clicks, impressions, random, level) -> dict[str, tuple]:
+    """As `_ends`, for logs whose rates drift: the bounds of `evaluate`, and betting's on rows that are not shuffled.
+
+    A log that grows cannot be shuffled, so that betting's sequence is on rows as they came.
+    """
+    logged = _terms(setting, clicks, impressions)
+    shuffled = replace(logged, count=_shuffled(logged.count, random))
+    used = dict.fromkeys(intervals.BOUNDS, shuffled) | {"betting-sequence": logged}
+    bounds = {name: _ends_of(name, terms, level) for name, terms in used.items()}
+    return bounds | {"betting, unshuffled": _ends_of("betting", logged, level)}
+
+
+def _terms(setting: Setting, clicks, impressions) -> intervals.Terms:
+    """The counted terms of logs, from their clicks and impressions by cell."""
+    weight = np.array(setting.weight)
+    value, at = np.unique(np.r_[0.0, weight], return_inverse=True)
+    count = clicks @ np.eye(len(value), dtype=np.int64)[at[1:]]
+    count[..., 0] += (impressions - clicks).sum(axis=-1)
+    return intervals.Terms(value, count, float(weight.max()), tuple(value.tolist()))
+
+
+def _ends_of(name: str, terms: intervals.Terms, level: float) -> tuple:
+    """The estimate, the lower bound, and the ends of the two-sided interval of a bound, as `evaluate` has them."""
+    bound = intervals.BOUNDS[name]
+    low, high = intervals.interval(bound, terms, level)
+    return terms.moments()[1], bound(terms, level), low, high if name == "t" else np.minimum(high, 1.0)
 
 
 def _normal(probability: float) -> float:

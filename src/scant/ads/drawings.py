@@ -72,7 +72,7 @@ def deterministic(frame: pd.DataFrame):
     bottom, top = axes[0, 0].get_ylim()  # of all: they share it
     axes[0, 0].set_ylim(max(0, bottom), min(102, top))
     axis.set_xlabel("data set")
-    panels.legend(figure, {name: handles[name] for name in looks}, f"mean over n seeds; bars: {panels.INTERVAL}")
+    panels.legend(figure, {name: handles[name] for name in looks}, f"mean over seeds; bars: {panels.INTERVAL}")
     return figure
 
 
@@ -112,7 +112,7 @@ def weighted(frame: pd.DataFrame):
     if frame["true"].notna().any():
         handles["true CTR"] = Line2D([], [], color="0.15", **TRUE)
     levels = ", ".join(f"{100 * level:g} %" for level in frame["level"].unique())
-    panels.legend(figure, handles, f"means over n seeds; lower bounds: {levels}, one-sided")
+    panels.legend(figure, handles, f"means over seeds; lower bounds: {levels}, one-sided")
     return figure
 
 
@@ -138,7 +138,7 @@ def by_rate(frame: pd.DataFrame):
     for axis in axes[:, 0]:
         axis.set_ylabel("CTR / uniform's CTR")
     panels.legend(
-        figure, {name: handles[name] for name in looks}, f"mean over n seeds of the ratio; bars: {panels.INTERVAL}"
+        figure, {name: handles[name] for name in looks}, f"mean over seeds of the ratio; bars: {panels.INTERVAL}"
     )
     return figure
 
@@ -186,7 +186,9 @@ def coverage(frame: pd.DataFrame):
             axis.set_xlabel(label, fontsize=8)
         column[0].set_title(campaign.replace(", ", ",\n"), loc="left")
         column[-1].set(
-            xscale="log", xlabel="width / truth", xlim=(min([0.09, *0.8 * widths]), max([1.1, *1.25 * widths]))
+            xscale="log",
+            xlabel="width / truth",
+            xlim=(max(0.01, min([0.09, *0.8 * widths])), max([1.1, *1.25 * widths])),
         )
         column[-1].xaxis.set_minor_formatter("")
     heads = [tick for tick, name in enumerate(ticks) if name in BOUNDS]

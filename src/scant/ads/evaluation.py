@@ -209,8 +209,9 @@ def declared_weights(propensities, epsilon: float = 0.0, actions: int | None = N
 
 
 def evaluate(
-    reward, propensity, target, largest_weight: float, level: float = 0.95, random=None, q=None, weights=None
-) -> Evaluation:
+    reward, propensity, target, largest_weight: float, level: float = 0.95, random=None, q=None, weights=None,
+    shuffle=None,
+) -> Evaluation:  # fmt: skip
     """A policy's CTR from the log of another, by each estimator, with each of its bounds.
 
     Parameters
@@ -225,6 +226,8 @@ def evaluate(
         in [0, 1]; without it there is no such estimate
     weights : for Clopper-Pearson: every weight above 0 that is possible (see `declared_weights`), if they are few and
         rewards are 0 or 1; without it there is no such bound
+    shuffle : a generator that puts the rows in random order for the betting bounds, which else hold only where rates
+        do not change over the log. What they bound is then the average rate over the log
 
     Raises
     ------
@@ -241,7 +244,10 @@ def evaluate(
         raise SettingError("weights are declared for Clopper-Pearson, but rewards are not all 0 or 1; leave them out")
     diagnosed, sums = _diagnose(reward, weight, target, largest_weight, level)
     refused, warnings = _judged(diagnosed, weight)
-    bounds = _weighted_bounds(reward * weight, largest_weight, level, random, weights)
+    terms = reward * weight
+    if shuffle is not None:
+        shuffle.shuffle(terms)
+    bounds = _weighted_bounds(terms, largest_weight, level, random, weights)
     estimate, error = map(float, snips_of(*sums))
     bounds.append(_normal("snips", "delta", estimate, error, level))
     if q is not None:

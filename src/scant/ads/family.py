@@ -130,6 +130,13 @@ STUDY_OF_BOUNDS = {
             "items": {"type": "integer", "minimum": 40},
             "default": [2000, 20000, 200000],
         },
+        "drifts": {
+            "description": "How click rates drift in further logs, of the hotel and of sorted classes.",
+            "type": "array",
+            "uniqueItems": True,
+            "items": {"enum": ["falling", "rising", "linear", "seasons", "sorted"]},
+            "default": [],
+        },
     },
 }
 

@@ -25,7 +25,7 @@ READINGS = ("validation", "threshold", "undersample", "undersampled", "standardi
 BOUNDS = {  # grouped by when they hold
     "exact": ("betting", "betting-sequence", "clopper-pearson", "empirical-bernstein", "hoeffding"),
     "in the limit": ("t", "bootstrap-percentile", "bootstrap-bca", "snips, delta"),
-    "not to be used": ("empirical-bernstein, largest seen", "snips, frozen"),
+    "not to be used": ("betting, unshuffled", "empirical-bernstein, largest seen", "snips, frozen"),
 }
 WHISKERS = {"lower": "t", "exact_lower": "betting"}  # bounds that figures of importance-weighted CTR show
 GROUPS = {bound: group for group, bounds in BOUNDS.items() for bound in bounds}
@@ -319,10 +319,11 @@ def _grouped(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows sorted: by setting, those of rare logging and then the contrary one last; bounds as in `BOUNDS`."""
+    """The rows sorted: by setting, those of rare logging, of drifts, the contrary one last; bounds as in `BOUNDS`."""
     order = list(GROUPS)
+    places = {"rare logging": 1, "contrary": 3}  # by the end of a campaign's name; drifts come between these
     frame = frame.assign(
-        place=frame["campaign"].str.contains(",") + 2 * (frame["campaign"] == "contrary"),
+        place=[places.get(name.split(", ")[-1], 2 * (", " in name)) for name in frame["campaign"]],
         bound_place=frame["bound"].map(lambda bound: order.index(bound) if bound in order else len(order)),
     )
     keys = ["place", "campaign", "policy", "rows", "bound_place"]

@@ -6,7 +6,8 @@ holds with a confidence of `level` (one-sided); `interval` makes a two-sided int
 leading axes, for many logs at once.
 
 Hoeffding's, the empirical Bernstein, Clopper-Pearson and betting bounds hold for every distribution; Student's t and
-the bootstrap only in the limit of many rows.
+the bootstrap only in the limit of many rows. If rows are independent but have means of their own (rates that drift),
+all but betting's bound the average of these means; betting's does if the rows are put in random order first.
 """
 
 from collections.abc import Callable
@@ -195,8 +196,11 @@ def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
     which ever reaches 1/delta with a probability of at most delta. The capital decreases in m. The bound is the largest
     m against which the capital has reached 1/delta at the end of a stage, or the mean of the terms if that is less. The
     bets are lambda_i = min(sqrt(2 ln(1/delta) / (N s^2)), CAP / m), with s^2 the regularised variance of the stages
-    before. They are constant within a stage, so that counts of its rows suffice. The order of the rows must not depend
-    on rewards to come; the order in which they were logged is right.
+    before. They are constant within a stage, so that counts of its rows suffice. Every row must have the same mean,
+    given those before it. Rows in the order in which they were logged have it if rates do not change. Rows in random
+    order have it whatever happened, if the moments of the visits were random, too. For given moments, the expected
+    product of shuffled rows at a constant bet is e_k(a) / binom(n, k) <= mean(a)^k with a_i = 1 + lambda (mu_i - m), by
+    Maclaurin's inequality; bets that depend on earlier stages are left to simulation (`scant.ads.coverage`).
 
     planned : if true, N is the number n of rows, which must not depend on their rewards; this bound is the tightest at
         n. If false, N is T ln(1 + T), with T the end of the stage if it were complete: a confidence sequence, for a

@@ -43,6 +43,14 @@ STEPS = Setting(
 TREES = Setting(
     "trees", {"type": "integer", "minimum": 1}, about="Trees of a forest (200 if absent).", absent=200
 )  # fmt: skip
+TREE_ROWS = Setting(
+    "tree_rows",
+    {"type": "integer", "minimum": 1},
+    about="The rows that each tree of a forest learns from, drawn at random; as many as the ad has if absent or more.",
+)
+LEAF = Setting(
+    "leaf", {"type": "integer", "minimum": 1}, about="The least rows of a leaf of a forest (1 if absent).", absent=1
+)  # fmt: skip
 PAIR_LOSS = Setting(
     "pair_loss",
     {"enum": ["logistic", "hinge"]},
@@ -142,20 +150,24 @@ class Forest(Scorer):
 
     kind = "forest"
     about = "A random forest of each ad's clicks, which scores their probability (thesis, 5.5)."
-    settings = (TREES,)
+    settings = (TREES, TREE_ROWS, LEAF)
     looks: ClassVar = {"": Look("green", "D")}
     classifier = True
     regularised = False
     scaled = False  # scaling a feature changes no split
 
-    def __init__(self, trees: int):
-        self.trees = trees
+    def __init__(self, trees: int, tree_rows: int | None = None, leaf: int = 1):
+        self.trees, self.tree_rows, self.leaf = trees, tree_rows, leaf
 
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
         from sklearn.ensemble import RandomForestClassifier
 
         features, clicked = _two_classes(features, clicked)
-        forest = RandomForestClassifier(self.trees, n_jobs=1, random_state=int(random.integers(2**31)))
+        rows = self.tree_rows if self.tree_rows and self.tree_rows < len(clicked) else None
+        forest = RandomForestClassifier(
+            self.trees, min_samples_leaf=self.leaf, max_samples=rows, n_jobs=1,
+            random_state=int(random.integers(2**31)),
+        )  # fmt: skip
         self.forest = forest.fit(features, clicked)
 
     def score(self, features: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from scant.data.logs import Log
 from scant.errors import SettingError
 from scant.files import sha256, write_parquet
 from scant.randomness import generator
-from scant.runs import origin
+from scant.runs import origin, table_of_rows
 
 SCHEMA = pa.schema(
     {
@@ -75,7 +75,8 @@ class Fit:
 
     def best(self, features: np.ndarray) -> np.ndarray:
         """The ad to show in each context, int32 (rows), from all features of the log, float32 (rows x d)."""
-        return self.model.best(features[:, self.seen], self.threshold)
+        seen = features if len(self.seen) == features.shape[1] else features[:, self.seen]
+        return self.model.best(seen, self.threshold)
 
     def choice(self, features: np.ndarray, epsilon: float = 0.0) -> policies.Choice:
         """The epsilon-greedy policy around the model's best ads (thesis, 5.5)."""
@@ -84,7 +85,7 @@ class Fit:
 
 def fits(
     kind: str, log: Log, random: np.random.Generator, settings: scorers.Settings, lambdas=learners.LAMBDAS,
-    tuning: str = "held-out", validation: float = 0.2, threshold: str = "f1", select: float = 1.0,
+    tuning: str = "held-out", validation: float = 0.2, threshold: str = "f1", select: float = 1.0, progress=None,
 ) -> list[Fit]:  # fmt: skip
     """Fit a model for each lambda; with `tuning` "held-out", fit one more to the whole log, with the best lambda.
 
@@ -99,6 +100,7 @@ def fits(
     validation : the share of the rows that are held out
     threshold : the measure that a ranker's thresholds maximise, see `policies.threshold`; or "none"
     select : the share of features that are kept: those with the largest information gain on the whole log
+    progress : see `scorers.train`
 
     Returns
     -------
@@ -115,15 +117,15 @@ def fits(
         log = replace(log, features=log.features[:, seen], names=tuple(log.names[i] for i in seen))
     fit = partial(Fit, seen=seen, threshold=threshold)
     if not learners.learner_of(kind).regularised:
-        return [fit(scorers.train(kind, log, random, settings))]
+        return [fit(scorers.train(kind, log, random, settings, progress))]
     if tuning == "paper" or len(lambdas) == 1:
-        grid = scorers.fit_grid(kind, log, random, lambdas, settings)
+        grid = scorers.fit_grid(kind, log, random, lambdas, settings, progress)
         return [fit(model, regularisation=value) for value, model in grid.items()]
     part, held_out = scorers.split(log, validation, random)
-    grid = scorers.fit_grid(kind, part, random, lambdas, settings)
+    grid = scorers.fit_grid(kind, part, random, lambdas, settings, progress)
     values = scorers.validate(grid, held_out, threshold)
     best_lambda = scorers.select(values)
-    final_model = scorers.train(kind, log, random, replace(settings, regularisation=best_lambda))
+    final_model = scorers.train(kind, log, random, replace(settings, regularisation=best_lambda), progress)
     return [
         *(fit(grid[value], regularisation=value, fitted_on="part", validation=values[value]) for value in grid),
         fit(final_model, regularisation=best_lambda),
@@ -170,7 +172,7 @@ def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_p
         rows += [{"seed": seed} | row for row in case.rows()]
     inputs = {"/".join(Path(path).parts[-2:]): sha256(path) for path in (*train_paths, *test_paths)}
     metadata = origin(seeds, ()) | {"source": log_origin, "inputs": inputs}
-    write_parquet(pa.Table.from_pylist(rows, SCHEMA), target, job | metadata)
+    write_parquet(table_of_rows(SCHEMA, rows), target, job | metadata)
 
 
 @dataclass(frozen=True)
@@ -253,10 +255,12 @@ class Case:
     def _estimated(self, fit: Fit | None, epsilon: float) -> evaluation.Evaluation:
         """The CTR of a policy as estimated on the test log; the logging policy's, on the training log."""
         random, level = self._random("bootstrap"), self.job["level"]
+        shuffle = self._random("order") if self.log_origin == "log" else None  # drawn rows are in random order already
         if self.learner.logged:
-            return own_policy(self.train, level, random)
+            return own_policy(self.train, level, random, shuffle)
         declared = self.job["log_settings"].get("least_propensity")
-        return estimates(self._choice(fit, epsilon, self.test.features), self.test, self.train, level, random, declared)
+        chosen = self._choice(fit, epsilon, self.test.features)
+        return estimates(chosen, self.test, self.train, level, random, declared, shuffle)
 
     def _random(self, what: str) -> np.random.Generator:
         return generator(self.job["study_seed"], "ads", self.job["stream"], self.seed, what)
@@ -269,6 +273,7 @@ def estimates(
     level: float,
     random: np.random.Generator,
     declared: float | None = None,
+    shuffle: np.random.Generator | None = None,
 ) -> evaluation.Evaluation:
     """A policy's CTR on a test log, by all estimators and bounds.
 
@@ -281,6 +286,7 @@ def estimates(
     random : the generator for the bootstrap
     declared : the least propensity that the logging policy of the test log can give; not needed if all propensities
         are the same
+    shuffle : see `evaluation.evaluate`
 
     Raises
     ------
@@ -300,15 +306,19 @@ def estimates(
     return evaluation.evaluate(
         test.reward, test.propensity, chosen.probability(test.action),
         evaluation.declared_weight(least, chosen.epsilon, chosen.actions), level, random,
-        (rates[test.action], chosen.expected(rates)), weights,
+        (rates[test.action], chosen.expected(rates)), weights, shuffle,
     )  # fmt: skip
 
 
-def own_policy(log: Log, level: float, random: np.random.Generator) -> evaluation.Evaluation:
-    """The CTR of the policy that logged a log, estimated from this log: every weight is 1."""
+def own_policy(log: Log, level: float, random: np.random.Generator, shuffle=None) -> evaluation.Evaluation:
+    """The CTR of the policy that logged a log, estimated from this log: every weight is 1.
+
+    random, shuffle : see `evaluation.evaluate`
+    """
     binary = np.all((log.reward == 0) | (log.reward == 1))
     ones = np.ones(len(log))
-    return evaluation.evaluate(log.reward, ones, ones, 1.0, level, random, weights=(1.0,) if binary else None)
+    weights = (1.0,) if binary else None
+    return evaluation.evaluate(log.reward, ones, ones, 1.0, level, random, weights=weights, shuffle=shuffle)
 
 
 def _on_test(rows: list[dict]) -> float:

@@ -15,6 +15,7 @@ from scant.errors import DataError, SettingError, unknown
 
 READINGS = ("standardise", "undersample", "undersampled")  # settings of an experiment that change how models are fitted
 UNDERSAMPLED = ("classifiers", "all")
+ROWS = 1 << 13  # rows whose deviations are in work at a time, so that they stay in the cache
 CHUNK = 1 << 25  # numbers (features and scores) in work at a time, which bounds memory
 
 
@@ -146,7 +147,10 @@ class Model:
             yield part, _scaled(features[part], self.centre, self.width)
 
 
-def train(kind: str, log: Log, random: np.random.Generator, settings: Settings = Settings()) -> Model:
+def train(
+    kind: str, log: Log, random: np.random.Generator, settings: Settings = Settings(), progress=None,
+    scale: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Model:  # fmt: skip
     """Fit one model to a log.
 
     Equal generators draw the same negatives and examples for each ad whatever lambda is, so that the models of a grid
@@ -158,6 +162,8 @@ def train(kind: str, log: Log, random: np.random.Generator, settings: Settings =
     log : a checked log
     random : a NumPy generator
     settings : see `Settings`
+    progress : called with a sentence on what is begun
+    scale : what `_scale` gives for this log, if it is known
 
     Raises
     ------
@@ -176,14 +182,17 @@ def train(kind: str, log: Log, random: np.random.Generator, settings: Settings =
     clicked = log.reward > 0
     learnt = [ad for ad, shown in enumerate(rows) if clicked[shown].any() and not clicked[shown].all()]
     untrained = tuple(action for ad, action in enumerate(log.actions) if ad not in learnt)
-    centre, width = _scale(log.features, settings.standardise and learner.scaled)
+    centre, width = scale or _scale(log.features, settings.standardise and learner.scaled)
     model = Model(kind, log.actions, centre, width, untrained)
     if learner.learns == "log":
         whole = made(kind, settings.regularisation, settings.options)
         whole.fit(_scaled(log.features, centre, width), log, np.array(learnt, int), random)
         return replace(model, whole=whole)
     scorers, thresholds = [None] * len(rows), {by: np.zeros(len(rows)) for by in MEASURES if learner.ranker}
-    for ad in learnt:
+    for number, ad in enumerate(learnt, start=1):
+        if progress:
+            at = f" at lambda {settings.regularisation:g}" if learner.regularised else ""
+            progress(f"{kind}: learns ad {number} of {len(learnt)}{at}")
         ad_random = np.random.Generator(np.random.PCG64(seeds[ad]))
         shown = rows[ad]
         if settings.undersample and learner.heeds_in("undersample", {"undersampled": settings.undersampled}):
@@ -218,10 +227,22 @@ def _scale(features: np.ndarray, standardise: bool) -> tuple[np.ndarray, np.ndar
     if not standardise:
         return np.zeros(d, np.float32), np.ones(d, np.float32)
     centre = features.mean(axis=0, dtype=np.float64)
-    width = features.std(axis=0, dtype=np.float64)
+    width = _deviation(features, centre)
     constant = (features == features[0]).all(axis=0)
     centre[constant], width[constant] = features[0, constant], 1.0
     return centre.astype(np.float32), np.maximum(width, np.finfo(np.float32).tiny).astype(np.float32)
+
+
+def _deviation(features: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """The standard deviation of each feature, float64 (d): NumPy's number, without its copy of all as float64."""
+    if features.shape[1] == 1:  # NumPy adds up a single column in another order
+        return features.std(axis=0, dtype=np.float64)
+    total = np.zeros((1, features.shape[1]))
+    for start in range(0, len(features), ROWS):
+        squares = features[start : start + ROWS] - centre
+        squares *= squares
+        total = np.add.reduce(np.concatenate([total, squares]), axis=0, keepdims=True)
+    return np.sqrt(total[0] / len(features))
 
 
 def _scaled(features: np.ndarray, centre: np.ndarray, width: np.ndarray) -> np.ndarray:
@@ -232,9 +253,11 @@ def _scaled(features: np.ndarray, centre: np.ndarray, width: np.ndarray) -> np.n
 
 
 def fit_grid(
-    kind: str, log: Log, random: np.random.Generator, lambdas=LAMBDAS, settings: Settings = Settings()
+    kind: str, log: Log, random: np.random.Generator, lambdas=LAMBDAS, settings: Settings = Settings(), progress=None
 ) -> dict[float, Model]:  # fmt: skip
     """Fit a model for each lambda, all with the same random numbers; a learner without a lambda is fitted once.
+
+    progress : see `train`
 
     Raises
     ------
@@ -244,12 +267,14 @@ def fit_grid(
         raise SettingError(f"lambdas are {list(lambdas)}; give each once, and at least one")
     grid = [replace(settings, regularisation=value) for value in lambdas]
     seed = int(random.integers(2**63))
+    scale = _scale(log.features, settings.standardise and learner_of(kind).scaled)
     models = {}
     for point in grid:
         if models and not learner_of(kind).regularised:
             models[point.regularisation] = next(iter(models.values()))
         else:
-            models[point.regularisation] = train(kind, log, np.random.Generator(np.random.PCG64(seed)), point)
+            same_random = np.random.Generator(np.random.PCG64(seed))
+            models[point.regularisation] = train(kind, log, same_random, point, progress, scale)
     return models
 
 

@@ -8,96 +8,31 @@ above 0 is possible; else the betting bound, which holds for all weights and rew
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as replaced
 from pathlib import Path
 
 import numpy as np
 
 from scant import files
-from scant.ads import campaigns, evaluation, policies, run, scorers
-from scant.ads.learners import KINDS, LAMBDAS, Logging, Uniform
-from scant.data import logs
-from scant.data.logs import Log
+from scant.ads import campaigns, evaluation, run
+from scant.ads.learners import Logging, Uniform
+from scant.advice import encoding, health, learning
+from scant.advice.learning import LEARNT
+from scant.advice.progress import silent
+from scant.data import logs, visits
+from scant.data.visits import Visits
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
 
 ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
-LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
+SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
 HOPELESS = 1000  # if it takes so many times the rows, no number is given
 HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
 WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
     "few-clicks": "few clicks: the bounds hold, but are wide",
     "no-clicks": "no click on an ad that it shows: only the upper end says something",
 }
-
-
-def learn(
-    kind: str, log: Log, settings: scorers.Settings | None = None, lambdas=LAMBDAS,
-    validation: float = 0.2, threshold: str = "f1", select: float = 1.0, seed: int = 0,
-) -> run.Fit:  # fmt: skip
-    """Learn a policy: choose lambda on a validation part of the log, then fit a model to the whole log.
-
-    Parameters
-    ----------
-    kind : one of `LEARNT`
-    log : the training log
-    settings, lambdas, validation, threshold, select : see `run.fits`
-    seed : the seed of the fit
-
-    Raises
-    ------
-    SettingError, DataError : invalid settings, or a log that cannot be learnt from
-    """
-    settings, random = settings or scorers.Settings(), generator(seed, "advice")
-    return run.fits(kind, log, random, settings, lambdas, "held-out", validation, threshold, select)[-1]
-
-
-# --- users' own policies
-
-
-def own_policies(path) -> tuple[str, ...]:
-    """The names of the policies in a log: those of its columns `policy:NAME`, which hold probabilities."""
-    return tuple(name.removeprefix(logs.POLICY) for name in _columns(path) if name.startswith(logs.POLICY))
-
-
-def own_policy(path, name: str) -> np.ndarray:
-    """The probability that a policy shows the logged ad, float64 (rows), from the column `policy:NAME` of a log.
-
-    Raises
-    ------
-    DataError : there is no such column; a value that is missing, not a number, or outside [0, 1]
-    """
-    column = logs.POLICY + name
-    if column not in _columns(path):
-        raise DataError(path, f"there is no column {column!r}", advice="It holds the policy's probability of `action`")
-    if _is_parquet(path):
-        with files.foreign(path):
-            frame, lines = files.read_parquet(path).select([column]).to_pandas(), None
-    else:
-        frame = logs.read_csv(path)
-        lines = np.arange(len(frame)) + 2  # the first row stands on line 2
-    values = logs.numbers(path, frame, column, lines)
-    bad = (values < 0) | (values > 1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        logs.refuse_row(path, row, f"{column} {values[row]} is not in [0, 1]", lines, "It is a probability")
-    return values
-
-
-def _columns(path) -> list[str]:
-    """The column names of a log."""
-    if _is_parquet(path):
-        import pyarrow.parquet as pq
-
-        with files.foreign(path):
-            return pq.read_schema(path).names
-    return logs.header(path)
-
-
-def _is_parquet(path) -> bool:
-    """Whether a file is parquet, by its first bytes."""
-    with open(path, "rb") as file:
-        return file.read(len(logs.MAGIC)) == logs.MAGIC
 
 
 # --- advice
@@ -111,12 +46,14 @@ class Advice:
     about : sentences that describe the logs
     rows : one mapping for each policy, today's first; see `advise`
     notes : sentences to read before the numbers are used
+    seed : of the order of the rows for the betting bounds
     """
 
     level: float
     about: tuple[str, ...]
     rows: tuple[dict, ...]
     notes: tuple[str, ...]
+    seed: int = 0
 
     def text(self) -> str:
         """The table, the verdicts and the notes as text for a reader."""
@@ -127,6 +64,8 @@ class Advice:
             f"Click rates (CTR) in %; `at least` and the interval with {share} confidence",
             "Clicks and rows: effective, that is, as many as of equal weight would tell as much",
         ]
+        if any(row["bound"] == "betting" for row in self.rows):
+            lines.append(f"Betting's bounds: for the average over the log, rows in random order (seed {self.seed})")
         cells = [HEADINGS] + [
             (row["policy"], *(_percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
              f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
@@ -151,7 +90,13 @@ class Advice:
             import json
 
             rows = [{key: None if value != value else value for key, value in row.items()} for row in self.rows]
-            content = {"level": self.level, "about": self.about, "notes": self.notes, "policies": rows}
+            content = {
+                "level": self.level,
+                "seed": self.seed,
+                "about": self.about,
+                "notes": self.notes,
+                "policies": rows,
+            }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
             import pandas as pd
@@ -161,95 +106,278 @@ class Advice:
 
 def advise(
     test, train=None, names: Iterable[str] = ("auc-ranker",), level: float = 0.95, declared: float | None = None,
-    epsilon: float = 0.0, **learning,
+    epsilon: float = 0.0, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
+    split: tuple[str, float] | None = None, shared: str = "refuse", progress=silent, **learning_settings,
+) -> Advice:  # fmt: skip
+    """Compare policies with today's, on the logs in files.
+
+    Parameters
+    ----------
+    test, train : paths of logs, see `visits.read`
+    columns, ignore, categorical : see `visits.read`; for both logs
+    split : without `train`: how to split `test` into a log to learn from and one to evaluate on, ("random", share) or
+        ("time", share), with the share of the rows that train
+    progress : called with a sentence on what is begun
+    names, level, declared, epsilon, shared, learning_settings : see `compare`
+
+    Raises
+    ------
+    DataError, SettingError : a log that cannot be read, and what `compare` raises
+    """
+    options = {"columns": columns, "ignore": ignore, "categorical": categorical}
+    readings = []
+    for path in (test, *([train] if train is not None else [])):
+        progress(f"reads {path}")
+        readings.append(visits.read(path, **options))
+    logs_read = [_long_enough(reading) for reading in readings]
+    for what, wanted in (("ignore", ignore), ("categorical", categorical)):
+        known = {name for reading in readings for name in reading.columns}
+        if absent := [name for name in wanted if name not in known]:
+            raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
+    paths = {"test": test, "train": train}
+    if split is not None:
+        if train is not None:
+            raise SettingError("--split makes a training log of the test's: give either --split or --train")
+        by, share = split
+        tested, trained = learning.split(logs_read[0], by, share, learning_settings.get("seed", 0), test)[::-1]
+        paths = {"test": f"{test}, test part", "train": f"{test}, training part"}
+        learning_settings["same_log"] = True
+    else:
+        tested, trained = logs_read[0], logs_read[1] if train is not None else None
+    return compare(
+        tested, trained, names, level, declared, epsilon, shared, paths=paths, progress=progress, **learning_settings
+    )
+
+
+def compare(
+    test: Visits, train: Visits | None = None, names: Iterable[str] = ("auc-ranker",), level: float = 0.95,
+    declared: float | None = None, epsilon: float = 0.0, shared: str = "refuse", seed: int = 0,
+    same_log: bool = False, paths: Mapping | None = None, progress=silent, **learning_settings,
 ) -> Advice:  # fmt: skip
     """Compare policies with today's.
 
     Parameters
     ----------
-    test, train : paths of logs, see `logs.read_own`. Without `train` today's policy is the one that logged `test`
+    test, train : logs. Without `train` today's policy is the one that logged `test`
     names : the policies: kinds of learners (`LEARNT`), which are learnt from `train`; or NAME, or column:NAME, for the
         probabilities in the column `policy:NAME` of `test`. "logging" (today's) and "uniform" are always compared
     level : the confidence of each lower bound, two-sided interval and verdict
     declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ
     epsilon : the share of visits in which learnt policies show another ad than the best
-    learning : further settings of `learn`
+    shared : what is done with rows of `test` that are in `train`, too, if they are more than chance explains:
+        "refuse" the logs, "drop" the rows from the test, or "keep" them
+    seed : of the order of the rows for the betting bounds, and of learning
+    same_log : whether both logs are parts of one: today's CTR is then that of the test part
+    paths : what messages call "test" and "train"
+    progress : called with a sentence on what is begun
+    learning_settings : further settings of `learning.learn`
 
     Returns
     -------
     advice : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
-        importance-weighted CTR), snips, lower (one-sided), low and high (two-sided); the fields of
-        `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); verdict ("yes", "no", "cannot tell",
-        "none" if the log tells nothing usable, or empty for today's policy); needed_test and needed_train (how many
-        rows of each log would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if that
-        log need not grow); refused and warnings (kinds of `evaluation.Notice`)
+        importance-weighted CTR, 1 if it is above), snips, lower (one-sided), low and high (two-sided); the fields of
+        `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the share of the rows of `test`
+        whose ad is not in `train`, which a learnt policy never shows); drift (the p-value of the test that the rate is
+        constant over the log; NaN with too few clicks); verdict ("yes", "no", "cannot tell", "none" if the log tells
+        nothing usable, or empty for today's policy); needed_test and needed_train (how many rows of each log would make
+        the verdict clear if the estimates stayed the same; NaN if it is clear, or if that log need not grow); refused
+        and warnings (kinds of `evaluation.Notice`)
 
     Raises
     ------
-    DataError : a log that cannot be used; logs that are the same, or have different features; an ad in `test` that
-        `train` never showed
+    DataError : logs that are the same, share rows, or have different features; probabilities that do not sum to 1
     SettingError : an unknown policy, one to be learnt although there is no `train`, or no least propensity where it is
         needed
     """
-    tested, trained = _read(test), _read(train) if train is not None else None
+    if shared not in SHARED:
+        raise unknown("way with shared rows", shared, SHARED)
+    paths = {"test": "test log", "train": "training log"} | dict(paths or {})
     names = list(dict.fromkeys(name for name in names if name not in ALWAYS))
-    columns = {name: _column_name(name, test) for name in names}
-    if trained is None and (learnt := [name for name in names if columns[name] is None]):
-        raise SettingError(f"{learnt[0]} is learnt from a log: give one with --train, of other visits than the test's")
-    notes = _duplicates(test, tested)
-    if trained is not None:
-        tested = logs.align(tested, trained.actions, trained.names, test)
-        notes += _duplicates(train, trained) + _shared(test, tested, train, trained)
-    least, constant = _least(test, tested, declared)
-    binary = bool(np.all((tested.reward == 0) | (tested.reward == 1)))
-    today = run.own_policy(tested if trained is None else trained, level, None)
-    rows, actions = [_row(Logging.kind, today, level)], len(tested.actions)
-    notes += _noticed(Logging.kind, today)
-
-    def judge(name, target, largest, weights, **learnt_columns):
-        weights = weights if binary and constant and weights is not None and len(weights) == 1 else None
-        evaluated = evaluation.evaluate(tested.reward, tested.propensity, target, largest, level, weights=weights)
-        row = _row(name, evaluated, level, **learnt_columns)
-        rows.append(row | _verdict(row, rows[0], trained is None))
-        notes.extend(_noticed(name, evaluated))
-
-    shares = policies.uniform(len(tested), actions).probability(tested.action)
-    judge(Uniform.kind, shares, 1 / actions / least, (1 / actions / least,))
-    weights = evaluation.declared_weights((least,), epsilon, actions)
-    for name in _with_progress(names):
-        if columns[name] is not None:
-            judge(name, own_policy(test, columns[name]), 1 / least, None)
+    given = {name: _given(name, test) for name in names}
+    if train is None and (learnt := [name for name in names if given[name] is None]):
+        raise SettingError(f"{learnt[0]} is learnt from a log: give one with --train, of other visits than the test's, "
+                           "or part this one with --split")  # fmt: skip
+    progress("compares the rows of the logs")
+    least, constant = _least(paths["test"], test, declared)
+    _check_given(paths["test"], test, least, [column for column in given.values() if column])
+    notes = _problems_said(paths["test"], health.duplicates(test))
+    new_ads, shown = 0.0, len(test.actions)
+    if train is not None:
+        notes += _problems_said(paths["train"], health.duplicates(train))
+        test, new_ads, more = _aligned_logs(test, train, paths)
+        test, about_shared = _without_shared(test, train, paths, shared)
+        notes += more + about_shared + _periods(test, train, same_log)
+    lacking = [role for role, log in (("train", train), ("test", test)) if log is not None and not log.reward.any()]
+    missing = "all rewards are 0: rewards look missing, so that there is no verdict"
+    notes += [f"{paths[role]}: {missing}" for role in lacking]
+    of_today = test if train is None or same_log else train
+    case = _Comparison(test, of_today, level, constant, seed, bool(lacking))
+    case.judge(Uniform.kind, np.full(len(test), 1 / shown), 1 / shown / least, (1 / shown / least,))
+    if train is not None and any(column is None for column in given.values()):
+        progress("encodes features")
+        encoder = encoding.fit(train)
+        encoded = encoder.transform(train, paths["train"]), encoder.transform(test, paths["test"])
+        weights = evaluation.declared_weights((least,), epsilon, len(train.actions))
+    for name in names:
+        if given[name] is not None:
+            case.judge(name, test.given[:, test.policies.index(given[name])], 1 / least, None)
             continue
-        policy = learn(name, trained, **learning)
-        target = policy.choice(tested.features, epsilon).probability(tested.action)
-        untrained = policy.model.untrained
-        learnt_columns = {"lambda": policy.regularisation, "epsilon": epsilon, "untrained": " ".join(untrained)}
-        judge(name, target, weights[-1], weights, **learnt_columns)
+        fit = learning.fit(name, encoded[0], seed=seed, progress=progress, **learning_settings)
+        progress(f"{name}: chooses ads for {len(test):,} rows")
+        target = learning.probability(fit.choice(encoded[1].features, epsilon), test.action)
+        untrained = fit.model.untrained
+        learnt_columns = {"lambda": fit.regularisation, "epsilon": epsilon, "untrained": " ".join(untrained)}
+        case.judge(name, target, weights[-1], weights, new_ads=new_ads, **learnt_columns)
         if untrained:
             reason = "had no click, or nothing but clicks, in training: never shown, but if all ads are such"
-            notes.append(f"{name}: ads {', '.join(untrained)} {reason}")
-    return Advice(level, _about(test, tested, train, trained), tuple(rows), tuple(notes))
+            case.notes.append(f"{name}: ads {', '.join(untrained)} {reason}")
+    return Advice(level, _about(test, train, paths, same_log), tuple(case.rows), tuple(notes + case.notes), seed)
 
 
-def _read(path) -> Log:
-    log = logs.read_own(path)
+class _Comparison:
+    """The rows of an advice, as they are made, today's first, and the notes on them.
+
+    test : the log to evaluate on
+    of_today : the log whose rewards are those of today's policy
+    constant : whether a single propensity is possible
+    seed : of the order of the rows for the betting bounds
+    undecided : whether no verdict is to be given
+    """
+
+    def __init__(self, test: Visits, of_today: Visits, level: float, constant: bool, seed: int, undecided: bool):
+        self.test, self.level, self.constant, self.seed, self.undecided = test, level, constant, seed, undecided
+        self.same_log = of_today is test
+        self.binary = bool(np.all((test.reward == 0) | (test.reward == 1)))
+        self.order, self.rows, self.notes = health.by_time(test), [], []
+        evaluated = run.own_policy(of_today, level, None, self._shuffle(Logging.kind))
+        drift = health.drift(of_today.reward, self.order if self.same_log else health.by_time(of_today))
+        self.rows.append(self._row(Logging.kind, evaluated, drift))
+
+    def judge(self, name, target, largest, weights, **learnt_columns) -> None:
+        """Evaluate a policy, given its probabilities of the logged ads and the weights that it can have."""
+        few = self.binary and self.constant and weights is not None and len(weights) == 1
+        evaluated = evaluation.evaluate(
+            self.test.reward, self.test.propensity, target, largest, self.level,
+            weights=weights if few else None, shuffle=self._shuffle(name),
+        )  # fmt: skip
+        drift = health.drift(self.test.reward * target / self.test.propensity, self.order)
+        row = self._row(name, evaluated, drift, **learnt_columns)
+        verdict = {"verdict": "none"} if self.undecided else _verdict(row, self.rows[0], self.same_log)
+        self.rows.append(row | verdict)
+
+    def _shuffle(self, name: str) -> np.random.Generator:
+        return generator(self.seed, "advice", "order", name)
+
+    def _row(self, name, evaluated, drift: health.Drift, **learnt_columns) -> dict:
+        row = _row(name, evaluated, self.level, drift=drift.p, **learnt_columns)
+        self.notes += _noticed(name, evaluated)
+        bounds = [bound for bound in evaluated.bounds if (bound.estimator, bound.bound) == ("ips", row["bound"])]
+        if (above := bounds[0].estimate) > 1:
+            self.notes.append(
+                f"{name}: its importance-weighted CTR is {100 * above:.4g} %, more than any: shown as 100 %"
+            )
+        if row["low"] > row["high"]:
+            self.notes.append(f"{name}: its bounds leave no CTR up to 100 %: propensities are wrong")
+            row |= {"refused": "impossible", "estimate": np.nan, "lower": np.nan, "low": np.nan, "high": np.nan}
+        if drift.found and not evaluated.refused:
+            self.notes.append(f"{name}: its rate drifts, {drift}: the CTR is the average over the log's period")
+        return row
+
+
+def _long_enough(reading: visits.Reading) -> Visits:
+    log = reading.required()
     if len(log) < 2:
-        raise DataError(path, "the log has one row, of which nothing can be said")
+        raise DataError(reading.path, "the log has one row, of which nothing can be said")
     return log
 
 
-def _column_name(name: str, test) -> str | None:
+def _given(name: str, test: Visits) -> str | None:
     """The NAME of the column `policy:NAME` that a policy stands for; None for a kind of learner."""
     if name in LEARNT:
         return None
-    known = own_policies(test)
     column = name.removeprefix("column:")
-    if column not in known:
-        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in known)))
+    if column not in test.policies:
+        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in test.policies)))
     return column
 
 
-def _least(path, log: Log, declared: float | None) -> tuple[float, bool]:
+def _check_given(path, test: Visits, least: float, names: list[str]) -> None:
+    """Raise a DataError if the probabilities of a policy of the user's own do not sum to 1."""
+    if not names:
+        return
+    asked = [test.policies.index(name) for name in names]
+    of_these = replaced(test, given=test.given[:, asked], policies=tuple(names))
+    for problem in health.probabilities(of_these, least):
+        if problem.severity == "error":
+            raise DataError(path, problem.reason, advice=problem.mend)
+
+
+def _problems_said(path, problems) -> list[str]:
+    return [f"{path}: {problem.reason}. {problem.mend}" for problem in problems]
+
+
+def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, float, list[str]]:
+    """The test log with the features of the training log and its ads first, the share of rows with other ads, notes."""
+    test = logs.align_features(test, train.names, paths["test"])
+    shown = np.bincount(test.action, minlength=len(test.actions))
+    new = [name for name, count in zip(test.actions, shown, strict=True) if count and name not in train.actions]
+    actions = (*train.actions, *new)
+    index_of = {name: index for index, name in enumerate(actions)}
+    moved = np.array([index_of.get(name, -1) for name in test.actions], np.int32)[test.action]
+    test = replaced(test, action=moved, actions=actions)
+    if not new:
+        return test, 0.0, []
+    share = float(np.mean(moved >= len(train.actions)))
+    note = (f"{paths['test']}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
+            "learnt policies never show them, so that these rows have weight 0")  # fmt: skip
+    return test, share, [note]
+
+
+def _without_shared(test: Visits, train: Visits, paths, shared: str) -> tuple[Visits, list[str]]:
+    """The test log to evaluate on, and a note, if rows are in both logs.
+
+    Raises
+    ------
+    DataError : the logs are the same; or they share more rows than chance explains, and `shared` is "refuse"
+    """
+    found = health.shared(test, train)
+    if len(test) == len(train) and found.count == len(test) and _equal(test, train):
+        reason = f"the same log as {paths['train']}, from which policies are learnt: it flatters them"
+        raise DataError(paths["test"], reason, advice="Evaluate on visits that were not learnt from")
+    if not found.count:
+        return test, []
+    count = f"{found.count:,} of {len(test):,} rows are in {paths['train']}, too"
+    if not found.beyond_chance:
+        return test, [f"{paths['test']}: {count}, about as many as chance makes ({found.chance:,.0f}): they are kept"]
+    if shared == "refuse":
+        advice = "--shared drop leaves them out of the test; --shared keep keeps them, if they are of different visits"
+        reason = f"{count} (by chance: about {found.chance:,.0f}): what was learnt from them is judged too well"
+        raise DataError(paths["test"], reason, advice=advice)
+    if shared == "keep":
+        return test, [f"{paths['test']}: {count}: if these are the same visits, what was learnt is judged too well"]
+    if len(test) - found.count < 2:
+        raise DataError(paths["test"], f"{count}: nothing is left to evaluate on")
+    return test.take(~found.rows), [f"{paths['test']}: {count}, and are left out of the test"]
+
+
+def _equal(test: Visits, train: Visits) -> bool:
+    """Whether two logs have the same ads and rewards in the same order."""
+    return np.array_equal(test.action, train.action) and np.array_equal(test.reward, train.reward)
+
+
+def _periods(test: Visits, train: Visits, same_log: bool) -> list[str]:
+    """A note if the logs are of different periods, as far as their timestamps tell."""
+    if same_log or test.timestamp is None or train.timestamp is None:
+        return []
+    (first, last), (begins, ends) = ((log.timestamp.min(), log.timestamp.max()) for log in (train, test))
+    if last >= begins and ends >= first:
+        return []
+    days = [np.datetime_as_string(time, "D") for time in (first, last, begins, ends)]
+    return [f"the training log is of {days[0]} to {days[1]}, the test log of {days[2]} to {days[3]}: today's CTR is "
+            "that of another time than the policies'"]  # fmt: skip
+
+
+def _least(path, log: Visits, declared: float | None) -> tuple[float, bool]:
     """The least propensity possible, and whether it is the only one."""
     constant = evaluation.least_propensity(log.propensity) is not None
     least = evaluation.least_propensity(log.propensity, declared)
@@ -270,16 +398,16 @@ def _least(path, log: Log, declared: float | None) -> tuple[float, bool]:
 def _row(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
     """The row of a policy without its verdict.
 
-    learnt : lambda, epsilon and untrained, of a policy that was learnt
+    learnt : drift; and lambda, epsilon, untrained and new_ads, of a policy that was learnt
     """
     bounds = {(bound.estimator, bound.bound): bound for bound in evaluated.bounds}
     bound = bounds.get(("ips", "clopper-pearson")) or bounds["ips", "betting"]
-    blank = {"lambda": np.nan, "epsilon": np.nan, "untrained": ""} | learnt
+    blank = {"lambda": np.nan, "epsilon": np.nan, "untrained": "", "new_ads": np.nan, "drift": np.nan} | learnt
     return {
         "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level, "bound": bound.bound,
-        "estimate": bound.estimate, "snips": bounds["snips", "delta"].estimate,
+        "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
         "lower": bound.lower, "low": bound.low, "high": bound.high,
-        **vars(evaluated.diagnostics), "untrained": blank["untrained"],
+        **vars(evaluated.diagnostics), **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
         "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
         "refused": evaluated.refused.kind if evaluated.refused else "",
         "warnings": " ".join(notice.kind for notice in evaluated.warnings),
@@ -323,7 +451,11 @@ def _because(row: Mapping) -> str:
     if row["verdict"] == "none":
         return ": the log says nothing that can be used, see below"
     if row["verdict"] != "cannot tell":
-        return ""
+        return (
+            f", on average over the log's period: rates drift (p = {row['drift']:.2g})"
+            if row["drift"] < health.DRIFTS
+            else ""
+        )
     if not row["needed_test"] < HOPELESS * row["rows"]:
         return f": the estimates are too close for {HOPELESS:,} times as many rows"
     parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
@@ -331,40 +463,17 @@ def _because(row: Mapping) -> str:
     return f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"
 
 
-def _about(test, tested: Log, train, trained: Log | None) -> tuple[str, ...]:
+def _about(test: Visits, train: Visits | None, paths, same_log: bool) -> tuple[str, ...]:
     """Sentences that describe the logs."""
 
-    def sentence(role, path, log, ending=""):
+    def sentence(role, path, log, is_today):
+        ending = "; today's policy is the one that logged it" if is_today else ""
         return f"{role} {path}: {len(log):,} rows, {log.reward.sum():,.0f} clicks{ending}"
 
-    if trained is None:
-        return (sentence("Test log", test, tested, "; today's policy is the one that logged it"),)
-    return (
-        sentence("Training log", train, trained, "; today's policy is the one that logged it"),
-        sentence("Test log", test, tested),
-    )
-
-
-def _duplicates(path, log: Log) -> list[str]:
-    """A note if rows of a log are equal."""
-    count = logs.duplicates(log)
-    reason = "all are kept; if visits were logged twice, the bounds are too good"
-    return [f"{path}: {count:,} of {len(log):,} rows equal an earlier one: {reason}"] if count else []
-
-
-def _shared(test, tested: Log, train, trained: Log) -> list[str]:
-    """A note if the logs have rows in common; a DataError if they are the same."""
-    columns = [tested.columns(), trained.columns()]
-    common = columns[0].keys() & columns[1].keys()
-    if len(tested) == len(trained) and all(np.array_equal(columns[0][key], columns[1][key]) for key in common):
-        reason = f"the same log as {train}, from which policies are learnt: it flatters them"
-        raise DataError(test, reason, advice="Evaluate on visits that were not learnt from")
-    kept = {key: None for key in ("position", "timestamp") if key not in common}
-    tested, trained = replace(tested, **kept), replace(trained, **kept)
-    both = {key: np.concatenate([column, trained.columns()[key]]) for key, column in tested.columns().items()}
-    count = logs.duplicates(replace(tested, **both)) - logs.duplicates(tested) - logs.duplicates(trained)
-    reason = "if these are the same visits, what was learnt from them is judged too well"
-    return [f"{count:,} different rows of {test} are in {train}, too: {reason}"] if count else []
+    of_test = sentence("Test log", paths["test"], test, train is None or same_log)
+    if train is None:
+        return (of_test,)
+    return sentence("Training log", paths["train"], train, not same_log), of_test
 
 
 def _percent(value: float) -> str:
@@ -381,76 +490,113 @@ def _aligned(cells: list[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _with_progress(names: list[str]) -> Iterable[str]:
-    """Pass the names on; show the current one on stderr if it takes more than two seconds."""
-    from tqdm import tqdm
-
-    with tqdm(total=len(names), unit=" policies", delay=2, disable=None) as bar:
-        for name in names:
-            bar.set_description(name)
-            yield name
-            bar.update()
-
-
 # --- logs
 
 
 def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, target) -> None:
     """Write a log of a simulated campaign, as CSV if the target's name ends in .csv, else as parquet.
 
+    It has the columns that a user's log has: action, reward, propensity, and one for each feature.
+
     Raises
     ------
     SettingError : an unknown campaign, setting or policy; fewer than one row
     """
+    import pyarrow as pa
+
     log = campaigns.make(name, **settings).log(rows, generator(seed, "campaign log", name, policy), policy)
-    if Path(target).suffix.lower() != ".csv":
-        metadata = {"campaign": name, "settings": settings, "policy": policy, "seed": seed}
-        logs.write(log, target, metadata)
-        return
-    import pandas as pd
+    columns = {
+        "action": pa.DictionaryArray.from_arrays(pa.array(log.action), list(log.actions)).cast(pa.string()),
+        "reward": pa.array(log.reward.astype(np.int64)),
+        "propensity": pa.array(log.propensity),
+    }
+    table = pa.table(columns | {name: pa.array(log.features[:, at]) for at, name in enumerate(log.names)})
+    if Path(target).suffix.lower() == ".csv":
+        files.write_text(target, table.to_pandas().to_csv(index=False, lineterminator="\n"))
+    else:
+        files.write_parquet(table, target, {"campaign": name, "settings": settings, "policy": policy, "seed": seed})
 
-    frame = pd.DataFrame(log.features, columns=list(log.names))
-    frame.insert(0, "action", np.array(log.actions)[log.action])
-    frame.insert(1, "reward", log.reward.astype(int))
-    frame.insert(2, "propensity", log.propensity)
-    files.write_text(target, frame.to_csv(index=False, lineterminator="\n"))
 
-
-def check(path) -> dict:
+def check(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> dict:
     """Check a log, and return facts about it, fit for JSON.
+
+    columns, ignore, categorical : see `visits.read`
 
     Returns
     -------
-    facts : those of `logs.facts`; features, their names; constant, the features with a single value; policies, the
+    facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
+        rows) and place (of the first row). If there is no error, also those of `logs.facts`; features, their names;
+        texts, by text feature the number of its texts; missing, by feature how many numbers it lacks; policies, the
         names of the user's own policies in it; timestamps, the first and the last, ISO 8601 in UTC, or None
+
+    Raises
+    ------
+    DataError, SettingError : the file cannot be read at all
     """
-    log = logs.read_own(path)
-    constant = (log.features == log.features[0]).all(axis=0)
-    times = None if log.timestamp is None else [f"{end}Z" for end in (log.timestamp.min(), log.timestamp.max())]
-    return logs.facts(log) | {
-        "features": list(log.names),
-        "constant": [name for name, is_constant in zip(log.names, constant, strict=True) if is_constant],
-        "policies": list(own_policies(path)),
-        "timestamps": times,
-    }
+    reading = visits.read(path, columns, ignore, categorical)
+    for what, wanted in (("ignore", ignore), ("categorical", categorical)):
+        if absent := [name for name in wanted if name not in reading.columns]:
+            raise SettingError(f"--{what}: {unknown('column', absent[0], reading.columns)}")
+    log, problems = reading.visits, list(reading.problems)
+    facts = {"form": reading.form}
+    if log is not None:
+        problems += health.problems(log)
+        times = None if log.timestamp is None else [f"{end}Z" for end in (log.timestamp.min(), log.timestamp.max())]
+        facts |= logs.facts(log) | {
+            "features": list(log.names),
+            "texts": {name: len(texts) for name, texts in log.categories.items()},
+            "missing": log.missing,
+            "policies": list(log.policies),
+            "timestamps": times,
+        }
+    problems.sort(key=lambda problem: problem.severity)  # errors first
+    listed = [
+        {"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
+         "count": problem.count, "place": reading.place(problem)}
+        for problem in problems
+    ]  # fmt: skip
+    return facts | {"problems": listed}
 
 
 def describe(facts: Mapping) -> str:
     """The facts that `check` returns as text for a reader."""
-    low, high = facts["propensity"]
-    lines = [
-        f"{facts['rows']:,} rows, {facts['duplicates']:,} of them equal to an earlier one",
-        f"propensities: {low:g} in all rows" if low == high else f"propensities: from {low:g} to {high:g}",
-        f"features: {len(facts['features'])}",
-    ]
-    if facts["constant"]:
-        lines.append(f"  of which these have one value only: {', '.join(facts['constant'])}")
-    if facts["timestamps"]:
-        lines.append(f"timestamps: {' to '.join(facts['timestamps'])}")
-    if facts["policies"]:
-        lines.append(f"policies of one's own: {', '.join(facts['policies'])}")
-    cells = [("ad", "impressions", "clicks", "CTR, %")]
-    for ad in facts["actions"]:
-        rate = math.nan if ad["rate"] is None else ad["rate"]
-        cells.append((ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", _percent(rate)))
-    return "\n".join([*lines, "", *_aligned(cells)]) + "\n"
+    lines = [facts["form"]]
+    if "rows" in facts:
+        low, high = facts["propensity"]
+        lines += [
+            f"{facts['rows']:,} rows, {facts['duplicates']:,} of them equal to an earlier one",
+            f"propensities: {low:g} in all rows" if low == high else f"propensities: from {low:g} to {high:g}",
+            f"features: {len(facts['features'])}",
+        ]
+        if facts["texts"]:
+            counts = ", ".join(f"{name} ({count:,})" for name, count in facts["texts"].items())
+            lines.append(f"  of which these are text, with so many different ones: {counts}")
+        if facts["missing"]:
+            counts = ", ".join(f"{name} ({count:,})" for name, count in facts["missing"].items())
+            lines.append(f"  of which these lack values, in so many rows: {counts}")
+        if facts["timestamps"]:
+            lines.append(f"timestamps: {' to '.join(facts['timestamps'])}")
+        if facts["policies"]:
+            lines.append(f"policies of one's own: {', '.join(facts['policies'])}")
+    lines += ["", *_problems_listed(facts["problems"])]
+    if "rows" in facts:
+        cells = [("ad", "impressions", "clicks", "CTR, %")]
+        for ad in facts["actions"]:
+            rate = math.nan if ad["rate"] is None else ad["rate"]
+            cells.append((ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", _percent(rate)))
+        lines += ["", *_aligned(cells)]
+    return "\n".join(lines) + "\n"
+
+
+def _problems_listed(problems: list[Mapping]) -> list[str]:
+    """The problems of a log as lines of text: where, what, in how many rows; and the mend below."""
+    if not problems:
+        return ["no problems found"]
+    errors = sum(problem["severity"] == "error" for problem in problems)
+    lines = [f"problems: {errors} that must be mended, {len(problems) - errors} to know of"]
+    for problem in problems:
+        place = f"{problem['place']}: " if problem["place"] else ""
+        rows = f" ({problem['count']:,} rows)" if problem["place"] and problem["count"] > 1 else ""
+        lines.append(f"  {problem['severity']:<7}  {place}{problem['reason']}{rows}")
+        lines += [f"           {problem['mend']}"] if problem["mend"] else []
+    return lines

@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         if self.learns:
-            from scant.advice.advise import LEARNT
+            from scant.advice.learning import LEARNT
 
             self.epilog = f"Kinds of learners: {', '.join(LEARNT)}."
         return super().format_help()
@@ -39,6 +39,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         return names, settings
 
     policies = ("targeted", "uniform")
+    reading = (
+        option("--columns", type=_column, nargs="+", action="extend", metavar="ROLE=COLUMN",
+               help="what the log calls action, reward, propensity, timestamp or position, as reward=click"),
+        option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
+        option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
+               help="features to take as text though they are numbers"),
+    )  # fmt: skip
     command(
         "simulate", simulate, "Write a log of a simulated campaign.",
         option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
@@ -49,14 +56,21 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--output", type=Path, required=True, help="the log to write; CSV if it ends in .csv, else parquet"),
     )  # fmt: skip
     command(
-        "check", check, "Say what a log holds, or what is wrong with it.",
-        option("log", help="the log, CSV or parquet"),
+        "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
+        option("log", help="the log: CSV, also packed with gzip or zstd, parquet or Arrow"),
+        *reading,
         option("--json", action="store_true", help="print JSON"),
     )  # fmt: skip
     command(
         "evaluate", evaluate, "Learn policies from one log, compare them with today's on another.",
-        option("test", help="the log to evaluate on, CSV or parquet"),
+        option("test", help="the log to evaluate on: CSV, also packed with gzip or zstd, parquet or Arrow"),
         option("--train", help="the log to learn from, of today's policy and of other visits"),
+        option("--split", type=_split, metavar="SHARE|time[:SHARE]",
+               help="instead of --train: learn from this share of the log, drawn at random, or its earliest rows "
+               "(70 %% unless said)"),
+        option("--shared", choices=("refuse", "drop", "keep"), default="refuse",
+               help="what to do with rows of the test that the training log has, too (default refuse)"),
+        *reading,
         option("--policy", action="append", required=True,
                help="a kind of learner, or NAME of a column policy:NAME of the test log; may be repeated"),
         option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
@@ -67,7 +81,10 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="regularisation, the best of which is chosen on a part of the training log"),
         option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
         option("--steps", type=int, default=1_000_000, help="steps of gradient descent (default 1000000)"),
-        option("--trees", type=int, default=200, help="trees of a forest (default 200)"),
+        option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
+        option("--tree-rows", type=int, default=1 << 14,
+               help="rows that each tree learns from, drawn at random (default 16384)"),
+        option("--leaf", type=int, default=20, help="least rows of a leaf of a tree (default 20)"),
         option("--undersample", type=int, help="misses kept for each click, by classifiers (default all)"),
         option("--threshold", choices=("f1", "precision", "recall"), default="f1",
                help="what a ranker's thresholds maximise (default f1)"),
@@ -85,27 +102,56 @@ def simulate(arguments) -> None:
     advise.simulate(*draw, arguments.output)
 
 
-def check(arguments) -> None:
+def check(arguments) -> int:
     from scant.advice import advise
 
-    facts = advise.check(arguments.log)
+    facts = advise.check(arguments.log, *_reading(arguments))
     print(json.dumps(facts, indent=1) if arguments.json else advise.describe(facts), end="\n" * arguments.json)
+    return int(any(problem["severity"] == "error" for problem in facts["problems"]))
 
 
 def evaluate(arguments) -> None:
     from scant.ads import scorers
     from scant.advice import advise
+    from scant.advice.progress import Progress
 
-    names = ("lambdas", "epsilon", "validation", "threshold", "select", "seed")
-    learning = {name: getattr(arguments, name) for name in names}
-    options = {"steps": arguments.steps, "trees": arguments.trees}
-    advice = advise.advise(
-        arguments.test, arguments.train, arguments.policy, arguments.level, arguments.least_propensity,
-        settings=scorers.Settings(undersample=arguments.undersample, options=options), **learning,
-    )  # fmt: skip
+    names = ("lambdas", "epsilon", "validation", "threshold", "select", "seed", "split", "shared")
+    settings = {name: getattr(arguments, name) for name in names}
+    options = {name: getattr(arguments, name) for name in ("steps", "trees", "tree_rows", "leaf")}
+    columns, ignore, categorical = _reading(arguments)
+    with Progress() as progress:
+        advice = advise.advise(
+            arguments.test, arguments.train, arguments.policy, arguments.level, arguments.least_propensity,
+            columns=columns, ignore=ignore, categorical=categorical, progress=progress,
+            settings=scorers.Settings(undersample=arguments.undersample, options=options), **settings,
+        )  # fmt: skip
     if arguments.output:
         advice.write(arguments.output)
     print(advice.text(), end="")
+
+
+def _reading(arguments) -> tuple[dict, list, list]:
+    """How logs are to be read: the columns by role, those to ignore, and those to take as text."""
+    return dict(arguments.columns or ()), arguments.ignore, arguments.categorical
+
+
+def _column(text: str) -> tuple[str, str]:
+    role, equals, column = text.partition("=")
+    if not (role and equals and column):
+        raise argparse.ArgumentTypeError(f"{text!r} is not ROLE=COLUMN, such as reward=click")
+    return role, column
+
+
+def _split(text: str) -> tuple[str, float]:
+    """Ways to split a log: "0.7" at random, "time" or "time:0.7" by time."""
+    by, _, share = text.partition(":") if text.startswith("time") else ("random", "", text)
+    try:
+        value = float(share or 0.7)
+    except ValueError:
+        value = 0.0
+    if by not in ("random", "time") or not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share between 0 and 1, nor 'time' or 'time:SHARE'")
+    return by, value
 
 
 def _csv_or_json(text: str) -> Path:

@@ -88,7 +88,7 @@ def read(folder) -> Finished:
     if not folder.is_dir():
         advice = f"Make it of a finished study: scant reference {studied(folder)}"
         raise DataError(folder, "there is no such folder", advice=advice if is_reference(folder) else ADVICE)
-    made = _manifest(folder)
+    made = manifest_of(folder)
     names = [name for name in (CLAIMS, CELLS) if (folder / name).is_file()]
     tables = sorted(path.stem for path in folder.glob("tables/*.csv"))
     if made:  # files that earlier versions of the study left behind are no part of it
@@ -131,7 +131,8 @@ def keep(folder) -> Path:
     contents = {name: rows for name, rows in contents.items() if rows}
     for name, rows in contents.items():
         write_text(target / name, csv_text(rows, rows[0], SIGNIFICANT))
-    made = study.manifest | {"files": manifest.checksums(target, contents)}
+    made = {name: part for name, part in study.manifest.items() if name not in manifest.OF_A_RUN}
+    made["files"] = manifest.checksums(target, contents)
     manifest.save(made, target / manifest.NAME)
     return target
 
@@ -193,8 +194,15 @@ def _claims(path: Path, rows: list[dict[str, str]]) -> dict[str, dict[str, str]]
     return by_id
 
 
-def _manifest(folder: Path) -> dict:
-    """The manifest of a study, held against its files; empty if there is none."""
+def manifest_of(folder: Path, held: bool = True) -> dict:
+    """The manifest of a study, held against the files that studies are compared by unless told not to.
+
+    It is empty if there is none.
+
+    Raises
+    ------
+    DataError : it is damaged, or a file does not fit it
+    """
     path = folder / manifest.NAME
     if not path.is_file():
         return {}
@@ -207,7 +215,7 @@ def _manifest(folder: Path) -> dict:
         whole = False
     if not whole:
         raise DataError(path, "is no whole manifest of a study", advice=f"Remove it. {_again(folder)}")
-    for name, checksum in checksums.items():
+    for name, checksum in checksums.items() if held else ():
         if not (folder / name).is_file():
             raise DataError(folder / name, f"is not there, though {path} lists it", advice=_again(folder))
         if sha256(folder / name) != checksum:

@@ -6,6 +6,7 @@ import platform
 import sys
 from pathlib import Path
 
+from scant.compare import provenance
 from scant.files import sha256, write_text
 from scant.schema import with_defaults
 from scant.study import code, settings
@@ -17,10 +18,11 @@ NAME = "manifest.json"
 DIGITS = 12  # hexadecimal, of a digest
 # What results may depend on; others draw figures or plan jobs.
 VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
+OF_A_RUN = ("made", "results")  # what a manifest says of one run of the study alone: references leave it out
 WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")  # keys of a claim that do not test it
 
 
-def write(config: dict, folder, facts: dict, target) -> None:
+def write(config: dict, folder, facts: dict, made: dict, target) -> None:
     """Write the manifest of a study whose claims and tables are made.
 
     Parameters
@@ -28,6 +30,7 @@ def write(config: dict, folder, facts: dict, target) -> None:
     config : the content of the study file
     folder : the study's results, results/{study}
     facts : what the page says of the study, see `scant.page.about.facts`
+    made : when and from what it was made, see `scant.compare.provenance.made`
 
     Raises
     ------
@@ -35,16 +38,19 @@ def write(config: dict, folder, facts: dict, target) -> None:
     OSError : a claims file or a table is not there
     """
     folder, plan = Path(folder), Plan(*settings.load(config))
-    entries, claims = modules(plan), plan.study["claims"]
+    entries = modules(plan)
+    stated = settings.claims(plan.study["claims"]) if plan.study["claims"] else {}
     content = {
         "study": plan.study["study"],
         "files": checksums(folder, files(plan)),
         "settings": _settings(config),
-        "claims": {name: _digest(_tested(claim)) for name, claim in settings.claims(claims).items()} if claims else {},
+        "claims": {name: _digest(_tested(claim)) for name, claim in stated.items()},
         "code": {part: code.digest(*names) for part, names in entries.items()},
         "modules": code.digests(*(name for names in entries.values() for name in names)),
         "versions": {name: facts["environment"][name] for name in VERSIONS} | {"system": processor()},
         "data": {f"{row['data set']}/{row['part']}": _checksum(row, folder) for row in facts["datasets"]},
+        "made": made,
+        "results": checksums(folder, provenance.results(plan, stated)),
     }
     save(content, target)
 

@@ -103,31 +103,43 @@ def refuse_row(where, row: int, reason: str, lines: np.ndarray | None, advice: s
 def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = None, where="log") -> Log:
     """The log with the actions and features of another log, in their order.
 
-    Actions that the log lists but never showed are dropped; those that it lacks are added. A one-hot column (called
-    "variable=category") that the log lacks is added with zeros; one that `names` lacks is dropped, so that a row of an
-    unknown category is 0 in all columns of its variable.
+    Actions that the log lists but never showed are dropped; those that it lacks are added. For features see
+    `align_features`.
 
     Raises
     ------
-    DataError : the log shows an action that is not among `actions`; or a feature, or a one-hot encoded variable, is in
-        only one of the log and `names`
+    DataError : the log shows an action that is not among `actions`; or features that `align_features` refuses
     """
     shown = np.bincount(log.action, minlength=len(log.actions))
     if strange := [a for a, n in zip(log.actions, shown, strict=True) if n and a not in actions]:
-        reason = f"{_listing(strange)} not among the actions of the policy: {_listing(actions)}"
+        reason = f"{listing(strange)} not among the actions of the policy: {listing(actions)}"
         raise DataError(where, reason, advice="Leave these rows out, or train on a log that has them")
     index_of = {action: index for index, action in enumerate(actions)}
     moved = np.array([index_of.get(action, -1) for action in log.actions], np.int32)[log.action]
-    features = log.features
-    if names is not None and names != log.names:
-        if unshared := sorted(set(map(_variable, names)) ^ set(map(_variable, log.names))):
-            reason = f"features that only one of the two logs has: {_listing(unshared)}"
-            raise DataError(where, reason, advice="Give both logs the same columns")
-        column_of = {name: column for column, name in enumerate(log.names)}
-        columns = np.array([column_of.get(name, -1) for name in names])
-        features = features.take(columns, axis=1)
-        features[:, columns < 0] = 0
-    return replace(log, features=features, action=moved, actions=tuple(actions), names=tuple(names or log.names))
+    log = log if names is None else align_features(log, names, where)
+    return replace(log, action=moved, actions=tuple(actions))
+
+
+def align_features(log: Log, names: tuple[str, ...], where="log") -> Log:
+    """The log with the features of another log, in their order.
+
+    A one-hot column (called "variable=category") that the log lacks is added with zeros; one that `names` lacks is
+    dropped, so that a row of an unknown category is 0 in all columns of its variable.
+
+    Raises
+    ------
+    DataError : a feature, or a one-hot encoded variable, is in only one of the log and `names`
+    """
+    if names == log.names:
+        return log
+    if unshared := sorted(set(map(_variable, names)) ^ set(map(_variable, log.names))):
+        reason = f"features that only one of the two logs has: {listing(unshared)}"
+        raise DataError(where, reason, advice="Give both logs the same columns")
+    column_of = {name: column for column, name in enumerate(log.names)}
+    columns = np.array([column_of.get(name, -1) for name in names])
+    features = log.features.take(columns, axis=1)
+    features[:, columns < 0] = 0
+    return replace(log, features=features, names=tuple(names))
 
 
 def _variable(name: str) -> str:
@@ -135,7 +147,7 @@ def _variable(name: str) -> str:
     return name[: name.index("=") + 1] if "=" in name else name
 
 
-def _listing(names, most: int = 5) -> str:
+def listing(names, most: int = 5) -> str:
     """The first names, for an error message, and how many others there are."""
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -166,14 +178,20 @@ def facts(log: Log) -> dict:
 def duplicates(log: Log) -> int:
     """How many rows equal an earlier row in every column, including timestamp and position if the log has them."""
     columns = list(log.columns().values())
-    hashed = np.concatenate([_hashed(_bits(columns, slice(at, at + CHUNK))) for at in range(0, len(log), CHUNK)])
+    hashed = hashes(columns)
+    ranked = np.sort(hashed)
+    if not (ranked[1:] == ranked[:-1]).any():
+        return 0
     order = np.argsort(hashed)
     same = hashed[order][1:] == hashed[order][:-1]
     suspects = order[np.append(same, False) | np.append(False, same)]
-    if not len(suspects):
-        return 0
     rows = _bits(columns, suspects)  # rows with equal hashes may still differ
     return len(rows) - len(np.unique(rows, axis=0))
+
+
+def hashes(columns: list[np.ndarray]) -> np.ndarray:
+    """A hash of each row of some columns, uint64 (rows); rows that are equal have the same."""
+    return np.concatenate([_hashed(_bits(columns, slice(at, at + CHUNK))) for at in range(0, len(columns[0]), CHUNK)])
 
 
 def _bits(columns: list[np.ndarray], rows) -> np.ndarray:
@@ -188,9 +206,11 @@ def _bits(columns: list[np.ndarray], rows) -> np.ndarray:
 
 
 def _hashed(rows: np.ndarray) -> np.ndarray:
-    """A hash of each row, uint64 (rows): a sum with fixed random odd weights, modulo 2^64."""
+    """A hash of each row, uint64 (rows): a sum of its entries, each multiplied and mixed, modulo 2^64."""
     weights = np.random.Generator(np.random.PCG64(0)).integers(0, 1 << 64, rows.shape[1], np.uint64) | np.uint64(1)
-    return rows @ weights
+    mixed = rows * weights
+    mixed ^= mixed >> np.uint64(32)
+    return mixed.sum(axis=1)
 
 
 # Files of the project
@@ -209,11 +229,11 @@ def write(log: Log, path, metadata: dict | None = None) -> None:
     import pyarrow as pa
 
     check(log, path)
-    features = pa.FixedSizeListArray.from_arrays(pa.array(log.features.ravel(), pa.float32()), len(log.names))
-    columns = {
-        "features": features,
-        **{name: pa.array(getattr(log, name)) for name in log.columns() if name != "features"},
-    }
+    features = files.arrow_array(log.features.ravel(), pa.float32())
+    columns = {"features": pa.FixedSizeListArray.from_arrays(features, len(log.names))}
+    for name in (name for name in log.columns() if name != "features"):
+        values = getattr(log, name)
+        columns[name] = files.arrow_array(values, pa.from_numpy_dtype(values.dtype))
     described = {
         "kind": KIND,
         "actions": log.actions,
@@ -234,7 +254,7 @@ def read(path) -> tuple[Log, dict]:
     table = _parquet(path)
     metadata = files.metadata_of(table.schema)
     if metadata.get("kind") != KIND:
-        raise DataError(path, "not an ads log of this project", advice="Read another's log with `read_own`")
+        raise DataError(path, "not an ads log of this project", advice="Read another's log with `scant.data.visits`")
     with files.foreign(path, "log of this project"):
         return check(_log(table, metadata), path), metadata
 
@@ -250,10 +270,10 @@ def _log(table, metadata: dict) -> Log:
             raise ValueError(f"column {field.name!r}")
     if types.keys() - OPTIONAL:
         raise ValueError(f"no columns {', '.join(types)}")
-    columns = {name: np.from_dlpack(_whole(table[name])) for name in table.column_names if name not in _INDIRECT}
-    columns["features"] = np.from_dlpack(_whole(table["features"]).flatten()).reshape(table.num_rows, len(names))
+    columns = {name: np.from_dlpack(whole(table[name])) for name in table.column_names if name not in _INDIRECT}
+    columns["features"] = np.from_dlpack(whole(table["features"]).flatten()).reshape(table.num_rows, len(names))
     if "timestamp" in table.column_names:
-        columns["timestamp"] = np.from_dlpack(_whole(table["timestamp"]).view(pa.int64())).view("datetime64[us]")
+        columns["timestamp"] = np.from_dlpack(whole(table["timestamp"]).view(pa.int64())).view("datetime64[us]")
     actions = tuple(metadata["actions"])
     if not all(isinstance(name, str) for name in (*actions, *names)):
         raise ValueError("ids that are no text")
@@ -263,7 +283,7 @@ def _log(table, metadata: dict) -> Log:
 _INDIRECT = ("features", "timestamp")  # columns that are not plain numbers
 
 
-def _whole(column):
+def whole(column):
     """An Arrow column as one array."""
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
@@ -275,104 +295,19 @@ def _parquet(path):
         return files.read_parquet(path)
 
 
-def _is_flat(column_type) -> bool:
-    """Whether an Arrow type is one of numbers, text or times, not nested."""
-    from pyarrow import types
-
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_string, types.is_large_string)
-    tests += (types.is_string_view, types.is_timestamp, types.is_date, types.is_decimal, types.is_null)
-    return any(test(column_type.value_type if types.is_dictionary(column_type) else column_type) for test in tests)
-
-
 def _exists(path) -> None:
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
 
 
-# Files of users
+# Columns of users' files
 
 
-def read_own(path) -> Log:
-    """Read a user's own log: CSV with a header, or parquet (told by its first bytes); also a file that `write` wrote.
-
-    Columns
-    -------
-    action : id of the ad shown, text or number
-    reward : from 0 to 1; 1 for a click
-    propensity : the logging policy's probability of showing that ad to that user, in (0, 1]
-    timestamp : optional; ISO 8601 if it is text, in UTC unless a zone is given
-    position : optional; a whole number
-    propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which has to sum to 1 and
-        to agree with `propensity` (each within 1e-4, which allows for rounding)
-    policy:NAME : not read here; the probability that one of the user's own policies gives to the ad shown
-    any other : a feature, numbers or true/false. Text has to be one-hot encoded as 0/1 columns called
-        "variable=category" ("colour=red"); the logs of a study may have different categories (`align`).
-
-    Actions are sorted as numbers if all are numbers, else as text. Blank lines at the end are skipped.
-
-    Raises
-    ------
-    DataError : with the line (CSV; fields must not contain line ends) or row (parquet): no rows, a missing or repeated
-        column, a missing value, text in a column of numbers, propensities that contradict each other, and all that
-        `check` refuses. Duplicate rows are kept; `duplicates` counts them
-    """
-    _exists(path)
-    with open(path, "rb") as file:
-        parquet = file.read(len(MAGIC)) == MAGIC
-    if parquet:
-        table = _parquet(path)
-        if files.metadata_of(table.schema).get("kind") == KIND:
-            return read(path)[0]
-        if twice := [name for name in table.column_names if table.column_names.count(name) > 1]:
-            raise DataError(path, f"two columns are called {twice[0]!r}")
-        if nested := [field for field in table.schema if not _is_flat(field.type)]:
-            reason = f"column {nested[0].name!r} has type {nested[0].type}; a log has numbers, text and times"
-            raise DataError(path, reason)
-        with files.foreign(path):
-            frame, lines = table.to_pandas(), None
-    else:
-        frame = read_csv(path)
-        lines = np.arange(len(frame)) + 2  # the first row stands on line 2
-    if missing := [name for name in NEEDED if name not in frame.columns]:
-        reason = f"there is no column {missing[0]!r}; columns: {_listing(list(frame.columns))}"
-        raise DataError(path, reason, advice=f"A log has the columns {', '.join(NEEDED)}")
-    if frame.empty:
-        raise DataError(path, "the log has no rows")
-    full_columns = [name for name in frame.columns if name.startswith(FULL)]
-    others = [name for name in frame.columns if not name.startswith((FULL, POLICY))]
-    names = tuple(name for name in others if name not in NEEDED + OPTIONAL)
-    shown = text(path, frame["action"], lines)
-    actions = ordered({*shown, *(name.removeprefix(FULL) for name in full_columns)})
-    index_of = {action: index for index, action in enumerate(actions)}
-    features = np.empty((len(frame), len(names)), np.float32)
-    for column, name in enumerate(names):
-        with np.errstate(over="ignore"):  # too large is not finite, which the check finds
-            features[:, column] = numbers(path, frame, name, lines)
-    log = Log(
-        features=features,
-        action=np.array([index_of[action] for action in shown], np.int32),
-        reward=numbers(path, frame, "reward", lines),
-        propensity=numbers(path, frame, "propensity", lines),
-        actions=actions,
-        names=names,
-        position=positions(path, frame, lines) if "position" in frame else None,
-        timestamp=times(path, frame, lines) if "timestamp" in frame else None,
-    )
-    check(log, path, lines)
-    if full_columns:
-        if absent := [action for action in actions if FULL + action not in full_columns]:
-            raise DataError(
-                path, f"there is no column {FULL + absent[0]!r}", advice="Give it for every action, or none"
-            )
-        _check_full(path, log, np.column_stack([numbers(path, frame, FULL + a, lines) for a in actions]), lines)
-    return log
-
-
-def read_csv(path, index: bool = False, texts: tuple[str, ...] = ("action",)):
+def read_csv(path, texts: tuple[str, ...], index: bool = False):
     """Read a CSV file as a pandas frame, without blank lines at its end.
 
-    index : whether the first column may lack a name, as an index does; it is then left out
     texts : columns whose names begin with one of these are read as text
+    index : whether the first column may lack a name, as an index does; it is then left out
 
     Raises
     ------
@@ -488,20 +423,3 @@ def times(path, frame, lines) -> np.ndarray:
         reason = f"timestamp {str(column.iloc[row])!r} is not a time"
         refuse_row(path, row, reason, lines, "Write it as 2019-11-24 00:03:13+00:00")
     return parsed.dt.tz_localize(None).to_numpy("datetime64[us]")
-
-
-def _check_full(path, log: Log, full: np.ndarray, lines) -> None:
-    """Raise a DataError for full propensities (rows x actions) that are no distribution or differ from `log`."""
-    total, logged = full.sum(axis=1), full[np.arange(len(log)), log.action]
-    for bad, reason, values in (
-        (((full < 0) | (full > 1)).any(axis=1), "a propensity is not in [0, 1]; they sum to {}", total),
-        (np.abs(total - 1) > SLACK, "the propensities sum to {}, not to 1", total),
-        (
-            np.abs(logged - log.propensity) > SLACK,
-            "propensity differs from that of the action's own column, {}",
-            logged,
-        ),
-    ):
-        if bad.any():
-            row = int(np.argmax(bad))
-            refuse_row(path, row, reason.format(values[row]), lines)

@@ -32,7 +32,7 @@ def read(path) -> Log:
     DataError : with the line: a missing column or value, an item without a column of affinities, a click that is not 0
         or 1, and what `logs.check` refuses
     """
-    frame = logs.read_csv(path, index=True, texts=("item_id", USER))
+    frame = logs.read_csv(path, ("item_id", USER), index=True)
     lines = np.arange(len(frame)) + 2
     propensity = next((name for name in PROPENSITIES if name in frame), PROPENSITIES[0])
     users = sorted(name for name in frame.columns if name.startswith(USER)) or [USER + "0"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from scant.errors import SettingError, unknown
-from scant.schema import check, read_yaml
+from scant.schema import check, of_project, read_yaml
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def load(
     ------
     SettingError : names the key at fault, and the nearest valid name where there is one.
     """
-    rules = read_yaml(schema)
-    registered, extra = read_yaml(path), extra or {}
+    rules = read_yaml(of_project(schema))
+    registered, extra = read_yaml(of_project(path)), extra or {}
     check(registered, rules, where=str(path))
     check(extra, {"$ref": "#/$defs/own", "$defs": rules["$defs"]}, where="the study's own data sets")
     if both := sorted(registered.keys() & extra.keys()):

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scant import files
-from scant.data import logs, openbandit
+from scant.data import logs, openbandit, visits
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_letor
 from scant.data.registry import Dataset, Part
 from scant.data.uci import Examples, label_text, read_uci
@@ -210,7 +210,7 @@ READERS = {
     "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
     "parquet": _read_parquet,
 }
-LOG_READERS = {"open-bandit": openbandit.read, "log": logs.read_own}
+LOG_READERS = {"open-bandit": openbandit.read, "log": visits.read_log}
 
 
 # Writing

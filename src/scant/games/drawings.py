@@ -31,7 +31,7 @@ def averages(frame: pd.DataFrame):
         axis.set_ylim(min(shown.min(), 0.0) - room, shown.max() + room)
         axis.axhline(0, color="0.6", lw=0.6, zorder=0.5)
         axis.set_ylabel(f"regret / t ({_name(panel)})")
-    panels.legend(figure, handles, f"mean over n seeds; bands: {panels.INTERVAL}")
+    panels.legend(figure, handles, f"mean over seeds; bands: {panels.INTERVAL}")
     return figure
 
 
@@ -69,7 +69,7 @@ def growth(frame: pd.DataFrame, along: str):
         if along == "items":
             _ticks(axis, panel["items"])
     title = (
-        f"mean over n seeds, and slope of the mean beside it; dotted: the learner's bound\n"
+        f"mean over seeds, and slope of the mean beside it; dotted: the learner's bound\n"
         f"bars: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
     )
     panels.legend(figure, handles, title)
@@ -121,8 +121,8 @@ def times(frame: pd.DataFrame):
         )  # fmt: skip
         axis.set(xscale="log", yscale="log", xlabel=AXES["items"], ylim=_decades(panel["microseconds"]))
         _ticks(axis, panel["items"])
-        panels.head(axis, panel.assign(reading="one thread"))
+        panels.head(axis, panel.assign(reading="one thread"), of="plays")
     for axis in axes[:, 0]:
         axis.set_ylabel("time of a round (µs)")
-    panels.legend(figure, handles, "the least of n plays")
+    panels.legend(figure, handles, "the least time of several plays")
     return figure

@@ -384,7 +384,7 @@ class PermELearn(Player):
     kind = "permelearn"
     about = "PermELearn: exponential weights on items at places, kept doubly stochastic (Helmbold & Warmuth 2009)."
     settings = (ETA,)
-    looks: ClassVar = {"": Look("yellow", "<", "--")}
+    looks: ClassVar = {"": Look("olive", "<", "--")}
 
     TOLERANCE = 1e-6  # of the sums of rows and columns, and so of expected losses, relative to their size
 
@@ -594,7 +594,7 @@ class RTopKF(Blocks):
         "#blocks-400": Look("pink", "d"),
         "#blocks-200-top5": Look("sky", "p"),
         "#blocks-200-top10": Look("pink", "h"),
-        "#released-100": Look("yellow", "H"),
+        "#released-100": Look("olive", "H"),
     }
 
     def __init__(self, facts, random, k=1, blocks: int | None = None, rest="random", black_box="ftpl"):

@@ -13,7 +13,7 @@ from scant.games import losses, streams
 from scant.games.learners import LEARNERS, Facts, make
 from scant.games.play import Game, play
 from scant.randomness import generator
-from scant.runs import kept_rounds, origin, table_of
+from scant.runs import kept_rounds, origin, table_of, table_of_rows
 
 SCHEMA = pa.schema(
     {
@@ -63,11 +63,9 @@ def run(job: dict, target, seeds: list[int]) -> None:
                 trace = play(game, played(settings), generator(*_axes(job, seed), "noise"), kept)
                 identity = {"learner": learner, "kind": settings["kind"], "k": _seen(settings)}
                 identity |= {"seed": seed, "horizon": horizon}
-                columns = {name: pa.repeat(pa.scalar(value), len(kept)) for name, value in identity.items()}
-                numbers = pa.schema([field for field in SCHEMA if field.name not in identity])
-                numbers = table_of(numbers, {name: getattr(trace, name) for name in numbers.names})
-                columns |= dict(zip(numbers.column_names, numbers.columns, strict=True))
-                tables.append(pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA))
+                columns = {name: [value] * len(kept) for name, value in identity.items()}
+                columns |= {name: getattr(trace, name) for name in SCHEMA.names if name not in identity}
+                tables.append(table_of(SCHEMA, columns))
     metadata = {"items": game.items, "loss": game.loss.name, "gain": game.loss.gain}
     write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, ()))
 
@@ -150,7 +148,7 @@ def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
             seconds = (min(_seconds(game, settings, rounds) for _ in range(3)) - start_up) / (rounds - 1)
             row = {"experiment": job["experiment"], "stream": job["stream"], "learner": learner}
             rows.append(row | {"kind": settings["kind"], "items": game.items, "microseconds": 1e6 * seconds})
-    write_parquet(pa.Table.from_pylist(rows, schema=TIMES), target, details)
+    write_parquet(table_of_rows(TIMES, rows), target, details)
 
 
 def _seconds(game: Game, settings: dict, rounds: int) -> float:

@@ -10,6 +10,23 @@ import os
 from pathlib import Path
 
 import numba
+from numba.np import linalg
+
+
+def _skip_blas() -> None:
+    """Have Numba load its array functions without a look at SciPy's BLAS.
+
+    Numba does so with the first compiled function that it loads, and imports scipy.linalg for it, which takes every run
+    a sixth of a second. The loops use no linear algebra; code that does has SciPy looked at when it is compiled.
+    """
+    found, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+    try:
+        from numba.np import arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = found
+
+
+_skip_blas()
 
 
 def _cache_folder() -> str:

@@ -16,17 +16,90 @@ from scant.kernels import compiled
 from scant.kernels.pieces import EXP_CLIP, SUMS, score, softmax, step
 from scant.kernels.top import KL, LISTNET, RANKSVM, surrogate
 
+LONG = 128  # documents: from here on sorting is quicker than looking at all pairs
 DAMPING = 1e-12  # a share of the Hessian's diagonal, far above rounding
 SHIFTS = 60  # of Newton's method in `model_step`; seven are usual
+
+
+@compiled()
+def sorted_hinges(scores, labels, smoothing, g):
+    """What `hinges` computes, up to rounding, by sorting the scores.
+
+    For each pair of grades: down the scores of the better documents, the others with z > 0 only become more, and so do
+    those with z >= u, whose hinge is not smoothed. Sums of their scores and squares suffice for the three values.
+    """
+    m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
+    order, centre = np.argsort(-scores), scores.mean()
+    largest = labels.max() + 1
+    counts = np.zeros(largest + 1, np.int64)
+    for i in range(m):
+        counts[labels[i] + 1] += 1
+    starts = np.cumsum(counts)  # documents by grade, and by descending score within each
+    places, filled = np.empty(m, np.int64), starts[:-1].copy()
+    for i in order:
+        places[filled[labels[i]]] = i
+        filled[labels[i]] += 1
+    g[:] = 0.0
+    for low in range(largest):
+        a, b = starts[low], starts[low + 1]
+        if a == b:
+            continue
+        for high in range(low + 1, largest):
+            # Of the lower documents, those from a to q have z > 0, and those from a to p have z >= u.
+            p, q, plain_sum, sum_1, sum_2 = a, a, 0.0, 0.0, 0.0
+            for place in range(starts[high], starts[high + 1]):
+                i = places[place]
+                base = 1.0 - (scores[i] - centre)  # z = base + score of the lower document
+                while q < b and base + (scores[places[q]] - centre) > 0:
+                    s = scores[places[q]] - centre
+                    sum_1 += s
+                    sum_2 += s * s
+                    q += 1
+                while p < q and base + (scores[places[p]] - centre) >= smoothing:
+                    s = scores[places[p]] - centre
+                    plain_sum += s
+                    sum_1 -= s
+                    sum_2 -= s * s
+                    p += 1
+                plain, bent = p - a, q - p
+                linear, first = plain * base + plain_sum, bent * base + sum_1
+                if bent == 0:
+                    first = 0.0
+                square = bent * base * base + 2.0 * base * sum_1 + sum_2 if bent > 0 else 0.0
+                value += linear + first
+                support += linear + square / smoothing
+                smooth += linear - 0.5 * smoothing * plain + 0.5 * square / smoothing
+                g[i] -= plain + first / smoothing
+    # The same from the other side, up the scores of the lower documents.
+    for high in range(1, largest):
+        a, b = starts[high], starts[high + 1]
+        if a == b:
+            continue
+        for low in range(high):
+            p, q, sum_1 = b, b, 0.0
+            for place in range(starts[low + 1] - 1, starts[low] - 1, -1):
+                j = places[place]
+                base = 1.0 + (scores[j] - centre)
+                while q > a and base - (scores[places[q - 1]] - centre) > 0:
+                    q -= 1
+                    sum_1 += scores[places[q]] - centre
+                while p > q and base - (scores[places[p - 1]] - centre) >= smoothing:
+                    p -= 1
+                    sum_1 -= scores[places[p]] - centre
+                plain, bent = b - p, p - q
+                g[j] += plain + ((bent * base - sum_1) / smoothing if bent > 0 else 0.0)
+    return value, smooth, support
 
 
 @compiled()
 def hinges(scores, labels, smoothing, g):
     """RankSVM's sum of pairwise hinges, the smoothed sum, and the sum of `a z`; that of `a (e_j - e_i)` goes into `g`.
 
-    `g` is the smoothed sum's gradient in the scores. O(m^2).
+    `g` is the smoothed sum's gradient in the scores. O(m^2), and O(m (log m + grades)) for lists of `LONG` or more.
     """
     m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
+    if m >= LONG:
+        return sorted_hinges(scores, labels, smoothing, g)
     for i in range(m):
         g[i] = 0.0
     for i in range(m):

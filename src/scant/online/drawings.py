@@ -34,7 +34,7 @@ def curves(frame: pd.DataFrame):
             axis.set_xlim(10, panel["round"].max())
     for axis in axes[:, 0]:
         axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
-    panels.legend(figure, handles, f"mean over n seeds; bands: {panels.INTERVAL}")
+    panels.legend(figure, handles, f"mean over seeds; bands: {panels.INTERVAL}")
     return figure
 
 
@@ -72,9 +72,7 @@ def regrets(frame: pd.DataFrame):
         panels.head(axis, panel)
         judges = panel["judge"].unique()
         axis.set_ylabel(f"regret, {OBJECTIVES[judges[0]] if len(judges) == 1 else 'own surrogate'}")
-    title = (
-        f"mean over n seeds, and slope of the mean beside it\nbands: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
-    )
+    title = f"mean over seeds, and slope of the mean beside it\nbands: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
     panels.legend(figure, handles, title + ("; dotted: plus the certified gap" if unsure else ""))
     return figure
 
@@ -91,7 +89,7 @@ def _legend_of_rankings(figure, handles: dict, intervals: str, size: float) -> N
     point = {"color": "0.2", "marker": "o", "ls": ""}
     handles["lists shown"] = Line2D([], [], **point, markersize=4)
     handles["own, no exploration"] = Line2D([], [], **point | OWN, markersize=size)
-    panels.legend(figure, handles, f"mean over n seeds; {intervals}: {panels.INTERVAL}")
+    panels.legend(figure, handles, f"mean over seeds; {intervals}: {panels.INTERVAL}")
 
 
 def _horizon(panel: pd.DataFrame) -> str:

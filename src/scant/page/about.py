@@ -8,7 +8,7 @@ from pathlib import Path
 from scant import families
 from scant.files import foreign, read_parquet
 from scant.page import status
-from scant.schema import read_yaml
+from scant.schema import of_project, read_yaml
 from scant.study import settings as studies
 from scant.study.plan import OF_CLAIMS, Plan
 from scant.verdict import readings
@@ -96,15 +96,36 @@ def headings() -> dict[str, str]:
 
 
 def citation() -> str:
-    """A BibTeX entry that cites the project, from CITATION.cff."""
-    cited = read_yaml(CITATION)
-    authors = " and ".join(
-        f"{{{author['name']}}}" if "name" in author else _person(author) for author in cited["authors"]
+    """BibTeX entries that cite the project and the documents that it tests, from CITATION.cff."""
+    cited = read_yaml(of_project(CITATION))
+    return "\n\n".join([_bibtex(cited), *map(_bibtex, cited["references"])])
+
+
+def _bibtex(cited: dict) -> str:
+    """The BibTeX entry of the project or of a reference, as CITATION.cff describes it."""
+    kind = {"software": "software", "thesis": "phdthesis", "conference-paper": "inproceedings"}.get(
+        cited["type"], "misc"
     )
-    return (
-        f"@software{{scant,\n  author = {{{authors}}},\n  title = {{{{{cited['title']}}}}},\n"
-        f"  version = {{{cited['version']}}},\n  license = {{{cited['license']}}}\n}}"
-    )
+    people = [f"{{{author['name']}}}" if "name" in author else _person(author) for author in cited["authors"]]
+    year = cited.get("year") or cited["date-released"][:4]
+    pages = f"{cited['start']}--{cited['end']}" if "start" in cited else None
+    fields = {
+        "author": " and ".join(people),
+        "title": f"{{{cited['title']}}}",
+        "school": cited.get("institution", {}).get("name"),
+        "booktitle": cited.get("collection-title"),
+        "volume": cited.get("volume"),
+        "pages": pages,
+        "year": year,
+        "version": cited.get("version"),
+        "license": cited.get("license"),
+        "note": next((identifier["value"] for identifier in cited.get("identifiers", ())), None),
+        "url": cited.get("url"),
+    }
+    words = [word.strip(":") for word in cited["title"].split()]
+    key = "scant" if kind == "software" else f"{people[0].partition(',')[0]}{year}{words[-1]}".lower()
+    lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
+    return f"@{kind}{{{key},\n" + ",\n".join(lines) + "\n}"
 
 
 def _person(author: dict) -> str:

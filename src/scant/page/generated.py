@@ -8,6 +8,7 @@ from scant.files import write_text
 from scant.page.about import CLAIMS_CAPTION, caption
 from scant.study.schema import schema
 
+SCHEMA = "workflow/schemas/config.schema.yaml"
 NOTE = "Made of what families and learners declare: `scant schema` writes it anew."
 
 
@@ -16,7 +17,7 @@ def texts() -> dict[str, str]:
     import yaml
 
     files = {}
-    files["workflow/schemas/config.schema.yaml"] = f"# {NOTE}\n" + yaml.safe_dump(
+    files[SCHEMA] = f"# {NOTE}\n" + yaml.safe_dump(
         json.loads(json.dumps(schema())), sort_keys=False, allow_unicode=True, width=116
     )
     for folder, ending, drawn in (("figure", "svg", True), ("table", "csv", False)):

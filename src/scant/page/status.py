@@ -15,6 +15,7 @@ from pathlib import Path
 
 from scant.errors import DataError, SettingError
 from scant.schema import read_yaml
+from scant.study.plan import TOGETHER
 
 STEPS = re.compile(r"^(\d+) of (\d+) steps", re.M)
 DONE = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)", re.M)
@@ -79,8 +80,10 @@ def status(folder, root=".") -> Status:
         raise DataError(folder, "no job of this study has ended", advice="Run it: snakemake --cores all")
     text = log.read_text(encoding="utf-8", errors="replace") if log else ""
     table = text.partition("Job stats:")[2].partition("\n\n")[0]
-    planned = {rule: int(count) for rule, count in PLANNED.findall(table)}
-    total, done = planned.pop("total", 0), Counter(rule for _, rule in DONE.findall(text))
+    planned = Counter()
+    for rule, count in PLANNED.findall(table):
+        planned[_rule(rule)] += int(count)
+    total, done = planned.pop("total", 0), Counter(_rule(rule) for _, rule in DONE.findall(text))
     steps = int(STEPS.findall(text)[-1][0]) if STEPS.search(text) else 0
     failed = _failures(text, root)
     if not text:
@@ -130,10 +133,11 @@ def benchmarks(folder) -> list[dict]:
             try:
                 job = json.loads(line)
                 wildcards, memory = job["wildcards"], job.get("max_rss")  # unknown if the job was short
+                rule = _rule(job["rule_name"])
                 jobs.append(
                     {
-                        "rule": job["rule_name"],
-                        "learner": _learner(job["rule_name"], wildcards),
+                        "rule": rule,
+                        "learner": _learner(rule, wildcards),
                         "seconds": float(job["s"]),
                     }
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
@@ -143,9 +147,14 @@ def benchmarks(folder) -> list[dict]:
     return jobs
 
 
+def _rule(name: str) -> str:
+    """A rule of Snakemake's as it is told: `run` for each of those that play several learners of an experiment."""
+    return "run" if name.startswith(TOGETHER) else name
+
+
 def _learner(rule: str, wildcards: dict) -> str | None:
     """The learner of a run, if the run has only one: its path is then experiment/place/learner/seeds."""
-    path = wildcards["run"].split("/") if rule == "run" else []
+    path = wildcards["run"].split("/") if rule == "run" and "run" in wildcards else []
     return path[2] if len(path) == 4 else None
 
 

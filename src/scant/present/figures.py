@@ -10,6 +10,7 @@ from scant.files import atomic
 def save(figure, frame: pd.DataFrame, stem) -> None:
     """Write a figure as `stem`.svg and `stem`.png, and the frame that it shows as `stem`.csv."""
     figure.draw_without_rendering()
+    _keep_inside(figure)
     figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     stem = Path(stem)
     with atomic(stem.with_name(f"{stem.name}.csv")) as temporary:
@@ -17,3 +18,13 @@ def save(figure, frame: pd.DataFrame, stem) -> None:
     for ending, metadata in {"svg": {"Date": None}, "png": {"Software": None}}.items():
         with atomic(stem.with_name(f"{stem.name}.{ending}")) as temporary:
             figure.savefig(temporary, format=ending, metadata=metadata)
+
+
+def _keep_inside(figure, least: float = 5.0) -> None:
+    """Make texts of panels smaller that would be cut at the figure's right edge, down to `least` points."""
+    for axis in figure.axes:
+        for text in axis.texts:
+            box = text.get_window_extent()
+            if box.x1 > figure.bbox.x1 and box.width:
+                share = (figure.bbox.x1 - box.x0) / box.width
+                text.set_fontsize(max(least, 0.98 * share * text.get_fontsize()))

@@ -40,10 +40,14 @@ def count(frame: pd.DataFrame) -> str:
     return f"n = {low:,}" + (f" to {high:,}" if high > low else "")
 
 
-def head(axis, panel: pd.DataFrame, suffix: str = "") -> None:
-    """Write the panel's title: its stream, and below it, smaller, the experiment's reading, `suffix` and n."""
+def head(axis, panel: pd.DataFrame, suffix: str = "", of: str = "seeds") -> None:
+    """Write the panel's title: its stream, and below it, smaller, the experiment's reading, `suffix` and n.
+
+    of : what n counts
+    """
     axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)
-    subtitle = f"{panel['reading'].iloc[0]}{suffix}, {count(panel)}"
+    number = count(panel).removeprefix("n = ")
+    subtitle = f"{panel['reading'].iloc[0]}{suffix}, {number} {of.removesuffix('s') if number == '1' else of}"
     axis.annotate(subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
 
 

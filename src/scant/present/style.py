@@ -10,13 +10,14 @@ from scant.errors import SettingError
 
 matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
 
-# Seaborn's palette "colorblind". It and the theme below are copied, since to import seaborn takes longer than to draw.
+# Seaborn's palette "colorblind", but for pink and olive: its own pink and yellow have contrasts below 2 to white.
+# It and the theme below are copied, since to import seaborn takes longer than to draw.
 PALETTE = (
-    "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9",
+    "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#d6338f", "#949494", "#8c8200", "#56b4e9",
 )  # fmt: skip
 COLOURS = dict(  # by the names that learners declare
     zip(
-        ("blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "yellow", "sky"),
+        ("blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "olive", "sky"),
         PALETTE,
         strict=True,
     )

@@ -18,6 +18,7 @@ COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TRACES = "results/{study}/traces/{experiment}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
+TOGETHER = "run_"  # the start of the names of rules whose jobs play several learners; the experiment's name follows
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
 
@@ -44,6 +45,32 @@ class Plan:
     def jobs(self) -> dict[str, list[Job]]:
         """The run files of each experiment."""
         return {name: family.jobs(self.study, self.datasets, name) for name, family in self.families.items()}
+
+    @cached_property
+    def processes(self) -> dict[str, list[Job]]:
+        """The run files that each process makes, by the path that names its log.
+
+        One file each; or, if the study's key `together` is true, those of all built-in learners that play the same
+        seeds of an experiment at one place and read the same files, in the order of the learners' ids. The path of
+        several is experiment/place/seeds.
+        """
+        groups: dict[str, list[Job]] = {}
+        for job in (job for jobs in self.jobs.values() for job in jobs):
+            experiment, place, *_, seeds = job.path.split("/")
+            path = f"{experiment}/{place}/{seeds}" if self._has_company(job) else job.path
+            groups.setdefault(path, []).append(job)
+        processes = {}
+        for path, jobs in groups.items():
+            if len(jobs) > 1 and all(job.inputs == jobs[0].inputs for job in jobs):
+                processes[path] = sorted(jobs, key=lambda job: job.path)
+            else:
+                processes |= {job.path: [job] for job in jobs}
+        return processes
+
+    def _has_company(self, job: Job) -> bool:
+        """Whether a run may be of a process that makes several: users' own learners are played alone."""
+        learner = job.identity.get("learner")
+        return self.study["together"] and bool(learner) and ":" not in self.study["learners"][learner]["kind"]
 
     @cached_property
     def comparators(self) -> dict[str, list[Job]]:

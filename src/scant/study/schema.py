@@ -79,6 +79,12 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "enum": ["anytime", "fixed"],
         "default": "anytime",
     },
+    "together": {
+        "description": "Whether one job plays all built-in learners of an experiment that share a place and seeds, "
+        "instead of one job each. Results do not depend on it.",
+        "type": "boolean",
+        "default": False,
+    },
     "tables_of": {
         "description": "Data sets to fetch and convert besides those that the streams need.",
         **IDS,

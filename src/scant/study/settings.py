@@ -4,7 +4,7 @@ from scant import families
 from scant.data import registry
 from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, unknown
-from scant.schema import check, read_yaml, with_defaults
+from scant.schema import check, of_project, read_yaml, with_defaults
 from scant.study import plan, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
@@ -48,7 +48,7 @@ def claims(path, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
     ------
     SettingError : names the claim and the key at fault
     """
-    content, rules = read_yaml(path), read_yaml(schema_path)
+    content, rules = read_yaml(of_project(path)), read_yaml(of_project(schema_path))
     allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
     allowed["quantity"]["enum"] = [*dict.fromkeys(name for family in declared for name in family.quantities), "table"]
     allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]

@@ -274,11 +274,17 @@ def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
     for key in keys if told_apart or len(rows) == 1 else (*keys, "experiment"):
         division = tuple(pd.factorize(levels[key])[0])
         if len(set(division)) > 1 and division not in divisions:
-            short = {level: _short(level) for level in sorted(set(levels[key])) if level}
+            short = {level: _short(level) for level in sorted(set(levels[key]), key=_natural) if level}
             alike = len(set(short.values())) < len(short)
             strip |= {f"{key}: {level if alike else name}": levels[key] == level for level, name in short.items()}
             divisions.add(division)
     return strip
+
+
+def _natural(text: str) -> list[tuple]:
+    """What texts are sorted by, so that numbers in them count as numbers: T = 1,000 before T = 10,000."""
+    parts = re.findall(r"\d[\d,]*(?:\.\d+)?|\D+", text)
+    return [(0, float(part.replace(",", ""))) if part[0].isdigit() else (1, part) for part in parts]
 
 
 def _short(level: str) -> str:

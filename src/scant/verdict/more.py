@@ -18,7 +18,7 @@ from statistics import fmean
 import yaml
 
 from scant.errors import DataError, SettingError
-from scant.families import TUNING, Job
+from scant.families import TUNING
 from scant.files import foreign, read_parquet
 from scant.schema import read_yaml
 from scant.study import settings
@@ -207,15 +207,20 @@ class _Costs:
         """The seconds of a batch of all runs of an experiment that do not depend on its seeds, and those of a seed."""
         per_batch = per_seed = 0.0
         variants = [variant for variant in self.plan.study["experiments"] if _stated(self.plan, variant) == name]
-        for rule, jobs_by_experiment in (("run", self.plan.jobs), ("comparator", self.plan.comparators)):
-            groups: dict[str, list[Job]] = {}
-            for job in (job for variant in variants for job in jobs_by_experiment[variant]):
-                groups.setdefault(job.path.rpartition("/")[0], []).append(job)
-            for jobs in groups.values():
-                seconds = sum(self._seconds(f"{rule}/{job.path}") for job in jobs)
-                start = min(START, seconds / len(jobs))
-                per_batch += start
-                per_seed += (seconds - start * len(jobs)) / sum(len(job.seeds) for job in jobs)
+        comparators = {job.path: [job] for variant in variants for job in self.plan.comparators[variant]}
+        for rule, processes in (("run", self.plan.processes), ("comparator", comparators)):
+            shares: dict[str, list[tuple[float, float, int]]] = {}  # of each run's start and work, and its seeds
+            for path, jobs in processes.items():
+                if path.partition("/")[0] not in variants:
+                    continue
+                seconds = self._seconds(f"{rule}/{path}")
+                start = min(START, seconds)
+                for job in jobs:  # those of one process are taken to cost the same
+                    share = start / len(jobs), (seconds - start) / len(jobs), len(job.seeds)
+                    shares.setdefault(job.path.rpartition("/")[0], []).append(share)
+            for starts, works, seeds in (zip(*of_learner, strict=True) for of_learner in shares.values()):
+                per_batch += fmean(starts)
+                per_seed += sum(works) / sum(seeds)
         return per_batch, per_seed + sum(self._draws(variants))
 
     def _draws(self, variants: list[str]) -> Iterator[float]:

@@ -19,6 +19,7 @@ from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, compar
 from scant.verdict.readings import NUMBERS, OF_CELLS, OVERALL
 from scant.verdict.words import UNTESTABLE, UNTOLD
 
+CELL_COLUMNS = [*OF_CELLS, *NUMBERS, "verdict", "test"]  # besides those of settings
 COLUMNS = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     *("data", "needed", "matters", "matters_share", "family", "figure", "experiment", "row", "words", "chosen"),
@@ -182,8 +183,8 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
     claim's verdict is under this reading), stream, learner, against, estimate, low, high, n (as counted), verdict and
     test (on this cell alone, without a correction for the family), from and to (the interval in which the claim says
     that the estimate lies; a relative margin is taken at its mean), and a column for each setting that differs between
-    readings. Where a reading has several streams and a mean over its cells, a row of it follows, whose stream is
-    `OVERALL`.
+    readings; "n (setting)" if another column has its name. Where a reading has several streams and a mean over its
+    cells, a row of it follows, whose stream is `OVERALL`.
     """
     rows = []
     for name, examination in examined.items():
@@ -192,6 +193,7 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
             of_claim = (name, claim["statement"], claim["family"], claim.get("row", UNTOLD), _quantity_words(claim))
             of_claim += (reading.experiment, reading.tuning, reading is readings[0])
             levels = {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
+            levels = {f"{key} (setting)" if key in CELL_COLUMNS else key: value for key, value in levels.items()}
             judged = [
                 ((cell.stream, cell.learner, cell.against), verdict, _claimed_interval(claim, cell))
                 for cell, verdict in zip(reading.cells, reading.single, strict=True)
@@ -206,7 +208,7 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
                 | levels
                 for pair_of_cell, verdict, ends in judged
             ]
-    return pd.DataFrame(rows, columns=None if rows else [*OF_CELLS, *NUMBERS, "verdict", "test"])
+    return pd.DataFrame(rows, columns=None if rows else CELL_COLUMNS)
 
 
 def _quantity_words(claim: dict) -> str:

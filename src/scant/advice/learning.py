@@ -1,0 +1,114 @@
+"""Policies learnt from a user's log: an encoder of its features, and a model of `scant.ads`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scant.ads import policies, run, scorers
+from scant.ads.learners import KINDS, LAMBDAS
+from scant.advice import encoding
+from scant.advice.encoding import Encoder
+from scant.advice.progress import silent
+from scant.data import logs
+from scant.data.logs import Log
+from scant.data.visits import Visits
+from scant.errors import SettingError
+from scant.randomness import generator
+
+LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
+FOREST = {"trees": 40, "tree_rows": 1 << 14, "leaf": 20}  # quick on millions of rows, and no worse than whole trees
+TIME_SHARE = 0.7  # of the rows of a log that is split by time, those of the training part
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A learnt policy.
+
+    encoder : turns a log's features into those of the model
+    fitted : the model, and how it was chosen
+    """
+
+    encoder: Encoder
+    fitted: run.Fit
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The ids of the ads that it knows."""
+        return self.fitted.model.actions
+
+    def choice(self, visits: Visits, epsilon: float = 0.0) -> policies.Choice:
+        """The policy on the contexts of a log.
+
+        Raises
+        ------
+        DataError : the log has other features than the training log
+        """
+        visits = logs.align_features(visits, self.encoder.names)
+        return self.fitted.choice(self.encoder.transform(visits).features, epsilon)
+
+
+def learn(
+    kind: str, visits: Visits, settings: scorers.Settings | None = None, lambdas=LAMBDAS, validation: float = 0.2,
+    threshold: str = "f1", select: float = 1.0, seed: int = 0,
+) -> Policy:  # fmt: skip
+    """Learn a policy: choose lambda on a validation part of the log, then fit a model to the whole log.
+
+    Parameters
+    ----------
+    kind : one of `LEARNT`
+    visits : the training log
+    settings, lambdas, validation, threshold, select : see `run.fits`
+    seed : the seed of the fit
+
+    Raises
+    ------
+    SettingError, DataError : invalid settings, or a log that cannot be learnt from
+    """
+    encoder = encoding.fit(visits)
+    learning = {"lambdas": lambdas, "validation": validation, "threshold": threshold, "select": select, "seed": seed}
+    return Policy(encoder, fit(kind, encoder.transform(visits), settings, **learning))
+
+
+def fit(
+    kind: str, log: Log, settings: scorers.Settings | None = None, lambdas=LAMBDAS, validation: float = 0.2,
+    threshold: str = "f1", select: float = 1.0, seed: int = 0, progress=silent,
+) -> run.Fit:  # fmt: skip
+    """As `learn`, from a log whose features are encoded.
+
+    progress : called with a sentence on what is begun
+    """
+    settings, random = settings or scorers.Settings(options=FOREST), generator(seed, "advice")
+    return run.fits(kind, log, random, settings, lambdas, "held-out", validation, threshold, select, progress)[-1]
+
+
+def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
+    """A policy's probability of each ad logged, float64 (rows); 0 for an ad that it does not know.
+
+    action : int (rows), indices of ads, of which the policy knows those below `choice.actions`
+    """
+    known = action < choice.actions
+    return np.where(known, choice.probability(np.where(known, action, 0)), 0.0)
+
+
+def split(visits: Visits, by: str, share: float, seed: int = 0, where="log") -> tuple[Visits, Visits]:
+    """Split a log into a training log and a test log.
+
+    Parameters
+    ----------
+    by : "random", or "time": the earliest rows train
+    share : of the rows that train
+
+    Raises
+    ------
+    SettingError : a split by time of a log without times, or a share that leaves one log without rows
+    """
+    if by == "random":
+        held_out = 1 - share
+        return scorers.split(visits, held_out, generator(seed, "advice", "split"))
+    if visits.timestamp is None:
+        raise SettingError(f"{where} has no column timestamp to split by; --columns timestamp=COLUMN says which it is")
+    count = round(share * len(visits))
+    if not 0 < count < len(visits):
+        raise SettingError(f"a share of {share} of {len(visits)} rows leaves the training or the test log without any")
+    rows = np.argsort(visits.timestamp, kind="stable")
+    return visits.take(rows[:count]), visits.take(rows[count:])

@@ -1,0 +1,41 @@
+"""Lines on stderr that say what long work is at."""
+
+import sys
+import threading
+import time
+
+FIRST, AGAIN = 2.0, 10.0  # seconds after which a step is said, and said again if it still goes on
+
+
+class Progress:
+    """Says on stderr, from a thread of its own, which step is at work; nothing, while all is done within two seconds.
+
+    Used as a context; each call names the step that begins.
+    """
+
+    def __init__(self, stream=None):
+        self.stream, self.step, self.began, self.said = stream, "", time.monotonic(), ("", 0.0)
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.over.set()
+        self.thread.join()
+
+    def __call__(self, step: str) -> None:
+        self.step = step
+
+    def _watch(self) -> None:
+        while not self.over.wait(FIRST):
+            now, (step, when) = time.monotonic(), self.said
+            if self.step and (self.step != step or now - when >= AGAIN):
+                print(f"{now - self.began:4.0f} s  {self.step}", file=self.stream or sys.stderr, flush=True)
+                self.said = self.step, now
+
+
+def silent(step: str) -> None:
+    """Says nothing."""

@@ -1,0 +1,163 @@
+"""One zip of a finished study, to send, keep or deposit: a Workflow Run RO-Crate.
+
+It is a Workflow Run Crate 0.5 on RO-Crate 1.1: `ro-crate-metadata.json` names the workflow, the settings that it was
+given, the results and the action that made these of those (https://w3id.org/ro/wfrun/workflow/0.5).
+"""
+
+import json
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+from scant import __version__
+from scant.compare import finished, manifest, provenance
+from scant.errors import DataError
+from scant.files import atomic
+from scant.schema import PROJECT, of_project, read_yaml
+
+CRATE = "ro-crate-metadata.json"
+PROFILES = [
+    {"@id": f"https://w3id.org/{path}", "@type": "CreativeWork", "name": name, "version": path.rpartition("/")[2]}
+    for path, name in (
+        ("ro/wfrun/process/0.5", "Process Run Crate"),
+        ("ro/wfrun/workflow/0.5", "Workflow Run Crate"),
+        ("workflowhub/workflow-ro-crate/1.0", "Workflow RO-Crate"),
+    )
+]
+TYPES = {
+    ".csv": "text/csv", ".json": "application/json", ".html": "text/html", ".svg": "image/svg+xml",
+    ".png": "image/png", ".tex": "application/x-tex", ".parquet": "application/vnd.apache.parquet",
+    ".arrow": "application/vnd.apache.arrow.file", ".yaml": "application/yaml",
+}  # fmt: skip
+LARGE = ("runs/", "traces/", "comparators/", "streams/", "bandit/", "campaigns/")  # left out unless asked for
+WORKFLOW = ("Snakefile", "CITATION.cff", provenance.LOCK, "rules/*.smk", "workflow/**/*", "config/*.yaml")
+PAGE = "report.html"
+ABOUT = "Verdicts on claims of papers on learning to rank from scant feedback, with tables, figures and settings."
+
+
+def write(folder, target=None, runs: bool = False) -> Path:
+    """Write the archive of a finished study, and return its path.
+
+    Parameters
+    ----------
+    folder : the study's results, results/{study}
+    target : the file to write; STUDY.zip in the working folder if None
+    runs : with run files, traces and streams, which are large and can be made again
+
+    Raises
+    ------
+    DataError : the study is not finished, or files of it have changed since
+    """
+    folder = Path(folder)
+    found = provenance.verify(folder)
+    if wrong := found.gone + found.changed:
+        raise DataError(
+            folder / wrong[0], "is not what it was when the study was made",
+            advice="Make it again (snakemake --cores all), then archive it",
+        )  # fmt: skip
+    content = finished.manifest_of(folder)
+    target = Path(target or f"{content['study']}.zip")
+    names = [name for name in content["results"] if runs or not name.startswith(LARGE)]
+    results = {name: folder / name for name in (PAGE, manifest.NAME, *names) if (folder / name).is_file()}
+    workflow = {
+        str(path.relative_to(PROJECT)): path
+        for pattern in WORKFLOW
+        for path in sorted(PROJECT.glob(pattern))
+        if path.is_file()
+    }
+    stamp = tuple(int(part) for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-"))
+    with atomic(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        _add(
+            archive, CRATE, json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode(), stamp
+        )
+        for name, path in (results | workflow).items():
+            _add(archive, name, path.read_bytes(), stamp)
+    return target
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes, stamp: tuple) -> None:
+    """Add a file with the time at which the study was made: the same study gives the same archive."""
+    entry = zipfile.ZipInfo(name, stamp)
+    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+    archive.writestr(entry, content)
+
+
+def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) -> dict:
+    """The metadata of the archive, as JSON-LD.
+
+    content : the study's manifest
+    results, workflow : the files of both, by their names in the archive
+    """
+    cited, made = read_yaml(of_project("CITATION.cff")), content["made"]
+    language = {"@id": "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"}
+    shown = {name: path for name, path in results.items() if name != provenance.STUDY}
+    files = [_file(name, path) for name, path in ({**results, **workflow}).items() if name != "Snakefile"]
+    licence = "https://spdx.org/licenses/" + cited["license"]
+    root = {
+        "@id": "./", "@type": "Dataset", "name": f"Results of the study {content['study']}, made by scant",
+        "description": ABOUT,
+        "datePublished": made["date"], "license": {"@id": licence},
+        "conformsTo": [{"@id": profile["@id"]} for profile in PROFILES],
+        "mainEntity": {"@id": "Snakefile"}, "mentions": [{"@id": "#run"}],
+        "hasPart": [{"@id": "Snakefile"}, *({"@id": file["@id"]} for file in files)],
+        "citation": [{"@id": reference["url"]} for reference in cited["references"]],
+    }  # fmt: skip
+    entities = [
+        {
+            "@id": CRATE, "@type": "CreativeWork", "about": {"@id": "./"},
+            "conformsTo": [{"@id": "https://w3id.org/ro/crate/1.1"}, {"@id": PROFILES[-1]["@id"]}],
+        },
+        root,
+        *PROFILES,
+        {
+            "@id": "Snakefile", "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+            "name": cited["title"], "version": _version(made), "programmingLanguage": language,
+            "license": {"@id": licence}, "input": {"@id": "#settings"}, "output": {"@id": "#results"},
+        },
+        {
+            **language, "@type": "ComputerLanguage", "name": "Snakemake", "alternateName": "Snakemake",
+            "version": metadata.version("snakemake"), "url": {"@id": "https://snakemake.readthedocs.io"},
+        },
+        {"@id": "https://snakemake.readthedocs.io", "@type": "WebSite", "name": "Snakemake"},
+        {"@id": licence, "@type": "CreativeWork", "name": cited["license"], "identifier": cited["license"]},
+        {
+            "@id": "#settings", "@type": "FormalParameter", "additionalType": "File", "name": "study file",
+            "conformsTo": {"@id": "https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"},
+        },
+        {
+            "@id": "#results", "@type": "FormalParameter", "additionalType": "File", "name": "results",
+            "multipleValues": True,
+            "conformsTo": {"@id": "https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"},
+        },
+        {
+            "@id": "#run", "@type": "CreateAction", "name": f"Run of the study {content['study']}",
+            "instrument": {"@id": "Snakefile"}, "endTime": made["date"], "object": [{"@id": provenance.STUDY}],
+            "result": [{"@id": name} for name in shown],
+            "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
+        },
+        *(
+            {"@id": reference["url"], "@type": "ScholarlyArticle", "name": reference["title"]}
+            for reference in cited["references"]
+        ),
+        *files,
+    ]  # fmt: skip
+    return {
+        "@context": ["https://w3id.org/ro/crate/1.1/context", "https://w3id.org/ro/terms/workflow-run"],
+        "@graph": entities,
+    }
+
+
+def _version(made: dict) -> str:
+    """The version of the workflow: with its commit, if that is known."""
+    commit = f"+{made['commit'][:12]}" if made["commit"] else ""
+    return f"{__version__}{commit}{'-changed' if made['clean'] is False else ''}"
+
+
+def _file(name: str, path: Path) -> dict:
+    """The description of a file."""
+    described = {"@id": name, "@type": "File", "name": name, "contentSize": str(path.stat().st_size)}
+    if path.suffix in TYPES:
+        described["encodingFormat"] = TYPES[path.suffix]
+    if name == provenance.STUDY:
+        described["exampleOfWork"] = {"@id": "#settings"}
+    return described

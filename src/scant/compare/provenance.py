@@ -1,0 +1,113 @@
+"""Where the results of a study come from, and whether they are still what was made.
+
+The manifest of a study has, besides what made it, when and from which commit it was made, and a checksum of each file.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from scant.errors import DataError
+from scant.files import sha256
+from scant.schema import PROJECT
+from scant.study.plan import COMPARATOR, COVERAGE, OF_CLAIMS, RUN, TIMES, TRACES, Plan
+from scant.verdict import selection
+
+STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
+LOCK = "requirements.lock"
+CLAIMS = ("claims.csv", "claims.parquet", "claims.tex", "claims-readings.csv")
+
+
+def made() -> dict:
+    """When and from what the results are made now: date, commit and state of the clone, and checksum of the lock file.
+
+    `commit` and `clean` are None outside of a clone, `lock` is None where there is no lock file.
+    """
+    commit = _git("rev-parse", "HEAD")
+    changed = _git("status", "--porcelain") if commit else None
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": commit,
+        "clean": changed == "" if commit else None,
+        "lock": sha256(PROJECT / LOCK) if (PROJECT / LOCK).is_file() else None,
+    }
+
+
+def commit(made: dict) -> str:
+    """The commit that results were made from, in words."""
+    if not made["commit"]:
+        return "none: not made in a clone"
+    return made["commit"] if made["clean"] else f"{made['commit']}, with changes that are not committed"
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says of the clone that the package is in; None if there is no clone, or no git."""
+    if not (PROJECT / ".git").exists() or shutil.which("git") is None:
+        return None
+    done = subprocess.run(
+        ["git", "-C", os.fspath(PROJECT), *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def results(plan: Plan, claims: dict) -> list[str]:
+    """The files that the jobs of a study make, but for logs, benchmarks and the page, below its folder of results.
+
+    claims : the study's claims by id; empty if it judges none
+    """
+    study, names = plan.study["study"], list(plan.figures)
+    paths = [STUDY] + ([*CLAIMS] if claims else [])
+    for name, jobs in plan.jobs.items():
+        paths += [RUN.format(study=study, run=job.path) for job in jobs]
+        paths += [file for job in jobs for file in job.files]
+        paths += [(TRACES if jobs else TIMES).format(study=study, experiment=name)]
+    paths += [COMPARATOR.format(study=study, run=job.path) for jobs in plan.comparators.values() for job in jobs]
+    paths += [
+        file for target in plan.tables.values() for file in plan.files(target) if target.shown.reads == "coverage"
+    ]
+    names += [f"{OF_CLAIMS}{name}" for name in selection.figures(plan, claims)] if claims else []
+    paths += [f"figures/{name}.{ending}" for name in names for ending in ("svg", "png", "csv")]
+    paths += [f"tables/{name}.{ending}" for name in plan.tables for ending in ("csv", "tex")]
+    folder = COVERAGE.format(study=study).rpartition("/")[0] + "/"
+    own = (path.removeprefix(folder) for path in paths)
+    return list(dict.fromkeys(path for path in own if not path.startswith("results/")))
+
+
+class Verified(NamedTuple):
+    """How the files of a study stand to its manifest: how many are as they were, and which are not."""
+
+    same: int
+    changed: list[str]
+    gone: list[str]
+
+
+def verify(folder) -> Verified:
+    """Hold all files of a study's results against the checksums of its manifest.
+
+    Raises
+    ------
+    DataError : it has no manifest, or one without checksums of its results
+    """
+    from scant.compare import finished, manifest
+
+    folder = Path(folder)
+    listed = finished.manifest_of(folder, held=False).get("results")
+    if not listed:
+        raise DataError(
+            folder / manifest.NAME, "is not there, or lists no results",
+            advice="Finish the study: snakemake --cores all",
+        )  # fmt: skip
+    gone = [name for name in listed if not (folder / name).is_file()]
+    changed = [name for name in listed if name not in gone and sha256(folder / name) != listed[name]]
+    return Verified(len(listed) - len(gone) - len(changed), changed, gone)
+
+
+def describe(found: Verified) -> Iterator[str]:
+    """What `verify` found, as lines for the terminal."""
+    yield f"{found.same:,} files are what they were when the study was made."
+    yield from (f"changed: {name}" for name in found.changed)
+    yield from (f"gone: {name}" for name in found.gone)

@@ -1,0 +1,76 @@
+"""Drawings of the frames of `scant.generalisation.frames`."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from scant.present import panels, style
+
+AXES = {"queries": "queries n", "documents": "documents of a query m", "features": "features d"}
+SIZES = {"queries": "n", "documents": "m", "features": "d"}
+MEASURED = {"excess": "excess risk", "uniform": "largest gap found"}
+
+
+def against(frame: pd.DataFrame, along: str):
+    """What is measured against n, m or d, both logarithmic, with slopes; bounds are dotted.
+
+    along : the column "queries", "documents" or "features"
+    """
+    style.apply()
+    frame = panels.named(frame)
+    figure, axes = panels.grid(frame, most=2, beside=0.85)
+    looks, handles, ends = style.looks(frame), {}, ((-1, "right"), (0, "left"))
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        axis.set(xscale="log", yscale="log", xlabel=AXES[along])
+        values = pd.concat([panel.loc[panel["mean"] > 0, "mean"], panel["bound"].dropna()])
+        first, last = panel[along].min(), panel[along].max()
+        axis.set_xlim(first / 1.1, last * 1.1)
+        if len(values):
+            axis.set_ylim(values.min() / 2, values.max() * 4)
+        texts, bounds = [], []
+        for learner, look in looks.items():
+            rows = panel[panel["learner"] == learner].sort_values(along)
+            if rows.empty:
+                continue
+            colour, marker, dashes = look
+            known = rows.dropna(subset="bound")
+            axis.plot(known[along], known["bound"], ":", color=colour, lw=0.9, zorder=1, marker="_", markersize=3)
+            if len(known):
+                place, side = ends[len(bounds) % 2]  # in turn at the right and at the left, as bounds lie close
+                name, height = known["bound_by"].iloc[place], known["bound"].iloc[place]
+                if (name, known["bound"].iloc[-1]) not in bounds:  # a bound that several learners have is named once
+                    axis.annotate(
+                        name, (known[along].iloc[place], height), (0, 2),
+                        textcoords="offset points", ha=side, fontsize=6.5, color=colour,
+                    )  # fmt: skip
+                    bounds.append((name, known["bound"].iloc[-1]))
+            points = rows[rows["mean"] > 0]
+            handles[learner] = axis.errorbar(
+                points[along], points["mean"],
+                np.clip([points["mean"] - points["low"], points["high"] - points["mean"]], 0, None),
+                color=colour, marker=marker, ls=dashes, markersize=3.5, elinewidth=0.9,
+            )  # fmt: skip
+            if len(points):
+                texts.append((points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), colour))
+        panels.beside(axis, texts)
+        others = [f"{SIZES[name]} = {panel[name].max():,}" for name in SIZES if name != along]
+        axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)
+        several = len(frame["experiment"].unique()) > 1
+        subtitle = ", ".join([*panel["reading"].unique()[:several], *others, f"{panel['n'].max()} seeds"])
+        axis.annotate(subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
+        axis.set_ylabel(MEASURED[panel["measured"].iloc[0]])
+        ticks = sorted(panel[along].unique())
+        axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks], minor=False, fontsize=8 if len(ticks) < 6 else 7)
+        axis.set_xticks([], minor=True)
+    title = (
+        f"mean over seeds, and slope of the mean beside it; dotted: bounds\n"
+        f"bars: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
+    )
+    panels.legend(figure, handles, title)
+    return figure
+
+
+against_n = partial(against, along="queries")
+against_m = partial(against, along="documents")
+against_d = partial(against, along="features")

@@ -1,0 +1,213 @@
+"""The frames of the tables and figures of generalisation.
+
+In tables n, m and d are the sizes of a sample, as in the thesis; in figures these are `queries`, `documents` and
+`features`, and n is the number of seeds.
+"""
+
+import numpy as np
+import pandas as pd
+
+from scant.errors import SettingError
+from scant.present.intervals import cells, t_interval
+from scant.present.slopes import runs, slope, slope_columns
+from scant.present.traces import GROUP, names
+from scant.theory import generalisation as theory
+from scant.theory import later_bounds
+
+SIZES = ["n", "m", "d"]
+ALONG = {"n": "queries", "m": "documents", "d": "features"}
+POINTS = 3  # how many different n, m or d a slope needs
+EXCESS_BOUNDS = {  # by the kind of learner: what bounds its excess risk
+    "averaged-ogd": ("Theorem 35", theory.descent_excess),
+    "regularised-erm": ("Theorem 36", theory.regularised_excess),
+    "erm-l2": ("Theorem 38", theory.erm_excess_l2),
+    "erm-l1": ("Theorem 40", theory.erm_excess_l1),
+}
+OPTIMISTIC = ("(4.8)", theory.optimistic_excess)  # of gradient descent with the step size of (4.7)
+UNIFORM_BOUNDS = {  # by the norm of the ball: what bounds the largest gap between risk and mean loss
+    "l2": {
+        "Theorem 38": theory.uniform_gap_l2,
+        "Chapelle and Wu": theory.chapelle_wu,
+        "Maurer": later_bounds.maurer_gap,
+    },
+    "l1": {"Theorem 40": theory.uniform_gap_l1, "Maurer": later_bounds.maurer_gap_l1},
+}
+
+
+def bounded(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The traces with further columns.
+
+    gap : risk less mean loss, at the learner's weights
+    bound, bound_by : on the excess risk, and which it is; NaN and "" for what no theorem speaks of: other rates than
+        theory's, one's own learners, and n for which the theorem has not been proved
+    uniform_bound, uniform_by : the least bound on the largest gap, and which it is
+    """
+    sizes = ["learner", "experiment", "stream", *SIZES]
+    bounds = {}
+    for key, group in traces.groupby(sizes, sort=False):
+        row = group.iloc[0]
+        options = dict(details[row["experiment"]]["learners"][row["learner"]])
+        name, value = excess_bound(row, options)
+        uniform = {name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)}
+        least = min(uniform, key=uniform.get, default="")
+        bounds[key] = {
+            "bound_by": name,
+            "bound": value,
+            "uniform_by": least,
+            "uniform_bound": uniform.get(least, np.nan),
+        }
+    added = pd.DataFrame([bounds[key] for key in traces[sizes].itertuples(index=False, name=None)], index=traces.index)
+    return pd.concat([traces, added], axis=1).assign(gap=traces["risk"] - traces["train"])
+
+
+def problem(row: pd.Series) -> theory.Problem:
+    """What bounds depend on, for a row of the traces."""
+    return theory.problem(
+        row["surrogate"], int(row["m"]), int(row["d"]), int(row["largest_grade"]), row["W"], row["R"], row["sigma"],
+        best_risk=max(row["best"], 0.0),
+    )  # fmt: skip
+
+
+def excess_bound(row: pd.Series, options: dict) -> tuple[str, float]:
+    """The name and value of the bound on a learner's excess risk; "" and NaN if there is none.
+
+    options : the learner's settings
+    """
+    rate = options.get("step", options.get("lambda", "theory"))
+    if row["kind"] not in EXCESS_BOUNDS or rate not in ("theory", "optimistic"):
+        return "", np.nan
+    name, bound = OPTIMISTIC if rate == "optimistic" else EXCESS_BOUNDS[row["kind"]]
+    value = float(bound(int(row["n"]), problem(row)))
+    return name, value if np.isfinite(value) else np.nan
+
+
+def uniform_bounds(row: pd.Series) -> dict[str, float]:
+    """The bounds on the largest gap between risk and mean loss over the ball, by name."""
+    return {name: float(bound(int(row["n"]), problem(row))) for name, bound in UNIFORM_BOUNDS[row["ball"]].items()}
+
+
+def largest(frame: pd.DataFrame, but: str) -> pd.DataFrame:
+    """The rows of each experiment's largest n, m and d, but for one of these."""
+    for size in SIZES:
+        if size != but:
+            frame = frame[frame[size] == frame.groupby(["experiment", "stream"])[size].transform("max")]
+    return frame
+
+
+def resolved(group: pd.DataFrame, along: str, measured: str) -> pd.DataFrame:
+    """A learner's rows without the values of `along` whose mean excess risk its certificate cannot tell from 0."""
+    if measured != "excess" or group["kind"].iloc[0] == "averaged-ogd":  # whose certificate is of what it does not seek
+        return group
+    means = group.groupby(along)[["excess", "certificate"]].mean()
+    return group[group[along].isin(means.index[~(means["excess"] <= means["certificate"])])]
+
+
+def growth(group: pd.DataFrame, along: str, measured: str, bound: str) -> dict:
+    """The slopes of the log of the mean of `measured` and of its bound on the log of `along`, as columns.
+
+    group : a learner's rows; of what is not `resolved` there is no slope
+    """
+    group = resolved(group, along, measured)
+    means = group.groupby(along)[bound].mean()
+    regret = runs(group.assign(regret=group[measured]), along)
+    return slope_columns(regret, POINTS) | {"bound_slope": slope(means.index, means, POINTS)}
+
+
+def against(traces: pd.DataFrame, details: dict, along: str, measured: str = "excess") -> pd.DataFrame:
+    """What is measured against n, m or d, at the largest of the other two: means over seeds, slopes and bounds.
+
+    along : "n", "m" or "d"
+    measured : "excess", the excess risk, or "uniform", the largest gap between risk and mean loss that ascent found
+
+    Raises
+    ------
+    SettingError : the experiments have nothing of this
+    """
+    frame, rows = largest(bounded(traces, details), along), []
+    bound, by = {"excess": ("bound", "bound_by"), "uniform": ("uniform_bound", "uniform_by")}[measured]
+    for key, group in frame.dropna(subset=measured).groupby(GROUP, sort=False):
+        slopes = growth(group, along, measured, bound)
+        group = resolved(group, along, measured)
+        for size, cell in group.groupby(along):
+            mean, low, high, n = t_interval(cell[measured])
+            first = cell.iloc[0]
+            rows.append(
+                dict(zip(GROUP, key, strict=True))
+                | {ALONG[name]: size if name == along else first[name] for name in SIZES}
+                | {"mean": mean, "low": low, "high": high, "n": n}
+                | {"bound": cell[bound].mean(), "bound_by": first[by]}
+                | {"kind": first["kind"], "objective": first["surrogate"], "measured": measured}
+                | slopes | names(key, details)
+            )  # fmt: skip
+    if not rows:
+        raise SettingError(f"no experiment of this figure measured {measured}; set ascents to 1 or more")
+    return pd.DataFrame(rows)
+
+
+def risks_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The table of risks: one row for each experiment, population, learner, m and d, at the largest n."""
+    frame, rows = bounded(traces, details), []
+    frame = frame[frame["n"] == frame.groupby(["experiment", "stream"])["n"].transform("max")]
+    for key, group in frame.groupby([*GROUP, *SIZES], sort=False):
+        first = group.iloc[0]
+        rows.append(
+            dict(zip([*GROUP, *SIZES], key, strict=True))
+            | {name: first[name] for name in ("kind", "surrogate", "ball", "W", "R")}
+            | cells("risk", group["risk"]) | {"risk_error": group["risk_error"].mean()}
+            | {"best": group["best"].mean(), "best_error": group["best_error"].mean()}
+            | cells("excess", group["excess"]) | {"excess_error": group["excess_error"].mean()}
+            | cells("gap", group["gap"]) | cells("uniform", group["uniform"])
+            | {"uniform_error": group["uniform_error"].mean()}
+            | {name: group[name].mean() for name in ("norm", "rate", "certificate", "spread")}
+            | {"not_certified": int((group["status"] == "not certified").sum()), "seeds": len(group)}
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The table of slopes: how excess risk, gap and uniform gap grow with n, m and d, and their bounds with them.
+
+    One row for each experiment, population, learner and size that has several values, at the largest of the others.
+
+    Raises
+    ------
+    SettingError : no experiment has enough values of n, m or d
+    """
+    frame, rows = bounded(traces, details), []
+    for along in SIZES:
+        for key, group in largest(frame, along).groupby(GROUP, sort=False):
+            for measured, bound in (("excess", "bound"), ("uniform", "uniform_bound")):
+                known = group.dropna(subset=measured)
+                if known[along].nunique() >= POINTS:
+                    rows.append(
+                        dict(zip(GROUP, key, strict=True)) | {"along": along, "measured": measured}
+                        | {name: known[name].iloc[0] for name in ("kind", "surrogate", "ball")}
+                        | growth(known, along, measured, bound)
+                    )  # fmt: skip
+    if not rows:
+        raise SettingError(f"no experiment of this study has {POINTS} values of n, m or d for a slope")
+    return pd.DataFrame(rows)
+
+
+def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The table of bounds: each bound over what is measured, by n, m and d. A row for each bound.
+
+    `ratio` is the bound over the mean over seeds, NaN where that is not above 0.
+    """
+    rows = []
+    for key, group in bounded(traces, details).groupby([*GROUP, *SIZES], sort=False):
+        first = group.iloc[0]
+        identity = dict(zip([*GROUP, *SIZES], key, strict=True)) | {"surrogate": first["surrogate"]}
+        found = [("excess", first["bound_by"], group["excess"].mean(), group["bound"].mean())]
+        if group["uniform"].notna().any():
+            found += [("uniform", name, group["uniform"].mean(), b) for name, b in uniform_bounds(first).items()]
+        for measured, name, mean, bound in found:
+            if name:
+                ratio = bound / mean if mean > 0 else np.nan
+                rows.append(
+                    identity | {"of": measured, "bound_by": name, "measured": mean, "bound": bound, "ratio": ratio}
+                    | {"seeds": len(group)}
+                )  # fmt: skip
+    if not rows:
+        raise SettingError("no theorem bounds what this study measures")
+    return pd.DataFrame(rows)

@@ -1,0 +1,116 @@
+"""The learners of chapter IV: batch learners of linear scores, each for one of five surrogates.
+
+A user's own learner is named `module:Class` in the settings, and made as `Class(radius=W, random=generator,
+**settings)`. Its method `fit(features, grades)` takes float32 (n, m, d) and int16 (n, m), which it must not change, and
+returns weights (d). Its attribute `surrogate` says whose risk is measured ("listnet" if absent), and `ball` against the
+best weights of which ball: "l2" (if absent), with W, or "l1", with W1.
+"""
+
+from typing import ClassVar
+
+from scant import declared
+from scant.declared import Look, Setting
+from scant.errors import SettingError
+from scant.theory.constants import SURROGATES
+
+NOT_CONVEX = "smoothdcg"
+COLOURS = dict(zip(SURROGATES, ("blue", "purple", "vermilion", "orange", "green"), strict=True))
+
+SURROGATE = Setting("surrogate", {"enum": list(SURROGATES)}, "The loss that it minimises.", absent="listnet")
+STEP = Setting(
+    "step",
+    {"oneOf": [{"enum": ["theory", "optimistic"]}, {"type": "number", "exclusiveMinimum": 0}]},
+    "Reading: the step size: theory's W / (G R sqrt(2n)), the optimistic one of (4.7), which knows L(w*), or a "
+    "multiple of theory's.",
+    absent="theory",
+    reading=True,
+)
+LAMBDA = Setting(
+    "lambda",
+    {"oneOf": [{"const": "theory"}, {"type": "number", "minimum": 0}]},
+    "Reading: the regularisation: theory's, or a multiple of it.",
+    absent="theory",
+    reading=True,
+)
+STARTS = Setting(
+    "starts",
+    {"type": "integer", "minimum": 1},
+    "From how many weights a search for the least SmoothDCG starts: 0, and random ones.",
+    absent=5,
+    when=("surrogate", NOT_CONVEX),
+)
+
+
+def _looks(marker: str, line: str) -> dict[str, Look]:
+    return {surrogate: Look(colour, marker, line) for surrogate, colour in COLOURS.items()}
+
+
+class Batch(declared.Learner):
+    """What the learners share. Each minimises the mean of a surrogate over weights in a ball.
+
+    ball : the norm of the ball, "l2" or "l1"
+    """
+
+    ball: ClassVar[str] = "l2"
+    settings = (SURROGATE,)
+    draws = False
+    needs_convex: ClassVar[str] = ""  # the setting that theory gives for convex surrogates alone
+
+    @classmethod
+    def check(cls, settings):
+        name = cls.needs_convex
+        if settings.get("step") == "optimistic" and settings.get("surrogate") == "ranksvm":
+            raise SettingError("step: the optimistic step is for smooth surrogates, and ranksvm is not smooth")
+        if settings.get("surrogate") != NOT_CONVEX or not name:
+            return
+        raise SettingError(
+            f"{name} is theory's or a multiple of it, which theory has for convex surrogates alone, and {NOT_CONVEX} "
+            "is not convex: use erm-l2 or erm-l1"
+        )
+
+
+class Descent(Batch):
+    """Online gradient descent over the sample, once; the average of its weights (Theorem 35)."""
+
+    kind = "averaged-ogd"
+    about = "Online gradient descent over the sample, once, from 0 in the l2 ball; its weights' average (Theorem 35)."
+    settings = (SURROGATE, STEP)
+    looks = _looks("s", "--")
+    needs_convex = "step"
+
+
+class Regularised(Batch):
+    """Regularised empirical risk minimisation in the l2 ball (Theorem 36)."""
+
+    kind = "regularised-erm"
+    about = "The least of the sample's mean loss plus lambda/2 times the squared l2 norm, in the l2 ball (Theorem 36)."
+    settings = (SURROGATE, LAMBDA)
+    looks = _looks("^", ":")
+    needs_convex = "lambda"
+
+
+class ERM(Batch):
+    """Empirical risk minimisation in the l2 ball (Theorem 38)."""
+
+    kind = "erm-l2"
+    about = "The least of the sample's mean loss in the l2 ball of radius W (Theorem 38)."
+    settings = (SURROGATE, STARTS)
+    looks = _looks("o", "-")
+
+
+class SparseERM(ERM):
+    """Empirical risk minimisation in the l1 ball (Theorem 40)."""
+
+    kind = "erm-l1"
+    about = "The least of the sample's mean loss in the l1 ball of radius W1 (Theorem 40)."
+    looks = _looks("D", "--")
+    ball = "l1"
+
+
+LEARNERS = {learner.kind: learner for learner in (Descent, Regularised, ERM, SparseERM)}
+
+
+def completed(settings: dict) -> dict:
+    """The settings of a built-in learner, with those that are absent."""
+    absent = {setting.name: setting.absent for setting in LEARNERS[settings["kind"]].settings}
+    return absent | settings

@@ -1,0 +1,321 @@
+"""Runs of generalisation: all learners on samples of one population, of all sizes that an experiment asks for.
+
+A smaller sample is the beginning of a larger one, and a shorter list the beginning of a longer one. All learners are
+given the same samples, and their risks are the means over the same fresh queries, so that differences are paired.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+
+from scant.data import stream as streams
+from scant.declared import own_class
+from scant.errors import SettingError
+from scant.files import write_parquet
+from scant.generalisation import populations, solve
+from scant.generalisation.learners import LEARNERS, NOT_CONVEX, completed
+from scant.generalisation.populations import Population
+from scant.randomness import generator
+from scant.runs import origin
+from scant.theory import generalisation as theory
+
+SCHEMA = pa.schema(
+    {
+        "learner": pa.string(),
+        "kind": pa.string(),
+        "surrogate": pa.string(),
+        "ball": pa.string(),  # l2 or l1
+        "W": pa.float64(),  # the ball's radius
+        "R": pa.float64(),  # R_X: the largest l2 norm of a document for the l2 ball, sup norm for the l1 ball
+        "seed": pa.int64(),
+        "n": pa.int64(),
+        "m": pa.int64(),
+        "d": pa.int64(),
+        "status": pa.string(),  # certified, not certified, local (no certificate), one pass, one's own
+        "certificate": pa.float64(),  # nowhere in the ball is what is minimised further below the learner's value
+        "passes": pa.int64(),  # over the sample
+        "spread": pa.float64(),  # SmoothDCG: the worst mean loss that a start led to, less the best
+        "norm": pa.float64(),  # of the weights, in the ball's norm
+        "rate": pa.float64(),  # the step size, or lambda; NaN for the others
+        "train": pa.float64(),  # mean loss on the sample
+        "risk": pa.float64(),  # mean loss on fresh queries
+        "risk_error": pa.float64(),  # its standard error
+        "best": pa.float64(),  # mean loss of the best weights w* on the same fresh queries
+        "best_error": pa.float64(),  # about how far the risk of w*, found on a sample, is above the least
+        "excess": pa.float64(),  # risk - best
+        "excess_error": pa.float64(),  # its standard error, of paired differences
+        "uniform": pa.float64(),  # risk - mean loss at the weights where ascent found it largest; NaN without ascents
+        "uniform_error": pa.float64(),  # the standard error of that risk
+    }
+)
+CHUNK = 8_000_000  # numbers: fresh queries are drawn and measured in chunks of about this size
+SEARCH = {"passes": 80, "enough": 1e-3}  # of ascents, whose ends need not be exact
+BEST_STARTS = 5  # of the search for the best weights, if the surrogate is not convex
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all samples of a job with one number of features share.
+
+    job : the job's settings, see `run`
+    population : for this number of features
+    smaller : the same for the features that grades depend on
+    """
+
+    job: dict
+    population: Population
+    smaller: Population
+
+    def random(self, *names) -> np.random.Generator:
+        """The random stream of some names; the same for all learners."""
+        return generator(*_axes(self.job), *names)
+
+    def mean(self, sample: solve.Sample, surrogate: str, ridge: float = 0.0) -> solve.Mean:
+        return solve.Mean(sample, surrogate, self.job["sigma"], ridge)
+
+    def ball(self, norm: str) -> solve.Ball:
+        return solve.Ball(norm, self.job["W"] if norm == "l2" else self.job["W1"])
+
+    @cached_property
+    def for_best(self) -> tuple[np.ndarray, np.ndarray]:
+        """The queries that the best weights are found on."""
+        return self.smaller.draw(self.random("best"), self.job["reference"], max(self.job["m"]))
+
+    @cached_property
+    def for_check(self) -> tuple[np.ndarray, np.ndarray]:
+        """The queries that tell how good the best weights are."""
+        return self.smaller.draw(self.random("check"), self.job["reference"] // 2, max(self.job["m"]))
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best weights of a ball, as far as known.
+
+    risk : their mean loss on the queries that they were found on
+    error : about how far their risk is above the least
+    """
+
+    weights: np.ndarray
+    risk: float
+    error: float
+
+
+@dataclass
+class Found:
+    """What a learner found on a sample.
+
+    row : of the run file, as far as no fresh queries are needed
+    ascended : the weights where ascent found the largest gap, and the mean loss there; or None
+    """
+
+    row: dict
+    weights: np.ndarray
+    best: np.ndarray
+    ascended: tuple[np.ndarray, float] | None = None
+
+
+def run(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
+    """Write the run file of a job, with the columns of `SCHEMA`.
+
+    job : study, study_seed, experiment, stream (the population's id), population (its settings), learners (pairs of id
+        and settings), and the experiment's settings
+    inputs : streams, the file of the stream that the population is made of, if it is
+
+    Raises
+    ------
+    SettingError : n, m or d is beyond what the stream of the population has
+    """
+    paths = inputs.get("streams", [])
+    stream = streams.read(paths[0]) if paths else None
+    if stream is not None and max(job["n"]) > len(stream):
+        raise SettingError(f"n is {max(job['n'])}, and {job['stream']} has {len(stream)} queries: lower n")
+    rows = []
+    for d in job["d"] or [None]:
+        population = _population(job, d, stream)
+        setup = Setup(job, population, _population(job, population.informative, stream))
+        best = {}
+        for seed in seeds:
+            rows += of_seed(setup, best, seed)
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    write_parquet(table, target, job | {"largest_grade": population.largest_grade} | origin(seeds, paths))
+
+
+def _population(job: dict, d: int | None, stream) -> Population:
+    return populations.make(job["population"], generator(*_axes(job), "population"), d, max(job["m"]), stream)
+
+
+def _axes(job: dict) -> tuple:
+    """The names from which all randomness of a population is derived."""
+    return job["study_seed"], "generalisation", job["population"].get("stands_for", job["stream"])
+
+
+def of_seed(setup: Setup, best: dict, seed: int) -> list[dict]:
+    """The rows of one seed and one number of features.
+
+    best : the best weights by surrogate, ball and m, as far as they were needed before; more are added
+    """
+    job, found = setup.job, []
+    features, grades = setup.population.draw(setup.random("sample", seed), max(job["n"]), max(job["m"]))
+    for m in job["m"]:
+        whole = solve.Sample(features[:, :m], grades[:, :m])
+        ascents = Ascents(setup, m, seed) if job["ascents"] else None
+        for n, (learner, settings) in product(job["n"], job["learners"]):
+            found.append(fit(setup, best, whole.first(n), learner, settings, seed, ascents))
+    measure(setup, found, seed)
+    return [fitted.row for fitted in found]
+
+
+def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: dict, seed: int, ascents) -> Found:
+    """What a learner finds on a sample.
+
+    best : as in `of_seed`
+    """
+    random = setup.random("learner", seed, sample.n, sample.m, sample.d)
+    kind, population = settings["kind"], setup.population
+    cls = LEARNERS[kind] if kind in LEARNERS else own_class(kind)
+    options = completed(settings) if kind in LEARNERS else {}
+    surrogate = options.get("surrogate", getattr(cls, "surrogate", "listnet"))
+    ball = setup.ball(getattr(cls, "ball", "l2"))
+    if (key := (surrogate, ball.norm, sample.m)) not in best:
+        best[key] = best_weights(setup, surrogate, ball, sample.m)
+    mean, radius = setup.mean(sample, surrogate), population.norm if ball.norm == "l2" else population.largest
+    problem = theory.problem(
+        surrogate, sample.m, sample.d, population.largest_grade, ball.radius, radius, setup.job["sigma"],
+        best_risk=max(best[key].risk, 0.0),
+    )  # fmt: skip
+    rate, spread = np.nan, np.nan
+    if kind == "averaged-ogd":
+        step = options["step"]
+        rate = (theory.optimistic_rate if step == "optimistic" else theory.descent_rate)(sample.n, problem)
+        rate *= 1.0 if isinstance(step, str) else step
+        solution = solve.descend(mean, ball, float(rate))
+    elif kind == "regularised-erm":
+        rate = theory.regularisation(sample.n, problem) * (1.0 if options["lambda"] == "theory" else options["lambda"])
+        solution = solve.minimise(setup.mean(sample, surrogate, float(rate)), np.zeros(sample.d), ball)
+    elif kind in LEARNERS:
+        solution, spread = solve.from_starts(mean, ball, options["starts"] if surrogate == NOT_CONVEX else 1, random)
+    else:
+        solution = own(cls, settings, ball, mean, random)
+    row = {
+        "learner": learner, "kind": kind, "surrogate": surrogate, "ball": ball.norm, "W": ball.radius, "R": radius,
+        "seed": seed, "n": sample.n, "m": sample.m, "d": sample.d, "status": solution.status,
+        "certificate": solution.gap, "passes": solution.passes, "spread": spread,
+        "norm": ball.length(solution.weights), "rate": float(rate), "train": mean.at(solution.weights)[0],
+        "best_error": best[key].error,
+    }  # fmt: skip
+    found = Found(row, solution.weights, best[key].weights)
+    if ascents and kind.startswith("erm"):
+        found.ascended = ascents.largest(mean, ball, [solution.weights, best[key].weights])
+    return found
+
+
+def own(cls: type, settings: dict, ball: solve.Ball, mean: solve.Mean, random) -> solve.Solution:
+    """What a user's own learner finds.
+
+    Raises
+    ------
+    SettingError : its weights are not as many as the features, or not finite
+    """
+    options = {key: value for key, value in settings.items() if key not in ("kind", "options")}
+    learner = cls(radius=ball.radius, random=random, **options, **settings.get("options", {}))
+    weights = np.asarray(learner.fit(*mean.sample.lists), float)
+    if weights.shape != (mean.sample.d,) or not np.isfinite(weights).all():
+        raise SettingError(f"{settings['kind']}: fit is to return {mean.sample.d} finite weights")
+    return solve.Solution(weights, mean.at(weights)[0], np.nan, 0, "one's own")
+
+
+def best_weights(setup: Setup, surrogate: str, ball: solve.Ball, m: int) -> Best:
+    """The weights of least risk in a ball for lists of length m.
+
+    Where they are known, they are the population's. Else they are found on a large sample of its own, from several
+    starts if the surrogate is not convex. Features that grades do not depend on have no weight: they are symmetric and
+    independent of all else, so that a convex risk is no larger without them. How far the risk is above the least is
+    estimated by how far that of the weights found on half of the sample is above it, on further queries: errors of a
+    minimum over N queries fall as 1/N, so that the half's are twice as large.
+    """
+    population = setup.population
+    features, grades = setup.for_best
+    sample = solve.Sample(features[:, :m], grades[:, :m])
+    mean = setup.mean(sample, surrogate)
+    if surrogate in population.best_for and ball.length(population.best) <= ball.radius * (1 + 1e-12):
+        return Best(population.best, mean.at(population.best)[0], 0.0)
+    starts = BEST_STARTS if surrogate == NOT_CONVEX else 1
+    found, _ = solve.from_starts(mean, ball, starts, setup.random("best starts"))
+    half = solve.minimise(setup.mean(sample.first(sample.n // 2), surrogate), found.weights, ball)
+    features, grades = setup.for_check
+    check = setup.mean(solve.Sample(features[:, :m], grades[:, :m]), surrogate)
+    error = check.at(half.weights)[0] - check.at(found.weights)[0]
+    return Best(np.r_[found.weights, np.zeros(population.d - sample.d)], found.value, error)
+
+
+class Ascents:
+    """Searches for the weights in a ball where the risk is most above the mean loss of a sample.
+
+    The risk is approximated by the mean loss of other queries than those that measure it in the end, so that what is
+    found is a lower bound on the largest gap, up to the standard error of the fresh queries.
+    """
+
+    def __init__(self, setup: Setup, m: int, seed: int):
+        self.setup, self.found = setup, {}
+        self.random = setup.random("ascent", seed, m, setup.population.d)
+        features, grades = setup.population.draw(
+            setup.random("ascent sample", seed), setup.job["fresh"], max(setup.job["m"])
+        )
+        self.sample = solve.Sample(features[:, :m], grades[:, :m])
+
+    def largest(self, mean: solve.Mean, ball: solve.Ball, starts: list[np.ndarray]) -> tuple[np.ndarray, float]:
+        """The weights, and the mean loss of the sample there; for learners of the same surrogate and ball the same.
+
+        starts : the first weights to start from; if the job asks for more, the others are random
+        """
+        key = mean.surrogate, ball.norm, mean.sample.n
+        if key not in self.found:
+            count = self.setup.job["ascents"]
+            starts = starts[:count] + [
+                solve.random_weights(self.random, mean.sample.d, ball) for _ in range(count - len(starts))
+            ]
+            difference = solve.Difference(mean, self.setup.mean(self.sample, mean.surrogate))
+            ends = [solve.minimise(difference, start, ball, **SEARCH) for start in starts]
+            weights = min(ends, key=lambda end: end.value).weights
+            self.found[key] = weights, mean.at(weights)[0]
+        return self.found[key]
+
+
+def measure(setup: Setup, found: list[Found], seed: int) -> None:
+    """Add to the rows what fresh queries tell: risk, excess risk and uniform gap, with their standard errors.
+
+    The queries are drawn in chunks, so that they need not all fit in memory.
+    """
+    job, random = setup.job, setup.random("fresh", seed)
+    asked = {}  # each weights once, by where its losses are found
+    for fitted in found:
+        ascended = [fitted.ascended[0]] if fitted.ascended else []
+        for weights in (fitted.weights, fitted.best, *ascended):
+            asked[_key(fitted, weights)] = weights
+    size = max(1, min(job["fresh"], CHUNK // (max(job["m"]) * setup.population.d)))
+    moments = np.zeros((len(found), 4, 2))  # of risk, best, excess and of the loss where ascent ended
+    for start in range(0, job["fresh"], size):
+        features, grades = setup.population.draw(random, min(size, job["fresh"] - start), max(job["m"]))
+        samples = {m: solve.Sample(features[:, :m], grades[:, :m]) for m in job["m"]}
+        losses = {key: setup.mean(samples[key[0]], key[1]).losses(weights) for key, weights in asked.items()}
+        for fitted, sums in zip(found, moments, strict=True):
+            learnt, best = losses[_key(fitted, fitted.weights)], losses[_key(fitted, fitted.best)]
+            values = [learnt, best, learnt - best]
+            values += [losses[_key(fitted, fitted.ascended[0])]] if fitted.ascended else []
+            for i, of_queries in enumerate(values):
+                sums[i] += of_queries.sum(), np.square(of_queries).sum()
+    means = moments[..., 0] / job["fresh"]
+    errors = np.sqrt(np.maximum(moments[..., 1] / job["fresh"] - means**2, 0) / (job["fresh"] - 1))
+    for fitted, mean, error in zip(found, means, errors, strict=True):
+        fitted.row |= {
+            "risk": mean[0], "risk_error": error[0], "best": mean[1], "excess": mean[2], "excess_error": error[2],
+            "uniform": mean[3] - fitted.ascended[1] if fitted.ascended else np.nan,
+            "uniform_error": error[3] if fitted.ascended else np.nan,
+        }  # fmt: skip
+
+
+def _key(fitted: Found, weights: np.ndarray) -> tuple:
+    return fitted.row["m"], fitted.row["surrogate"], id(weights)

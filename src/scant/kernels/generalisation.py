@@ -1,0 +1,53 @@
+"""One pass of online gradient descent over a sample, and the losses of single queries.
+
+Queries have lists of equal length: the documents of query q are rows q m to (q + 1) m of `features`.
+"""
+
+import numpy as np
+
+from scant.kernels import compiled
+from scant.kernels.batch import hinges
+from scant.kernels.pieces import project, score, step
+from scant.kernels.top import RANKSVM, surrogate
+
+
+@compiled()
+def descend(features, labels, m, n, objective, rate, radius, gains, exponentials, weights, average):
+    """Online gradient descent with step size `rate` over the first n queries, in the ball of this l2 norm.
+
+    weights : float64 (features), where to start, and where it ends; average : float64 (features), any content: the mean
+    of the weights before each of the n steps. RankSVM's subgradient is that of its hinges above 0
+    """
+    d = features.shape[1]
+    scores, scratch, g = np.empty(m), np.empty(m), np.empty(m)
+    bits, order, unused = np.empty(m, np.int64), np.empty(0, np.int32), np.empty((2, 0))
+    nothing = features.reshape(features.size)[:0]
+    average[:] = 0.0
+    for q in range(n):
+        for j in range(d):
+            average[j] += (weights[j] - average[j]) / (q + 1)
+        x, label = features[q * m : (q + 1) * m], labels[q * m : (q + 1) * m]
+        score(x, weights, scores, nothing)
+        if objective == RANKSVM:
+            hinges(scores, label, 1e-12, g)
+        else:
+            surrogate(objective, scores, order, label, 0.0, 1.0, gains, exponentials, scratch, bits, unused, g)
+        step(x, g, rate, weights, nothing)
+        project(weights, radius)
+
+
+@compiled()
+def losses(features, labels, m, objective, gains, exponentials, weights, values):
+    """The surrogate of each query, into `values`, float64 (queries); weights : float64 (features)."""
+    scores, scratch, g = np.empty(m), np.empty(m), np.empty(m)
+    bits, order, unused = np.empty(m, np.int64), np.empty(0, np.int32), np.empty((2, 0))
+    nothing = features.reshape(features.size)[:0]
+    for q in range(values.shape[0]):
+        x, label = features[q * m : (q + 1) * m], labels[q * m : (q + 1) * m]
+        score(x, weights, scores, nothing)
+        if objective == RANKSVM:
+            values[q], _, _ = hinges(scores, label, 1.0, g)
+        else:
+            values[q], _ = surrogate(
+                objective, scores, order, label, 0.0, 1.0, gains, exponentials, scratch, bits, unused, g
+            )

@@ -1,0 +1,174 @@
+"""Constants of surrogates by search, without their closed forms: the suprema that `scant.theory.constants` states.
+
+Gradients are those of `scant.surrogates`. What is found is a lower bound of the supremum, up to rounding, and was
+reached at scores of absolute value at most `score_bound`.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from itertools import product
+
+import numpy as np
+
+from scant import surrogates
+from scant.measures import gain
+from scant.randomness import generator
+
+STARTS = 2  # random ones, of each ascent
+SEARCHED = 5  # documents whose scores are searched for a Hessian; further ones have the least score
+ENUMERATED = 10  # documents up to which all signs are tried
+
+
+def gradient(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
+    """The gradient (m) of a surrogate in the scores."""
+    function = getattr(surrogates, surrogate)
+    return function(scores, grades, sigma)[1] if surrogate == "smoothdcg" else function(scores, grades)[1]
+
+
+def hessian(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
+    """The second derivative (m, m) of a surrogate in the scores, "listnet", "smoothdcg", "squared" or "kl"."""
+    weights, chosen = _second(surrogate, scores, grades, sigma)
+    cross = np.outer(weights, chosen)
+    return np.diag(weights) - cross - cross.T + weights.sum() * np.outer(chosen, chosen)
+
+
+def _second(surrogate: str, scores, grades, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights a and p (m each) with which the second derivative is `sum_i a_i (e_i - p)(e_i - p)'`."""
+    scores = np.asarray(scores, float)
+    if surrogate in ("squared", "kl"):
+        return np.full(len(scores), 2.0) if surrogate == "squared" else np.exp(scores), np.zeros(len(scores))
+    chosen = np.exp((scores - scores.max()) / (1.0 if surrogate == "listnet" else sigma))
+    chosen /= chosen.sum()
+    if surrogate == "listnet":
+        return chosen, chosen
+    gains = gain(np.asarray(grades))
+    return -chosen * (gains - chosen @ gains) / sigma**2, chosen
+
+
+def _times(surrogate: str, scores, grades, sigma: float, vector: np.ndarray) -> np.ndarray:
+    """The second derivative times a vector, without the matrix."""
+    weights, chosen = _second(surrogate, scores, grades, sigma)
+    apart = vector - chosen @ vector
+    return weights * apart - chosen * (weights @ apart)
+
+
+def largest_gradient(surrogate: str, m: int, largest: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
+    """The largest l1 norm (`norm` "sup") or l2 norm ("l2") of the gradient that was found, a float.
+
+    Norms are convex in labels or gains, so grades are 0 or `largest`; for RankSVM also any number of even levels, at
+    equal scores. Scores are found by ascent from several starts, with the Hessian for the norm's gradient.
+    """
+    order = 1 if norm == "sup" else 2
+    if surrogate == "ranksvm":
+        shown = (grades for grades in _levels(m, largest))
+        return max(float(np.linalg.norm(gradient(surrogate, np.zeros(m), grades), order)) for grades in shown)
+
+    def size_and_slope(scores, grades):
+        slope = gradient(surrogate, scores, grades, sigma)
+        size = np.linalg.norm(slope, order)
+        direction = np.sign(slope) if order == 1 else slope / max(size, 1e-300)
+        return size, _times(surrogate, scores, grades, sigma, direction)
+
+    return max(
+        _ascend(partial(size_and_slope, grades=grades), start, score_bound)
+        for grades in _halves(m, largest)
+        for start in _starts(m, score_bound, sigma)
+    )
+
+
+def largest_hessian(surrogate: str, m: int, largest: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
+    """The largest norm of the Hessian that was found, inf -> 1 (`norm` "sup") or 2 -> 2 ("l2"), a float.
+
+    The scores of up to five documents are searched, those of the others are -`score_bound` (for "kl" and "squared",
+    whose Hessians are diagonal and increase in each score, all are `score_bound`).
+    """
+    if surrogate in ("squared", "kl"):
+        return operator_norm(hessian(surrogate, np.full(m, score_bound), np.zeros(m, int)), norm)
+    few = min(m, SEARCHED)
+    scores, grades = _steepest(surrogate, few, largest, score_bound, sigma, norm)
+    scores = np.pad(scores, (0, m - few), constant_values=-score_bound)
+    return operator_norm(hessian(surrogate, scores, np.pad(grades, (0, m - few)), sigma), norm)
+
+
+@cache
+def _steepest(surrogate: str, m: int, largest: int, score_bound: float, sigma: float, norm: str):
+    """Scores from 0 on, and grades (m each), where the norm of the Hessian is the largest that Nelder & Mead find."""
+    from scipy.optimize import minimize
+
+    found = []
+    for grades in _halves(m, largest)[1:-1] if surrogate == "smoothdcg" else [np.zeros(m, int)]:
+        for start in _starts(m, min(score_bound, 3.0 * sigma), sigma):
+            search = minimize(
+                lambda scores, grades=grades: -operator_norm(hessian(surrogate, scores, grades, sigma), norm),
+                start - start.min(),
+                method="Nelder-Mead",
+                bounds=[(0.0, score_bound)] * m,
+                options={"xatol": 1e-7, "fatol": 1e-10, "maxiter": 300},
+            )
+            found.append((search.fun, search.x, grades))
+    return min(found, key=lambda one: one[0])[1:]
+
+
+def _ascend(function: Callable, scores: np.ndarray, score_bound: float, steps: int = 150) -> float:
+    """The largest value on a path of steps along the gradient, within the bound, each twice or half the last.
+
+    Not by a library's optimiser: those call LAPACK for every step, in as many threads as there are processors.
+    """
+    value, slope = function(scores)
+    length = 1.0
+    for _ in range(steps):
+        steepest = np.abs(slope).max()
+        if steepest == 0 or length < 1e-9:
+            break
+        tried = np.clip(scores + length * slope / steepest, -score_bound, score_bound)
+        reached, next_slope = function(tried)
+        if reached > value:
+            scores, value, slope, length = tried, reached, next_slope, 2 * length
+        else:
+            length /= 2
+    return float(value)
+
+
+def operator_norm(matrix: np.ndarray, norm: str) -> float:
+    """`||M||_(inf -> 1)` ("sup") or `||M||_(2 -> 2)` ("l2") of a symmetric matrix.
+
+    The former is the largest `sum_ij u_i M_ij v_j` of signs u, v: over all signs v up to 10 documents; beyond that a
+    lower bound, by taking turns in u and v from several starts.
+    """
+    size = np.abs(matrix).sum(axis=1)
+    some = size > 1e-7 * size.max()  # without documents that have a probability of about 0
+    if not some.any():
+        return 0.0
+    matrix = matrix[np.ix_(some, some)]
+    if norm == "l2":
+        return float(np.abs(np.linalg.eigvalsh(matrix)).max())
+    m = len(matrix)
+    if m <= ENUMERATED:
+        signs = np.array([(1.0, *rest) for rest in product((1.0, -1.0), repeat=m - 1)])
+        return float(np.abs(signs @ matrix).sum(axis=1).max())
+    signs = generator(0, "signs").choice([-1.0, 1.0], (16, m))
+    for _ in range(20):
+        signs = np.where(signs @ matrix >= 0, 1.0, -1.0)
+    return float(np.abs(signs @ matrix).sum(axis=1).max())
+
+
+def _halves(m: int, largest: int) -> list[np.ndarray]:
+    """Grades of which the first r are `largest` and the others 0, for a few r from 0 to m."""
+    counts = sorted({0, 1, 2, m // 2, m - 1, m} & set(range(m + 1)))
+    return [np.where(np.arange(m) < r, largest, 0) for r in counts]
+
+
+def _levels(m: int, largest: int) -> Iterator[np.ndarray]:
+    """Grades with 2 to `largest` + 1 levels of even sizes, and all numbers of documents of grade 1 with two."""
+    yield from (np.where(np.arange(m) < r, 1, 0) for r in range(m))
+    yield from (np.arange(m) * levels // m for levels in range(2, largest + 2))
+
+
+def _starts(m: int, score_bound: float, sigma: float) -> Iterator[np.ndarray]:
+    """Random starts within the score bound, one with the last document on top, and one with the first and the last."""
+    random = generator(0, "suprema", m)
+    yield from (np.clip(random.normal(0, sigma, m), -score_bound, score_bound) for _ in range(STARTS))
+    for above in ([-1], [0, -1]):
+        start = np.full(m, -score_bound / 2)
+        start[above] = score_bound / 2
+        yield start

@@ -1,0 +1,102 @@
+"""Encoders: what is learnt from one log, and how other logs are encoded."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scant.ads import scorers
+from scant.advice import encoding, learning
+from scant.data import visits
+from scant.errors import DataError, SettingError
+
+QUICK = scorers.Settings(options={"steps": 2000})
+
+
+def log(tmp_path, name="train.csv", **columns):
+    frame = pd.DataFrame({"action": list("abab"), "reward": [0, 1, 1, 0], "propensity": 0.5} | columns)
+    frame.to_csv(tmp_path / name, index=False)
+    return visits.read(tmp_path / name).required()
+
+
+def test_numbers_are_left_as_they_are(tmp_path):
+    made = log(tmp_path, x=[1, 2, 3, 4.5])
+    encoded = encoding.fit(made).transform(made)
+    assert encoded.features is made.features and encoded.names == ("x",)
+
+
+def test_missing_numbers_become_the_median_of_training_and_are_marked(tmp_path):
+    train = log(tmp_path, x=[1, None, 3, 8], y=[1, 2, 3, 4])
+    encoder = encoding.fit(train)
+    assert encoder.encoded == ("x", "y", "x is missing")
+    assert encoder.transform(train).features.tolist() == [[1, 1, 0], [3, 2, 1], [3, 3, 0], [8, 4, 0]]
+    test = log(tmp_path, "test.csv", x=[1, 1, 1, None], y=[None, 9, 9, 9])
+    assert encoder.transform(test).features.tolist() == [[1, 2.5, 0], [1, 9, 0], [1, 9, 0], [3, 9, 1]]
+
+
+def test_texts_are_one_hot_and_new_ones_are_none(tmp_path):
+    train = log(tmp_path, city=["Ulm", "Bonn", None, "Ulm"], x=[1, 2, 3, 4])
+    encoder = encoding.fit(train)
+    assert encoder.encoded == ("x", "city=Ulm", "city=Bonn", "city=")
+    test = log(tmp_path, "test.csv", city=["Bonn", "Ulm", "Rome", "Bonn"], x=[5, 6, 7, 8])
+    assert encoder.transform(test).features.tolist() == [[5, 0, 1, 0], [6, 1, 0, 0], [7, 0, 0, 0], [8, 0, 1, 0]]
+
+
+def test_rare_texts_share_a_column(tmp_path):
+    cities = [f"c{i % 40}" if i < 80 else "Ulm" for i in range(200)]
+    frame = pd.DataFrame({"action": list("ab") * 100, "reward": 0, "propensity": 0.5, "city": cities})
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    encoder = encoding.fit(made := visits.read(tmp_path / "log.csv").required())
+    features = encoder.transform(made).features
+    assert len(encoder.encoded) == features.shape[1] == encoding.MOST
+    assert (features.sum(axis=1) == 1).all()
+    assert features[:, encoder.encoded.index("city=Ulm")].sum() == 120
+    test = log(tmp_path, city=["Rome", "Ulm", "Ulm", "Ulm"])
+    assert encoder.transform(test).features[0, encoder.encoded.index("city=(another)")] == 1
+
+
+def test_a_feature_is_text_in_both_logs_or_in_none(tmp_path):
+    encoder = encoding.fit(log(tmp_path, x=[1, 2, 3, 4]))
+    with pytest.raises(
+        DataError, match=r"test\.csv: feature 'x' is text here, and numbers in the training log.*--categor"
+    ):
+        encoder.transform(log(tmp_path, x=["u", "v", "v", "u"]), "test.csv")
+
+
+def campaign(tmp_path, rows=3000, seed=0):
+    """Ads that suit users by a text, which are shown alike, and a number that lacks values."""
+    random = np.random.default_rng(seed)
+    kind, shown = random.integers(0, 3, rows), random.integers(0, 3, rows)
+    click = random.random(rows) < np.where(kind == shown, 0.5, 0.05)
+    frame = pd.DataFrame({
+        "action": np.array(list("abc"))[shown], "reward": click.astype(int), "propensity": 1 / 3,
+        "kind": np.array(["red", "green", "blue"])[kind], "age": np.where(random.random(rows) < 0.2, np.nan, kind),
+        "timestamp": np.datetime64("2026-01-01") + random.permutation(rows) * np.timedelta64(1, "s"),
+    })  # fmt: skip
+    frame.to_csv(tmp_path / f"{seed}.csv", index=False)
+    return visits.read(tmp_path / f"{seed}.csv").required()
+
+
+@pytest.mark.parametrize("kind", ["logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"])
+def test_policies_learn_from_texts_and_missing_numbers(kind, tmp_path):
+    train, test = (campaign(tmp_path, seed=seed) for seed in (0, 1))
+    policy = learning.learn(kind, train, QUICK, (0.01,))
+    shown = np.array(policy.actions)[policy.choice(test).best]
+    kinds = np.array(test.categories["kind"])[test.features[:, test.names.index("kind")].astype(int)]
+    suited = {"red": "a", "green": "b", "blue": "c"}
+    assert np.mean(shown == [suited[kind] for kind in kinds]) > 0.9
+
+
+def test_logs_are_split(tmp_path):
+    made = campaign(tmp_path)
+    train, test = learning.split(made, "time", 0.7)
+    assert (len(train), len(test)) == (2100, 900) and train.timestamp.max() < test.timestamp.min()
+    train, test = learning.split(made, "random", 0.7, seed=1)
+    assert (len(train), len(test)) == (2100, 900)
+    assert sorted([*train.timestamp, *test.timestamp]) == sorted(made.timestamp)
+    with pytest.raises(SettingError, match=r"log has no column timestamp to split by"):
+        learning.split(replace(made, timestamp=None), "time", 0.7)
+    for by in ("time", "random"):
+        with pytest.raises(SettingError, match="without any"):
+            learning.split(made, by, 0.99999)

@@ -1,0 +1,147 @@
+"""Doubts about logs: drift is found as often as its level says, probabilities are summed up, shared rows counted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scant.advice import health
+from scant.data.visits import Visits
+
+TIMES = np.datetime64("2026-01-01T00:00:00", "us") + np.arange(6000) * np.timedelta64(1, "m")
+
+
+def log(seed=0, rows=6000, rates=(0.12,), ads=4) -> Visits:
+    """Ads shown alike; click rates of the successive parts of the log."""
+    random = np.random.default_rng(seed)
+    rate = np.repeat(rates, -(-rows // len(rates)))[:rows]
+    action = random.integers(0, ads, rows, dtype=np.int32)
+    features = random.standard_normal((rows, 2)).astype(np.float32)
+    reward = (random.random(rows) < rate).astype(float)
+    return Visits(features, action, reward, np.full(rows, 1 / ads), tuple("abcdefgh"[:ads]), ("x", "y"))
+
+
+# --- drift
+
+
+def test_the_statistic_is_pearsons():
+    made = log(rates=(0.1, 0.15))
+    found = health.drift(made.reward)
+    clicks = made.reward.reshape(20, -1).sum(axis=1)
+    assert found.p == pytest.approx(stats.chi2_contingency([clicks, 300 - clicks]).pvalue)
+    np.testing.assert_allclose(found.rates, clicks / 300)
+
+
+def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
+    """Of 1,000 tests at 1 %, 25 or more are found with a chance of 0.003 %."""
+    assert sum(health.drift(log(seed).reward).found for seed in range(1000)) < 25
+    weights = 4.0 * (log(0).action == 1)
+    assert sum(health.drift(weights * log(seed).reward).found for seed in range(1000)) < 25
+
+
+def test_a_drift_that_matters_is_found():
+    made = log(rates=(0.16, 0.1))
+    assert health.drift(made.reward).p < 1e-6
+    (problem,) = health.drift_problem(made)
+    assert problem.kind == "drift" and "the click rate drifts: from" in problem.reason and "p = " in problem.reason
+
+
+def test_rows_are_compared_by_time_where_times_are_known():
+    made = log(rates=(0.16, 0.08))
+    mixed = np.random.default_rng(1).permutation(len(made))
+    shuffled = made.take(mixed)
+    assert not health.drift_problem(shuffled)
+    assert health.drift_problem(replace(shuffled, timestamp=TIMES[mixed]))
+
+
+def test_ads_that_take_turns_drift_though_all_together_do_not():
+    """As in rows of a classification set in the order of their classes."""
+    made = log()
+    turn = np.arange(len(made)) * 4 // len(made)
+    random = np.random.default_rng(5).random(len(made))
+    made = replace(made, reward=(random < np.where(made.action == turn, 0.3, 0.06)).astype(float))
+    assert not health.drift(made.reward).found
+    assert "click rate of ad" in health.drift_problem(made)[0].reason
+
+
+def test_few_clicks_say_nothing_of_drift():
+    made = log(rates=(0.002, 0.0))
+    assert np.isnan(health.drift(made.reward).p) and not health.drift(made.reward).found
+    assert not health.drift_problem(made)
+
+
+# --- probabilities
+
+
+def with_policy(made: Visits, probability) -> Visits:
+    return replace(made, given=np.column_stack([probability]), policies=("mine",))
+
+
+def test_probabilities_that_sum_to_one_are_no_problem():
+    made = log()
+    for probability in (np.full(6000, 0.25), 1.0 * (made.action == 2), np.where(made.action == 1, 0.7, 0.1)):
+        assert not health.probabilities(with_policy(made, probability))
+
+
+@pytest.mark.parametrize(("probability", "total"), [(0.5, "2"), (0.1, "0.4")])
+def test_probabilities_that_do_not_sum_to_one_are_errors(probability, total):
+    (problem,) = health.probabilities(with_policy(log(), np.full(6000, probability)))
+    assert (problem.kind, problem.severity) == ("policy-sum", "error")
+    assert f"policy:mine do not sum to 1: over the ads of a visit they sum to {total} on average" in problem.reason
+
+
+def test_wrong_propensities_are_not_blamed_on_a_policy():
+    wrong = with_policy(replace(log(), propensity=np.full(6000, 0.5)), np.full(6000, 0.25))
+    (problem,) = health.probabilities(wrong)
+    assert (problem.kind, problem.severity) == ("propensity-sum", "warning")
+    assert "propensities do not fit the ads shown" in problem.reason and "too large" in problem.mend
+
+
+def test_rare_showings_are_no_alarm():
+    """An ad shown in 0.1 % of visits, which a log of 300 rows mostly lacks. By a t interval the sum would be 0.1."""
+    alarms = 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        action = (random.random(300) < 0.001).astype(np.int32)
+        propensity = np.where(action == 1, 0.001, 0.999)
+        made = Visits(np.zeros((300, 1), np.float32), action, np.zeros(300), propensity, ("a", "b"), ("x",))
+        alarms += bool(health.probabilities(with_policy(made, np.where(action == 1, 0.9, 0.1)), 0.001))
+    assert alarms == 0
+
+
+# --- rows of two logs
+
+
+def test_shared_rows_are_those_of_sets():
+    test, train = log(1, 500), log(2, 800)
+    mixed = train.take(np.arange(800))
+    rows = np.r_[3:10, 3:5]
+    mixed = replace(
+        mixed,
+        **{name: np.concatenate([column, test.columns()[name][rows]]) for name, column in mixed.columns().items()},
+    )
+    found = health.shared(test, mixed)
+    assert np.flatnonzero(found.rows).tolist() == list(range(3, 10))
+    assert found.chance == 0 and found.beyond_chance
+    assert health.shared(test, train).count == 0
+
+
+def test_texts_are_compared_by_what_they_say():
+    test, train = log(1, 400), log(1, 400)
+    codes = np.arange(400) % 2
+    test = replace(test, features=np.column_stack([test.features[:, 0], codes]).astype(np.float32))
+    train = replace(test, features=np.column_stack([test.features[:, 0], 1 - codes]).astype(np.float32))
+    test, train = replace(test, categories={"y": ("u", "v")}), replace(train, categories={"y": ("v", "u")})
+    assert health.shared(test, train).count == 400
+    assert health.shared(replace(test, categories={"y": ("u", "w")}), train).count == 200
+
+
+def test_rows_that_are_alike_by_chance():
+    """1,000 kinds of visits: about as many of the test's are in the training log as in another log of the same kind."""
+    pair = []
+    for seed in (1, 2):
+        kinds = np.random.default_rng(seed).integers(0, 125, (2000, 1)).astype(np.float32)
+        pair.append(replace(log(seed, 2000), features=kinds, names=("x",)))
+    found = health.shared(*pair)
+    assert found.count > 500 and not found.beyond_chance

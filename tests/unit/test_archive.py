@@ -1,0 +1,93 @@
+"""Verifying and archiving a finished study."""
+
+import json
+import shutil
+import zipfile
+
+import pytest
+from rocrate.rocrate import ROCrate
+
+from scant.cli import main
+from scant.compare import archive, finished, manifest, provenance
+from scant.errors import DataError
+
+FILES = {
+    "report.html": "<html></html>", "study.json": "{}", "claims.csv": "id\n", "tables/finals.csv": "a\n1\n",
+    "figures/figure-2.1.svg": "<svg/>", "runs/a/b/c/seed-0.parquet": "PAR1",
+}  # fmt: skip
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A folder like that of a finished study."""
+    folder = tmp_path / "results/small"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    listed = [name for name in FILES if name != "report.html"]
+    content = {name: {} for name in ("settings", "claims", "code", "modules", "versions", "data")}
+    content |= {"study": "small", "files": manifest.checksums(folder, ["tables/finals.csv"])}
+    content |= {"made": provenance.made(), "results": manifest.checksums(folder, listed)}
+    manifest.save(content, folder / manifest.NAME)
+    return folder
+
+
+def test_nothing_has_changed(study, capsys):
+    assert provenance.verify(study) == (5, [], [])
+    assert main(["verify", str(study)]) == 0 and "5 files are what they were" in capsys.readouterr().out
+
+
+def test_what_changed_and_what_is_gone(study, capsys):
+    (study / "tables/finals.csv").write_text("a\n2\n")
+    (study / "runs/a/b/c/seed-0.parquet").unlink()
+    assert provenance.verify(study) == (3, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"])
+    assert main(["verify", str(study)]) == 1
+    assert "changed: tables/finals.csv\ngone: runs/a/b/c/seed-0.parquet" in capsys.readouterr().out
+    with pytest.raises(DataError, match="is not what it was"):
+        archive.write(study, study.parent / "x.zip")
+    assert not (study.parent / "x.zip").exists()
+
+
+def test_a_study_without_checksums_is_not_verified(study):
+    (study / manifest.NAME).unlink()
+    with pytest.raises(DataError, match=r"manifest\.json: is not there, or lists no results"):
+        provenance.verify(study)
+
+
+def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
+    path = archive.write(study, tmp_path / "small.zip")
+    names = set(zipfile.ZipFile(path).namelist())
+    assert {"report.html", "claims.csv", "tables/finals.csv", "figures/figure-2.1.svg", "manifest.json"} <= names
+    assert {"Snakefile", "rules/runs.smk", "requirements.lock", "ro-crate-metadata.json", "study.json"} <= names
+    assert not any(name.startswith("runs/") for name in names)
+    zipfile.ZipFile(path).extractall(tmp_path / "crate")
+    crate = ROCrate(tmp_path / "crate")
+    assert crate.mainEntity["@id"] == "Snakefile" and "ComputationalWorkflow" in crate.mainEntity.type
+    assert crate.mainEntity["programmingLanguage"]["name"] == "Snakemake"
+    described = {entity.id for entity in crate.data_entities}
+    assert described == names - {"ro-crate-metadata.json"}, "each file is described, and nothing else"
+    run = crate.get("#run")
+    assert run["instrument"] is crate.mainEntity and [item.id for item in run["object"]] == ["study.json"]
+    assert {item.id for item in run["result"]} == {*FILES, "manifest.json"} - {
+        "study.json",
+        "runs/a/b/c/seed-0.parquet",
+    }
+    ids = {entity["@id"] for entity in json.loads((tmp_path / "crate" / archive.CRATE).read_text())["@graph"]}
+    for entity in json.loads((tmp_path / "crate" / archive.CRATE).read_text())["@graph"]:
+        for value in entity.values():
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, dict) and not item["@id"].startswith("http"):
+                    assert item["@id"] in ids, item
+
+
+def test_the_same_study_gives_the_same_archive(study, tmp_path):
+    first, second = (archive.write(study, tmp_path / name, runs=True) for name in ("a.zip", "b.zip"))
+    assert first.read_bytes() == second.read_bytes()
+    assert "runs/a/b/c/seed-0.parquet" in zipfile.ZipFile(first).namelist()
+
+
+def test_references_do_not_say_when_they_were_made(study):
+    reference = finished.keep(study)
+    kept = json.loads((reference / manifest.NAME).read_text())
+    assert not {"made", "results"} & kept.keys()
+    shutil.rmtree(reference)

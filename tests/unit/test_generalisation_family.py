@@ -1,0 +1,347 @@
+"""The family of generalisation: it plans, refuses what cannot be, plays, and shows what came out."""
+
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+from scant import families
+from scant.declared import called
+from scant.errors import SettingError
+from scant.generalisation import frames, quantities, run
+from scant.generalisation.family import Generalisation
+from scant.present import making, traces
+from scant.present.traces import Played
+from scant.schema import read_yaml
+from scant.study import settings as studies
+from scant.study.plan import Plan
+from scant.theory import generalisation as theory
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted([ROOT / "config/config.yaml", *ROOT.glob("config/studies/*.yaml")])
+FAMILY = Generalisation()
+STUDY = {
+    "study": "toy",
+    "claims": None,
+    "datasets": {
+        "mine": {
+            "task": "ranking",
+            "parser": "letor",
+            "features": 6,
+            "grades": 2,
+            "parts": {"all": {"file": "mine.txt", "queries": 9, "rows": 50}},
+        }
+    },
+    "streams": {
+        "mine": {"dataset": "mine"},
+        "raw": {"dataset": "mine", "features": "as-is"},
+        "drawn": {"generator": "linear"},
+    },
+    "populations": {
+        "noisy": {"generator": "linear", "settings": {"grades": 2}},
+        "scores": {"title": "Scores", "generator": "separable"},
+        "lists": {"stream": "mine"},
+    },
+    "learners": {
+        "listnet": {"title": "ListNet", "kind": "erm-l2"},
+        "dcg": {"kind": "erm-l2", "surrogate": "smoothdcg", "starts": 2},
+        "sparse": {"kind": "erm-l1"},
+        "ogd": {"kind": "averaged-ogd"},
+        "faster": {"kind": "averaged-ogd", "step": 2.0},
+        "ridge": {"kind": "regularised-erm"},
+    },
+    "experiments": {
+        "toy": {
+            "kind": "generalisation",
+            "populations": ["noisy", "scores"],
+            "learners": ["listnet", "ogd", "sparse"],
+            "n": [8, 16, 32],
+            "m": [3],
+            "d": [4],
+            "seeds": 3,
+            "batch": 2,
+            "fresh": 50,
+            "reference": 60,
+            "ascents": 1,
+            "figures": ["figure-generalisation-n", "figure-generalisation-gap"],
+        }
+    },
+}
+
+
+def loaded(path=(), value=None, others=()):
+    """The study, and its data sets, with the value at a path changed (None: left out), and so with all of `others`."""
+    study = deepcopy(STUDY)
+    for keys, new in [(path, value), *others] if path else others:
+        place = study
+        for key in keys[:-1]:
+            place = place[key]
+        place.pop(keys[-1], None) if new is None else place.update({keys[-1]: new})
+    return studies.load(study, ROOT / "config/datasets.yaml")
+
+
+# --- planning
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_experiments_of_the_projects_studies_pass_their_check(path):
+    study, datasets = studies.load(read_yaml(path), ROOT / "config/datasets.yaml")
+    for name, experiment in study["experiments"].items():
+        if experiment["kind"] == "generalisation":
+            FAMILY.check(study, datasets, experiment)
+            assert FAMILY.jobs(study, datasets, name)
+
+
+def test_a_job_plays_all_learners_of_a_population():
+    study, datasets = loaded()
+    jobs = Plan(study, datasets).jobs["toy"]
+    assert [job.path for job in jobs] == [
+        f"toy/{name}/seed-{seeds}" for name in ("noisy", "scores") for seeds in ("0-1", "2")
+    ]
+    settings = jobs[2].settings
+    assert settings["population"] == {"generator": "separable", "settings": {}, "lists": "resampled"}
+    assert [learner for learner, _ in settings["learners"]] == ["listnet", "ogd", "sparse"]
+    assert settings["learners"][0][1] == {"kind": "erm-l2"}  # no title
+    assert {*settings} >= {"study_seed", "kind", "n", "m", "d", "W", "W1", "sigma", "fresh", "reference", "ascents"}
+    assert jobs[0].files == []
+
+
+def test_a_population_of_a_stream_reads_its_file():
+    path = ("experiments", "toy")
+    study, datasets = loaded((*path, "populations"), ["lists"], [((*path, "n"), [4, 8, 9])])
+    job = Plan(study, datasets).jobs["toy"][0]
+    assert job.inputs == {"streams": ["results/toy/streams/mine.arrow"]}
+    study, datasets = loaded((*path, "d"))
+    assert {tuple(job.settings["d"]) for job in Plan(study, datasets).jobs["toy"]} == {(20,)}
+
+
+OF_TOY, OF_LISTS = ("experiments", "toy"), [(("experiments", "toy", "populations"), ["lists"])]
+SMALL = [((*OF_TOY, "n"), [4]), *OF_LISTS]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "others", "words"),
+    [
+        ((*OF_TOY, "n"), [8, 10], OF_LISTS, r"experiments\.toy: lists: n is 10, and mine has 9 queries"),
+        ((*OF_TOY, "d"), [7], SMALL, "lists: d is 7, and mine has 6 features"),
+        (
+            (*OF_TOY, "m"),
+            [43],
+            [*SMALL, (("populations", "lists", "lists"), "cut")],
+            "lists: m is 43, and mine has 42 documents in a query at most",
+        ),
+        (
+            (*OF_TOY, "n"),
+            [2 * 10**7],
+            [],
+            "noisy: n x m x d: 20,000,000 queries of 3 documents with 4 features take 1.0 GB",
+        ),
+        ((*OF_TOY, "reference"), 10**8, [], "noisy: reference x m x d: .* lower reference"),
+        (
+            ("populations", "noisy", "settings"),
+            {"informative": 5},
+            [],
+            "noisy: d is 4, and grades depend on 5 features",
+        ),
+        ((*OF_TOY, "W"), 0, [], "W: 0 is less than or equal to the minimum of 0"),
+        ((*OF_TOY, "W1"), -1.0, [], "W1: -1.0 is less than or equal to the minimum of 0"),
+        ((*OF_TOY, "sigma"), 0, [], "sigma: 0 is less than or equal to the minimum of 0"),
+        ((*OF_TOY, "n"), [0], [], "n.0: 0 is less than the minimum of 1"),
+        ((*OF_TOY, "fresh"), 1, [], "fresh: 1 is less than the minimum of 2"),
+        (
+            ("learners", "ogd", "surrogate"),
+            "smoothdcg",
+            [],
+            r"learners\.ogd: step is theory's .* smoothdcg is not convex",
+        ),
+        (
+            ("learners", "faster", "surrogate"),
+            "smoothdcg",
+            [],
+            r"learners\.faster: step is theory's .* a multiple of it",
+        ),
+        (("learners", "ridge", "surrogate"), "smoothdcg", [], r"learners\.ridge: lambda is theory's"),
+        (
+            ("learners", "ogd"),
+            {"kind": "averaged-ogd", "surrogate": "ranksvm", "step": "optimistic"},
+            [],
+            "step: the optimistic step is for smooth surrogates",
+        ),
+        (
+            ("learners", "listnet", "starts"),
+            3,
+            [],
+            r"learners\.listnet: starts does nothing for the surrogate 'listnet'",
+        ),
+        (("learners", "ogd", "starts"), 3, [], "starts does nothing for the kind 'averaged-ogd'"),
+        (
+            ("populations", "noisy", "settings"),
+            {"entries": "gaussian"},
+            [],
+            "noisy: averaged-ogd has its rate from R_X, and Gaussian features have no bound",
+        ),
+        (
+            ("populations", "noisy", "settings"),
+            {"entries": "gaussian"},
+            [((*OF_TOY, "learners"), ["listnet", "sparse"])],
+            "noisy: erm-l1 needs features that are bounded",
+        ),
+        (("populations", "lists", "stream"), "raw", SMALL, "lists: erm-l1 needs features that are bounded"),
+        (("populations", "lists", "stream"), "mien", SMALL, "lists: unknown stream 'mien': did you mean 'mine'"),
+        (("populations", "lists", "stream"), "drawn", SMALL, "lists: the stream 'drawn' is simulated"),
+        (
+            ("populations", "lists", "settings"),
+            {"grades": 2},
+            [],
+            r"populations\.lists: settings does nothing for a stream",
+        ),
+        (("populations", "noisy", "lists"), "cut", [], r"populations\.noisy: lists does nothing for a generator"),
+        (("populations", "scores", "settings"), {"grades": 1}, [], r"populations\.scores: settings\.grades"),
+        (("populations", "scores", "settings"), {"noise": 1}, [], r"populations\.scores"),
+        (("populations", "noisy", "stream"), "mine", [], r"populations\.noisy"),
+        ((*OF_TOY, "rounds"), 10, [], "rounds does nothing in an experiment of kind 'generalisation'"),
+    ],
+)
+def test_bad_input_is_refused_at_planning(path, value, others, words):
+    with pytest.raises(SettingError, match=words):
+        loaded(path, value, others)
+
+
+def test_gaussian_features_are_for_what_needs_no_bound():
+    others = [((*OF_TOY, "learners"), ["listnet", "dcg"])]
+    assert loaded(("populations", "noisy", "settings"), {"entries": "gaussian"}, others)
+
+
+def test_the_schema_describes_populations():
+    rule = FAMILY.place.schema | {"$defs": {"id": {"type": "string"}}}
+    jsonschema.Draft202012Validator.check_schema(rule)
+    for bad in (
+        {},
+        {"generator": "cubic"},
+        {"generator": "linear", "stream": "mine"},
+        {"generator": "linear", "seed": 1},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, rule)
+
+
+def test_the_family_is_light_to_import():
+    code = (
+        "import sys, scant.generalisation.family; print([m for m in ('numpy', 'numba', 'pandas') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "numba" not in result.stdout and "pandas" not in result.stdout
+
+
+# --- what is shown
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The traces of the toy study, and its details."""
+    folder, (study, datasets) = tmp_path_factory.mktemp("toy"), loaded()
+    plan, paths = Plan(study, datasets), []
+    for job in plan.jobs["toy"]:
+        paths.append(folder / f"{len(paths)}.parquet")
+        run.run(job.settings | job.identity | {"study": "toy"}, paths[-1], job.seeds, job.inputs)
+    traces.gather(paths, folder / "toy.parquet", plan.details("toy"))
+    return traces.read([folder / "toy.parquet"])
+
+
+def test_excess_bounds_are_of_the_learners_theorems(played):
+    rows = frames.bounded(*played)
+    by_learner = rows.groupby("learner")["bound_by"].unique().map(list).to_dict()
+    assert by_learner == {"listnet": ["Theorem 38"], "ogd": ["Theorem 35"], "sparse": ["Theorem 40"]}
+    row = rows[(rows["learner"] == "ogd") & (rows["n"] == 16)].iloc[0]
+    problem = theory.problem("listnet", 3, 4, int(row["largest_grade"]), row["W"], row["R"])
+    assert row["bound"] == pytest.approx(theory.descent_excess(16, problem))
+    assert (rows["gap"] == rows["risk"] - rows["train"]).all()
+    known = rows.dropna(subset="bound")
+    assert (known["excess"] < known["bound"]).all()
+    found = rows.dropna(subset=["uniform", "uniform_bound"])
+    assert len(found) and (found["uniform"] < found["uniform_bound"]).all()
+    assert frames.excess_bound(row, {"step": 2.0}) == ("", pytest.approx(np.nan, nan_ok=True))
+    assert frames.excess_bound(row, {"step": "optimistic"})[0] == "(4.8)"
+
+
+@pytest.mark.parametrize("name", ["figure-generalisation-n", "figure-generalisation-gap"])
+def test_figures_are_drawn(played, tmp_path, name):
+    making.make(making.find(name, True), tmp_path / name, *played)
+    frame = pd.read_csv(tmp_path / f"{name}.csv")
+    assert {*frame["queries"]} <= {8, 16, 32} and (frame["n"] == 3).all()
+    assert (tmp_path / f"{name}.svg").stat().st_size > 5000
+
+
+def test_means_in_figures_are_over_seeds(played):
+    frame = frames.against(*played, along="n")
+    row = frame[(frame["stream"] == "noisy") & (frame["learner"] == "ogd") & (frame["queries"] == 8)].iloc[0]
+    cell = played[0].query("stream == 'noisy' and learner == 'ogd' and n == 8")
+    assert row["mean"] == pytest.approx(cell["excess"].mean()) and row["label"] == "ogd" and row["documents"] == 3
+    with pytest.raises(SettingError, match="set ascents to 1 or more"):
+        frames.against(played[0].assign(uniform=np.nan), played[1], along="n", measured="uniform")
+
+
+def test_tables(played):
+    risks = frames.risks_table(*played)
+    assert len(risks) == 6 and (risks["n"] == 32).all() and (risks["seeds"] == 3).all()
+    assert (risks["not_certified"] == 0).all()
+    slopes = frames.slopes_table(*played)
+    assert {*slopes["along"]} == {"n"} and {*slopes["measured"]} == {"excess", "uniform"}
+    ogd = slopes[(slopes["learner"] == "ogd") & (slopes["measured"] == "excess")]
+    assert ogd["bound_slope"].to_numpy() == pytest.approx(-0.5)
+    bounds = frames.bounds_table(*played)
+    known = bounds.dropna(subset="ratio")
+    np.testing.assert_allclose(known["ratio"], known["bound"] / known["measured"])
+    assert {*bounds["bound_by"]} == {"Theorem 35", "Theorem 38", "Theorem 40", "Chapelle and Wu", "Maurer"}
+    few = played[0][played[0]["n"] < 32]
+    with pytest.raises(SettingError, match="3 values of n, m or d"):
+        frames.slopes_table(few, played[1])
+
+
+def test_what_a_certificate_cannot_tell_from_0_has_no_slope(played):
+    rows = played[0].query("stream == 'noisy' and learner == 'listnet'")
+    unclear = rows.assign(certificate=np.where(rows["n"] == 32, 1e9, 0.0))
+    assert {*frames.resolved(unclear, "n", "excess")["n"]} == {8, 16}
+    assert np.isnan(frames.growth(unclear, "n", "excess", "excess")["slope"])
+    assert len(frames.resolved(unclear.assign(kind="averaged-ogd"), "n", "excess")) == len(rows)
+
+
+def test_quantities_are_one_number_for_each_seed(played):
+    whole = Played("toy", None, played[0], played[1]["toy"], None)
+    columns = ["stream", "learner", "seed"]
+    for name, quantity in FAMILY.quantities.items():
+        values = called(quantity.values)(whole)
+        assert not values.duplicated(columns).any() and "value" in values, name
+    risks = quantities.excess_risk(whole).set_index(columns)["value"]
+    expected = played[0][played[0]["n"] == 32].set_index(columns)["excess"]
+    pd.testing.assert_series_equal(risks, expected, check_names=False)
+    shares = quantities.excess_share(whole)
+    assert {"noisy, n = 8", "scores, n = 32"} <= {*shares["stream"]}
+    slopes = quantities.excess_slope(whole).set_index(columns)["value"]
+    table = frames.slopes_table(*played).query("measured == 'excess'").set_index(["stream", "learner"])["slope"]
+    for (stream, learner), slope in table.dropna().items():
+        assert slopes[stream, learner].mean() == pytest.approx(slope)
+    assert quantities.excess_slope(whole, "m").empty
+
+
+def test_the_slope_on_log_d_is_that_of_a_power_of_log_d():
+    d = np.array([10, 100, 1000])
+    rows = pd.DataFrame(
+        {"experiment": "toy", "stream": "noisy", "learner": "sparse", "seed": 0, "n": 8, "m": 3, "d": d}
+    )
+    rows = rows.assign(
+        kind="erm-l1", surrogate="listnet", ball="l1", W=1.0, R=1.0, sigma=1.0, largest_grade=2, risk=2.0, train=1.0,
+        best=1.0, certificate=0.0, uniform=np.nan, excess=0.1 * np.log(d) ** 0.5,
+    )  # fmt: skip
+    details = {"toy": {"learners": {"sparse": {"kind": "erm-l1"}}}}
+    whole = Played("toy", None, rows, details["toy"], None)
+    assert quantities.excess_slope(whole, "log d")["value"].to_numpy() == pytest.approx(0.5)
+
+
+def test_the_family_is_registered():
+    assert type(families.family("generalisation")) is Generalisation

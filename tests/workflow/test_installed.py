@@ -1,0 +1,84 @@
+"""The workflow outside of a clone: installed from a wheel, and imported as a module from another folder."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from projects import PARTS, ROOT
+
+SMALL = {  # what of the study that `scant init` writes is played here
+    "streams": {"linear": {"generator": "linear", "settings": {"queries": 60, "documents": 6, "features": 4}}},
+    "experiment": {"rounds": 50, "seeds": 2, "tuning_seeds": 1, "batch": 3, "streams": ["linear"]},
+}
+
+
+def run(*command, folder, package, ok=True):
+    """Run a command with the package of another folder, and return what it printed."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SCANT_", "SNAKEMAKE_"))}
+    kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    command = [sys.executable, "-m", *map(str, command)]
+    environment = kept | {"PYTHONPATH": str(package)}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert (done.returncode == 0) == ok, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def small(study: dict) -> dict:
+    """The study that `scant init` writes, at toy size."""
+    experiments = {name: settings | SMALL["experiment"] for name, settings in study["experiments"].items()}
+    return study | {"streams": SMALL["streams"], "experiments": experiments}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The folder of the package as a wheel installs it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    clone, site = folder / "clone", folder / "site"
+    clone.mkdir()
+    for part in (*PARTS, "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, clone / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copy(source, clone / part)
+    command = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, clone]
+    run(*command, folder=folder, package=folder)
+    zipfile.ZipFile(next(folder.glob("scant-*.whl"))).extractall(site)
+    return site
+
+
+@pytest.mark.slow
+def test_a_study_from_the_wheel_needs_no_clone(wheel, tmp_path):
+    folder = tmp_path / "mine"
+    assert "snakemake --cores all" in run("scant", "init", folder, folder=tmp_path, package=wheel)
+    study = yaml.safe_load((folder / "study.yaml").read_text())
+    (folder / "study.yaml").write_text(yaml.safe_dump(small(study)))
+    run("snakemake", "--cores", 2, folder=folder, package=wheel)
+    results = folder / "results" / study["study"]
+    assert (results / "report.html").stat().st_size > 10**5
+    assert len(pd.read_csv(results / "claims.csv")) > 100, "the claims that came with the package"
+    assert "is there already" in run("scant", "init", folder, folder=tmp_path, package=wheel, ok=False)
+
+
+@pytest.mark.slow
+def test_another_workflow_imports_it(tmp_path, project):
+    """As `module` and snakedeploy do: the rules of a clone, with the study file of another folder."""
+    study = small(yaml.safe_load((ROOT / "src/scant/starter/study.yaml").read_text())) | {"claims": None}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(study))
+    package, target = project.folder / "src", f"results/{study['study']}/tables/finals.csv"
+    for snakefile in ("workflow/Snakefile", "Snakefile"):
+        source = str(project.folder / snakefile)
+        lines = ['configfile: "config.yaml"', "module scant:", f"    snakefile: {source!r}", "    config: config"]
+        (tmp_path / "Snakefile").write_text("\n".join([*lines, "use rule * from scant", ""]))
+        assert re.search(r"^total +\d\d", run("snakemake", "-n", folder=tmp_path, package=package), re.M), "all of it"
+    run("snakemake", target, "--cores", 2, folder=tmp_path, package=package)
+    assert (tmp_path / target).is_file()
