@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import shlex
+import signal
 import sys
 from functools import partial
 from pathlib import Path
@@ -402,6 +403,7 @@ def main(arguments: list[str] | None = None) -> int:
     `compare` returns 1 if the studies differ, and 2 after an error.
     """
     parsed = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _end)
     try:
         return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
@@ -409,6 +411,11 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         print(f"scant: {_message(error)}", file=sys.stderr)
         return getattr(parsed, "bad_input", 1)
+
+
+def _end(number: int, frame) -> None:
+    """End as the signal asks, but after all that is to be done at an end: half-written files are removed."""
+    raise SystemExit(128 + number)
 
 
 def _message(error: Exception) -> str:

@@ -1,5 +1,6 @@
 """Files that are either whole or absent, and parquet files that say what they are."""
 
+import fcntl
 import hashlib
 import json
 import mmap
@@ -10,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from glob import escape
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -26,18 +28,57 @@ LONGEST = 64 << 20  # bytes of a line of text: 100,000 features take 3 MB
 
 @contextmanager
 def atomic(path) -> Iterator[Path]:
-    """Give a temporary path beside `path`; move it there if the block succeeds, else remove it."""
+    """Give a temporary path beside `path`; move it there if the block succeeds, else remove it.
+
+    What writers of this file that were killed have left is removed.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with hidden(path, path.suffix) as temporary:
         yield temporary
         temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
         temporary.replace(path)
+
+
+@contextmanager
+def hidden(path: Path, ending: str) -> Iterator[Path]:
+    """An empty hidden file beside `path`, which is removed after the block, or by the next writer of `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=ending)
+    try:
+        _lock(handle)  # held as long as this process lives
+        _sweep(path)
+        yield Path(name)
     finally:
-        temporary.unlink(missing_ok=True)
+        os.close(handle)
+        Path(name).unlink(missing_ok=True)
+
+
+def _sweep(path: Path) -> None:
+    """Remove the hidden files that killed writers of `path` have left: those whose lock nobody holds."""
+    for left in path.parent.glob(f".{escape(path.name)}.*"):
+        try:
+            handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:  # gone meanwhile, or somebody else's
+            continue
+        try:
+            if _lock(handle):
+                left.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file, if nobody has, and if its file system can."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def visible(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder that fit a pattern, in order, without the hidden ones of writers that were killed."""
+    return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
 
 
 def _umask() -> int:

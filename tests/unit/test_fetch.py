@@ -421,3 +421,27 @@ def test_a_download_has_a_limit(server, tmp_path, monkeypatch):
     with pytest.raises(DataError, match="the download has more than"):
         fetch(dataset(url=f"{url}/test.txt"), "test", "out/test.txt")
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(tmp_path, monkeypatch):
+    class Packing(SimpleHTTPRequestHandler):
+        def do_GET(self):
+            body = gzip.compress(bytes(1 << 22))
+            self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, form, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Packing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/test.txt"
+    assert fetch(dataset(url=url, sha256=None), "test", "out/test.txt")["bytes"] == 1 << 22
+    monkeypatch.setattr(module, "FREE", 1 << 20)
+    with pytest.raises(DataError, match="the download has more than 1,048,576 bytes"):
+        fetch(dataset(url=url, sha256=None), "test", "out/test.txt")
+    server.shutdown()
+    server.server_close()

@@ -4,6 +4,7 @@ import hashlib
 import os
 import stat
 import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scant.data import stream
 from scant.files import (
     MARK,
     arrow_array,
@@ -22,6 +24,7 @@ from scant.files import (
     read_once,
     read_parquet,
     sha256,
+    visible,
     with_metadata,
     write_parquet,
     write_text,
@@ -59,6 +62,64 @@ def test_the_target_is_replaced_whole_and_only_at_the_end(tmp_path):
         assert target.read_bytes() == b"first, and longer\r\n"
     assert target.read_text() == "second"
     assert names(target.parent) == ["file.txt"]
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from scant import cli
+from scant.data import stream
+from scant.files import atomic
+
+def wait(*arguments):
+    def queries():
+        yield 0, np.array([1]), np.ones((1, 2))
+        with atomic({folder!r} + "/figure-5.1.svg") as temporary:
+            temporary.write_text("<svg")
+            print("begun", flush=True)
+            time.sleep(60)
+    stream.write({folder!r} + "/a.arrow", queries(), {{}})
+
+cli._compile = wait
+cli.main(["compile"])
+"""
+
+
+@pytest.fixture
+def writer(tmp_path):
+    """A process that has begun to write a figure and a stream."""
+    script = WRITER.format(folder=str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        yield process
+        process.kill()
+
+
+def test_what_a_killed_writer_leaves_is_seen_by_nobody_and_swept_by_the_next(tmp_path, writer):
+    left = names(tmp_path)
+    assert len(left) == 2 and all(name.startswith((".figure-5.1.svg.", ".a.arrow.")) for name in left)
+    write_text(tmp_path / "figure-5.1.svg", "<svg/>")
+    assert len(names(tmp_path)) == 3  # the other writer is alive, so that what it has is left to it
+    writer.kill()
+    writer.wait()
+    assert [path.name for path in visible(tmp_path, "*.svg")] == ["figure-5.1.svg"]
+    write_text(tmp_path / "figure-5.1.svg", "<svg/>")
+    stream.write(tmp_path / "a.arrow", [(0, np.array([1]), np.ones((1, 2)))], {})
+    assert names(tmp_path) == ["a.arrow", "figure-5.1.svg"]
+
+
+def test_a_writer_that_is_asked_to_end_leaves_nothing(tmp_path, writer):
+    writer.terminate()
+    assert writer.wait() == 128 + 15
+    assert names(tmp_path) == []
+
+
+def test_what_is_swept_is_no_link_to_elsewhere(tmp_path):
+    (tmp_path / "kept").write_text("kept")
+    (tmp_path / ".a.txt.link").symlink_to(tmp_path / "kept")
+    write_text(tmp_path / "a.txt", "")
+    assert (tmp_path / "kept").read_text() == "kept"
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])

@@ -130,6 +130,7 @@ def test_the_policy_allows_the_pages_own_script_only(make):
     script = text.partition("<script>")[2].partition("</script>")[0]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in text and "unsafe-eval" not in text
+    assert "base-uri 'none'; form-action 'none'" in text
 
 
 def test_data_can_be_taken_away_and_numbers_are_to_four_digits(make):
@@ -170,6 +171,13 @@ def test_a_figure_of_claims_names_those_that_its_data_hold(make, folder):
     (folder / "figures/figure-claims-top.csv").write_text("claim,estimate\nc-2,1\n")
     links = Page(make([claim(figure=""), claim(2, figure="")])).of("href")
     assert links.count("#figure-claims-top") == 1 and "#claim-c-2" in links and "#claim-c-1" not in links
+
+
+def test_it_shows_what_the_study_has_and_no_more(make, folder):
+    (folder / "tables/earlier.csv").write_text("a,b\n1,2\n")
+    (folder / "figures/.figure-1.svg.x3k9.svg").write_text("<svg")  # a writer was killed
+    text = make(about={"files": ["figure-1", "finals"]})
+    assert 'download="finals.csv"' in text and "earlier.csv" not in text and "figure-2" not in text
 
 
 def test_headings_are_those_told_or_are_made_of_names(make):

@@ -168,9 +168,15 @@ def test_what_cannot_be_read_is_said(root, capsys):
     with pytest.raises(DataError, match="no job of this study has ended"):
         status(root / "results/none", root)
     assert main(["status", str(root / "results/none")]) == 1 and "Run it" in capsys.readouterr().err
-    (root / "results/s/benchmarks/run/a.jsonl").write_text('{"rule_name": "run"}\n')
-    with pytest.raises(DataError, match=r"a\.jsonl, line 1: is no benchmark of Snakemake"):
-        status(root / "results/s", root)
+
+
+def test_a_benchmark_that_was_cut_short_is_left_out(root):
+    path = root / "results/s/benchmarks/run/a.jsonl"
+    right, cut = status(root / "results/s", root), path.read_text()[:-20]
+    path.write_text(f"{path.read_text()}{cut}\n")
+    assert statuses.describe(status(root / "results/s", root)).splitlines()[2:] == describe(right).splitlines()[2:]
+    (root / "results/s/benchmarks/run/.a.jsonl.x.jsonl").write_text(path.read_text())
+    assert status(root / "results/s", root).rules == right.rules
 
 
 def test_snakemake_at_work_is_seen(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scant.compare import manifest
 from scant.errors import DataError, SettingError
-from scant.files import sha256, write_text
+from scant.files import sha256, visible, write_text
 from scant.page.page import VERDICTS
 
 REFERENCE = "reference"
@@ -90,7 +90,7 @@ def read(folder) -> Finished:
         raise DataError(folder, "there is no such folder", advice=advice if is_reference(folder) else ADVICE)
     made = manifest_of(folder)
     names = [name for name in (CLAIMS, CELLS) if (folder / name).is_file()]
-    tables = sorted(path.stem for path in folder.glob("tables/*.csv"))
+    tables = [path.stem for path in visible(folder, "tables/*.csv")]
     if made:  # files that earlier versions of the study left behind are no part of it
         names = [name for name in names if name in made["files"]]
         tables = [name for name in tables if f"tables/{name}.csv" in made["files"]]

@@ -4,6 +4,7 @@ import lzma
 import os
 import struct
 import sys
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ LIMIT = 32 << 30  # bytes of one file or archive, downloaded or decompressed
 FREE, RATIO = 1 << 30, 200  # content above FREE bytes may be RATIO times the compressed size; features take 5 to 20
 LZW = 1 << 28  # bytes of a .Z file and of its content, which is all in memory; UCI's largest has 40 MB
 MEMBERS = 10_000  # of an archive; none in the registry has 100
+ATTEMPTS = 3  # to download a file
 READ = 16 << 20  # bytes that are read at once when the headers of an archive are read
 
 # What decompressors and readers of archives raise on damaged input; gzip and bz2 raise OSError.
@@ -244,33 +246,37 @@ def _copy_url(request: _Request, url: str) -> str:
 
 
 def _download(url: str, path: Path, request: _Request) -> None:
+    """Download to `path`, which is left there half-written by a failure; the third one in a row is an error."""
     import pooch
 
-    get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60)
-
-    def download(url: str, name: str, store) -> None:
-        with open(name, "wb") as file:
-            get(url, _Limited(file, url), store)
-
     request.log(f"{request.dataset.id}: downloading {url}")
-    pooch.get_logger().setLevel("WARNING")
-    # Checksums are not checked by pooch, which would delete a file that does not match.
-    store = pooch.create(path.parent, base_url="", registry={path.name: None}, urls={path.name: url}, retry_if_failed=2)
-    try:
-        store.fetch(path.name, downloader=download)
-    except (OSError, ValueError) as error:
-        raise DataError(url, f"the download failed: {error}", advice=_how_to_place(request)) from None
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with open(path, "wb") as file:
+                limited = _Limited(file, url)
+                hooks = {"response": limited.begin}
+                pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60, hooks=hooks)(url, limited, None)
+            return
+        except (OSError, ValueError) as error:
+            if attempt == ATTEMPTS:
+                raise DataError(url, f"the download failed: {error}", advice=_how_to_place(request)) from None
+            time.sleep(attempt)
 
 
 class _Limited:
-    """A file to write to, at most LIMIT bytes."""
+    """A file to write to: at most LIMIT bytes, and no more than may come of those that were sent, if it was packed."""
 
     def __init__(self, file, origin: str):
-        self.file, self.origin = file, origin
+        self.file, self.origin, self.sent = file, origin, None
+
+    def begin(self, response, *args, **kwargs) -> None:
+        """Keep what counts the bytes that are sent, as the download begins."""
+        self.sent = response.raw.tell
 
     def write(self, block: bytes) -> None:
-        if self.file.tell() + len(block) > LIMIT:
-            raise DataError(self.origin, f"the download has more than {LIMIT:,} bytes")
+        limit = _limit(self.sent())
+        if self.file.tell() + len(block) > limit:
+            raise DataError(self.origin, f"the download has more than {limit:,} bytes", advice=TOO_MUCH)
         self.file.write(block)
 
     def flush(self) -> None:

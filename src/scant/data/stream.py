@@ -7,7 +7,6 @@ largest ratio of SLAM weights, and, for simulated separable streams, the ranker 
 """
 
 import math
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.errors import DataError
-from scant.files import arrow_array, atomic, check_seal, foreign, metadata_of, seal, with_metadata
+from scant.files import arrow_array, atomic, check_seal, foreign, hidden, metadata_of, seal, with_metadata
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
@@ -163,8 +162,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
     ids, sizes, relevant, ideal, ideal_at_cut, grades = [], [], [], [], [], []
     radius, ratio, ratio_at_cut, margin = 0.0, 1.0, 1.0, np.inf
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.features.") as raw:
+    with hidden(path, ".features") as features_path, open(features_path, "wb") as raw:
         width = None
         for query, grade, features in queries:
             features = np.ascontiguousarray(features, np.float32)
@@ -209,7 +207,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             "margin": None if ranker is None else margin,
         }
         values = pa.Array.from_buffers(
-            pa.float32(), documents * width, [None, pa.py_buffer(np.memmap(raw.name, np.float32, "r"))]
+            pa.float32(), documents * width, [None, pa.py_buffer(np.memmap(features_path, np.float32, "r"))]
         )
         offsets = arrow_array(np.r_[0, np.cumsum(sizes)], pa.int64())
         columns = {

@@ -11,7 +11,7 @@ from scant.page import status
 from scant.schema import of_project, read_yaml
 from scant.study import settings as studies
 from scant.study.plan import OF_CLAIMS, Plan
-from scant.verdict import readings
+from scant.verdict import readings, selection
 
 CITATION = Path("CITATION.cff")
 CSV = "The CSV file of the same name holds exactly what is shown."
@@ -39,8 +39,10 @@ def facts(config: dict, folder, study_file: str = "") -> dict:
     SettingError, DataError : invalid settings, citation or benchmarks
     """
     study, datasets = studies.load(config)
+    names = files(Plan(study, datasets))
     return {
-        "captions": captions(folder),
+        "files": names,
+        "captions": captions(names),
         "headings": headings(),
         "datasets": _datasets(study, datasets),
         "environment": _environment(),
@@ -73,16 +75,19 @@ def cells(path) -> list[dict]:
     return [] if path is None else readings.read(path).to_dict("records")
 
 
-def captions(folder) -> dict[str, str]:
-    """The captions of a study's figures and tables by the names of their files, in the order of the families."""
+def files(plan: Plan) -> list[str]:
+    """The names of a study's figures and tables. Its folder may have others, of what the study was before."""
+    stated = studies.claims(plan.study["claims"]) if plan.study["claims"] else {}
+    of_claims = [f"{OF_CLAIMS}{name}" for name in (selection.figures(plan, stated) if stated else ())]
+    return [*plan.figures, *of_claims, *plan.tables]
+
+
+def captions(names) -> dict[str, str]:
+    """The captions of the figures and tables of these names, in the order of the families."""
     declared = {shown.name: caption(shown) for _, shown in families.shown()}
-    order, present = list(declared), {}
-    for folder_name, ending in {"figure": "svg", "table": "csv"}.items():
-        names = {path.stem for path in Path(folder, f"{folder_name}s").glob(f"*.{ending}")}
-        for name in sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name)):
-            if name in declared or name.startswith(OF_CLAIMS):
-                present[name] = declared.get(name, f"{CLAIMS_CAPTION} {CSV}")
-    return present
+    order = {name: place for place, name in enumerate(declared)}
+    ordered = sorted(names, key=lambda name: (order.get(name, len(order)), name))
+    return {name: declared.get(name, f"{CLAIMS_CAPTION} {CSV}") for name in ordered}
 
 
 def caption(shown: families.Shown) -> str:

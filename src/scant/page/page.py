@@ -12,7 +12,7 @@ from statistics import median_low
 from urllib.parse import quote
 
 from scant.errors import DataError, SettingError
-from scant.files import write_text
+from scant.files import visible, write_text
 from scant.page.inline import inline, size
 from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
@@ -39,10 +39,10 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
         the estimate depends most, and `matters_share` its share of the variance over readings
     cells : rows of `scant.verdict.tables.cells_table`, those of each claim's first reading are shown
-    about : further contents, all optional: `captions` ({figure or table: text}, in the order they are shown
-        in), `headings` ({figure or table: text}, for those whose name does not say it), `datasets` (a list of rows),
-        `environment` ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands`
-        ({purpose: command})
+    about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
+        the folder has), `captions` ({figure or table: text}, in the order they are shown in), `headings` ({figure or
+        table: text}, for those whose name does not say it), `datasets` (a list of rows), `environment` ({name:
+        version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands` ({purpose: command})
 
     Raises
     ------
@@ -62,8 +62,8 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         "families": _families(claims),
         "claims_files": [_download(path) for path in sorted(folder.glob("claims*.csv")) if claims],
         "sentences": sentences(claims),
-        "figures": _figures(_ordered(folder / "figures", "svg", captions), claims, captions, headings),
-        "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", captions)],
+        "figures": _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings),
+        "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", about)],
         "datasets": _rows(about.get("datasets", [])),
         "settings": _yaml(study_settings),
         "environment": about.get("environment", {}),
@@ -257,10 +257,12 @@ def title(name: str, headings: dict) -> str:
     return name[:1].upper() + name[1:].replace("-", " ")
 
 
-def _ordered(folder: Path, ending: str, captions: dict) -> list[Path]:
-    """Files of a folder: those that have captions in the captions' order, then the others by name."""
-    order = {name: place for place, name in enumerate(captions)}
-    return sorted(folder.glob(f"*.{ending}"), key=lambda path: (order.get(path.stem, len(order)), path.name))
+def _ordered(folder: Path, ending: str, about: dict) -> list[Path]:
+    """The study's files in a folder: those that have captions in the captions' order, then the others by name."""
+    paths = visible(folder, f"*.{ending}")
+    paths = [path for path in paths if path.stem in about.get("files", [path.stem])]
+    order = {name: place for place, name in enumerate(about.get("captions", {}))}
+    return sorted(paths, key=lambda path: (order.get(path.stem, len(order)), path.name))
 
 
 def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: dict) -> list[dict]:

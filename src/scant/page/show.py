@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from scant.errors import DataError, SettingError, unknown
+from scant.files import visible
 from scant.page import about, page
 from scant.verdict import readings, words
 
@@ -39,7 +40,7 @@ def show(
     DataError : the folder holds no finished claims or tables
     """
     folder = Path(folder)
-    tables = {path.stem: path for path in sorted(folder.glob("tables/*.csv"))}
+    tables = {path.stem: path for path in visible(folder, "tables/*.csv")}
     if name is not None:
         if name not in tables:
             raise unknown("table", name, tables) if tables else DataError(folder, "holds no tables", advice=_advice())

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from scant.errors import DataError, SettingError
+from scant.files import visible
 from scant.schema import read_yaml
 from scant.study.plan import TOGETHER
 
@@ -71,7 +72,7 @@ def status(folder, root=".") -> Status:
 
     Raises
     ------
-    DataError : there is no such folder, no job has begun, or a benchmark is not what Snakemake writes
+    DataError : there is no such folder, or no job has begun
     """
     folder, root = Path(folder), Path(root)
     jobs = benchmarks(folder) if folder.is_dir() else []
@@ -123,13 +124,11 @@ def study_file(folder, root=".") -> Path:
 def benchmarks(folder) -> list[dict]:
     """The finished jobs of a study, from Snakemake's extended benchmarks: rule, learner, seconds and memory (MB).
 
-    Raises
-    ------
-    DataError : a line is not what Snakemake writes
+    A line that is not what Snakemake writes, such as one that was cut short, is left out: it tells of times alone.
     """
     jobs = []
-    for path in sorted(Path(folder, "benchmarks").rglob("*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for path in visible(Path(folder, "benchmarks"), "**/*.jsonl"):
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 job = json.loads(line)
                 wildcards, memory = job["wildcards"], job.get("max_rss")  # unknown if the job was short
@@ -143,7 +142,7 @@ def benchmarks(folder) -> list[dict]:
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
                 )
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                raise DataError(path, "is no benchmark of Snakemake", number, "Remove the file") from None
+                continue
     return jobs
 
 
