@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 from scant import families
@@ -16,7 +17,7 @@ from scant.files import braces, write_text
 from scant.games.family import times_job
 from scant.schema import PACKAGE, of_project
 from scant.study import code as codes
-from scant.study import plan
+from scant.study import named, plan
 from scant.study import settings as studies
 from scant.verdict import selection
 
@@ -95,9 +96,7 @@ wildcard_constraints:
     table=one_of(PLAN.tables),
 
 
-def compact(value):
-    """Settings as one line of JSON in canonical form: equal settings give equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+compact = named.compact
 
 
 def growing(amount):
@@ -214,6 +213,18 @@ def rules_together():
             name += "_more"
         rules[name] = (experiment, learners, at, batches)
     return rules
+
+
+@cache
+def told_of(experiment):
+    """A digest of what the traces of an experiment carry."""
+    return named.digest(named.told(PLAN, experiment))
+
+
+def told(target):
+    """The digests of what the traces that a figure or table reads carry, by experiment, as JSON."""
+    reads = target.shown.reads in ("traces", "regret")
+    return compact({name: told_of(name) for name in target.experiments} if reads else {})
 
 
 def looks(name):

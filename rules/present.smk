@@ -18,7 +18,7 @@ rule traces:
     params:
         code=lambda wildcards: code("scant.present.traces", PLAN.families[wildcards.experiment].__module__),
         runs=lambda wildcards, input: braces(input.runs),
-        details=lambda wildcards: compact(PLAN.details(wildcards.experiment)),
+        details=lambda wildcards: compact(named.told(PLAN, wildcards.experiment)),
     shell:
         "scant gather {params.runs} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
 
@@ -57,9 +57,10 @@ rule figure:
         options=lambda wildcards: compact(dict(PLAN.figures[wildcards.figure].shown.options)),
         looks=lambda wildcards: compact(looks(wildcards.figure)),
         comparators=lambda wildcards, input: braces(input.comparators),
+        told=lambda wildcards: told(PLAN.figures[wildcards.figure]),
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant figure {wildcards.figure:q} {input.files:q} --comparators {params.comparators}"
+        "scant figure {wildcards.figure:q} {input.files:q} --comparators {params.comparators} --told {params.told:q}"
         " --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
@@ -82,8 +83,9 @@ rule table:
         options=lambda wildcards: compact(dict(PLAN.tables[wildcards.table].shown.options)),
         files=lambda wildcards, input: braces(input.files),
         comparators=lambda wildcards, input: braces(input.comparators),
+        told=lambda wildcards: told(PLAN.tables[wildcards.table]),
         seed=STUDY["seed"],
         stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
     shell:
-        "scant table {wildcards.table:q} {params.files} --comparators {params.comparators} --study-seed {params.seed}"
-        " --output {params.stem:q} 2>&1 | tee {log:q}"
+        "scant table {wildcards.table:q} {params.files} --comparators {params.comparators} --told {params.told:q}"
+        " --study-seed {params.seed} --output {params.stem:q} 2>&1 | tee {log:q}"

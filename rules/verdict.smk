@@ -42,6 +42,7 @@ rule claims:
 rule claims_figures:
     input:
         readings=rules.claims.output.readings,
+        claims=rules.claims.output.parquet,  # which has the checksum of the readings
     output:
         svg=report(claims_figures("svg"), caption="../workflow/report/claims-figures.rst", category="Claims"),
         png=claims_figures("png"),

@@ -34,7 +34,9 @@ def _convert(arguments) -> None:
 
 def _pack(arguments) -> None:
     from scant.data import packing
+    from scant.study import named
 
+    named.check(arguments.inputs)
     packing.pack(arguments.stream, arguments.settings, arguments.inputs, arguments.output, arguments.study_seed)
 
 
@@ -47,6 +49,7 @@ def _simulate(arguments) -> None:
 def _run(arguments) -> None:
     from scant.declared import called
     from scant.files import read_once
+    from scant.study import named
 
     engine = called(arguments.engine)
     identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")}
@@ -54,6 +57,8 @@ def _run(arguments) -> None:
     settings = arguments.own or [{}] * len(learners)
     if not len(learners) == len(settings) == len(arguments.output):
         raise SettingError("run: as many items of --own and files of --output are needed as learners")
+    for files in arguments.input.values():
+        named.check(files, arguments.settings.get("stream_settings") or arguments.settings.get("log_settings"))
     with read_once():
         for learner, own, target in zip(learners, settings, arguments.output, strict=True):
             engine(arguments.settings | own | identity | learner, target, arguments.seeds, arguments.input)
@@ -73,7 +78,9 @@ def _campaign(arguments) -> None:
 
 def _draw(arguments) -> None:
     from scant.ads import draw
+    from scant.study import named
 
+    named.check(arguments.inputs)
     files = arguments.inputs, arguments.outputs
     draw.draw(arguments.log, arguments.settings, *files, arguments.study_seed, arguments.seed)
 
@@ -86,24 +93,34 @@ def _coverage(arguments) -> None:
 
 def _comparator(arguments) -> None:
     from scant.online import comparator
+    from scant.study import named
 
     identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "judge")}
     job, streams = arguments.settings | identity, arguments.input.get("streams", ())
+    named.check(streams, job.get("stream_settings"))
     comparator.compare(job, arguments.output, arguments.seeds, streams)
 
 
 def _gather(arguments) -> None:
     from scant.present import traces
+    from scant.study import named
 
+    named.check_runs(arguments.inputs, arguments.details)
     traces.gather(arguments.inputs, arguments.output, arguments.details)
 
 
 def _shown(drawn: bool, arguments) -> None:
     from scant.present import making
+    from scant.study import named
 
     shown = making.find(arguments.name, drawn)
     seed = getattr(arguments, "study_seed", None)
-    making.make(shown, arguments.output, *making.read(shown, arguments.inputs, arguments.comparators, seed))
+    named.check([*arguments.inputs, *arguments.comparators])
+    inputs = making.read(shown, arguments.inputs, arguments.comparators, seed)
+    for path in arguments.inputs:
+        if path.stem in arguments.told:
+            named.check_told(path, inputs[1].get(path.stem, {}), arguments.told[path.stem])
+    making.make(shown, arguments.output, *inputs)
 
 
 def _settings_of(path) -> dict:
@@ -113,13 +130,20 @@ def _settings_of(path) -> dict:
 
 def _claims(arguments) -> None:
     from scant.present import traces
-    from scant.study import settings
-    from scant.study.plan import Plan
+    from scant.study import named, settings
+    from scant.study.plan import COMPARATOR, Plan
     from scant.verdict import claims, tables
 
     plan = Plan(*settings.load(_settings_of(arguments.study)))
-    played = {Path(path).stem: traces.read([path]) for path in arguments.inputs}
-    played = {name: (rows, details[name]) for name, (rows, details) in played.items()}
+    compared = [job for jobs in plan.comparators.values() for job in jobs]
+    made = {COMPARATOR.format(study=plan.study["study"], run=job.path): job.settings for job in compared}
+    named.check(arguments.inputs)
+    named.check(arguments.comparators, jobs=made)
+    played = {}
+    for path in arguments.inputs:
+        rows, details = traces.read([path])
+        named.check_told(path, details[path.stem], named.digest(named.told(plan, path.stem)))
+        played[path.stem] = rows, details[path.stem]
     compared, theory = traces.read_comparators(arguments.comparators), tables.read_theory(arguments.tables)
     coverage = traces.read([arguments.coverage])[0] if arguments.coverage else None
     stated = settings.claims(plan.study["claims"])
@@ -303,8 +327,12 @@ def parser() -> argparse.ArgumentParser:
     command("gather", _gather, "Gather an experiment's runs.", inputs, details, output)
     comparators = option("--comparators", nargs="*", default=(), help="files of the best fixed weights")
     read = option("inputs", nargs="*", type=Path, help="the files that it is made of")
-    command("figure", partial(_shown, True), "Draw a figure: SVG, PNG, CSV.", name, read, comparators, stem)
-    command("table", partial(_shown, False), "Make a table: CSV, LaTeX.", name, read, comparators, study_seed, stem)
+    told = option(
+        "--told", type=_json, default={}, help="a digest of what the traces of each experiment carry, as JSON"
+    )
+    command("figure", partial(_shown, True), "Draw a figure: SVG, PNG, CSV.", name, read, comparators, told, stem)
+    about = "Make a table: CSV, LaTeX."
+    command("table", partial(_shown, False), about, name, read, comparators, told, study_seed, stem)
     made = option("--tables", nargs="*", default=(), help="the tables of theory, CSV")
     traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."

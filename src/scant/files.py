@@ -194,6 +194,11 @@ def check_seal(path) -> None:
             raise ValueError("its CRC-32 is another, so some of its bytes have changed")
 
 
+def crc(path) -> str:
+    """The CRC-32 of a file, as seals have it."""
+    return f"{zlib.crc32(Path(path).read_bytes()):08x}"
+
+
 @contextmanager
 def foreign(path, what: str = "readable parquet file", advice: str = "Make it again") -> Iterator[None]:
     """Turn what Arrow, NumPy and pandas raise on a damaged or foreign file into a DataError."""

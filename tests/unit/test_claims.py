@@ -914,6 +914,14 @@ def test_readings_are_read_as_they_were_written(tmp_path):
     table = pd.read_parquet(tmp_path / "claims.parquet")
     assert table["id"].tolist() == ["near", "far"] and list(table.columns[:11]) == CONTRACT
     assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == table["verdict"].tolist()
+    lines = (tmp_path / "claims-readings.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "claims-readings.csv").write_text("".join(lines[:-1]))  # half a file, cut between two lines
+    with pytest.raises(DataError, match="not the file of readings that was written"):
+        readings.read(tmp_path / "claims-readings.csv")
+    (tmp_path / "claims.csv").write_text("id,verdict\nnear,holds\n")
+    with pytest.raises(DataError, match="not the table that was written"):
+        tables.read_theory([tmp_path / "claims.csv"])
+    (tmp_path / "claims.parquet").unlink()
     (tmp_path / "claims-readings.csv").write_text("claim,estimate\nnear,what\n")
     with pytest.raises(DataError, match="not a whole file of readings"):
         readings.read(tmp_path / "claims-readings.csv")

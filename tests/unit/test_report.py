@@ -359,7 +359,7 @@ def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path, name):
     made = making.frame_of(making.find(name, drawn=False), frame, DETAILS)
     read = pd.read_csv(tmp_path / "out" / f"{name}.v1.csv", dtype={"rate": str})
     pd.testing.assert_frame_equal(read, made, check_dtype=False, rtol=1e-14)
-    assert len((tmp_path / "out" / f"{name}.v1.tex").read_text().splitlines()) == len(made) + 6
+    assert len((tmp_path / "out" / f"{name}.v1.tex").read_text().splitlines()) == len(made) + 7
     assert len(list((tmp_path / "out").iterdir())) == 2
 
 

@@ -147,10 +147,8 @@ def test_the_command_prints(folder, capsys):
 def test_the_facts_of_the_default_study(tmp_path):
     config = yaml.safe_load(Path("config/config.yaml").read_text())
     facts = about.facts(config, tmp_path)
-    some = [
-        name for name in facts["captions"] if name in ("figure-claims-perceptron", "top", "figure-3.1", "figure-2.1")
-    ]
-    assert some == ["figure-2.1", "figure-3.1", "top", "figure-claims-perceptron"]
+    wanted = ["figure-2.1", "top", "figure-3.1", "figure-claims-perceptron"]
+    assert [name for name in facts["captions"] if name in wanted] == wanted
     assert sorted(facts["captions"]) == sorted(facts["files"])
     assert all(len(text) > 40 and "\n" not in text for text in facts["captions"].values())
     sets = {row["data set"]: row for row in facts["datasets"]}

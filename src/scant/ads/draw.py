@@ -2,6 +2,7 @@
 
 from scant.ads import campaigns, convert
 from scant.data import logs
+from scant.errors import DataError
 from scant.randomness import generator
 
 LOG_ORIGINS = ("classification", "campaign", "log")  # made from a classification set, drawn, or as they were logged
@@ -29,6 +30,9 @@ def draw(name: str, settings: dict, inputs, targets, study_seed: int, seed: int)
     axes = (study_seed, "bandit", name, seed)
     if "campaign" in settings:
         campaign, part_logs = campaigns.load(inputs[0]), {}
+        if (campaign.name, campaign.settings) != (settings["campaign"], campaigns.Settings(**settings["settings"])):
+            reason = f"a campaign {campaign.name} of other settings than the log {name} has"
+            raise DataError(inputs[0], reason, advice="Delete it; the next run makes it anew")
         for part, policy in PARTS.items():
             rows = settings.get(f"{part}_rows", campaign.rows)
             part_logs[part] = campaign.log(rows, generator(*axes, part), policy)

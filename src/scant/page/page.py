@@ -14,6 +14,7 @@ from urllib.parse import quote
 from scant.errors import DataError, SettingError
 from scant.files import visible, write_text
 from scant.page.inline import inline, size
+from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
 
@@ -310,7 +311,8 @@ def _download(path: Path) -> dict:
 
 
 def _table(path: Path, captions: dict, headings: dict) -> dict:
-    """A table's cells, caption and data, for the template. DataError if its rows differ in length."""
+    """A table's cells, caption and data, for the template. DataError if it is damaged, or its rows differ in length."""
+    check_table(path)
     try:
         with open(path, encoding="utf-8", newline="") as file:
             head, *rows = csv.reader(file, strict=True)

@@ -10,6 +10,7 @@ import pandas as pd
 from scant.errors import DataError, SettingError, unknown
 from scant.files import visible
 from scant.page import about, page
+from scant.present.tables import check
 from scant.verdict import readings, words
 
 LEAST = 40  # columns for statements, however narrow the terminal
@@ -198,6 +199,7 @@ def _width() -> int:
 def _table(path: Path) -> str:
     """A table's CSV file as aligned text."""
     try:
+        check(path)
         frame = pd.read_csv(path)
     except (OSError, ValueError) as error:
         raise DataError(path, f"is not a whole table ({error})", advice="Make the table again") from None

@@ -1,20 +1,41 @@
-"""Writing tables as CSV and LaTeX."""
+"""Writing tables as CSV and LaTeX.
+
+The LaTeX ends in a comment with the CRC-32 of the CSV, by which damage to that is noticed.
+"""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from scant.files import atomic
+from scant.errors import DataError
+from scant.files import atomic, crc, write_text
+
+SEAL = "% CRC-32 of {}: {}\n"
 
 
 def write(frame: pd.DataFrame, stem) -> None:
     """Write `stem`.csv in full precision, and `stem`.tex with four significant digits."""
     stem = Path(stem)
-    with atomic(stem.with_name(f"{stem.name}.csv")) as temporary:
+    path = stem.with_name(f"{stem.name}.csv")
+    with atomic(path) as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
-    with atomic(stem.with_name(f"{stem.name}.tex")) as temporary:
-        temporary.write_text(latex(frame), encoding="utf-8")
+    write_text(stem.with_name(f"{stem.name}.tex"), latex(frame) + SEAL.format(path.name, crc(path)))
+
+
+def check(path) -> None:
+    """Hold the CSV file of a table against the comment in the LaTeX file beside it, if there is one.
+
+    Raises
+    ------
+    DataError : it is not the file that was written
+    """
+    path = Path(path)
+    beside = path.with_name(f"{path.stem}.tex")
+    last = beside.read_text(encoding="utf-8", errors="replace").rpartition("%")[2] if beside.is_file() else ""
+    sealed = SEAL.partition("{}")[0].lstrip("%") + path.name
+    if last.startswith(sealed) and f"%{last}" != SEAL.format(path.name, crc(path)):
+        raise DataError(path, "it is not the table that was written: its CRC-32 is another", advice="Make it again")
 
 
 def latex(frame: pd.DataFrame) -> str:

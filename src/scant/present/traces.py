@@ -66,6 +66,9 @@ def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
             # The study of bounds is read likewise, and is of no experiment.
             measures = families.of(experiment).further_measures(table.schema.names) if experiment else []
             details[Path(path).stem] = experiment | ({"measures": measures} if measures else {})
+            found = table["experiment"].unique().to_pylist() if experiment else ()
+            if misplaced := {*found} - {Path(file).stem for file in paths}:
+                raise ValueError(f"it is of {', '.join(map(str, misplaced))}")
             frame = table.replace_schema_metadata(None).to_pandas()
             text = frame.select_dtypes("category").columns
             frames.append(frame.astype(dict.fromkeys(text, "str")))

@@ -1,10 +1,12 @@
 """The estimates behind the claims, as the figures of families of claims show them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pandas as pd
 
 from scant.errors import DataError
+from scant.files import crc, foreign, metadata_of, read_parquet
 
 OF_CELLS = [
     *("claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream", "learner"),
@@ -17,16 +19,30 @@ OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 def read(path) -> pd.DataFrame:
     """The rows of `scant.verdict.tables.cells_table`, from the file that `scant.verdict.tables.write` wrote.
 
+    It is held against the CRC-32 that the parquet file of the claims beside it has, if there is one.
+
     Raises
     ------
-    DataError : the file is damaged
+    DataError : one of the files is damaged
     """
+    _check(Path(path))
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
         frame[NUMBERS] = frame[NUMBERS].apply(pd.to_numeric)
     except (OSError, ValueError, KeyError) as error:
         raise DataError(path, f"is not a whole file of readings ({error})", advice="Make the claims again") from None
     return frame.assign(first=frame["first"] == "True")
+
+
+def _check(path: Path) -> None:
+    claims = path.with_name(f"{path.stem.removesuffix('-readings')}.parquet")
+    if not (path.is_file() and claims.is_file()):
+        return
+    with foreign(claims, "whole file of claims", "Make the claims again"):
+        expected = metadata_of(read_parquet(claims).schema).get("readings")
+    if expected not in (None, crc(path)):
+        reason = "it is not the file of readings that was written: its CRC-32 is another"
+        raise DataError(path, reason, advice="Make the claims again")
 
 
 def specification(frame: pd.DataFrame, claims: Sequence[str]) -> pd.DataFrame:

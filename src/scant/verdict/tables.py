@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from scant import families
 from scant.errors import DataError
-from scant.files import atomic, write_parquet
+from scant.files import atomic, crc, write_parquet
 from scant.measures import recordable, title_of
+from scant.present.tables import check as check_table
 from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
@@ -36,6 +37,7 @@ def read_theory(paths) -> dict[str, pd.DataFrame]:
     """
     tables_by_name = {}
     for path in map(Path, paths):
+        check_table(path)
         try:
             tables_by_name[path.stem] = pd.read_csv(path)
         except (OSError, ValueError) as error:
@@ -97,12 +99,17 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
 
 
 def write(examined: Mapping[str, Examined], study: dict, stem) -> None:
-    """Write `table` as `stem`.csv, .tex and .parquet, and `cells_table` as `stem`-readings.csv."""
+    """Write `table` as `stem`.csv, .tex and .parquet, and `cells_table` as `stem`-readings.csv.
+
+    The metadata of the parquet file have the CRC-32 of the readings, see `scant.verdict.readings.read`.
+    """
     claims, stem = table(examined, study), Path(stem)
     write_table(claims, stem)
-    write_parquet(pa.Table.from_pandas(claims, preserve_index=False), f"{stem}.parquet", {"study": study["study"]})
-    with atomic(stem.with_name(f"{stem.name}-readings.csv")) as temporary:
+    path = stem.with_name(f"{stem.name}-readings.csv")
+    with atomic(path) as temporary:
         cells_table(examined).to_csv(temporary, index=False, lineterminator="\n")
+    metadata = {"study": study["study"], "readings": crc(path)}
+    write_parquet(pa.Table.from_pandas(claims, preserve_index=False), f"{stem}.parquet", metadata)
 
 
 def _source(claim: dict) -> str:
