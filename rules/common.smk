@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -132,6 +133,13 @@ def own_entry(dataset):
     """The study's own entry of a data set as JSON; "{}" if the data set is in the registry."""
     entry = STUDY["datasets"].get(dataset)
     return compact({dataset: entry} if entry else {})
+
+
+def entry(dataset, part):
+    """What the registry, or the study, says of a part of a data set, but for words, so that a change reruns jobs."""
+    found = DATASETS[dataset]
+    words = ("title", "home", "terms", "get", "parts", "cover", "normalised")
+    return compact({key: value for key, value in asdict(found).items() if key not in words} | asdict(found.part(part)))
 
 
 def data_tables():

@@ -30,6 +30,7 @@ rule fetch:
         runtime=growing(30),
     params:
         code=code("scant.data.fetch"),
+        entry=lambda wildcards: entry(wildcards.dataset, wildcards.part),
         own=lambda wildcards: own_entry(wildcards.dataset),
     shell:
         "scant fetch {wildcards.dataset:q} {wildcards.part:q}"
@@ -51,6 +52,7 @@ rule convert:
         runtime=growing(5),
     params:
         code=code("scant.data.tables"),
+        entry=lambda wildcards: entry(wildcards.dataset, wildcards.part),
         own=lambda wildcards: own_entry(wildcards.dataset),
     shell:
         "scant convert {wildcards.dataset:q} {wildcards.part:q}"

@@ -25,10 +25,12 @@ def _fetch(arguments) -> None:
 
 
 def _convert(arguments) -> None:
-    from scant.data import registry, tables
+    from scant.data import fetch, registry, tables
 
     datasets = registry.load(arguments.registry, arguments.own)
     dataset = registry.find(datasets, arguments.dataset)
+    if arguments.input.is_file():
+        fetch.check_copy(dataset, arguments.part, arguments.input)
     tables.convert(dataset, arguments.part, arguments.input, arguments.output)
 
 

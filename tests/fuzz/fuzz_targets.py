@@ -272,19 +272,20 @@ def fuzz_archive(data: bytes) -> None:
     if not data:
         return
     suffix = ("", ".gz", ".Z", None)[data[0] % 4]
-    part, url = Part("all", "a.txt"), "http://toy"
+    part, url = Part("all", "a.txt"), "https://toy"
     archive = Archive(url) if suffix is None else None
     wanted = Dataset("toy", "ranking", "letor", D, {"all": part}, ("all",), "toy", archive=archive, own=True)
+    cache = fetch.cache_name(wanted) if archive else ""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         folder = Path(folder)
         mirror, target = folder / "mirror", folder / "out/target"
         (mirror / "toy").mkdir(parents=True)
         target.parent.mkdir()
-        (target.parent / "toy.archive" if suffix is None else mirror / f"toy/a.txt{suffix}").write_bytes(data[1:])
+        (target.parent / cache if suffix is None else mirror / f"toy/a.txt{suffix}").write_bytes(data[1:])
         with suppress(ScantError):
             fetch.fetch(wanted, "all", target, str(mirror), log=lambda text: None)
         there = {path.name for path in target.parent.iterdir()}
-        assert there <= {"target", "toy.archive", ".toy.lock"}, there
+        assert there <= {"target", cache, ".toy.lock"}, there
         assert {path.name for path in folder.iterdir()} == {"mirror", "out"}
 
 

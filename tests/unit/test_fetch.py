@@ -6,13 +6,14 @@ import io
 import tarfile
 import threading
 import zipfile
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from scant.data import fetch as module
-from scant.data.fetch import fetch
+from scant.data.fetch import check_copy, fetch
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import DataError, SettingError
 
@@ -49,10 +50,11 @@ def server(tmp_path):
     server.server_close()
 
 
-def dataset(archive=None, get="", own=False, folder="toy", parts=None, **part):
+def dataset(archive=None, get="", own=False, folder="toy", parts=None, plain_http=False, **part):
     parts = parts or {"test": Part("test", **{"file": "Fold1/test.txt", "sha256": SHA256, **part})}
     common = {"task": "ranking", "parser": "letor", "features": 1, "home": "http://home", "terms": "None."}
-    return Dataset("toy", parts=parts, cover=("test",), folder=folder, archive=archive, get=get, own=own, **common)
+    common |= {"archive": archive, "get": get, "own": own, "plain_http": plain_http}
+    return Dataset("toy", parts=parts, cover=("test",), folder=folder, **common)
 
 
 def put(path, content=CONTENT):
@@ -265,11 +267,82 @@ def test_parts_share_one_download(server, tmp_path):
     assert sum("GET /toy.zip" in line for line in server[2]) == 1
 
 
+def test_an_archive_is_that_of_the_entry_whenever_it_is_read(server, tmp_path, capsys):
+    folder, url, requests = server
+    made = serve(server, zipped([("toy/Fold1/test.txt", CONTENT)]), sha256=None)
+    fetch(made, "test", "out/test.txt")
+    other = zipped([("toy/Fold1/test.txt", CONTENT), ("more", b"1")])
+    put(folder / "toy.zip", other)
+    fetch(made, "test", "out/test.txt")
+    assert len(requests) == 1  # as long as the entry is the same
+    changed = replace(made, archive=Archive(f"{url}/toy.zip", hashlib.sha256(other).hexdigest(), "toy/"))
+    fetch(changed, "test", "out/test.txt")
+    assert len(requests) == 2 and "downloaded again" in capsys.readouterr().out
+    put(folder / "new.zip", other)
+    fetch(replace(changed, archive=replace(changed.archive, url=f"{url}/new.zip")), "test", "out/test.txt")
+    assert len(requests) == 3
+
+
+def test_a_copy_is_converted_as_it_was_fetched(tmp_path):
+    registered = dataset()
+    check_copy(registered, "test", put(tmp_path / "copy.txt"))
+    check_copy(dataset(sha256=None, git_blob=BLOB), "test", tmp_path / "copy.txt")
+    own = dataset(own=True, sha256=None, file=str(put(tmp_path / "own.txt")))
+    check_copy(own, "test", tmp_path / "copy.txt")
+    put(tmp_path / "copy.txt", CONTENT + b"1 qid:2 1:0.5\n")
+    for edited in (registered, dataset(sha256=None, git_blob=BLOB)):
+        with pytest.raises(DataError, match=r"checksum mismatch.*Correct the file itself"):
+            check_copy(edited, "test", tmp_path / "copy.txt")
+    with pytest.raises(DataError, match=r"no longer a copy of .*own\.txt"):
+        check_copy(own, "test", tmp_path / "copy.txt")
+    check_copy(replace(own, own=False), "test", tmp_path / "copy.txt")
+
+
+def test_a_lock_is_no_link_to_elsewhere(server, tmp_path):
+    (tmp_path / "elsewhere").write_text("kept")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/.toy.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match="cannot be a lock file"):
+        fetch(serve(server, zipped([("toy/Fold1/test.txt", CONTENT)])), "test", "out/test.txt")
+    assert (tmp_path / "elsewhere").read_text() == "kept"
+
+
+def test_plain_http_without_a_checksum_is_refused_unless_it_is_meant(server):
+    folder, url, requests = server
+    put(folder / "test.txt")
+    put(folder / "toy/Fold1/test.txt")
+    for unchecked, mirror in ((dataset(url=f"{url}/test.txt", sha256=None), None), (dataset(sha256=None), url)):
+        for address in (mirror, mirror and mirror.replace("http", "HTTP")):
+            with pytest.raises(SettingError, match=r"plain http.*plain_http: true"):
+                fetch(unchecked, "test", "out/test.txt", address)
+            assert not requests
+    fetch(dataset(url=f"{url}/test.txt", sha256=None, plain_http=True), "test", "out/test.txt")
+    assert len(requests) == 1
+    assert fetch(dataset(), "test", "out/test.txt", url.replace("http", "HTTP"))["sha256"] == SHA256
+
+
+def test_a_mirror_that_refuses_is_said(tmp_path, capsys):
+    class Refusing(SimpleHTTPRequestHandler):
+        def do_HEAD(self):
+            self.send_error(403)
+
+        def log_message(self, form, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    put(tmp_path / "data/toy/Fold1/test.txt")
+    fetch(dataset(), "test", "out/test.txt", f"http://127.0.0.1:{server.server_port}")
+    assert "403: Forbidden. It may lack it, or refuse it" in capsys.readouterr().out
+    server.shutdown()
+    server.server_close()
+
+
 def test_a_wrong_archive_is_kept_aside(server, tmp_path):
     toy = serve(server, zipped([("toy/Fold1/test.txt", CONTENT)]), "0" * 64)
-    with pytest.raises(DataError, match=f"expected SHA-256 {'0' * 64}, found .*toy.archive.rejected"):
+    with pytest.raises(DataError, match=f"expected SHA-256 {'0' * 64}, found .*toy-.*archive.rejected"):
         fetch(toy, "test", "out/test.txt")
-    assert (tmp_path / "out/toy.archive.rejected").exists() and not (tmp_path / "out/test.txt").exists()
+    assert list((tmp_path / "out").glob("toy-*.archive.rejected")) and not (tmp_path / "out/test.txt").exists()
 
 
 def link(name):
@@ -386,7 +459,8 @@ def test_archives_that_ask_for_too_much(server, tmp_path, monkeypatch, content, 
     monkeypatch.setattr(module, "MEMBERS", 50)
     with pytest.raises(DataError, match=reason):
         fetch(serve(server, content), "test", "out/test.txt")
-    assert {path.name for path in (tmp_path / "out").iterdir()} <= {"toy.archive", ".toy.lock"}
+    left = {path.name for path in (tmp_path / "out").iterdir()}
+    assert left <= {".toy.lock"} | {name for name in left if name.startswith("toy-") and name.endswith(".archive")}
 
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", ""])
@@ -439,9 +513,9 @@ def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(t
     server = ThreadingHTTPServer(("127.0.0.1", 0), Packing)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/test.txt"
-    assert fetch(dataset(url=url, sha256=None), "test", "out/test.txt")["bytes"] == 1 << 22
+    assert fetch(dataset(url=url, sha256=None, plain_http=True), "test", "out/test.txt")["bytes"] == 1 << 22
     monkeypatch.setattr(module, "FREE", 1 << 20)
     with pytest.raises(DataError, match="the download has more than 1,048,576 bytes"):
-        fetch(dataset(url=url, sha256=None), "test", "out/test.txt")
+        fetch(dataset(url=url, sha256=None, plain_http=True), "test", "out/test.txt")
     server.shutdown()
     server.server_close()

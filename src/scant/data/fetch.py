@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scant import files
-from scant.data.registry import Dataset, Part
+from scant.data.registry import Dataset, Part, refuse_plain_http
 from scant.errors import DataError, SettingError
 
 FOLDER = "data"  # the project's own data folder, below the working directory
@@ -112,14 +112,14 @@ def _package(request: _Request) -> str | None:
 def _mirror(request: _Request) -> str | None:
     if request.mirror is None or Path(request.part.file).is_absolute():
         return None
-    if not request.mirror.startswith(("http://", "https://")):
+    if not request.mirror.lower().startswith(("http://", "https://")):
         if not Path(request.mirror).is_dir():
             raise SettingError(f"the mirror {request.mirror} is not a folder")
         return _first_file(request, Path(request.mirror))
     from urllib.parse import quote
 
     base = f"{request.mirror.rstrip('/')}/{quote(f'{request.dataset.folder}/{request.part.file}')}"
-    return next((_copy_url(request, base + end) for end in SUFFIXES if _exists(base + end)), None)
+    return next((_copy_url(request, base + end) for end in SUFFIXES if _exists(base + end, request)), None)
 
 
 def _data_folder(request: _Request) -> str | None:
@@ -217,15 +217,21 @@ def _corruption(origin, advice: str = "Get the file again") -> Iterator[None]:
 # Downloads
 
 
-def _exists(url: str) -> bool:
-    """Whether a mirror has a file; a mirror that cannot be asked is an error."""
+def _exists(url: str, request: _Request) -> bool:
+    """Whether a mirror has a file; a mirror that cannot be asked is an error.
+
+    Some answer 403 for files that they do not have, so that this is said and no error.
+    """
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
 
+    refuse_plain_http(request.dataset, request.part, url)
     try:
         with urlopen(Request(url, method="HEAD"), timeout=60):
             return True
     except HTTPError as error:
+        if error.code == 403:
+            request.log(f"{request.dataset.id}: the mirror does not give {url}: {error}. It may lack it, or refuse it")
         if error.code in (403, 404, 410):
             return False
         raise SettingError(f"the mirror does not give {url}: {error}") from None
@@ -236,6 +242,7 @@ def _exists(url: str) -> bool:
 def _copy_url(request: _Request, url: str) -> str:
     from urllib.parse import urlsplit
 
+    refuse_plain_http(request.dataset, request.part, url)
     suffix = Path(urlsplit(url).path).suffix
     path = request.output.with_name(f"{request.output.name}.download{suffix}")
     try:
@@ -284,13 +291,18 @@ class _Limited:
 
 
 def _cached_archive(request: _Request) -> Path:
-    """The publisher's archive beside the target, downloaded once for all parts."""
-    import fcntl
+    """The publisher's archive beside the target, downloaded once for all parts.
 
+    Its name tells the address, and its checksum is looked at whenever it is read, so that another entry in the registry
+    downloads it again.
+    """
     archive, folder = request.dataset.archive, request.target.parent
-    path = folder / f"{request.dataset.id}.archive"
-    with open(folder / f".{request.dataset.id}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # freed when the file is closed, also by a job that dies
+    refuse_plain_http(request.dataset, request.part, archive.url)
+    path = folder / cache_name(request.dataset)
+    with _locked(folder / f".{request.dataset.id}.lock"):
+        if path.exists() and archive.sha256 not in (None, files.sha256(path)):
+            request.log(f"{path}: its SHA-256 is not that of the registry: it is downloaded again")
+            path.unlink()
         if not path.exists():
             partial = path.with_suffix(".download")
             partial.unlink(missing_ok=True)
@@ -298,6 +310,27 @@ def _cached_archive(request: _Request) -> Path:
             _expect(partial, "SHA-256", archive.sha256, files.sha256, path, archive.url)
             partial.replace(path)
     return path
+
+
+def cache_name(dataset: Dataset) -> str:
+    """The name of the file that keeps a data set's archive."""
+    return f"{dataset.id}-{zlib.crc32(dataset.archive.url.encode()):08x}.archive"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file, which is freed when the process ends, however it does. A link to elsewhere is not followed."""
+    import fcntl
+
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        raise DataError(path, f"it cannot be a lock file ({error})", advice="Remove it") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 class _Bounded:
@@ -322,7 +355,7 @@ def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
 
     Nothing else is unpacked, and no name in the archive is used as a path.
     """
-    advice = f"Delete it to download it again; see {home} if the publisher changed it"
+    advice = "Delete it to download it again" + (f"; see {home} if the publisher changed it" if home else "")
     with ExitStack() as stack:
         file = stack.enter_context(open(path, "rb"))
         with _corruption(path, advice):
@@ -398,6 +431,28 @@ def _verify(request: _Request, source: str) -> str:
     elif part.sha256 is None and not request.dataset.own:
         request.log(f"{request.dataset.id}/{part.id}: no checksum is published; this content has SHA-256 {digest}")
     return digest
+
+
+def check_copy(dataset: Dataset, part: str, original) -> None:
+    """Hold the copy that `fetch` made against the registered checksums, or against a study's own file that it is of.
+
+    Raises
+    ------
+    DataError : it is not what was fetched: it was edited, or belongs to an earlier entry of the registry
+    """
+    wanted = dataset.part(part)
+    advice = "Correct the file itself, not its copy, and delete the copy; the next run fetches it anew"
+    for name, expected, measure in (
+        ("SHA-256", wanted.sha256, files.sha256),
+        ("git blob id", wanted.git_blob, _git_blob),
+    ):
+        if expected is not None and (found := measure(original)) != expected:
+            reason = f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file {found}"
+            raise DataError(original, reason, advice=advice)
+    source = Path(wanted.file)
+    plain = dataset.own and source.is_file() and source.suffix not in SUFFIXES[1:]
+    if plain and files.sha256(source) != files.sha256(original):
+        raise DataError(original, f"it is no longer a copy of {source}", advice=advice)
 
 
 def _expect(path: Path, checksum: str, expected: str | None, measure, target: Path, source: str) -> str:

@@ -52,6 +52,7 @@ class Dataset:
     classes: tuple[str, ...] | None = None
     archive: Archive | None = None
     get: str = ""
+    plain_http: bool = False
     own: bool = False
 
     def part(self, name: str) -> Part:
@@ -110,6 +111,11 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
     inside_paths = [part.package for part in parts.values() if part.package]
     if not own:
         inside_paths += [entry.get("folder", name), *(part.file for part in parts.values())]
+    for part in parts.values():
+        if {"{", "}"} & {*part.file} or not part.file.isprintable():
+            raise SettingError(
+                f"{name}: the file {part.file!r} has a brace or control character in its name. Rename it"
+            )
     for path in inside_paths:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise SettingError(f"{name}: {path!r} leads out of the data folder")
@@ -121,4 +127,19 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
         "classes": tuple(map(str, entry["classes"])) if "classes" in entry else None,
         "archive": Archive(**entry["archive"]) if "archive" in entry else None,
     }
-    return Dataset(name, own=own, **{**entry, **fields})
+    dataset = Dataset(name, own=own, **{**entry, **fields})
+    for part in parts.values():
+        for url in filter(None, (part.url, dataset.archive and dataset.archive.url)):
+            refuse_plain_http(dataset, part, url)
+    return dataset
+
+
+def refuse_plain_http(dataset: Dataset, part: Part, url: str) -> None:
+    """Raise a SettingError for what would come by http without a checksum, unless the entry says that this is meant."""
+    of_archive = dataset.archive.sha256 if dataset.archive and dataset.archive.url == url else None
+    checked = part.sha256 or part.git_blob or of_archive or dataset.plain_http
+    if url.lower().startswith("http:") and not checked:
+        raise SettingError(
+            f"{dataset.id}: {url} is plain http, so that anybody on the way could change it, and no checksum "
+            "would tell. Use https, give its sha256, or say that it is meant: `plain_http: true` in the set's entry"
+        )
