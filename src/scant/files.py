@@ -24,6 +24,7 @@ MARK = f'"{SEAL}": "'.encode()  # what precedes the seal in a file, as JSON writ
 FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of a parquet file
 VALUES = 1 << 24  # of a parquet file, read at once
 LONGEST = 64 << 20  # bytes of a line of text: 100,000 features take 3 MB
+BOM = b"\xef\xbb\xbf"  # the byte order mark that some programs begin UTF-8 with
 
 
 @contextmanager
@@ -118,6 +119,12 @@ def _quoted(text: str) -> str:
     """A text that bash takes for itself also between braces, where a comma has a meaning."""
     quoted = shlex.quote(text)
     return text.replace(",", r"\,") if quoted == text else quoted
+
+
+def skip_mark(file) -> None:
+    """Go to the first byte of a binary file after its byte order mark, if it has one."""
+    if file.read(len(BOM)) != BOM:
+        file.seek(0)
 
 
 _found: dict | None = None  # within `read_once`, the results of the functions below, by function and path

@@ -88,7 +88,7 @@ NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 def letor_rows(data: bytes, in_comment: bool) -> list | None:
     """(line, query, grade, features) of each row; None if a line is malformed."""
     rows = []
-    for number, line in enumerate(data.decode("latin-1").split("\n"), 1):
+    for number, line in enumerate(data.removeprefix(files.BOM).decode("latin-1").split("\n"), 1):
         text, hash_mark, comment = line.partition("#")
         fields = re.split("[ \t\r]+", text.strip(" \t\r"))
         if fields == [""]:
@@ -107,7 +107,7 @@ def letor_rows(data: bytes, in_comment: bool) -> list | None:
             index, colon, value = field.partition(":")
             if not colon or not re.fullmatch(r"\d{1,9}", index, re.ASCII) or not last < int(index) <= D:
                 return None
-            if not NUMBER.fullmatch(value) or abs(float(value)) > 3.4028235e38:
+            if not NUMBER.fullmatch(value) or abs(float(value)) > 3.40282356e38:
                 return None
             last = int(index)
             x[last - 1] = float(value)

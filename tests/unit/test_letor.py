@@ -218,3 +218,10 @@ def test_smallest_and_largest_values(tmp_path):
     assert features[0, 0] == largest
     assert features[0].tolist()[1:] == [float(np.float32(1e-45)), 0, 0, 0]
     assert math.copysign(1, features[0, 4]) == -1
+
+
+def test_a_byte_order_mark_is_no_grade(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbf0 qid:1 1:3.4028235e+38\n")
+    [block] = read_letor(path, 1)
+    assert block.features.tolist() == [[np.finfo(np.float32).max]]

@@ -165,6 +165,13 @@ def test_a_line_has_a_limit(tmp_path, monkeypatch):
         list(uci.read_uci(tmp_path / "a.txt", 1))
 
 
+def test_a_line_of_a_log_has_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST", 1000)
+    (tmp_path / "a.csv").write_bytes(b"item_id,x\n1,2\n1," + b"1" * 2000)
+    with pytest.raises(DataError, match="line 3: the line is longer than 1,000 bytes"):
+        logs.read_csv(tmp_path / "a.csv", ())
+
+
 def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):
     assert uci.label_text("0" * 5000 + "7." + "0" * 5000) == "7" and uci.label_text("00") == "0"
     long = "1" + "0" * 5000

@@ -257,3 +257,25 @@ def test_nothing_is_written_if_a_log_is_bad(tmp_path, content, part, reason):
 def test_metadata_are_plain_json(tmp_path):
     path = convert(tmp_path, RANKING, dataset())
     assert json.dumps(files.metadata_of(pq.read_table(path).schema))
+
+
+@pytest.mark.parametrize(
+    ("parser", "task", "line"),
+    [("letor", "ranking", b"0 qid:1 1:0.5 2:34"), ("csv-label-last", "classification", b"0.5,34,1"),
+     ("log", "ads", b"action,reward,propensity,x\na,0,0.5,1\nb,1,0.5,34")],
+)  # fmt: skip
+def test_a_last_line_that_may_be_cut_inside_a_field(tmp_path, parser, task, line):
+    def converted(content, **part):
+        path = tmp_path / "a.txt"
+        path.write_bytes(content)
+        features = None if task == "ads" else 2
+        parts = {"all": Part("all", "a.txt", **part)}
+        tables.convert(
+            Dataset("toy", task, parser, features, parts, ("all",), "toy"), "all", path, tmp_path / "a.parquet"
+        )
+
+    converted(line + b"\n")
+    for cut in (line, line[:-1], line + b" "):
+        with pytest.raises(DataError, match=r"may have been cut inside a field.*declare how many `rows`"):
+            converted(cut)
+    converted(line, rows=2 if task == "ads" else 1)  # what is declared tells that no line is lacking

@@ -27,6 +27,8 @@ def read(path, *settings):
         ("2.0000, 8.0000, 1.\n5.0, 12.0, 26.\n", "last", ["1", "26"]),  # isolet
         ("2.0,8.0,1\r\n5.0,12.0,15\r\n", "last", ["1", "15"]),  # movement_libras
         ("\n2,8,a\n\n\n5,12,b", "last", ["a", "b"]),
+        ("\ufeff2,8,a\n5,12,b\n", "last", ["a", "b"]),
+        ("\ufeffa 2  8\nb 5\t12\r\n", "first", ["a", "b"]),
     ],
 )
 def test_formats(tmp_path, text, label, labels):
@@ -39,7 +41,12 @@ def test_formats(tmp_path, text, label, labels):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("1,2", "2 fields; 2 features and a label are expected"),
+        ("1,2", "2 fields, separated by commas; 2 features and a label are expected"),
+        (
+            "1;2;0",
+            "1 fields, separated by commas; 2 features and a label are expected. There are as many separated by semi",
+        ),
+        ("1 2 0", "There are as many separated by blanks"),
         ("1,2,3,4", "4 fields"),
         ("1,x,0", "value of feature 2 is not a number: 'x'"),
         ("1,,0", "value of feature 2 is not a number: ''"),
@@ -58,6 +65,16 @@ def test_a_defect_names_file_line_and_reason(tmp_path, line, reason):
         read(path, 2, "last", ("0", "1"))
     assert caught.value.line == 3 and reason in caught.value.reason
     assert str(caught.value).startswith(f"{path}, line 3: ")
+
+
+def test_the_largest_number_as_c_prints_it(tmp_path):
+    _, features, _ = read(write(tmp_path, "3.4028235e38,-3.4028235e+38,0\n"), 2)
+    assert features.tolist() == [[np.finfo(np.float32).max, np.finfo(np.float32).min]]
+
+
+def test_a_delimiter_is_that_of_the_first_line(tmp_path):
+    with pytest.raises(DataError, match=r"line 2: 1 fields, separated by blanks; .* as many separated by commas"):
+        read(write(tmp_path, "1 2 0\n1,2,0\n"), 2)
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from scant.errors import DataError, short
-from scant.files import LONGEST
+from scant.files import LONGEST, skip_mark
 
 MAX_GRADE = 30  # at which 2^grade - 1 is exact; a larger number is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
 
-_LARGEST = 3.4028235e38  # the largest number that rounds to a finite float32
+_LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 _TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
 
 
@@ -84,6 +84,7 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Itera
     rows = max(FLOATS // features, 1)  # arrays of zeros take memory only where they are written
     text, kept, line = bytearray(max(size, 64) + 1), 0, 1
     with open(path, "rb", buffering=0) as file:
+        skip_mark(file)
         while True:
             if kept > LONGEST:
                 raise DataError(path, f"the line is longer than {LONGEST:,} bytes", line, "It is no text of LETOR")

@@ -21,6 +21,7 @@ from scant.data.registry import Dataset, Part
 from scant.data.uci import Examples, label_text, read_uci
 from scant.errors import DataError
 
+NO_TEXT = (logs.MAGIC, visits.ARROW[:4], *(magic[:4] for magic in visits.PACKED))  # how logs that are no text begin
 KEYS = {
     "ranking": {"query": pa.int64(), "grade": pa.int16()},
     "classification": {"label": pa.string()},
@@ -67,6 +68,23 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
             metadata = _metadata(dataset, wanted, original, values.total(), dataset.features, **counts)
             writer.add_key_value_metadata(files.encoded(metadata))
         files.seal(temporary)
+
+
+def _check_end(original, dataset: Dataset, part: Part) -> None:
+    """Raise a DataError for a text whose last line does not end, and of which nothing else tells that it is whole.
+
+    Such a line may have been cut inside a field, `3:34` to `3:3`, which no reader could see.
+    """
+    if any((part.sha256, part.git_blob, part.rows)) or dataset.parser == "parquet":
+        return
+    with open(original, "rb") as file:
+        packed = file.read(4).startswith(NO_TEXT)
+        size = file.seek(0, 2)
+        file.seek(max(size - 1, 0))
+        if size and not packed and file.read() != b"\n":
+            reason = "its last line has no end, so that the file may have been cut inside a field"
+            advice = "If it is whole, end the line (echo >> FILE), or declare how many `rows` it has, or its sha256"
+            raise DataError(original, reason, advice=advice)
 
 
 def read_ranking(paths) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -248,6 +266,7 @@ def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, 
         expected = getattr(part, key)
         if expected is not None and metadata.get(key) != expected:
             raise DataError(original, f"{metadata.get(key)} {key}; {dataset.id}/{part.id} has {expected}")
+    _check_end(original, dataset, part)
     return metadata
 
 

@@ -1,4 +1,4 @@
-"""Tables of the UCI repository: one example a line, numbers and a class label separated by commas."""
+"""Tables of the UCI repository: one example a line, numbers and a class label separated by commas or blanks."""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from scant.errors import DataError, short
-from scant.files import LONGEST
+from scant.files import LONGEST, skip_mark
 
 ROWS = 8192  # rows of a block
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
+DELIMITERS = {
+    b",": "commas",
+    None: "blanks",
+    b";": "semicolons",
+    b"\t": "tabs",
+    b"|": "bars",
+}  # those after blanks: not read
 
 
 class Examples(NamedTuple):
@@ -23,10 +30,11 @@ class Examples(NamedTuple):
 
 
 def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] | None = None) -> Iterator[Examples]:
-    """Read a comma-separated table without a header in blocks of rows.
+    """Read a table without a header in blocks of rows.
 
-    Fields may be padded with blanks, lines may end in CR LF, blank lines are skipped. A label that is a whole
-    number is written as one ("1." becomes "1").
+    Fields are separated by commas if there is one on the first line, and may then be padded with blanks; else by
+    blanks. Lines may end in CR LF, blank lines are skipped. A label that is a whole number is written as one ("1."
+    becomes "1").
 
     Parameters
     ----------
@@ -41,18 +49,20 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
         outside the classes; and for a file without rows.
     """
     at = {"first": 0, "last": features}[label]
-    labels, rows, lines, any_rows = [], [], [], False
+    labels, rows, lines, any_rows, delimiter = [], [], [], False, b""
     with open(path, "rb") as file:
+        skip_mark(file)
         for number, line in enumerate(iter(partial(file.readline, LONGEST + 1), b""), start=1):
             if len(line) > LONGEST:
                 raise DataError(path, f"the line is longer than {LONGEST:,} bytes", number, "It is no such table")
             if not line.strip():
                 continue
-            count = line.count(b",") + 1
-            fields = line.split(b",", features + 1)
+            if delimiter == b"":  # of the first line
+                delimiter = b"," if b"," in line else None
+            count = line.count(delimiter) + 1 if delimiter else len(line.split())
             if count != features + 1:
-                reason = f"{count} fields; {features} features and a label are expected"
-                raise DataError(path, reason, number, "Correct the line, or fetch the file again")
+                raise DataError(path, *_miscounted(line, delimiter, features, count, number))
+            fields = line.split(delimiter)
             name = label_text(fields.pop(at).decode("latin-1"))
             if not name or (classes is not None and name not in classes):
                 raise DataError(path, f"label {short(name)} is not among the classes", number)
@@ -66,6 +76,19 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
         yield _examples(labels, rows, lines)
     elif not any_rows:
         raise DataError(path, "the file has no rows", advice="It may have been cut short; fetch it again")
+
+
+def _miscounted(line: bytes, delimiter: bytes | None, features: int, count: int, number: int) -> tuple[str, int, str]:
+    """Reason, line and advice for a line that has not as many fields as are expected."""
+    reason = f"{count} fields, separated by {DELIMITERS[delimiter]}; {features} features and a label are expected"
+    for other, name in DELIMITERS.items():
+        if other != delimiter and len(line.strip().split(other)) == features + 1:
+            return (
+                f"{reason}. There are as many separated by {name}",
+                number,
+                "Separate all fields by commas, or by blanks",
+            )
+    return reason, number, "Correct the line, or fetch the file again"
 
 
 def _examples(labels: list[str], rows: list, lines: list[int]) -> Examples:

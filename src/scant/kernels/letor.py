@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 _GIVE_UP = -1
-_LARGEST = 3.4028235e38  # the largest number that rounds to a finite float32
+_LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 
 
 @numba.njit(cache=True, inline="always")
