@@ -293,7 +293,7 @@ def _parquet(path):
     """The Arrow table of a parquet file; a DataError if there is no such file, or it is damaged."""
     _exists(path)
     with files.foreign(path):
-        return files.read_parquet(path)
+        return files.read_parquet(path, ours=False)
 
 
 def _exists(path) -> None:

@@ -289,7 +289,6 @@ def _paths(paths) -> list:
 
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
     with files.foreign(path), pq.ParquetFile(path) as file:
-        files.check_seal(path)
         found_task = files.metadata_of(file.schema_arrow).get("task")
         features = len(file.schema_arrow) - len(KEYS[task])
         if found_task != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):
@@ -297,6 +296,7 @@ def _row_groups(path, task: str) -> Iterator[pa.Table]:
                 f": its task is {found_task}" if found_task != task else ""
             )
             raise DataError(path, reason, advice="Make it with `scant convert`")
+        files.check_seal(path)
         for group in range(file.num_row_groups):
             table = files.read_parquet(path, [group])
             if any(column.null_count for column in table.columns):

@@ -268,7 +268,7 @@ class _Renaming:
 
 def _parquet(path):
     with files.foreign(path):
-        return _named(files.read_parquet(path))
+        return _named(files.read_parquet(path, ours=False))
 
 
 def _named(table):
