@@ -16,7 +16,7 @@ from scant.ads import family as logs
 from scant.errors import ScantError
 from scant.files import braces, write_text
 from scant.games.family import times_job
-from scant.schema import PACKAGE, of_project
+from scant.schema import PACKAGE, check_file, of_project
 from scant.study import code as codes
 from scant.study import named, plan
 from scant.study import settings as studies
@@ -34,6 +34,8 @@ if profile != "none" and not any(Path(folder, profile).exists() for folder in fo
     raise WorkflowError(f"there is no workflow profile {profile!r}; profiles/ has {known}")
 
 try:
+    for file in workflow.configfiles:
+        check_file(file)
     STUDY, DATASETS = studies.load(config)
     CLAIMED = studies.claims(STUDY["claims"]) if STUDY["claims"] else {}
 except ScantError as error:

@@ -161,7 +161,7 @@ def _claims_figures(arguments) -> None:
     frame = readings.read(arguments.readings)
     for name, claims in arguments.figures.items():
         shown = readings.specification(frame, claims)
-        figures.save(drawings.specification(shown), shown, arguments.output / f"{OF_CLAIMS}{name}")
+        figures.save(drawings.specification(figures.literal(shown)), shown, arguments.output / f"{OF_CLAIMS}{name}")
 
 
 def _page(arguments) -> None:

@@ -1,13 +1,20 @@
 """Settings files: read YAML, check it by a JSON schema, and fill in the defaults of the schema."""
 
+import math
+import re
+from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, short, unknown
 
 # Limits of a settings file; the largest of the project has 6,000 nodes in 12 levels, and 60 KB.
 LARGEST = 4 << 20  # bytes
 NODES, LEVELS = 200_000, 100  # with all aliases expanded; Python's recursion ends below 1,000 levels
+# Numbers beyond these are a slip, and their squares and products overflow or vanish. Whole numbers have to fit 64 bits.
+GREATEST, LEAST, WHOLE = 1e100, 1e-100, 2**63 - 1
+QUOTED = 200  # characters of a message that are shown
 
 # The workflow's own files (Snakefile, rules, registry, claims, schemas): in a clone its root; else beside the modules.
 PACKAGE = Path(__file__).parent
@@ -49,6 +56,17 @@ def read_yaml(path) -> dict:
     return content
 
 
+def check_file(path) -> None:
+    """Check a file of settings that others have read: YAML, or JSON, which is YAML.
+
+    Raises
+    ------
+    SettingError : as in `read_yaml`, such as for a key that is there twice
+    """
+    if not str(path).endswith(".json"):  # JSON may have tabs, which YAML has not; programs write no key twice
+        read_yaml(path)
+
+
 def _check_size(path, events) -> None:
     """Raise a SettingError for a document that is too deep, or too large once its aliases are expanded.
 
@@ -59,8 +77,10 @@ def _check_size(path, events) -> None:
         {},
         [],
     )  # so far; nodes of each anchor; anchor and nodes nodes_before each open collection
+    mappings = []  # for each open collection, the keys so far and whether a key is next; None for a list
     for event in events:
         kind = type(event).__name__
+        _check_key(path, event, kind, mappings)
         if kind in ("MappingStartEvent", "SequenceStartEvent"):
             opened.append((event.anchor, nodes))
             nodes += 1
@@ -79,19 +99,95 @@ def _check_size(path, events) -> None:
             raise SettingError(f"{path}: line {event.start_mark.line + 1}: {what} are no settings")
 
 
-def check(content: dict, schema: dict, where: str) -> None:
-    """Raise a SettingError for the worst defect of `content`: a missing key, else the deepest one."""
-    import jsonschema
+def _check_key(path, event, kind: str, mappings: list) -> None:
+    """Raise a SettingError for an event that is a key which its mapping has already: the loader would take the last."""
+    if kind in ("MappingEndEvent", "SequenceEndEvent"):
+        mappings.pop()
+    elif kind in ("MappingStartEvent", "SequenceStartEvent", "ScalarEvent", "AliasEvent"):
+        if mappings and mappings[-1]:
+            keys, is_key = mappings[-1]
+            if is_key and kind == "ScalarEvent" and event.value != "<<":
+                if event.value in keys:
+                    line = event.start_mark.line + 1
+                    raise SettingError(f"{path}: line {line}: the key {short(event.value)} is there twice")
+                keys.add(event.value)
+            mappings[-1] = keys, not is_key
+        if kind.endswith("StartEvent"):
+            mappings.append((set(), True) if kind == "MappingStartEvent" else None)
 
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(content)
+
+def check(content: dict, schema: dict, where: str) -> None:
+    """Raise a SettingError for the worst defect of `content`: a missing key, else the deepest one.
+
+    Before that, one for a number that cannot be meant, see `GREATEST`, wherever it is.
+    """
+    for path, reason in _odd_numbers(content, _infinite(schema)):
+        raise SettingError(f"{where}: {'.'.join(map(str, path)) or 'top level'}: {reason}")
+    errors = _validator()(schema).iter_errors(content)
     worst = max(errors, key=lambda error: (error.validator == "required", len(error.absolute_path)), default=None)
     if worst is not None:
         key = ".".join(map(str, worst.absolute_path)) or "top level"
         raise SettingError(f"{where}: {key}: {_reason(worst)}")
 
 
+@cache
+def _validator():
+    """The validator of JSON schemas, with three differences.
+
+    Whole numbers are to be written so. Numbers are finite, unless their rule has `infinite: true`. And `$` in a pattern
+    is the very end of a text, not the place before its last line end.
+    """
+    import jsonschema
+
+    def pattern(validator, rule, instance, schema):
+        if isinstance(instance, str) and not re.search(re.sub(r"\$$", r"\\Z", rule), instance):
+            yield jsonschema.ValidationError(f"{short(instance)} does not match {rule!r}")
+
+    def of_type(validator, types, instance, schema):
+        if isinstance(instance, float) and math.isinf(instance) and not schema.get("infinite"):
+            yield jsonschema.ValidationError(f"{instance} is not a finite number")
+        else:
+            yield from base.VALIDATORS["type"](validator, types, instance, schema)
+
+    def whole(checker, value) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool)
+
+    base = jsonschema.Draft202012Validator
+    types = base.TYPE_CHECKER.redefine("integer", whole)
+    return jsonschema.validators.extend(base, {"pattern": pattern, "type": of_type}, type_checker=types)
+
+
+def _infinite(schema) -> set[str]:
+    """The settings that some rule of a schema lets be infinite."""
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    found = set().union(*map(_infinite, parts))
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    return found | {name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")}
+
+
+def _odd_numbers(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple[tuple, str]]:
+    """The place of each number in some settings that cannot be meant, and what is wrong with it."""
+    if isinstance(content, dict | list):
+        for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from _odd_numbers(value, infinite, (*path, key))
+    elif isinstance(content, float):
+        if not math.isfinite(content):
+            if math.isnan(content) or not infinite & {*map(str, path)}:
+                yield path, f"{content} is not a finite number"
+        elif content and not LEAST <= abs(content) <= GREATEST:
+            yield path, f"{content} is too {'small' if abs(content) < 1 else 'large'} to be meant"
+    elif isinstance(content, int) and abs(content) > WHOLE:
+        yield path, "a whole number of more than 63 bits"
+
+
 def _reason(error) -> str:
     """The message of a jsonschema error, with a suggestion where there is one."""
+    message = error.message if len(error.message) <= QUOTED else f"{error.message[:QUOTED]}..."
+    asked = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    types = [rule.get("type") if isinstance(rule, dict) else rule for rule in asked]
+    if error.validator in ("type", "oneOf", "anyOf") and "integer" in types and isinstance(error.instance, float):
+        hint = f": write {int(error.instance)}" if error.instance % 1 == 0 else ""
+        return f"{error.instance} is not written as a whole number{hint}"
     if error.validator == "additionalProperties":
         known = error.schema.get("properties", {})
         return str(unknown("key", next(key for key in error.instance if key not in known), known))
@@ -100,8 +196,8 @@ def _reason(error) -> str:
     if error.validator == "not":  # the schema says which keys a task does not have
         return "this key does not apply to a data set of this task"
     if error.validator in ("pattern", "oneOf") and "description" in error.schema:
-        return f"{error.message}. {error.schema['description']}"
-    return error.message
+        return f"{message}. {error.schema['description']}"
+    return message
 
 
 def with_defaults(content, schema: dict, root: dict | None = None):

@@ -393,7 +393,7 @@ BAD = {
     "no surrogate": (lambda config: config["learners"]["top"].pop("surrogate"), "learners.top: .* needs a surrogate"),
     "no surrogate of ogd": (put("learners", "ogd", value={"kind": "ogd"}), "learners.ogd: .* needs a surrogate, one"),
     "k": (put("learners", "top", "k", value=0), "learners.top.k: 0 is less than the minimum of 1"),
-    "a part of k": (put("learners", "top", "k", value=1.5), "learners.top.k: 1.5 is not of type 'integer'"),
+    "a part of k": (put("learners", "top", "k", value=1.5), "learners.top.k: 1.5 is not written as a whole number"),
     "no exploration": (put("learners", "top", "gamma", value=0), "learners.top.gamma: 0 is less than or equal to"),
     "much exploration": (put("learners", "top", "gamma", value=0.51), "learners.top.gamma: 0.51 is greater than"),
     "no smoothing": (put("learners", "smooth", "epsilon", value=0), "learners.smooth.epsilon: 0 is less than or eq"),

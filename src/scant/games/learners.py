@@ -194,7 +194,7 @@ class FTPL(Perturbed):
     settings = (
         Setting(
             "epsilon",
-            {"type": "number", "exclusiveMinimum": 0},
+            {"type": "number", "exclusiveMinimum": 0, "infinite": True},
             about="Reading: one over the width of the noise; theory's if absent, .inf for no noise.",
             reading=True,
         ),

@@ -47,7 +47,7 @@ ORDER = Setting(
 )
 KEEP = Setting(
     "keep",
-    {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 1.0},
+    {"type": "number", "minimum": 1e-6, "maximum": 1, "default": 1.0},
     about="Reading: the probability with which each query of a pass is kept.",
     reading=True,
 )

@@ -1,8 +1,11 @@
 """Writing figures, each with a CSV file of exactly the data that it shows."""
 
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.mathtext import MathTextParser
 
 from scant.files import atomic
 
@@ -18,6 +21,31 @@ def save(figure, frame: pd.DataFrame, stem) -> None:
     for ending, metadata in {"svg": {"Date": None}, "png": {"Software": None}}.items():
         with atomic(stem.with_name(f"{stem.name}.{ending}")) as temporary:
             figure.savefig(temporary, format=ending, metadata=metadata)
+
+
+def literal(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame to draw in which dollar signs stand for themselves.
+
+    Titles are anybody's, and Matplotlib takes what is between two dollar signs for mathematics, or fails on it. Only a
+    text that begins and ends with one, and has no other, is mathematics.
+    """
+    changed = {
+        name: column.map(_literal, na_action="ignore")
+        for name, column in frame.items()
+        if not (pd.api.types.is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype))
+        and column.astype(str).str.contains("$", regex=False).any()
+    }
+    return frame.assign(**changed) if changed else frame
+
+
+def _literal(value):
+    if not isinstance(value, str) or "$" not in value:
+        return value
+    if re.fullmatch(r"\$[^$]+\$", value):
+        with suppress(ValueError):
+            MathTextParser("path").parse(value)
+            return value
+    return value.replace("$", r"\$")
 
 
 def _keep_inside(figure, least: float = 5.0) -> None:

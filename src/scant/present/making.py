@@ -53,5 +53,9 @@ def make(shown: Shown, stem, *inputs) -> None:
     SettingError : the study has nothing to show in it
     """
     frame = frame_of(shown, *inputs)
-    drawn = (called(shown.draw)(frame),) if shown.draw else ()
+    drawn = []
+    if shown.draw:
+        from scant.present.figures import literal
+
+        drawn = [called(shown.draw)(literal(frame))]
     called(shown.writer)(*drawn, frame, stem)

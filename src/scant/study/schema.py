@@ -91,6 +91,7 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "default": [],
     },
 }
+LONGEST_ID = 100  # characters of an id of a study file; sweeps make longer ones, and a file's name has 255 at most
 DEFAULT_KIND = next(iter(families()))  # of experiments whose kind a study does not say
 
 
@@ -128,6 +129,7 @@ def schema() -> dict:
                 "description": "A short name, which becomes part of file names.",
                 "type": "string",
                 "pattern": "^[A-Za-z0-9][A-Za-z0-9@._+-]*$",
+                "maxLength": LONGEST_ID,
             },
             **{place.name: dict(place.schema) for place in places().values()},
             "learner": _learner(),

@@ -138,7 +138,8 @@ def _check_own(learners: dict) -> None:
                 rules[name] = own_settings(own_class(learner["kind"]))
             except SettingError as error:
                 raise SettingError(f"learners.{name}: {error}") from None
-    check({"learners": learners}, {"properties": {"learners": {"properties": rules}}}, "study")
+    own = {name: learners[name] for name in rules}
+    check({"learners": own}, {"properties": {"learners": {"properties": rules}}}, "study")
 
 
 def _check_learner(learner: dict) -> None:

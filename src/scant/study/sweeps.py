@@ -14,6 +14,8 @@ from scant.families import Family
 from scant.schema import check
 from scant.study.schema import learner_settings, readings
 
+LONGEST = 200  # characters of an id, which becomes a file's name, with an ending and what temporary files add to it
+
 
 def expand(study: dict, datasets: Mapping) -> dict:
     """The study with a further experiment for every combination of levels, after the experiment that sweeps.
@@ -192,8 +194,16 @@ def said(levels: dict) -> str:
 
 
 def _name(name: str, levels: dict) -> str:
-    """The id of an experiment, place or learner under some levels, such as "letor+rounds-100"."""
-    return "+".join([name, *(f"{key}-{_text(value)}" for key, value in levels.items())])
+    """The id of an experiment, place or learner under some levels, such as "letor+rounds-100".
+
+    Raises
+    ------
+    SettingError : it is too long for the name of a file
+    """
+    id = "+".join([name, *(f"{key}-{_text(value)}" for key, value in levels.items())])
+    if len(id) > LONGEST:
+        raise SettingError(f"{id[:40]}... has {len(id)} characters, {LONGEST} at most. Shorten the id, or its levels")
+    return id
 
 
 def _text(value) -> str:

@@ -1,0 +1,211 @@
+"""Settings that cannot be right are refused when a study is planned, wherever they stand, and in few words."""
+
+import copy
+import json
+import math
+import string
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scant import schema
+from scant.data import registry
+from scant.errors import ScantError, SettingError
+from scant.study import settings as studies
+from scant.study import sweeps
+from scant.study.schema import LONGEST_ID
+from scant.study.schema import schema as study_schema
+
+ROOT = Path(__file__).parents[2]
+SMALL = {
+    "study": "s", "claims": None,
+    "streams": {"a": {"generator": "linear", "settings": {"queries": 12, "documents": 4}}},
+    "learners": {"l": {"kind": "slam", "rates": [0.5]}},
+    "experiments": {"e": {"streams": ["a"], "learners": ["l"], "rounds": 10, "seeds": 2}},
+}  # fmt: skip
+
+
+def changed(path: str, value) -> dict:
+    """The small study with a value at a place, given as keys with dots between them."""
+    config = copy.deepcopy(SMALL)
+    *above, last = path.split(".")
+    place = config
+    for key in above:
+        place = place[key]
+    place[last] = value
+    return config
+
+
+def refused(config: dict) -> str:
+    with pytest.raises(SettingError) as caught:
+        studies.load(config)
+    return str(caught.value)
+
+
+def test_the_small_study_is_accepted():
+    assert studies.load(SMALL)[0]["experiments"]["e"]["rounds"] == 10
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        ("experiments.e.rounds", 20.0, "experiments.e.rounds: 20.0 is not written as a whole number: write 20"),
+        ("experiments.e.rounds", 20.5, "20.5 is not written as a whole number"),
+        ("experiments.e.rounds", True, "True is not"),
+        ("seed", 7.0, "seed: 7.0 is not written as a whole number: write 7"),
+        ("seed", 2**63, "a whole number of more than 63 bits"),
+        ("seed", 10**4000, "a whole number of more than 63 bits"),
+        ("experiments.e.keep", 1e-300, "experiments.e.keep: 1e-300 is too small to be meant"),
+        ("experiments.e.keep", 1e-9, "less than the minimum of 1e-06"),
+        *(("learners.l.rates", [number], "learners.l.rates.0: ") for number in (math.nan, math.inf, -math.inf, 1e308)),
+        ("streams.a.settings", {"queries": 12, "noise": math.nan}, "streams.a.settings.noise: nan is not a finite"),
+        ("learners.l", {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": math.inf}, "epsilon: inf is not a finite"),
+        ("study", "s\n", r"'s\n' does not match"),
+        ("study", "s" * (LONGEST_ID + 1), "is too long"),
+        ("streams.b\n", {"generator": "linear"}, "does not match"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_right(path, value, reason):
+    message = refused(changed(path, value))
+    assert reason in message and len(message) < 600
+
+
+def test_ids_of_sweeps_fit_the_name_of_a_file():
+    assert sweeps._name("e" * LONGEST_ID, {"keep": 0.5}).endswith("+keep-0.5")
+    with pytest.raises(SettingError, match="has 210 characters, 200 at most"):
+        sweeps._name("e" * LONGEST_ID, {"rates": [0.5] * 26})
+
+
+@pytest.mark.parametrize("text", ["a: 1\nb: 2\na: 3\n", "a: {b: 1, c: [{}], b: 2}\n", "- a: 1\n  'a': 2\n"])
+def test_keys_that_are_there_twice(tmp_path, text):
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(SettingError, match=r"line \d: the key '[ab]' is there twice"):
+        schema.check_file(tmp_path / "a.yaml")
+
+
+def test_keys_of_several_mappings_may_be_alike(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: &x {b: 1, c: a}\nb: {<<: *x, b: 2}\nc: [{b: 1}, {b: 1}]\nd: [b, b]\n")
+    schema.check_file(tmp_path / "a.yaml")
+
+
+def test_all_study_files_are_accepted():
+    for path in sorted(ROOT.glob("config/**/*.yaml")):
+        schema.check_file(path)
+
+
+# --- every key of a study, with wrong values made from its rule
+
+
+def rules(rule: dict, path: tuple = (), seen: tuple = ()):
+    """All rules of single settings in a schema, by their place in it: (path, rule)."""
+    if "$ref" in rule:
+        name = rule["$ref"].rsplit("/", 1)[-1]
+        if name not in seen:
+            yield from rules(study_schema()["$defs"][name], path, (*seen, name))
+        return
+    if path:
+        yield path, rule
+    for key, part in rule.get("properties", {}).items():
+        yield from rules(part, (*path, key), seen)
+    for clause in rule.get("allOf", ()):
+        yield from rules(clause.get("then", {}), path, seen)
+    if isinstance(rule.get("additionalProperties"), dict):
+        yield from rules(rule["additionalProperties"], (*path, "*"), seen)
+
+
+SINGLE = [rule for path, rule in rules(study_schema()) if rule and ("type" in rule or "enum" in rule)]
+ANY = {
+    "string": st.text(max_size=5), "integer": st.integers(-5, 10**20), "number": st.floats(),
+    "boolean": st.booleans(), "null": st.none(), "array": st.lists(st.integers(), max_size=2),
+    "object": st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+}  # fmt: skip
+
+
+def wrong(rule: dict):
+    """Values that the rule of a setting forbids."""
+    types = rule.get("type", [])
+    types = {types} if isinstance(types, str) else {*types}
+    if "enum" in rule:
+        return st.one_of(*ANY.values()).filter(lambda value: value not in rule["enum"])
+    allowed = types | ({"integer"} if "number" in types else set())
+    found = [values for name, values in ANY.items() if name not in allowed]
+    if {"number", "integer"} & types:
+        found += [st.sampled_from([math.nan, math.inf, -math.inf, 1e308, -1e308, 1e-300, 10**400])]
+        found += [st.integers(max_value=math.ceil(rule["minimum"]) - 1)] if "minimum" in rule else []
+        found += [st.integers(max_value=0)] if rule.get("exclusiveMinimum") == 0 else []
+        found += [st.integers(min_value=math.floor(rule["maximum"]) + 1)] if "maximum" in rule else []
+    if "array" in types and rule.get("minItems"):
+        found.append(st.just([]))
+    if "pattern" in rule:
+        found.append(st.sampled_from(["", "\n", "a\n", "-", "../a", "a/b", "a b", "{a}", "\0", "é"]))
+    return st.one_of(*found)
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@given(st.data())
+def test_every_key_refuses_what_its_rule_forbids(data):
+    rule = data.draw(st.sampled_from(SINGLE))
+    value = data.draw(wrong(rule))
+    definitions = {"properties": {"x": rule}, "$defs": study_schema()["$defs"]}
+    with pytest.raises(SettingError) as caught:
+        schema.check({"x": value}, definitions, "study")
+    assert len(str(caught.value)) < 2000
+
+
+def places(value, path=()):
+    """The places of all values in settings."""
+    yield path
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from places(part, (*path, key))
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from places(part, (*path, number))
+
+
+TINY = yaml.safe_load((ROOT / "config/studies/tiny.yaml").read_text())
+PLACES = [path for path in places(TINY) if path]
+VALUES = st.one_of(
+    st.sampled_from([math.nan, math.inf, 1e308, 1e-300, -1, 0, 0.5, 20.0, True, None, "", "\n", "a\n", "x" * 300]),
+    st.sampled_from([10**5000, [], {}, [[]], {"a": {}}, "module:Class", "../../a", "{x}", "$\\frac{", "a\0b"]),
+    st.sampled_from(["\ud800"]),
+    *ANY.values(),
+)  # fmt: skip
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(PLACES), VALUES, st.booleans())
+def test_any_value_anywhere_is_accepted_or_refused_in_words(path, value, removed):
+    """Nothing but a `ScantError` comes out of planning, and its words fit a screen."""
+    config = copy.deepcopy(TINY)
+    place = config
+    for key in path[:-1]:
+        place = place[key]
+    if removed:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    try:
+        study, _ = studies.load(config)
+    except ScantError as error:
+        assert len(str(error)) < 3000
+    else:
+        assert json.loads(json.dumps(study, allow_nan=False)) == study  # all of it can be told to jobs
+
+
+NAMES = st.text(st.characters(codec="utf-8") | st.sampled_from("{}$*?[]'\"\\\n\t~ -#&;|<>%"), min_size=1, max_size=30)
+
+
+@settings(max_examples=200, deadline=None)
+@given(NAMES.filter(lambda name: "\0" not in name))
+def test_names_of_files_are_read_or_refused(name):
+    entry = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": {"file": name}}}
+    try:
+        found = registry._dataset("toy", entry, own=True)
+    except SettingError as error:
+        assert "Rename it" in str(error) and ({"{", "}"} & {*name} or not name.isprintable())
+    else:
+        assert found.part("all").file == name and not set(string.whitespace[1:]) & {*name}
