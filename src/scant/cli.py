@@ -4,6 +4,7 @@ Packages are imported where they are used, so that each job only loads what it n
 """
 
 import argparse
+import io
 import json
 import os
 import shlex
@@ -434,6 +435,9 @@ def main(arguments: list[str] | None = None) -> int:
     """
     parsed = parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a locale without some letters shows others in their place
+            stream.reconfigure(errors="backslashreplace")
     try:
         return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:

@@ -201,6 +201,39 @@ def check_seal(path) -> None:
             raise ValueError("its CRC-32 is another, so some of its bytes have changed")
 
 
+RUNS = ("=", "+", "-", "@", "\t", "\r")  # a cell of text that begins so is a formula to a spreadsheet
+
+
+def write_csv(frame, path) -> None:
+    """Write a frame as CSV, atomically. Texts that a spreadsheet would run as formulas begin with an apostrophe.
+
+    Numbers written as texts are left as they are.
+    """
+    with atomic(path) as temporary:
+        harmless(frame).to_csv(temporary, index=False, lineterminator="\n")
+
+
+def harmless(frame):
+    """The frame with an apostrophe before every text that a spreadsheet would run as a formula."""
+    changed = {}
+    for name, column in frame.items():
+        if column.dtype.kind not in "biufMm":
+            texts = column.astype(object)
+            found = [isinstance(text, str) and text.startswith(RUNS) and not _is_number(text) for text in texts]
+            if any(found):
+                changed[name] = [f"'{text}" if run else text for text, run in zip(texts, found, strict=True)]
+    frame = frame.assign(**changed) if changed else frame
+    return frame.rename(columns=lambda name: f"'{name}" if str(name).startswith(RUNS) else name)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def crc(path) -> str:
     """The CRC-32 of a file, as seals have it."""
     return f"{zlib.crc32(Path(path).read_bytes()):08x}"

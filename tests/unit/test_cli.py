@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -375,3 +376,10 @@ def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
     done = subprocess.run([script, "run", *ids, "--seeds=0", settings, *files], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert pq.read_table(tmp_path / "run.parquet")["updates"][-1].as_py() == 40
+
+
+def test_a_locale_without_letters_shows_others_in_their_place(tmp_path):
+    command = [sys.executable, "-m", "scant", "status", str(tmp_path / "ü")]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no job of this study has ended" in done.stderr and done.stderr.isascii()

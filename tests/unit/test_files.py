@@ -1,5 +1,6 @@
 """Files are whole or absent."""
 
+import csv
 import hashlib
 import os
 import stat
@@ -7,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -28,6 +30,7 @@ from scant.files import (
     sha256,
     visible,
     with_metadata,
+    write_csv,
     write_parquet,
     write_text,
 )  # fmt: skip
@@ -245,3 +248,17 @@ def test_what_paths_share_is_written_once():
     assert braces(paths) == "runs/{listnet,slam@10}/seed-{0,1,2}.parquet"
     assert braces(paths[:1]) == "runs/listnet/seed-0.parquet"
     assert braces([*paths[:2], *paths[3:4]]) == "runs/listnet/seed-{0,1}.parquet runs/slam@10/seed-0.parquet"
+
+
+def test_cells_that_a_spreadsheet_would_run_are_text(tmp_path):
+    texts = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "a=b", "-1.5", "+1e3", "", None]
+    frame = pd.DataFrame({"ad": texts, "=head": range(10), "number": [-1.5] * 10})
+    write_csv(frame, tmp_path / "a.csv")
+    with open(tmp_path / "a.csv", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["ad", "'=head", "number"]
+    assert [row[0] for row in rows] == [*(f"'{text}" for text in texts[:5]), *texts[5:9], ""]
+    assert {row[2] for row in rows} == {"-1.5"}
+    plain = pd.DataFrame({"a": ["x", "-1"], "b": [-1, 2]})
+    write_csv(plain, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == plain.to_csv(index=False)

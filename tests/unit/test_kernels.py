@@ -1,6 +1,9 @@
 """The compiled pieces of a round do what `scant.measures` and `scant.surrogates` say, and NumPy."""
 
 import math
+import os
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -285,3 +288,41 @@ def test_the_sum_of_surrogates_at_fixed_weights(packed, kind, places, uniform, s
         if updated[t]:
             total += surrogate(stream[q][0] @ weights, labels[stream.offsets[q] : stream.offsets[q + 1]])
         assert sums[t] == pytest.approx(total, rel=1e-12, abs=1e-13)
+
+
+# --- the cache of compiled code
+
+LOADING = """
+import numpy as np
+from scant.kernels import pieces
+weights = np.array([3.0, 4.0])
+pieces.project(weights, 1.0)
+print(weights.tolist())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_a_damaged_cache_is_made_again_with_a_line_that_says_so(tmp_path, ending):
+    def load():
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        return subprocess.run(
+            [sys.executable, "-c", LOADING], env=environment, capture_output=True, text=True, check=True
+        )
+
+    right = load()
+    files = sorted(tmp_path.rglob(f"*.{ending}"))
+    assert files and right.stderr == ""
+    for damage in (lambda content: content[: len(content) // 2], lambda content: b"", _one_bit):
+        for path in files:
+            path.write_bytes(damage(path.read_bytes()))
+        again = load()
+        assert again.stdout == right.stdout
+        if damage is not _one_bit or ending == "nbc":
+            assert "compiled code is damaged" in again.stderr and "is made again" in again.stderr
+        assert load().stderr == ""
+
+
+def _one_bit(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]

@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import re
+from contextlib import suppress
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
@@ -178,6 +179,17 @@ def test_it_shows_what_the_study_has_and_no_more(make, folder):
     (folder / "figures/.figure-1.svg.x3k9.svg").write_text("<svg")  # a writer was killed
     text = make(about={"files": ["figure-1", "finals"]})
     assert 'download="finals.csv"' in text and "earlier.csv" not in text and "figure-2" not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "<svg", '<svg viewBox="0 0 1"/>', '<svg viewBox="0 0 a b"/>', "\0", '<?xml version="1.0" encoding="x"?><svg/>',
+     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><g id="legend_1"><g id="text_1"/></g></svg>'],
+)  # fmt: skip
+def test_a_figure_that_was_tampered_with_is_drawn_or_refused_in_words(make, folder, text):
+    (folder / "figures/figure-1.svg").write_text(text)
+    with suppress(DataError):
+        make()
 
 
 def test_headings_are_those_told_or_are_made_of_names(make):

@@ -327,6 +327,27 @@ def test_the_table_of_streams(tmp_path):
     assert table["v_max"].iloc[0] == facts["weight_ratio"]["ndcg"]
 
 
+def test_latex_has_no_control_characters_and_runs_no_title():
+    text = tables.latex(pd.DataFrame({"a\nb": ["x\ty\x1b[31m\u202e", "{z} $5 \\frac{", "\\input{a}%"]}))
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert r"a b \\" in text and "x y[31m" in text
+    assert r"\{z\} \$5 \textbackslash{}frac\{" in text and r"\textbackslash{}input\{a\}\%" in text
+
+
+@pytest.mark.parametrize(
+    ("title", "drawn"),
+    [("{x}", "{x}"), ("$5 and $6", r"\$5 and \$6"), (r"\frac{", r"\frac{"), (r"$\frac{$", r"\$\frac{\$"),
+     (r"$\eta = 1$", r"$\eta = 1$"), ("a $b$", r"a \$b\$"), ("$", r"\$")],
+)  # fmt: skip
+def test_titles_are_text_unless_all_of_them_is_marked_as_mathematics(title, drawn):
+    frame = pd.DataFrame({"label": [title, "plain", None], "mean": [1.0, 2.0, 3.0]})
+    assert figures.literal(frame)["label"].tolist()[:2] == [drawn, "plain"]
+    figure, axis = plt.subplots()
+    axis.set_title(figures.literal(frame)["label"].iloc[0])
+    figure.draw_without_rendering()
+    plt.close(figure)
+
+
 def test_latex_escapes_text_and_rounds_numbers():
     frame = pd.DataFrame(
         {

@@ -235,6 +235,11 @@ def evaluate(
     """
     reward, propensity, target = _checked(reward, propensity, target, level)
     weight = target / propensity
+    if not np.isfinite(weight.max() + largest_weight):
+        raise SettingError(
+            "a weight, or the largest one declared, is not a finite number: a propensity of the log is next to 0. "
+            "Correct the propensities, or leave such rows out"
+        )
     if not weight.max() <= largest_weight * (1 + 1e-9) < np.inf:
         raise SettingError(
             f"a weight is {weight.max():g}, above the largest one declared, {largest_weight:g}. "

@@ -101,7 +101,7 @@ class Advice:
         else:
             import pandas as pd
 
-            files.write_text(path, pd.DataFrame(self.rows).to_csv(index=False, lineterminator="\n"))
+            files.write_text(path, files.harmless(pd.DataFrame(self.rows)).to_csv(index=False, lineterminator="\n"))
 
 
 def advise(
@@ -512,7 +512,7 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
     }
     table = pa.table(columns | {name: pa.array(log.features[:, at]) for at, name in enumerate(log.names)})
     if Path(target).suffix.lower() == ".csv":
-        files.write_text(target, table.to_pandas().to_csv(index=False, lineterminator="\n"))
+        files.write_text(target, files.harmless(table.to_pandas()).to_csv(index=False, lineterminator="\n"))
     else:
         files.write_parquet(table, target, {"campaign": name, "settings": settings, "policy": policy, "seed": seed})
 

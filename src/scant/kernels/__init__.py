@@ -7,10 +7,15 @@ files here: an edit to any of them compiles anew.
 
 import hashlib
 import os
+import sys
+import zlib
 from pathlib import Path
 
 import numba
+from numba.core.caching import IndexDataCacheFile
 from numba.np import linalg
+
+SEALED = b"scant-crc32:"  # what precedes the CRC-32 in a file of compiled code
 
 
 def _skip_blas() -> None:
@@ -46,13 +51,53 @@ def _cache_folder() -> str:
 FOLDER = _cache_folder()
 
 
+class _Sound(IndexDataCacheFile):
+    """Numba's files of one function's compiled code. Those that are damaged are made again, and a line says so.
+
+    A file of code has the CRC-32 of its content at its end, which Numba does not read: damaged code could do anything.
+    """
+
+    def _dump(self, obj) -> bytes:
+        content = super()._dump(obj)
+        return content + SEALED + zlib.crc32(content).to_bytes(4)
+
+    def _load_index(self):
+        try:
+            return super()._load_index()
+        except Exception as error:  # of any kind, since it is what reading anything can end in
+            self._say(self._index_path, error)
+            return {}
+
+    def _load_data(self, name):
+        path = self._data_path(name)
+        content, mark, crc = Path(path).read_bytes().rpartition(SEALED)
+        try:
+            if mark and crc != zlib.crc32(content).to_bytes(4):
+                raise ValueError("another CRC-32")
+            return super()._load_data(name)
+        except Exception as error:
+            self._say(path, error)
+            raise OSError(path) from None  # which Numba takes for a file that is not there
+
+    @staticmethod
+    def _say(path, error: Exception) -> None:
+        print(f"scant: {path}: compiled code is damaged ({error}), and is made again", file=sys.stderr)
+
+
+def sound(function):
+    """A compiled function of which damaged files in the cache are made again."""
+    if hasattr(function, "_cache"):  # else Numba is told not to compile
+        function._cache._cache_file.__class__ = _Sound
+    return function
+
+
 def compiled(**options):
     """`numba.njit` that caches in this package's own folder."""
 
     def decorate(function):
         saved, numba.config.CACHE_DIR = numba.config.CACHE_DIR, FOLDER
         try:
-            return numba.njit(cache=True, **options)(function)
+            return sound(numba.njit(cache=True, **options)(function))
         finally:
             numba.config.CACHE_DIR = saved
 

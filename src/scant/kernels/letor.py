@@ -5,6 +5,8 @@ import math
 import numba
 import numpy as np
 
+from scant.kernels import sound
+
 _GIVE_UP = -1
 _LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 
@@ -111,6 +113,7 @@ def _value(buffer, i, tens):
     return -number if negative else number, i
 
 
+@sound
 @numba.njit(cache=True)
 def parse(buffer, start, end, in_comment, top, query, grade, x, lines, line, tens):
     """Parse rows from `start` until `end` or until the arrays are full; every line in between ends in LF.

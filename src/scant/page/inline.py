@@ -37,13 +37,18 @@ def inline(path, prefix: str) -> tuple[str, list[str]]:
     """
     try:
         root = ET.parse(path).getroot()
-    except ET.ParseError as error:
+    except (ET.ParseError, ValueError, LookupError) as error:
         raise DataError(path, f"is not well-formed SVG ({error})", advice="Draw the figure again") from None
     if _local(root.tag) != "svg" or len(root.get("viewBox", "").split()) != 4:
         raise DataError(path, "is not an SVG file with a viewBox", advice="Draw the figure again")
-    names = _mark(root)  # by the ids that Matplotlib gave, which `_clean` removes
-    _clean(root)
-    _rename(root, prefix)
+    try:
+        size(f'viewBox="{root.get("viewBox")}"')
+        names = _mark(root)  # by the ids that Matplotlib gave, which `_clean` removes
+        _clean(root)
+        _rename(root, prefix)
+    except (AttributeError, LookupError, ValueError, TypeError, RecursionError) as error:
+        reason = f"is not SVG as Matplotlib writes it ({type(error).__name__}: {error})"
+        raise DataError(path, reason, advice="Draw the figure again") from None
     for name in ("width", "height", "version"):  # the page sizes it by its viewBox
         root.attrib.pop(name, None)
     return ET.tostring(root, encoding="unicode"), names

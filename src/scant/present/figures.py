@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.mathtext import MathTextParser
 
-from scant.files import atomic
+from scant.files import atomic, write_csv
 
 
 def save(figure, frame: pd.DataFrame, stem) -> None:
@@ -16,8 +16,7 @@ def save(figure, frame: pd.DataFrame, stem) -> None:
     _keep_inside(figure)
     figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     stem = Path(stem)
-    with atomic(stem.with_name(f"{stem.name}.csv")) as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+    write_csv(frame, stem.with_name(f"{stem.name}.csv"))
     for ending, metadata in {"svg": {"Date": None}, "png": {"Software": None}}.items():
         with atomic(stem.with_name(f"{stem.name}.{ending}")) as temporary:
             figure.savefig(temporary, format=ending, metadata=metadata)

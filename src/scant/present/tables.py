@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import DataError
-from scant.files import atomic, crc, write_text
+from scant.files import crc, write_csv, write_text
 
 SEAL = "% CRC-32 of {}: {}\n"
 
@@ -18,8 +18,7 @@ def write(frame: pd.DataFrame, stem) -> None:
     """Write `stem`.csv in full precision, and `stem`.tex with four significant digits."""
     stem = Path(stem)
     path = stem.with_name(f"{stem.name}.csv")
-    with atomic(path) as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+    write_csv(frame, path)
     write_text(stem.with_name(f"{stem.name}.tex"), latex(frame) + SEAL.format(path.name, crc(path)))
 
 
@@ -53,7 +52,8 @@ def latex(frame: pd.DataFrame) -> str:
             return str(value)
         if isinstance(value, float):
             return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
-        return "".join(special.get(character, character) for character in str(value))
+        one_line = " ".join(str(value).split())
+        return "".join(special.get(character, character) for character in one_line if character.isprintable())
 
     alignment = "".join("r" if pd.api.types.is_numeric_dtype(dtype) else "l" for dtype in frame.dtypes)
     lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from scant import families
 from scant.errors import DataError
-from scant.files import atomic, crc, write_parquet
+from scant.files import crc, write_csv, write_parquet
 from scant.measures import recordable, title_of
 from scant.present.tables import check as check_table
 from scant.present.tables import write as write_table
@@ -106,8 +106,7 @@ def write(examined: Mapping[str, Examined], study: dict, stem) -> None:
     claims, stem = table(examined, study), Path(stem)
     write_table(claims, stem)
     path = stem.with_name(f"{stem.name}-readings.csv")
-    with atomic(path) as temporary:
-        cells_table(examined).to_csv(temporary, index=False, lineterminator="\n")
+    write_csv(cells_table(examined), path)
     metadata = {"study": study["study"], "readings": crc(path)}
     write_parquet(pa.Table.from_pandas(claims, preserve_index=False), f"{stem}.parquet", metadata)
 
