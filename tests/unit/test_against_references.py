@@ -1,0 +1,181 @@
+"""Measures and learners against plain references, written apart from them after the papers.
+
+Each keeps its own books, in fractions or in dictionaries by ranking, and shares no code with the project.
+"""
+
+import math
+from fractions import Fraction
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scant import measures
+from scant.games.learners import Facts, make
+from scant.games.losses import make as make_loss
+from scant.kernels import pieces
+
+# --- ERR
+
+
+def cascade(grades: list[int], cut: int, top: int) -> Fraction:
+    """ERR as its authors define it, in fractions: the mean of 1/place over where a user stops.
+
+    Every way in which the documents may satisfy the user or not is gone through; the user stops at the first that does.
+    """
+    chances = [Fraction(2**grade - 1, 2**top) for grade in grades]
+    mean = Fraction(0)
+    for satisfied in product((False, True), repeat=len(grades)):
+        chance = math.prod(p if yes else 1 - p for p, yes in zip(chances, satisfied, strict=True))
+        place = next((place for place, yes in enumerate(satisfied, 1) if yes), None)
+        if place is not None and place <= cut:
+            mean += chance / place
+    return mean
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=7), st.integers(1, 8), st.randoms(use_true_random=False))
+def test_err_is_that_of_a_user_who_stops(grades, cut, random):
+    ranking = list(range(len(grades)))
+    random.shuffle(ranking)
+    ranked = [grades[document] for document in ranking]
+    expected = float(cascade(ranked, cut, 4))
+    assert measures.err(ranking, grades, cut) == pytest.approx(expected, rel=1e-13, abs=1e-16)
+    gains = np.exp2(np.arange(5)) - 1.0
+    compiled = pieces.err(np.array(ranked, np.int16), min(cut, len(ranked)), gains)
+    assert compiled == pytest.approx(expected, rel=1e-13, abs=1e-16)
+
+
+# --- games: what a ranking costs, place by place
+
+PLACES = {
+    "dcg": lambda place, items: -1 / math.log2(place + 1),
+    "dcg@2": lambda place, items: -1 / math.log2(place + 1) if place <= 2 else 0.0,
+    "sum-loss": lambda place, items: float(place),
+    "precision@2": lambda place, items: -1.0 if place <= 2 else 0.0,
+}
+
+
+def cost(loss: str, ranking: tuple, values) -> float:
+    """The loss of a ranking (a gain counts below 0): over places, the sum of weight times the item's value."""
+    return sum(PLACES[loss](place, len(ranking)) * values[item] for place, item in enumerate(ranking, 1))
+
+
+def game(loss: str, items: int, rounds: int, **others) -> Facts:
+    return Facts(items, rounds, make_loss(loss), 0.0, 1.0, items**2 / 4, **others)
+
+
+def drawn(items: int, rounds: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 2, (rounds, items)).astype(float)
+
+
+CASES = st.tuples(st.sampled_from(list(PLACES)), st.integers(2, 4), st.integers(0, 10_000), st.floats(0.01, 1.5))
+
+
+@settings(max_examples=40, deadline=None)
+@given(CASES)
+def test_hedge(case):
+    loss, items, seed, eta = case
+    learner = make("hedge", game(loss, items, 12), np.random.default_rng(0), eta=eta)
+    weights = dict.fromkeys(permutations(range(items)), 1.0)
+    for values in drawn(items, 12, seed):
+        total = sum(weights.values())
+        expected = [weights[tuple(ranking)] / total for ranking in learner.rankings.tolist()]
+        np.testing.assert_allclose(learner.probabilities(), expected, rtol=1e-10)
+        learner.learn(learner.rank(), values)
+        weights = {
+            ranking: weight * math.exp(-eta * cost(loss, ranking, values)) for ranking, weight in weights.items()
+        }
+
+
+def balanced(matrix: list[list[float]]) -> list[list[float]]:
+    """Rows and columns are divided by their sums in turn, until nothing changes."""
+    for _ in range(5000):
+        rows = [[x / sum(row) for x in row] for row in matrix]
+        columns = [sum(column) for column in zip(*rows, strict=True)]
+        new = [[x / total for x, total in zip(row, columns, strict=True)] for row in rows]
+        if max(abs(x - y) for a, b in zip(matrix, new, strict=True) for x, y in zip(a, b, strict=True)) < 1e-15:
+            break
+        matrix = new
+    return matrix
+
+
+@settings(max_examples=25, deadline=None)
+@given(CASES)
+def test_permelearn(case):
+    """Weights are those of Helmbold & Warmuth, and the rankings drawn put each item where its weights say."""
+    loss, items, seed, eta = case
+    learner = make("permelearn", game(loss, items, 8), np.random.default_rng(0), eta=eta)
+    learner.TOLERANCE = 1e-12
+    prices = [PLACES[loss](place, items) for place in range(1, items + 1)]
+    span = (max(prices) - min(prices)) or 1.0
+    weights = [[1 / items] * items for _ in range(items)]
+    for values in drawn(items, 8, seed):
+        learner.learn(learner.rank(), values)
+        scaled = [(price - min(prices)) / span for price in prices]
+        for item, at in product(range(items), range(items)):
+            weights[item][at] *= math.exp(-eta * values[item] * scaled[at])
+        weights = balanced(weights)
+        np.testing.assert_allclose(learner.weights, weights, rtol=1e-7, atol=1e-9)
+    placed = np.zeros((items, items))  # over a fine grid of what the generator may draw
+    grid = 2000
+    for step in range(grid):
+        learner.random = type("Fixed", (), {"random": staticmethod(lambda step=step: (step + 0.5) / grid)})
+        placed[learner.rank(), np.arange(items)] += 1 / grid
+    np.testing.assert_allclose(placed, weights, atol=2 * items * items / grid)
+
+
+def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """A solution of a symmetric system that has one, by elimination with complete pivots; free unknowns are 0."""
+    n, rows = len(right), [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    used: list[tuple[int, int]] = []
+    for _ in range(n):
+        rows_used, columns_used = {i for i, _ in used}, {j for _, j in used}
+        left = [(i, j) for i in range(n) for j in range(n) if i not in rows_used and j not in columns_used]
+        i, j = max(left, key=lambda at: abs(rows[at[0]][at[1]]))
+        if abs(rows[i][j]) < 1e-9:
+            break
+        used.append((i, j))
+        for other in range(n):
+            if other != i:
+                share = rows[other][j] / rows[i][j]
+                rows[other] = [x - share * y for x, y in zip(rows[other], rows[i], strict=True)]
+    solution = [0.0] * n
+    for i, j in used:
+        solution[j] = rows[i][n] / rows[i][j]
+    return solution
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from(["dcg", "sum-loss"]), st.integers(2, 3), st.integers(0, 10_000), st.floats(0.01, 0.12))
+def test_comb_band(loss, items, seed, eta):
+    """Cesa-Bianchi & Lugosi 2012: the estimate is the loss seen, times the inverse of the mean matrix of the plays."""
+    values_of = [[1.0 if item == n % items else 0.0 for item in range(items)] for n in range(items)]
+    rankings = list(permutations(range(items)))
+    every = [cost(loss, ranking, values) for ranking in rankings for values in values_of]
+    gain = loss == "dcg"
+    seen_losses = (-max(every), -min(every)) if gain else (min(every), max(every))
+    learner = make("comb-band", game(loss, items, 10, losses=seen_losses), np.random.default_rng(seed), eta=eta)
+    share = min(1.0, eta * items * (items - 1))
+    cells = list(product(range(items), range(items)))
+    vector = {ranking: [1.0 if ranking[at] == item else 0.0 for item, at in cells] for ranking in rankings}
+    weights = dict.fromkeys(rankings, 1.0)
+    for n in range(10):
+        total = sum(weights.values())
+        chances = {ranking: (1 - share) * weights[ranking] / total + share / len(rankings) for ranking in rankings}
+        expected = [chances[tuple(ranking)] for ranking in learner.rankings.tolist()]
+        played = tuple(learner.rank().tolist())
+        np.testing.assert_allclose(learner.p, expected, rtol=1e-7)
+        paid = cost(loss, played, values_of[(seed + n) % items])
+        learner.learn(np.array(played), -paid if gain else paid)
+        scaled = (paid - min(every)) / (max(every) - min(every))
+        size = items * items
+        mean = [
+            [sum(chances[r] * vector[r][a] * vector[r][b] for r in rankings) for b in range(size)] for a in range(size)
+        ]
+        direction = solved(mean, vector[played])
+        for ranking in rankings:
+            estimate = scaled * sum(x * y for x, y in zip(vector[ranking], direction, strict=True))
+            weights[ranking] *= math.exp(-eta * estimate)
