@@ -35,7 +35,7 @@ def cascade(grades: list[int], cut: int, top: int) -> Fraction:
     return mean
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=7), st.integers(1, 8), st.randoms(use_true_random=False))
 def test_err_is_that_of_a_user_who_stops(grades, cut, random):
     ranking = list(range(len(grades)))
@@ -102,7 +102,7 @@ def balanced(matrix: list[list[float]]) -> list[list[float]]:
     return matrix
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(CASES)
 def test_permelearn(case):
     """Weights are those of Helmbold & Warmuth, and the rankings drawn put each item where its weights say."""
@@ -120,7 +120,7 @@ def test_permelearn(case):
         weights = balanced(weights)
         np.testing.assert_allclose(learner.weights, weights, rtol=1e-7, atol=1e-9)
     placed = np.zeros((items, items))  # over a fine grid of what the generator may draw
-    grid = 2000
+    grid = 500
     for step in range(grid):
         learner.random = type("Fixed", (), {"random": staticmethod(lambda step=step: (step + 0.5) / grid)})
         placed[learner.rank(), np.arange(items)] += 1 / grid

@@ -144,6 +144,7 @@ def wrong(rule: dict):
     return st.one_of(*found)
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.data())
 def test_every_key_refuses_what_its_rule_forbids(data):
@@ -176,6 +177,7 @@ VALUES = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PLACES), VALUES, st.booleans())
 def test_any_value_anywhere_is_accepted_or_refused_in_words(path, value, removed):
