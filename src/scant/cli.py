@@ -120,10 +120,20 @@ def _shown(drawn: bool, arguments) -> None:
     seed = getattr(arguments, "study_seed", None)
     named.check([*arguments.inputs, *arguments.comparators])
     inputs = making.read(shown, arguments.inputs, arguments.comparators, seed)
-    for path in arguments.inputs:
+    for path in map(Path, arguments.inputs):
         if path.stem in arguments.told:
             named.check_told(path, inputs[1].get(path.stem, {}), arguments.told[path.stem])
     making.make(shown, arguments.output, *inputs)
+
+
+def _all_shown(drawn: bool, arguments) -> None:
+    from scant.files import read_once
+
+    with read_once():
+        for name, read in arguments.made.items():
+            _shown(
+                drawn, argparse.Namespace(**vars(arguments) | read | {"name": name, "output": arguments.output / name})
+            )
 
 
 def _settings_of(path) -> dict:
@@ -336,6 +346,10 @@ def parser() -> argparse.ArgumentParser:
     command("figure", partial(_shown, True), "Draw a figure: SVG, PNG, CSV.", name, read, comparators, told, stem)
     about = "Make a table: CSV, LaTeX."
     command("table", partial(_shown, False), about, name, read, comparators, told, study_seed, stem)
+    made = option("made", type=_json, help="inputs, comparators and what traces carry, of each by name, as JSON")
+    folder = option("--output", type=Path, required=True, help="their folder")
+    command("figures", partial(_all_shown, True), "Draw several figures.", made, folder)
+    command("tables", partial(_all_shown, False), "Make several tables.", made, study_seed, folder)
     made = option("--tables", nargs="*", default=(), help="the tables of theory, CSV")
     traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
