@@ -54,8 +54,6 @@ def make(shown: Shown, stem, *inputs) -> None:
     """
     frame = frame_of(shown, *inputs)
     drawn = []
-    if shown.draw:
-        from scant.present.figures import literal
-
-        drawn = [called(shown.draw)(literal(frame))]
+    if shown.draw:  # by its name, since tables do not depend on it
+        drawn = [called(shown.draw)(called("scant.present.figures:literal")(frame))]
     called(shown.writer)(*drawn, frame, stem)
