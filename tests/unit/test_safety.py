@@ -151,6 +151,8 @@ def test_defects_of_long_fields_are_found_in_no_time(tmp_path):
     assert "is not a number" in letor_error(tmp_path, b"1 qid:1 1:" + b"1" * 1_000_000 + b"x\n")
     assert "too many digits" in letor_error(tmp_path, b"1 qid:1 " + b"0" * 5000 + b"1:1\n")
     assert "is not in 1..2" in letor_error(tmp_path, b"1 qid:1 " + b"0" * 19 + b"1" + b"9" * 5000 + b":1\n")
+    assert "grade 1111111" in letor_error(tmp_path, b"1" * 5000 + b" qid:1 1:1\n")
+    assert len(letor_error(tmp_path, b"-" + b"1" * 5000 + b" qid:1 1:1\n")) < 300
     assert time.perf_counter() - began < 5
 
 

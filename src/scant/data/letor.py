@@ -126,15 +126,16 @@ def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
     text, _, comment = line.decode("latin-1").partition("#")
     fields = re.split(r"[ \t\r]+", text.strip(" \t\r"))
     grade, *rest = fields
+    quoted = grade if len(grade) <= 40 else f"{grade[:37]}..."
     if not _NUMBER.fullmatch(grade):
         finite = " (not finite)" if _NOT_FINITE.fullmatch(grade) else ""
         return f"the line does not start with a grade: {short(grade)}{finite}"
     if grade.startswith("-"):
-        return f"grade {grade} is negative"
+        return f"grade {quoted} is negative"
     if float(grade) % 1 != 0:
-        return f"grade {grade} is not a whole number"
+        return f"grade {quoted} is not a whole number"
     if float(grade) > top:
-        return f"grade {grade} is above the highest grade, {top}"
+        return f"grade {quoted} is above the highest grade, {top}"
     if not re.fullmatch(r"\+?\d{1,18}(\.0*)?", grade, re.ASCII):
         return f"grade {short(grade)} is not written as a whole number"
     if in_comment:
