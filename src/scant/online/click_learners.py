@@ -67,7 +67,10 @@ USER = Setting(
     absent="perfect",
 )
 DOCUMENTS_SHOWN = Setting(
-    "shown", {"type": "integer", "minimum": 1}, about="How many documents the user is shown.", absent=SHOWN
+    "shown",
+    {"type": "integer", "minimum": 2},  # clicks on a single document prefer it to none
+    about="How many documents the user is shown.",
+    absent=SHOWN,
 )
 DELTA = Setting(
     "delta",
@@ -171,7 +174,8 @@ class FromClicks(declared.Learner):
 
     def scores_at(self, features: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The scores of documents, float32. Raise NonFiniteScores if they are not finite."""
-        scores = (features.astype(np.float64) @ weights).astype(np.float32)
+        with np.errstate(over="ignore"):
+            scores = (features.astype(np.float64) @ weights).astype(np.float32)
         if not np.isfinite(scores).all():
             raise NonFiniteScores
         return scores
