@@ -65,7 +65,7 @@ def trace(like, seed, final, setting="1", regret=0.0, **changes):
         "gamma": 0.1 if explores else 0.0 if descends else np.nan, "gamma_decay": 1 / 3 if explores else 0.0,
         "mismatch": (10.0 if explores else 1.0) if descends else np.nan, "radius": 2.0 if descends else np.nan,
         "epsilon": 0.01 if descends else np.nan, "epsilon_decay": 0.0 if descends else np.nan,
-        "sign": "negated" if descends else "",
+        "sign": "negated" if descends else "", "user": "",
     }  # fmt: skip
     return pd.DataFrame(columns | changes)
 
