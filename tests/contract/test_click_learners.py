@@ -367,6 +367,20 @@ def test_users_who_do_not_leave_prefer_greater_grades_in_every_ranking(scores):
                     assert weights[i, j] > weights[j, i]
 
 
+@pytest.mark.parametrize("scores", SCORES)
+def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_every_ranking(scores):
+    """The paper's condition does not hold of the navigational user, while its conclusion does on lists of three."""
+    worst = 0.0
+    for grades in map(np.array, product(range(3), repeat=3)):
+        chances = cascade(USERS_OF_THREE["navigational"], grades)
+        weights = expected_weights(scores, 3, chances)
+        for i, j in permutations(range(3), 2):
+            if grades[i] > grades[j]:
+                worst = min(worst, *advantages(i, j, 3, chances))
+                assert weights[i, j] > weights[j, i]
+    assert worst < -0.05
+
+
 def test_without_rho_there_is_a_preference_among_equals():
     """The control: of equal documents the one on top more often is seen more often, and so preferred more often."""
     scores, grades = np.array([1.0, 0.0, -1.0]), np.array([1, 1, 1])
