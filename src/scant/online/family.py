@@ -343,7 +343,7 @@ class Top(Contextual):
         SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING,
         TUNING_SEEDS, REGRET,
     )  # fmt: skip
-    learners = {**top.LEARNERS, **click_learners.LEARNERS}  # noqa: RUF012
+    learners: Mapping = {**top.LEARNERS, **click_learners.LEARNERS}
     shown = (
         _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"),
         _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"),

@@ -34,7 +34,7 @@ OBJECTIVES = {
     "listnet": "ListNet",
     "ndcg-squared": "NDCG-squared",
 }
-SEE_NO_GRADES = ("random", "ideal", *click_learners.LEARNERS)  # kinds without a k
+WITHOUT_K = ("random", "ideal", *click_learners.LEARNERS)  # kinds of learners
 POINTS = 4  # how many rounds a slope of regret needs at least
 
 
@@ -107,7 +107,7 @@ def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
         "kind": run["kind"],
         "objective": run["objective"] or None,
         "judge": run["judge"] or None,
-        "k": pd.NA if run["kind"] in SEE_NO_GRADES else run["k"],
+        "k": pd.NA if run["kind"] in WITHOUT_K else run["k"],
         "user": run["user"] or None,
         "source": run["source"],
         "schedule": schedule if descends else None,
@@ -153,7 +153,7 @@ def growth(group: pd.DataFrame) -> dict:
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The frame of figures over rounds: averages over seeds of all learners except the ideal ranking."""
     frame = averages(traces[traces["kind"] != "ideal"], details, MEASURE, ("objective", "k", "user"))
-    k = frame["k"].astype("Int64").mask(frame["kind"].isin(SEE_NO_GRADES))
+    k = frame["k"].astype("Int64").mask(frame["kind"].isin(WITHOUT_K))
     stated = {name: frame[name].where(frame[name] != "") for name in ("objective", "user")}
     return frame.assign(**stated, k=k)
 
