@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
+from scant.online.frames import free
 from scant.online.top import EVENTS
 from scant.online.traces import (
     at_chosen_rates,
@@ -148,8 +149,11 @@ def growth(group: pd.DataFrame) -> dict:
 
 
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The frame of figures over rounds: averages over seeds of all learners except the ideal ranking."""
-    frame = averages(traces[traces["kind"] != "ideal"], details, MEASURE, ("objective", "k"))
+    """The frame of figures over rounds: averages over seeds.
+
+    Of all learners except the ideal ranking, and those whose steps need no rate: `frames_steps` has them.
+    """
+    frame = averages(traces[(traces["kind"] != "ideal") & ~free(traces)], details, MEASURE, ("objective", "k"))
     k = frame["k"].astype("Int64").mask(frame["kind"] == "random")
     return frame.assign(objective=frame["objective"].where(frame["objective"] != ""), k=k)
 
