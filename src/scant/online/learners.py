@@ -29,22 +29,22 @@ class Settings:
     measure : the measure whose loss the learner suffers, and which its SLAM weights are for
     trigger : the learner updates only if this measure is below 1; if None, the same as `measure`
     decay : the step at round t is rate * t^-decay
-    steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
     by_loss : whether the step is multiplied by 1 - trigger measure
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
     averaged : whether SLAM's weights are those of the whole list, averaged within each grade
     learn_on_empty : whether ListNet also learns from queries without a relevant document (namely equal scores)
+    steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
     """
 
     kind: str
     measure: str = "ndcg@10"
     trigger: str | None = None
     decay: float = 0.0
-    steps: str = SCHEDULE
     by_loss: bool = False
     margin: float | str = 1.0
     averaged: bool = False
     learn_on_empty: bool = False
+    steps: str = SCHEDULE
 
     @property
     def as_proved(self) -> bool:
