@@ -1,4 +1,4 @@
-"""What steps that need no rate, and exploration that adapts, keep to: the compiled loops and the plain classes alike."""
+"""What steps that need no rate, and exploration that adapts, keep to: compiled loops and plain classes alike."""
 
 from itertools import product
 

@@ -64,6 +64,21 @@ def ends() -> pd.DataFrame:
     return frame(*rankings, rounds=1000, objective="squared", line="Squared")
 
 
+def stepped() -> pd.DataFrame:
+    ways = (
+        "best rate in hindsight",
+        "tuned rate",
+        "theory's rate",
+        "AdaGrad",
+        "DoG",
+        "coin betting",
+        "COCOB",
+        "rate 0.01",
+    )
+    points = ({"steps": way} for way in (*ways, "AdaGrad, exploring as it needs"))
+    return frame(*points, rounds=10_000).assign(base=lambda rows: rows["label"] + ", top 1")
+
+
 def grown(along: str) -> pd.DataFrame:
     slope = {"slope": 0.5, "slope_low": 0.45, "slope_high": 0.55, "bound": 100.0, "measure": "position-loss"}
     points = {"horizon": (1000, 10_000, 100_000), "items": (5, 20, 80)}[along]
@@ -128,6 +143,7 @@ FRAMES = {
     drawing.against_k: ends,
     drawing.regrets: regrets,
     drawing.dots: ends,
+    drawing.steps: stepped,
     drawing_games.averages: lambda: rounds().assign(horizon=10_000),
     drawing_games.against_horizon: lambda: grown("horizon"),
     drawing_games.against_items: lambda: grown("items"),
