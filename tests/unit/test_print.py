@@ -56,7 +56,7 @@ def rounds() -> pd.DataFrame:
 
 def regrets() -> pd.DataFrame:
     slope = {"gap": 0.0, "slope": 0.5, "slope_low": 0.45, "slope_high": 0.55}
-    return rounds().assign(objective="squared", judge="squared", **slope)
+    return rounds().assign(objective="squared", judge="squared", steps="schedule", exploration="", **slope)
 
 
 def ends() -> pd.DataFrame:

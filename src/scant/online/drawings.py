@@ -8,6 +8,7 @@ from matplotlib.lines import Line2D
 from scant.measures import title_of
 from scant.online.frames_steps import ADAPTIVE, ORDER
 from scant.online.frames_top import OBJECTIVES
+from scant.online.steps import STEPS
 from scant.present import panels, style
 
 POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # of regret with all feedback, on top, or no learning
@@ -51,7 +52,7 @@ def regrets(frame: pd.DataFrame):
     style.apply()
     frame = panels.named(frame)
     figure, axes = panels.grid(frame, most=2, beside=0.8)
-    looks, handles, unsure = style.looks(frame), {}, False
+    looks, handles, unsure = _by_steps(style.looks(frame), frame), {}, False
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel="round t")
         means = panel.loc[panel["mean"] > 0, "mean"]
@@ -83,6 +84,20 @@ def regrets(frame: pd.DataFrame):
     title = f"mean over seeds, and slope of the mean beside it\nbands: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
     panels.legend(figure, handles, title + ("; dotted: plus the certified gap" if unsure else ""))
     return figure
+
+
+def _by_steps(looks: dict, frame: pd.DataFrame) -> dict:
+    """The looks with the colour and marker of their steps for learners whose steps need no rate, if they are free."""
+    looks = dict(looks)
+    for learner, way, exploration in (
+        frame[["learner", "steps", "exploration"]].drop_duplicates().itertuples(index=False)
+    ):
+        if way in STEPS:
+            colour, marker = WAYS[STEPS[way].about]
+            colour = "olive" if exploration == "adaptive" else colour
+            look = (style.COLOURS.get(colour, colour), marker, looks[learner][2])
+            looks[learner] = looks[learner] if look in looks.values() else look
+    return looks
 
 
 def _bars(axis, places, rows: pd.DataFrame, along: str, **look) -> None:
@@ -186,11 +201,19 @@ def steps(frame: pd.DataFrame):
     ways = [way for way in ORDER if way in shown] + [way for way in shown if way not in ORDER]
     shifts = dict(zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1], strict=True))
     split, handles = panels.split(frame), {}
-    heights = [(0.085 * len(ways) + 0.05) * panel["base"].nunique() + 0.8 for _, panel in split]
+    columns = min(2, len(split))
+    lines = [panel["base"].nunique() for _, panel in split]
+    heights = [
+        (0.075 * len(ways) + 0.05) * max(lines[start : start + columns]) + 0.8
+        for start in range(0, len(split), columns)
+    ]
     figure, axes = plt.subplots(
-        len(split), figsize=(5.4, sum(heights) + 0.5), squeeze=False, layout="constrained", height_ratios=heights
-    )
-    for axis, (_, panel) in zip(axes.flat, split, strict=True):
+        len(heights), columns, figsize=({1: 4.8, 2: 7.0}[columns], sum(heights) + 0.5), squeeze=False,
+        layout="constrained", height_ratios=heights,
+    )  # fmt: skip
+    for axis in axes.flat[len(split) :]:
+        axis.set_axis_off()
+    for axis, (_, panel) in zip(axes.flat, split, strict=False):
         bases = list(dict.fromkeys(panel["base"]))
         for way in ways:
             rows = panel[panel["steps"] == way]
