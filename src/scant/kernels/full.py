@@ -13,7 +13,7 @@ from scant.kernels.pieces import (
     sort_scores,
     step,
 )
-from scant.kernels.steps import KEPT, ROWS, SCHEDULE, SQUARES, dot, take
+from scant.kernels.steps import KEPT, ROWS, SCHEDULE, move
 
 RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY = range(6)
 NDCG_AT_CUT, NDCG_WHOLE, AP_WHOLE = range(3)  # columns: the measures that learners may learn
@@ -148,10 +148,7 @@ def play(
             if steps == SCHEDULE:
                 step(x, g[:m], size, weights, flat[middle:end])
             else:
-                gradient[:] = 0.0
-                step(x, g[:m], -size, gradient, flat[middle:end])
-                sums[SQUARES] += dot(gradient, gradient)
-                take(steps, 0.0, 1.0, gradient, weights, sums, memory)
+                move(x, g[:m], size, flat[middle:end], steps, 0.0, 1.0, gradient, weights, sums, memory)
     return queries.shape[0]
 
 

@@ -3,7 +3,7 @@
 import math
 
 from scant.kernels import compiled
-from scant.kernels.pieces import SUMS
+from scant.kernels.pieces import SUMS, step
 
 SCHEDULE, ADAGRAD, DOG, COIN, COCOB = range(5)  # in the order of scant.online.steps.STEPS
 # What the array `sums` holds: the squared norms of all gradients; DoG's largest distance, or of gradients' norms for
@@ -22,6 +22,21 @@ def dot(a, b):
     for j in range(a.shape[0]):
         total += a[j] * b[j]
     return total
+
+
+@compiled()
+def move(features, g, share, coming, steps, size, scale, gradient, weights, sums, memory):
+    """Take a step against `share` times features' g, and return its squared norm; `gradient` is scratch (d).
+
+    `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function of its own, since a loop
+    in which `pieces.step` stands twice is a tenth slower.
+    """
+    gradient[:] = 0.0
+    step(features, g, -share, gradient, coming)
+    square = dot(gradient, gradient)
+    sums[SQUARES] += square
+    take(steps, size, scale, gradient, weights, sums, memory)
+    return square
 
 
 @compiled()

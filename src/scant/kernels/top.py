@@ -25,8 +25,7 @@ from scant.kernels.steps import (
     ROWS,
     SQUARES,
     chance_of_exploring,
-    dot,
-    take,
+    move,
 )
 
 SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED = range(6)
@@ -249,14 +248,13 @@ def play(
             if watched.shape[0] == 0:
                 step(x, g[:m], -size if ascend else size, weights, flat[middle:end])
             else:
-                gradient[:] = 0.0
-                step(x, g[:m], 1.0 if ascend else -1.0, gradient, flat[middle:end])
-                square = dot(gradient, gradient)
-                sums[SQUARES] += square
+                square = move(
+                    x, g[:m], -1.0 if ascend else 1.0, flat[middle:end], steps, size, radius, gradient, weights, sums,
+                    memory,
+                )  # fmt: skip
                 sums[MOMENT] += chance * square
                 if not explored:
                     sums[QUIET] += square
-                take(steps, size, radius, gradient, weights, sums, memory)
             project(weights, radius)
             updated[t] = 1
         if watched.shape[0]:
