@@ -28,8 +28,8 @@ def dot(a, b):
 def move(features, g, share, coming, steps, size, scale, gradient, weights, sums, memory):
     """Take a step against `share` times features' g, and return its squared norm; `gradient` is scratch (d).
 
-    `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function of its own, since a loop
-    in which `pieces.step` stands twice is a tenth slower.
+    `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function of its own, since
+    loops in which `pieces.step` stands twice are a tenth slower.
     """
     gradient[:] = 0.0
     step(features, g, -share, gradient, coming)
