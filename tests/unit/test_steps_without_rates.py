@@ -13,6 +13,7 @@ from scant.online.frames_steps import BEST, THEORY, TUNED
 from scant.online.play import play_top, query_order
 from scant.online.steps import STEPS, AdaGrad, CoinBetting
 from scant.online.theorems import linear_regret
+from scant.present import making
 from scant.randomness import generator
 from scant.study import settings as studies
 from scant.study.plan import Plan
@@ -195,8 +196,9 @@ def traced(learner, seed, values, steps="schedule", tuning=False, **more) -> lis
 DETAILS = {"e": {"title": "text", "titles": {"streams": {"s": "S"}, "learners": {}}}}
 
 
-def test_ways_to_take_steps_are_compared_on_the_same_seeds():
-    """The rate 1 is best on seeds set aside, 0.1 on the reported ones; they are compared seed by seed."""
+@pytest.fixture
+def both():
+    """Traces of SLAM, whose rate 1 is best on seeds set aside and 0.1 on the reported ones, and their details."""
     rows = []
     for seed, (low, high) in enumerate([(0.5, 0.3), (0.4, 0.4), (0.6, 0.5)]):
         rows += traced("slam", seed, {"0.1": low, "1.0": high, "theory": 0.2})
@@ -208,7 +210,11 @@ def test_ways_to_take_steps_are_compared_on_the_same_seeds():
     rows += traced("listnet", 1_000_000, {"0.1": 0.1, "1.0": 0.0}, tuning=True, kind="listnet")
     details = {"e": DETAILS["e"] | {"titles": {"streams": {"s": "S"}, "learners": dict.fromkeys(
         ("slam", "dog", "listnet"), "title")}}}  # fmt: skip
-    frame = frames_steps.compared(pd.DataFrame(rows), details)
+    return pd.DataFrame(rows), details
+
+
+def test_ways_to_take_steps_are_compared_on_the_same_seeds(both):
+    frame = frames_steps.compared(*both)
     slam = frame[frame["base"] == "SLAM (NDCG@10)"].set_index("steps")
     assert slam.index.tolist() == [BEST, TUNED, THEORY, "DoG"]
     assert slam["rate"].tolist() == ["0.1", "1.0", "theory", "none"]
@@ -218,6 +224,17 @@ def test_ways_to_take_steps_are_compared_on_the_same_seeds():
     assert slam["n"].tolist() == [3] * 4
     assert set(frame["base"]) == {"SLAM (NDCG@10)", "ListNet"}
     assert slam.loc["DoG", "explored"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("name", ["figure-steps", "figure-steps-top"])
+def test_the_figure_is_the_same_bytes_twice(name, both, tmp_path):
+    for stem in ("one", "two"):
+        making.make(making.find(name, True), tmp_path / stem, *both)
+    for ending in ("csv", "svg", "png"):
+        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+    svg = (tmp_path / "one.svg").read_text()
+    for text in ("best rate in hindsight", "DoG", "SLAM (NDCG@10)", "3 seeds", "95 % t interval"):
+        assert text in svg, text
 
 
 def test_a_frame_without_such_steps_is_refused():

@@ -130,16 +130,16 @@ def _steps(suffix: str, of: str) -> tuple[Shown, Shown]:
         f"Steps that need no rate, and steps at a rate, of {of}: time-averaged NDCG@10 at the horizon. The best "
         "rate in hindsight is the best of its grid on the reported seeds themselves, the tuned one the best on others."
     )
-    frames, heading = "scant.online.frames_steps", f"Steps that need no rate, {of}"
+    frames = "scant.online.frames_steps"
     figure = Shown(
         f"figure-steps{suffix}", caption=f"{caption} Bars are 95 % t intervals over seeds.", frame=f"{frames}:compared",
-        draw="scant.online.drawings:steps", shows=_needs_no_rate, heading=heading,
+        draw="scant.online.drawings:steps", shows=_needs_no_rate, heading=f"Steps that need no rate, {of}",
     )  # fmt: skip
     table = Shown(
         f"steps{suffix}",
         caption=f"{caption} With 95 % t intervals over seeds, and paired differences to the same learner, and to "
         "ListNet, at the best rate in hindsight.",
-        frame=f"{frames}:table", shows=_needs_no_rate, heading=heading,
+        frame=f"{frames}:table", shows=_needs_no_rate, heading=f"Final NDCG@10 by how steps are taken, {of}",
     )  # fmt: skip
     return figure, table
 
