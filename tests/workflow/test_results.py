@@ -33,17 +33,9 @@ THEORY += ("theorems-generalisation", "constants", "table-4.1")
 TABLES = ("finals", "bounds", "rates", "steps", "top", "regret", "steps-top", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
 TABLES += ("generalisation", "generalisation-slopes", "generalisation-bounds")
-CLAIMED = (
-    "perceptron",
-    "top",
-    "steps",
-    "items",
-    "choice",
-    "ads",
-    "generalisation",
-)  # the families of claims that have figures
+CLAIMED = ("perceptron", "top", "steps", "items", "choice", "ads", "generalisation")  # families of claims with figures
 # Files: of one learner each, of best fixed weights, of all learners of a game or population.
-RUNS, COMPARATORS, PLAYED = 102, 8, 11
+RUNS, COMPARATORS, PLAYED = 104, 8, 11
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     "data",
@@ -296,7 +288,7 @@ def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
         averages = frame[["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]].to_numpy()
         assert ((averages >= 0) & (averages <= 1 + 1e-12)).all(), name
         assert (frame["surrogate_loss"].notna() == ("judge" in metadata["resolved"])).all(), name
-        explores = metadata["learner_settings"]["kind"] == "rtop"
+        explores = metadata["learner_settings"]["kind"] in ("rtop", "pdgd")
         assert (frame.loc[ends, "explored"] > 0).all() if explores else not frame["explored"].any(), name
         assert (frame["explored"] >= frame["mismatched"]).all(), name
 

@@ -30,10 +30,12 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
     steps : `TUNED` (a rate chosen on other seeds), `BEST` (the best on these seeds), `THEORY`, a single rate as "rate
         0.01", or the name of steps that need no rate
 
-    If several learners of a base take steps in the same way, the first counts. Users' own learners, and those that do
-    not learn, have no rows.
+    If several learners of a base take steps in the same way, the first counts. Learners from clicks, users' own,
+    and those that do not learn have no rows.
     """
-    last = finals(traces[belongs(traces, MEASURE) & traces["kind"].map(_learns)])
+    learning = [kind for kind, learner in LEARNERS.items() if learner.learns]
+    known = (traces["objective"] != "") | traces["kind"].isin(learning)
+    last = finals(traces[belongs(traces, MEASURE) & known])
     last = last.assign(base=_bases(last))
     by_rate = last[last["setting"] != "none"]
     parts = [by_rate[by_rate["setting"] == "theory"].assign(steps=THEORY)]
@@ -53,10 +55,6 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
     rows = rows[~rows["tuning_seed"]]
     place = ["experiment", "stream", "base", "steps"]
     return rows[rows["learner"] == rows.groupby(place, sort=False)["learner"].transform("first")]
-
-
-def _learns(kind: str) -> bool:
-    return ":" not in kind and getattr(LEARNERS.get(kind), "learns", True)
 
 
 def _bases(rows: pd.DataFrame) -> pd.Series:
