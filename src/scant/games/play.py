@@ -218,6 +218,8 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
     from scant.kernels import games
 
     name, arguments = loop
+    if "cell" in arguments:
+        return _compiled_on_cell(game, name, arguments, random, kept)
     values, scale, explored = game.values[: kept[-1]], game.scale[: kept[-1]], np.zeros(len(kept), np.int64)
     shared = (values, scale, _read_only(game.loss.weights(game.items)), game.loss.places is None)
     total, kept = np.empty(len(kept)), _read_only(kept, np.int64)
@@ -234,6 +236,23 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
             random, kept, total, explored,
         )  # fmt: skip
     return total + game.constant_at(kept), explored
+
+
+def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> tuple[np.ndarray, np.ndarray]:
+    """Play in a compiled loop of `scant.kernels.cells`; returns the same as `_plain`.
+
+    arguments : the loop's, and the `cell` (`scant.games.cells.Cell`) that it plays
+    """
+    from scant.kernels import cells
+
+    cell, explored, total = arguments["cell"], np.zeros(len(kept), np.int64), np.empty(len(kept))
+    outcomes = _read_only(cell.outcomes(game.stream[: kept[-1]]), np.int64)
+    own = {key: value for key, value in arguments.items() if key != "cell"}
+    getattr(cells, name)(
+        outcomes, _read_only(cell.losses), _read_only(cell.top_of, np.int64), _read_only(cell.feedback, np.int64),
+        *own.values(), random, _read_only(kept, np.int64), total, explored,
+    )  # fmt: skip
+    return -total if game.loss.gain else total, explored
 
 
 def _least_and_largest(game: Game) -> tuple[float, float]:
