@@ -28,6 +28,7 @@ import numpy as np
 
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
+from scant.games.forecaster import Forecaster
 from scant.games.player import ETA, Facts, K, Player, positive
 from scant.games.sorting import plackett_luce, quicksort
 from scant.measures import rank
@@ -718,6 +719,7 @@ BUILT_IN = (
     RTopKF,
     AnytimeRTopKF,
     AdaptiveRTopKF,
+    Forecaster,
 )
 LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 
