@@ -12,7 +12,7 @@ from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.games.learners import LEARNERS
-from scant.games.streams import CERTAIN, STREAMS, choices
+from scant.games.streams import CERTAIN, GAPS, STREAMS, choices
 from scant.study.plan import batches, span, untitled
 
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
@@ -79,6 +79,21 @@ GAME = {
                     "minimum": 1,
                 },
                 "exponent": {"description": "Of Zipf's law.", "type": "number", "minimum": 0},
+                "k": {
+                    "description": "How many items on top are seen, for hard relevances.",
+                    "type": "integer",
+                    "minimum": 1,
+                },
+                "gap": {
+                    "description": "How hard relevances are: whether the gap between the two best rankings falls with "
+                    "the horizon, or is as wide as it can be, or one of these for each stream.",
+                    "enum": list(GAPS),
+                },
+                "until": {
+                    "description": "The horizon from which on that gap falls.",
+                    "type": "integer",
+                    "minimum": 1,
+                },
                 "dispersion": {
                     "description": "How close to the central ranking rankings are, 0 for not at all.",
                     "type": "number",
