@@ -1,6 +1,7 @@
 """Let one learner play one game: in its compiled loop if it has one, else in a Python loop."""
 
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 import numpy as np
 
@@ -213,7 +214,8 @@ def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Play in the compiled loop that the learner's `loop()` names; returns the same as `_plain`.
 
-    loop : the name of the loop, and its arguments
+    loop : the name of the loop, in `scant.kernels.games` or with another module of `scant.kernels`, "module:name";
+        and its arguments, of other modules in the loop's order
     """
     from scant.kernels import games
 
@@ -228,13 +230,17 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
             *shared, arguments["learns"], SORTERS[arguments["sorter"]], float(arguments["rate"]),
             float(arguments["noise"]), random, kept, total,
         )  # fmt: skip
-    else:
+    elif name == "play_blocks":
         games.play_blocks(
             *shared, SORTERS[arguments["sorter"]], float(arguments["rate"]), arguments["k"],
             arguments["lengths"], arguments["noises"], arguments["counted"], arguments["at_random"],
             arguments.get("adaptive", False), arguments.get("gain", False), float(arguments.get("prior", 0.0)),
             random, kept, total, explored,
         )  # fmt: skip
+    else:
+        module, _, name = name.partition(":")
+        play_loop = getattr(import_module(f"scant.kernels.{module}"), name)
+        play_loop(*shared, *arguments.values(), random, kept, total, explored)
     return total + game.constant_at(kept), explored
 
 
