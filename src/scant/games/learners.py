@@ -28,6 +28,7 @@ import numpy as np
 
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
+from scant.games.optimisation import ExplorationByOptimisation
 from scant.games.pege import PEGE, PEGE2
 from scant.games.player import ETA, Facts, K, Player, check_k, positive
 from scant.games.precision import SemiBandit
@@ -720,6 +721,7 @@ BUILT_IN = (
     SemiBandit,
     PEGE,
     PEGE2,
+    ExplorationByOptimisation,
 )
 LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 
