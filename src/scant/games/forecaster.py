@@ -7,7 +7,7 @@ import numpy as np
 from scant.declared import Look, Setting
 from scant.errors import SettingError
 from scant.games.cells import cell_of, check_observable
-from scant.games.player import ETA, K, Player, positive
+from scant.games.player import ETA, K, Player, check_k, positive
 from scant.theory import game_bounds
 
 
@@ -62,7 +62,8 @@ class Forecaster(Player):
     ):
         super().__init__(facts, random)
         try:
-            self.cell, self.k = cell_of(facts, k), k
+            self.k = check_k(k, facts.items)
+            self.cell = cell_of(facts, self.k)
             check_observable(self.cell)
         except SettingError as error:
             raise SettingError(f"learner {self.kind!r}: {error}") from None
@@ -106,7 +107,7 @@ class Forecaster(Player):
         return game_bounds.forecaster(rounds, self.etas, self.gammas, self.constants).sum(axis=-1)
 
     def loop(self):
-        return "play_forecaster", {
+        return "cells:play_forecaster", {
             "cell": self.cell,
             "estimators": self.cell.estimators,
             "lengths": self.lengths,

@@ -29,7 +29,10 @@ import numpy as np
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.games.forecaster import Forecaster
-from scant.games.player import ETA, Facts, K, Player, positive
+from scant.games.optimisation import ExplorationByOptimisation
+from scant.games.pege import PEGE, PEGE2
+from scant.games.player import ETA, Facts, K, Player, check_k, positive
+from scant.games.precision import SemiBandit
 from scant.games.sorting import plackett_luce, quicksort
 from scant.measures import rank
 from scant.theory import game_bounds
@@ -429,10 +432,7 @@ class Blocks(Player):
 
     def __init__(self, facts, random, k: int, rest: str):
         super().__init__(facts, random)
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= facts.items:
-            raise SettingError(
-                f"k is {k!r}; with {facts.items} items it must be a whole number from 1 to {facts.items}"
-            )
+        check_k(k, facts.items)
         if rest not in ("leader", "random"):
             raise unknown("rest", rest, ["leader", "random"])
         self.k, self.rest, self.cells = k, rest, game_bounds.cells(facts.items, k)
@@ -720,6 +720,10 @@ BUILT_IN = (
     AnytimeRTopKF,
     AdaptiveRTopKF,
     Forecaster,
+    SemiBandit,
+    PEGE,
+    PEGE2,
+    ExplorationByOptimisation,
 )
 LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 

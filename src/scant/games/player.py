@@ -103,6 +103,13 @@ class Player(declared.Learner):
         return None
 
 
+def check_k(k, items: int) -> int:
+    """`k`, how many items are seen; a SettingError unless it is a whole number from 1 to `items`."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= items:
+        raise SettingError(f"k is {k!r}; with {items} items it must be a whole number from 1 to {items}")
+    return k
+
+
 def positive(name: str, value: float | None, theory: float) -> float:
     """The setting `value`, or theory's if it is None; a SettingError unless it is above 0."""
     if value is None:

@@ -183,6 +183,80 @@ def adaptive(t, items: int, k: int, D: float, R: float, A: float):
     return R * cells(items, k) * blocks + 3 * np.sqrt(D * R * A * end * longest(end))
 
 
+# --- sets of items, of which some are seen
+
+
+def semi_bandit_eta(items: int, n: int, k: int) -> float:
+    """sqrt(k log(m/n) / m), at which `semi_bandit` is least; 1 where n = m, and nothing is to be learnt."""
+    return math.sqrt(k * math.log(items / n) / items) or 1.0
+
+
+def semi_bandit(t, eta: float, items: int, n: int, k: int):
+    """Sets of n of m items with the top k seen: `sqrt(t) (n log(m/n) / eta + eta n m / k)`, eta_t = eta / sqrt(t).
+
+    At the eta of `semi_bandit_eta` it is 2 n sqrt(t m log(m/n) / k). By the argument of Audibert, Bubeck & Lugosi (2014,
+    Theorem 3) for mirror descent with the entropy, whose range over sets is n log(m/n): round t adds at most
+    eta_t / 2 times the sum over items of x_i / P(i is seen). If k <= n, each term is n / k. If k > n, each is concave
+    in x_i, so that the sum is largest for x_i = n/m; either way it is at most n m / k.
+    """
+    return np.sqrt(np.asarray(t, float)) * (n * math.log(items / n) / eta + eta * n * items / k)
+
+
+# --- stochastic relevances, phases of exploration and exploitation
+
+
+def hoeffding(number: int, items: int, rounds: int, spread: float) -> float:
+    """The w within which all m means of n values with this range are, for every n at once, with probability 1 - 1/T.
+
+    `spread sqrt(log(2 m n (n + 1) T) / (2n))`, by Hoeffding's inequality for each mean and n.
+    """
+    return spread * math.sqrt(math.log(2 * items * number * (number + 1) * rounds) / (2 * number))
+
+
+def pege_phases(rounds: int, cells: int, exponential: bool) -> tuple[np.ndarray, np.ndarray]:
+    """How often PEGE explores each cell in each phase, and how many rounds it then exploits; int64, as cover T rounds.
+
+    Phase b has b and exp(b) if exponential, else 1 and sqrt(b), rounded down (Chaudhuri & Tewari 2016, Algorithm 1).
+    """
+    repeats, lengths, covered = [], [], 0
+    while covered < rounds:
+        b = len(repeats) + 1
+        repeats.append(b if exponential else 1)
+        lengths.append(int(math.exp(b)) if exponential else math.isqrt(b))
+        covered += cells * repeats[-1] + lengths[-1]
+    return np.array(repeats, np.int64), np.array(lengths, np.int64)
+
+
+def pege(t: int, gap: float, items: int, k: int, R: float, spread: float, exponential: bool = True) -> float:
+    """PEGE after t rounds: R times its rounds of exploration, and those of a leader that is not the best.
+
+    After n explorations of each cell the leader is not the best with probability at most 2 m exp(-n gap^2 / (2 spread^2))
+    (Hoeffding: some mean is off by half the gap). With exponential phases that is of the order ceil(m/k) log^2 t plus a
+    constant. The paper's bound has a norm of the global observable set for this argument.
+
+    gap : the least difference of the means of two items that have different means and whose order matters
+    """
+    repeats, lengths = pege_phases(t, cells(items, k), exponential)
+    wrong = np.minimum(1.0, 2 * items * np.exp(-np.cumsum(repeats) * gap**2 / (2 * spread**2)))
+    return R * float(min(t, cells(items, k) * repeats.sum() + (wrong * np.minimum(lengths, t)).sum()))
+
+
+def pege2(t: int, rounds: int, gap: float, items: int, k: int, R: float, spread: float) -> float:
+    """PEGE2 after t of T rounds: `R (ceil(m/k) (max(b, 36 s^2 log(t) / gap^2) + 1) + 8 m s^2 / gap^2 + 1)`.
+
+    b is the least number of phases with gap >= 6 w (`hoeffding`): by then its estimate is at least 4 w. Unless an
+    estimate is off by more than w, which costs at most R, the estimate is between gap / 1.5 and 2 gap; so phases grow at
+    least with exp(gap^2 / (36 s^2)), and at most with exp(gap^2 / (4 s^2)), at which a wrong leader (as in `pege`) costs
+    at most 8 m s^2 / gap^2 over all phases.
+
+    gap : the least difference of the ordered means of neighbouring items whose places differ in weight; spread : s
+    """
+    most = cells(items, k) * (t + 1)  # which explores all rounds
+    phases = next((b for b in range(1, t + 1) if gap >= 6 * hoeffding(b, items, rounds, spread)), most)
+    phases = max(phases, 36 * spread**2 * math.log(t) / gap**2) + 1
+    return R * float(min(t, cells(items, k) * phases + 8 * items * spread**2 / gap**2 + 1))
+
+
 # --- sorting with noise
 
 
