@@ -28,6 +28,7 @@ import numpy as np
 
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
+from scant.games.forecaster import Forecaster
 from scant.games.optimisation import ExplorationByOptimisation
 from scant.games.pege import PEGE, PEGE2
 from scant.games.player import ETA, Facts, K, Player, check_k, positive
@@ -718,10 +719,11 @@ BUILT_IN = (
     RTopKF,
     AnytimeRTopKF,
     AdaptiveRTopKF,
+    Forecaster,
+    ExplorationByOptimisation,
     SemiBandit,
     PEGE,
     PEGE2,
-    ExplorationByOptimisation,
 )
 LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 

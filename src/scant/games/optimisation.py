@@ -103,8 +103,11 @@ class ExplorationByOptimisation(Player):
     def __init__(self, facts, random, k: int = 1, tolerance: float = 0.05):
         super().__init__(facts, random)
         self.k, self.tolerance = check_k(k, facts.items), positive("tolerance", tolerance, 0.05)
-        self.cell = cell_of(facts, k)
-        check_observable(self.cell, locally=True)
+        try:
+            self.cell = cell_of(facts, k)
+            check_observable(self.cell, locally=True)
+        except SettingError as error:
+            raise SettingError(f"learner {self.kind!r}: {error}") from None
         self.problem = problem(self.cell)
         if self.problem.variables > VARIABLES:
             raise SettingError(

@@ -10,6 +10,7 @@ only state orders, constants are those of their proofs, so that runs can be comp
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -319,6 +320,83 @@ def multiplicative_eta(actions: int, rounds: float) -> float:
 def multiplicative_weights(t, eta: float, actions: int, R: float):
     """Weights times 1 - eta loss / R: `R (eta t + log N / eta)`, eta <= 1/2 (Arora, Hazan & Kale 2012, Theorem 2.1)."""
     return R * (eta * np.asarray(t, float) + math.log(actions) / eta)
+
+
+@dataclass(frozen=True)
+class ForecasterConstants:
+    """What the bound of the forecaster needs of a game of partial monitoring (`scant.games.cells.Cell`).
+
+    actions : N, how many different losses its rankings have; each is that of equally many rankings
+    sets : A, how many top sets it explores
+    difference : L, the largest difference of two rankings' losses for one outcome
+    largest : the largest absolute entry of the estimators V
+    squares : v^2, the largest sum over top sets of a ranking's squared estimators, over outcomes and rankings
+    """
+
+    actions: int
+    sets: int
+    difference: float
+    largest: float
+    squares: float
+
+
+def forecaster_constants(estimators, feedback, losses) -> ForecasterConstants:
+    """The constants of a cell from its tables, see `scant.games.cells.Cell`."""
+    losses = np.asarray(losses, float)
+    of_outcomes = np.stack([table[shown] for table, shown in zip(estimators, feedback, strict=True)])
+    return ForecasterConstants(
+        actions=len(np.unique(np.round(losses, 9), axis=0)),
+        sets=len(feedback),
+        difference=float(np.ptp(losses, axis=0).max()),
+        largest=float(np.abs(of_outcomes).max()),
+        squares=float((of_outcomes**2).sum(axis=0).max()),
+    )
+
+
+def forecaster_rates(constants: ForecasterConstants, rounds: float, gamma: float | None = None) -> tuple[float, float]:
+    """(eta, gamma) that minimise `forecaster` at T rounds, as far as its condition on eta allows.
+
+    gamma = min(1, (C / (T L^2))^(1/3)) with C = (e - 2) A v^2 log N, or 0 if there is a single top set; eta is then
+    sqrt(gamma log N / ((e - 2) A v^2 T)), with 1 in place of gamma / A for a single top set.
+
+    gamma : the probability of exploring, if it is set
+    """
+    if constants.actions == 1:
+        return 1.0, 0.0 if gamma is None else gamma
+    log_n, cost = math.log(constants.actions), (math.e - 2) * constants.sets * constants.squares
+    if gamma is None and constants.sets == 1:
+        gamma = 0.0
+    elif gamma is None:
+        gamma = min(1.0, (cost * log_n / (rounds * constants.difference**2)) ** (1 / 3))
+    least = _least_probability(constants, gamma)
+    eta = math.sqrt(log_n * least / ((math.e - 2) * constants.squares * rounds))
+    return min(eta, least / constants.largest), gamma
+
+
+def forecaster(t, eta, gamma, constants: ForecasterConstants):
+    """Exponential weights on estimated differences: `log N / eta + (e - 2) eta t v^2 A / gamma + gamma t L`.
+
+    Of Cesa-Bianchi, Lugosi & Stoltz (2006, Theorem 3.1), with the constants of this proof, made here for estimators
+    V_a[g] / P(a): if a top set is shown with probability at least gamma / A and eta max|V| A / gamma <= 1, then
+    exp(-x) <= 1 - x + (e - 2) x^2 for x >= -1 gives log N / eta + (e - 2) eta E sum_t sum_i q_i estimate_i^2, and the
+    second moment of an estimate is at most sum_a V_a^2 / P(a) <= v^2 A / gamma. Exploring loses at most L a round. With
+    a single top set, 1 stands for gamma / A. It is at most L t, and NaN where eta is too large for the proof.
+
+    Assumed: relevances do not depend on the learner's draws. At `forecaster_rates` it is 3 (C L)^(1/3) T^(2/3) at T
+    rounds, with the C there, once T is so large that neither minimum there applies.
+    """
+    t, eta, gamma = np.asarray(t, float), np.asarray(eta, float), np.asarray(gamma, float)
+    if constants.actions == 1:
+        return 0 * t
+    least = _least_probability(constants, gamma)
+    regret = math.log(constants.actions) / eta + (math.e - 2) * eta * t * constants.squares / least
+    regret = np.minimum(regret + gamma * t * constants.difference, t * constants.difference)
+    return np.where(eta * constants.largest <= least * (1 + 1e-9), regret, np.nan)
+
+
+def _least_probability(constants: ForecasterConstants, gamma):
+    """The least probability with which a top set is shown."""
+    return 1.0 if constants.sets == 1 else gamma / constants.sets
 
 
 def permelearn_eta(items: int, best: float) -> float:
