@@ -7,7 +7,7 @@ import numpy as np
 from scant.declared import Look, Setting
 from scant.errors import SettingError
 from scant.games.cells import cell_of, check_observable
-from scant.games.player import ETA, K, Player, check_k, positive
+from scant.games.player import ETA, K, Player, positive
 from scant.theory import game_bounds
 
 
@@ -62,8 +62,7 @@ class Forecaster(Player):
     ):
         super().__init__(facts, random)
         try:
-            self.k = check_k(k, facts.items)
-            self.cell = cell_of(facts, self.k)
+            self.cell, self.k = cell_of(facts, k), k
             check_observable(self.cell)
         except SettingError as error:
             raise SettingError(f"learner {self.kind!r}: {error}") from None

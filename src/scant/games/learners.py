@@ -720,10 +720,10 @@ BUILT_IN = (
     AnytimeRTopKF,
     AdaptiveRTopKF,
     Forecaster,
+    ExplorationByOptimisation,
     SemiBandit,
     PEGE,
     PEGE2,
-    ExplorationByOptimisation,
 )
 LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 

@@ -214,8 +214,8 @@ def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Play in the compiled loop that the learner's `loop()` names; returns the same as `_plain`.
 
-    loop : the name of the loop, in `scant.kernels.games` or with another module of `scant.kernels`, "module:name";
-        and its arguments, of other modules in the loop's order
+    loop : the name of the loop in `scant.kernels.games`, or "module:name" of another module of `scant.kernels`; and
+        its arguments, in the latter case in the loop's order
     """
     from scant.kernels import games
 
@@ -238,27 +238,27 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
             random, kept, total, explored,
         )  # fmt: skip
     else:
-        _of_module(name)(*shared, *arguments.values(), random, kept, total, explored)
+        _loop(name)(*shared, *arguments.values(), random, kept, total, explored)
     return total + game.constant_at(kept), explored
 
 
 def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> tuple[np.ndarray, np.ndarray]:
-    """Play in a compiled loop on a cell's tables (see `scant.kernels.cells`); returns the same as `_plain`.
+    """Play in a compiled loop on a cell; returns the same as `_plain`.
 
     arguments : the loop's, and the `cell` (`scant.games.cells.Cell`) that it plays
     """
     cell, explored, total = arguments["cell"], np.zeros(len(kept), np.int64), np.empty(len(kept))
     outcomes = _read_only(cell.outcomes(game.stream[: kept[-1]]), np.int64)
     own = {key: value for key, value in arguments.items() if key != "cell"}
-    _of_module(name)(
+    _loop(name)(
         outcomes, _read_only(cell.losses), _read_only(cell.top_of, np.int64), _read_only(cell.feedback, np.int64),
         *own.values(), random, _read_only(kept, np.int64), total, explored,
     )  # fmt: skip
     return -total if game.loss.gain else total, explored
 
 
-def _of_module(name: str):
-    """The loop "module:name"."""
+def _loop(name: str):
+    """The compiled loop "module:name" of `scant.kernels`."""
     module, _, function = name.partition(":")
     return getattr(import_module(f"scant.kernels.{module}"), function)
 
