@@ -1,13 +1,18 @@
 """Relevances that make the regret of any learner grow as fast as the minimax regret of a cell of the atlas.
 
-The construction is that of the lower bounds for partial monitoring (Bartok et al. 2014, Theorems 4 and 5; Lattimore &
-Szepesvari 2019), with numbers found by a linear program. There are two neighbouring rankings i and j, a distribution p
-of relevance vectors, under which both are best and all other rankings (except duplicates of these) lose more, and a
-direction d. Under p + w d ranking i is best, under p - w d ranking j, by a gap of w * `Pair.gap`. If the cell is not
-locally observable, no ranking in the neighbourhood of i and j shows any of d: whoever plays only such rankings cannot
-tell which of the two distributions it faces. If the cell is not observable, no ranking does.
+The constructions are those of the lower bounds for partial monitoring (Bartok et al. 2014; Lattimore & Szepesvari
+2019), with numbers found by linear programs: two rankings i and j, a distribution p of relevance vectors, and a
+direction d. In each round relevances are drawn from p + w d, or in each from p - w d.
+
+- In an observable cell, i and j are neighbours, and both are best under p, while all other rankings (except duplicates
+  of these) lose more. Under p + w d ranking i is best, under p - w d ranking j. If the cell is not locally observable,
+  no ranking in the neighbourhood of i and j shows any of d: who plays only such rankings cannot tell which of the two
+  distributions it faces, and who plays another one loses.
+- In a cell that is not observable, no ranking shows any of d. So every learner plays alike under p + d and p - d, which
+  are chosen so that it loses as much as possible on average over the two (as with the thesis's Table B.1).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,44 +22,46 @@ from scant.errors import SettingError
 from scant.games.cells import DIGITS, Cell
 from scant.theory import observability
 
-EXPONENTS = {"T^(1/2)": 0.5, "T^(2/3)": 1 / 3, "T": 0.0}  # of the width of the gap at T rounds, by rate of the regret
+EXPONENTS = {"T^(1/2)": 1 / 2, "T^(2/3)": 1 / 3, "T": 0}  # of w at T rounds, by the rate of the regret
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring rankings that are hard to tell apart.
+    """Two rankings that are hard to tell apart.
 
     rankings : numbers of the two, i and j
-    tie : float64 (outcomes), the distribution p under which they tie
+    middle : float64 (outcomes), the distribution p
     direction : float64 (outcomes), d; p + d and p - d are distributions, too
-    gap : by how much i is better than j under p + d, and j better than i under p - d
-    margin : by how much all rankings but i, j and their duplicates lose at least under p + w d, for any |w| <= 1,
-        against the better of the two
+    gap : by how much i is better than j under p + d, and in an observable cell j better than i under p - d
+    cost : in an observable cell, by how much all rankings but i, j and their duplicates lose at least against the
+        better of the two under p + w d, for any |w| <= 1; else, what every ranking loses at least, on average over
+        p + d and p - d
     blind : numbers of the top sets that show the same under p + d and p - d by construction
     """
 
     rankings: tuple[int, int]
-    tie: np.ndarray
+    middle: np.ndarray
     direction: np.ndarray
     gap: float
-    margin: float
+    cost: float
     blind: tuple[int, ...]
 
 
 @lru_cache(maxsize=256)
 def pair(cell: Cell) -> Pair:
-    """The pair of neighbours of a cell for which the lesser of gap and margin is largest.
+    """The hardest pair of a cell: that with the largest cost if it is not observable, else lesser of gap and cost.
 
-    Ranking 0 is one of them, which is no restriction: the items can be relabelled.
+    Ranking 0 is one of the two, which is no restriction: the items can be relabelled.
 
     Raises
     ------
     SettingError : all rankings of the cell have the same loss
     """
-    of_first = np.flatnonzero(observability.neighbours(*cell.game)[0])
-    if not len(of_first):
+    if cell.rate.rate == "0":
         raise SettingError(f"{cell}: all rankings have the same loss, so that no relevances are hard")
-    return max((_hardest(cell, int(j)) for j in of_first), key=lambda found: min(found.gap, found.margin))
+    if cell.rate.globally_observable:
+        return max(_neighbours(cell), key=lambda found: min(found.gap, found.cost))
+    return max(_indistinguishable(cell), key=lambda found: found.cost)
 
 
 def width(cell: Cell, rounds: int, until: int) -> float:
@@ -62,47 +69,53 @@ def width(cell: Cell, rounds: int, until: int) -> float:
     return min(1.0, until / rounds) ** EXPONENTS[cell.rate.rate]
 
 
-def _hardest(cell: Cell, j: int) -> Pair:
-    """p and d for the neighbours 0 and j: a linear program, which maximises the lesser of gap and margin."""
+def _neighbours(cell: Cell) -> Iterator[Pair]:
+    """For each neighbour j of ranking 0, the p and d with the largest lesser of gap and cost."""
+    measure, m, top_grade = cell.game
+    for j in np.flatnonzero(observability.neighbours(measure, m, top_grade)[0]).tolist():
+        near = observability.neighbourhood(measure, m, 0, j, top_grade)
+        tops = [] if cell.rate.locally_observable else np.unique(cell.top_of[near])
+        first, second, others = cell.losses[0], cell.losses[j], np.delete(cell.losses, near, axis=0)
+        # Losses are linear in w between the ends and the middle, so that the cost is least at one of these.
+        costs = [(others - first, others - first), (others - first, 0 * others), (others - second, second - others)]
+        least = np.vstack([np.hstack([0 * first, second - first]), *(np.hstack(cost) for cost in costs)])
+        ties = np.hstack([second - first, 0 * first])
+        middle, direction = _solve(cell, least, ties[None], tops)
+        values = least @ np.hstack([middle, direction])
+        cost = float(values[1:].min(initial=np.inf))
+        yield Pair((0, j), middle, direction, float(values[0]), cost, tuple(map(int, tops)))
+
+
+def _indistinguishable(cell: Cell) -> Iterator[Pair]:
+    """For each other ranking j, the p and d with the largest average loss over what 0 loses under p + d, j under p - d.
+
+    It is the cost if 0 and j are the best; if they are not, another j is better. Rankings with equal losses count once.
+    """
+    tops, losses = tuple(range(len(cell.tops))), cell.losses
+    for j in np.unique(np.round(losses, DIGITS), axis=0, return_index=True)[1].tolist():
+        first, second = losses[0], losses[j]
+        least = np.hstack([losses - (first + second) / 2, np.broadcast_to((second - first) / 2, losses.shape)])
+        middle, direction = _solve(cell, least, np.zeros((0, 2 * len(first))), tops)
+        cost = float((least @ np.hstack([middle, direction])).min())
+        yield Pair((0, j), middle, direction, float((second - first) @ (middle + direction)), cost, tops)
+
+
+def _solve(cell: Cell, least: np.ndarray, zero: np.ndarray, tops) -> tuple[np.ndarray, np.ndarray]:
+    """p and d for which the least entry of `least @ (p, d)` is largest.
+
+    p + d and p - d are distributions, `zero @ (p, d)` is 0, and d shows in none of the top sets `tops`.
+    """
     from scipy.optimize import linprog  # imported here: it takes a quarter of a second
 
-    near = observability.neighbourhood(cell.measure, cell.m, 0, j, cell.top_grade)
-    blind = _blind(cell, near)
-    losses, outcomes = cell.losses, cell.losses.shape[1]
-    first, second, others = losses[0], losses[j], np.delete(losses, near, axis=0)
-    nothing, one = np.zeros(outcomes), np.ones(outcomes)
-    # Variables: p, d, and the lesser of gap and margin. Each row of `least` times (p, d) is to be at least the latter.
-    least = [np.concatenate([nothing, second - first])]
-    for loss in others:
-        least += [np.concatenate([loss - first, sign * (loss - best)]) for sign, best in ((0, first), (1, first))]
-        least += [np.concatenate([loss - second, second - loss])]
-    chances = np.block([[np.eye(outcomes), sign * np.eye(outcomes)] for sign in (1, -1)])
-    above = -np.vstack(
-        [np.column_stack([least, -np.ones(len(least))]), np.column_stack([chances, np.zeros(2 * outcomes)])]
-    )
-    alike = cell.signals[list(blind)].reshape(-1, outcomes)
-    equal = np.vstack(
-        [
-            np.concatenate([one, nothing, [0]]),
-            np.concatenate([nothing, one, [0]]),
-            np.concatenate([second - first, nothing, [0]]),
-            np.column_stack([np.zeros_like(alike), alike, np.zeros(len(alike))]),
-        ]
-    )
-    goal = np.zeros(2 * outcomes + 1)
-    goal[-1] = -1
+    outcomes = cell.losses.shape[1]
+    shown = np.vstack([np.ones(outcomes), cell.signals[list(tops)].reshape(-1, outcomes)])  # the sum of d is 0, too
+    chances = np.block([[np.eye(outcomes), np.eye(outcomes)], [np.eye(outcomes), -np.eye(outcomes)]])
+    at_least = np.block([[least, -np.ones((len(least), 1))], [chances, np.zeros((2 * outcomes, 1))]])
+    equal = np.vstack([np.repeat([1.0, 0.0], outcomes), np.hstack([0 * shown, shown]), zero])
     solved = linprog(
-        goal, above, np.zeros(len(above)), equal, np.eye(len(equal))[0], bounds=(None, None), method="highs"
-    )
+        np.repeat([0.0, -1.0], [2 * outcomes, 1]), -at_least, np.zeros(len(at_least)),
+        np.hstack([equal, np.zeros((len(equal), 1))]), np.eye(len(equal))[0], bounds=(None, None), method="highs",
+    )  # fmt: skip
     if solved.x is None:
-        raise ArithmeticError(f"{cell}: no distribution found between rankings 0 and {j}")
-    tie, direction = (np.round(part, DIGITS) + 0.0 for part in (solved.x[:outcomes], solved.x[outcomes:-1]))
-    values = np.array(least) @ np.concatenate([tie, direction])
-    return Pair((0, j), tie, direction, float(values[0]), float(min(values[1:], default=np.inf)), blind)
-
-
-def _blind(cell: Cell, near: np.ndarray) -> tuple[int, ...]:
-    """The top sets that must not show the direction: those of a neighbourhood, or all, or none, by the cell's rate."""
-    if cell.rate.locally_observable:
-        return ()
-    return tuple(np.unique(cell.top_of[near] if cell.rate.globally_observable else cell.top_of).tolist())
+        raise ArithmeticError(f"{cell}: a linear program has no solution: {solved.message}")
+    return tuple(np.split(np.round(solved.x[:-1], DIGITS) + 0.0, 2))

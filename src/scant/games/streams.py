@@ -158,7 +158,7 @@ def hard(
     pair, labels, sign = hard_pairs.pair(cell), random.permutation(items), 1 - 2 * random.integers(0, 2)
     falls = gap == "falling" or (gap == "either" and random.random() < 0.5)
     width = hard_pairs.width(cell, rounds, until) if falls else 1.0
-    edges = np.cumsum(pair.tie + sign * width * pair.direction)
+    edges = np.cumsum(pair.middle + sign * width * pair.direction)
     vectors = cell.relevances[:, labels]
     return _rows(rounds, items, lambda n: vectors[_index_in(edges, random.random(n))])
 
