@@ -207,8 +207,18 @@ def draw(name: str, random: np.random.Generator, rounds: int, /, loss: str = "su
 
 def choices(name: str, settings: Mapping) -> int:
     """How many items are chosen in a round of the stream `name`; 1 if it has no such setting."""
-    declared = signature(STREAMS[name]).parameters.get("choices")
-    return settings.get("choices", declared.default if declared else 1)
+    return _setting(name, settings, "choices")
+
+
+def grades(name: str, settings: Mapping) -> int:
+    """How many grades a stream of relevances has, counting 0; 2 if it has no such setting."""
+    return 1 + _setting(name, settings, "grades")
+
+
+def _setting(name: str, settings: Mapping, key: str) -> int:
+    """A setting of the stream `name`, or its default; 1 if it has no such setting."""
+    declared = signature(STREAMS[name]).parameters.get(key)
+    return settings.get(key, declared.default if declared else 1)
 
 
 def _rows(rounds: int, items: int, draw, dtype=np.int8) -> np.ndarray:
