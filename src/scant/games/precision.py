@@ -111,4 +111,3 @@ def systematic(x: np.ndarray, n: int, start: float) -> np.ndarray:
     passed = (np.cumsum(x)[:, None] > start + np.arange(n)).sum(axis=1)
     passed[-1] = n  # which rounding may miss
     return np.diff(passed, prepend=0) > 0
-

@@ -5,9 +5,9 @@ S top sets with F feedbacks each, hence S F signals, and d outcomes. The variabl
 
     z (C x r0), u (r), p (A), t
 
-where column c of the estimator is `G_c = base_c + null z_c + span u`, and p is a distribution over actions. `null` spans
-what all top sets together estimate as 0, so that every z and u gives an unbiased estimator of the differences of losses.
-What is minimised over them is the largest entry, t, of the values of the outcomes x,
+where column c of the estimator is `G_c = base_c + null z_c + span u`, and p is a distribution over actions. `null`
+spans what all top sets together estimate as 0, so that every z and u gives an unbiased estimator of the differences of
+losses. What is minimised over them is the largest entry, t, of the values of the outcomes x,
 
     f_x = (p - q)'L_x / eta + sum_s P_s sum_c q_c psi(eta G(s, x)_c / P_s) / eta^2,   psi(a) = exp(-a) + a - 1,
 
@@ -21,7 +21,9 @@ import numpy as np
 
 from scant.kernels import compiled
 
-LEAST = 1e-30  # of the weight of a class in the second term: it can only raise the value, and keeps Newton's matrix regular
+LEAST = (
+    1e-30  # of a class's weight in the second term: this can only raise the value, and keeps Newton's matrix regular
+)
 STEPS = 60  # of Newton's method with one barrier; it takes some five
 NEARLY = 0.05  # the squared Newton decrement at which a step is the last
 
@@ -340,8 +342,8 @@ def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
 
 @compiled()
 def play_optimised(
-    outcomes, all_losses, top_of, feedback, shown, losses, actions_class, actions_top, signal, base, null, span, accuracy,
-    tolerance, scale, certificate, solved, random, kept, total, explored,
+    outcomes, all_losses, top_of, feedback, shown, losses, actions_class, actions_top, signal, base, null, span,
+    accuracy, tolerance, scale, certificate, solved, random, kept, total, explored,
 ):  # fmt: skip
     """Play `scant.games.optimisation.ExplorationByOptimisation` on a cell.
 

@@ -194,10 +194,10 @@ def semi_bandit_eta(items: int, n: int, k: int) -> float:
 def semi_bandit(t, eta: float, items: int, n: int, k: int):
     """Sets of n of m items with the top k seen: `sqrt(t) (n log(m/n) / eta + eta n m / k)`, eta_t = eta / sqrt(t).
 
-    At the eta of `semi_bandit_eta` it is 2 n sqrt(t m log(m/n) / k). By the argument of Audibert, Bubeck & Lugosi (2014,
-    Theorem 3) for mirror descent with the entropy, whose range over sets is n log(m/n): round t adds at most
-    eta_t / 2 times the sum over items of x_i / P(i is seen). If k <= n, each term is n / k. If k > n, each is concave
-    in x_i, so that the sum is largest for x_i = n/m; either way it is at most n m / k.
+    At the eta of `semi_bandit_eta` it is 2 n sqrt(t m log(m/n) / k). By the argument of Audibert, Bubeck & Lugosi
+    (2014) for mirror descent with the entropy, whose range over sets is n log(m/n): round t adds at most eta_t / 2
+    times the sum over items of x_i / P(i is seen). If k <= n, each term is n / k. If k > n, each is concave in x_i, so
+    that the sum is largest for x_i = n/m; either way it is at most n m / k.
     """
     return np.sqrt(np.asarray(t, float)) * (n * math.log(items / n) / eta + eta * n * items / k)
 
@@ -230,9 +230,9 @@ def pege_phases(rounds: int, cells: int, exponential: bool) -> tuple[np.ndarray,
 def pege(t: int, gap: float, items: int, k: int, R: float, spread: float, exponential: bool = True) -> float:
     """PEGE after t rounds: R times its rounds of exploration, and those of a leader that is not the best.
 
-    After n explorations of each cell the leader is not the best with probability at most 2 m exp(-n gap^2 / (2 spread^2))
-    (Hoeffding: some mean is off by half the gap). With exponential phases that is of the order ceil(m/k) log^2 t plus a
-    constant. The paper's bound has a norm of the global observable set for this argument.
+    After n explorations of each cell the leader is not the best with probability at most
+    2 m exp(-n gap^2 / (2 spread^2)) (Hoeffding: some mean is off by half the gap). With exponential phases that is of
+    the order ceil(m/k) log^2 t plus a constant. The paper's bound has a norm of the global observable set instead.
 
     gap : the least difference of the means of two items that have different means and whose order matters
     """
@@ -245,9 +245,9 @@ def pege2(t: int, rounds: int, gap: float, items: int, k: int, R: float, spread:
     """PEGE2 after t of T rounds: `R (ceil(m/k) (max(b, 36 s^2 log(t) / gap^2) + 1) + 8 m s^2 / gap^2 + 1)`.
 
     b is the least number of phases with gap >= 6 w (`hoeffding`): by then its estimate is at least 4 w. Unless an
-    estimate is off by more than w, which costs at most R, the estimate is between gap / 1.5 and 2 gap; so phases grow at
-    least with exp(gap^2 / (36 s^2)), and at most with exp(gap^2 / (4 s^2)), at which a wrong leader (as in `pege`) costs
-    at most 8 m s^2 / gap^2 over all phases.
+    estimate is off by more than w, which costs at most R, that of the gap is between gap / 1.5 and 2 gap. So phase b
+    exploits for at least exp(b gap^2 / (36 s^2)) rounds, and at most exp(b gap^2 / (4 s^2)), with which a wrong leader
+    (as in `pege`) costs at most 8 m s^2 / gap^2 over all phases.
 
     gap : the least difference of the ordered means of neighbouring items whose places differ in weight; spread : s
     """
