@@ -102,7 +102,8 @@ def test_the_value_is_the_least_that_a_general_solver_finds(loss, m, k, eta):
         found = optimize.minimize(
             value, start, method="SLSQP", options={"maxiter": 400},
             constraints=[
-                {"type": "eq", "fun": lambda v: shares(v).sum() - 1}, {"type": "ineq", "fun": lambda v: shares(v) - 1e-6}
+                {"type": "eq", "fun": lambda v: shares(v).sum() - 1},
+                {"type": "ineq", "fun": lambda v: shares(v) - 1e-6},
             ],
         )  # fmt: skip
         best = min(best, found.fun)

@@ -146,5 +146,5 @@ def test_losses_that_are_not_linear_are_refused(loss, kind):
 
 
 def test_other_exploitations_are_named():
-    with pytest.raises(SettingError, match="unknown exploitation of the learner 'pege' 'polynomal'.*polynomial"):
+    with pytest.raises(SettingError, match=r"unknown exploitation of the learner 'pege' 'polynomal'.*polynomial"):
         build(Game(steps(50, [0.5] * 3), "dcg"), {"kind": "pege", "exploitation": "polynomal"}, None)
