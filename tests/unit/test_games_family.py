@@ -126,7 +126,8 @@ def test_figures_show_the_experiments_that_ask_for_them(study):
 
 
 def test_the_atlas_has_the_slopes_that_were_measured(monkeypatch):
-    measured = pd.DataFrame({"measure": ["dcg"], "m": [3], "k": [1], "slope": [0.7], "low": [0.6], "high": [0.8]})
+    cell = {"measure": "dcg", "grades": 2, "m": 3, "k": 1, "learner": "l", "kind": "rtopkf", "stream": "g"}
+    measured = pd.DataFrame([cell | {"slope": 0.7, "low": 0.6, "high": 0.8, "horizon": 8, "regret": 4.0, "n": 3}])
     monkeypatch.setattr(frames, "observed", lambda traces, details: measured)
     frame = families.called("scant.games.atlas:measured")(None, {})
     assert frame.dropna(subset="slope")[["measure", "m", "k", "slope"]].to_numpy().tolist() == [["dcg", 3, 1, 0.7]]
@@ -268,7 +269,7 @@ def test_a_run_is_played_and_identified(tmp_path):
     assert {key: run[key] for key in job} == job
     assert FAMILY.identity(run) == {
         "experiment": "e", "stream": "g", "items": 6, "loss": "dcg", "gain": True, "game": "flip",
-        "choices": 1,
+        "choices": 1, "grades": 2,
     }  # fmt: skip
     assert FAMILY.completed(table) is table
     assert (FAMILY.code, FAMILY.memory, FAMILY.minutes) == ("scant.games.run", 1000, 5)
