@@ -95,15 +95,15 @@ class ExplorationByOptimisation(Player):
             "tolerance",
             {"type": "number", "exclusiveMinimum": 0},
             about="How far the weights, or the value reached, may move before the problem is solved anew.",
-            absent=0.05,
+            absent=0.1,
         ),
     )
     looks: ClassVar = {"": Look("purple", "P")}
     sees = "top"
 
-    def __init__(self, facts, random, k: int = 1, tolerance: float = 0.05):
+    def __init__(self, facts, random, k: int = 1, tolerance: float = 0.1):
         super().__init__(facts, random)
-        self.k, self.tolerance = check_k(k, facts.items), positive("tolerance", tolerance, 0.05)
+        self.k, self.tolerance = check_k(k, facts.items), positive("tolerance", tolerance, 0.1)
         try:
             self.cell = cell_of(facts, k)
             check_observable(self.cell, locally=True)

@@ -86,157 +86,245 @@ def value_of(q, eta, losses, actions_class, actions_top, signal, p, G, P, f):
 
 @compiled()
 def _cholesky(H, n):
-    """The lower Cholesky factor of H in place; whether there is one."""
+    """The lower Cholesky factor of the first n rows and columns of H, in place; whether there is one."""
     for j in range(n):
-        for i in range(j):
-            factor = H[j, i]
-            if factor != 0.0:
-                H[j, j] -= factor * factor
+        for k in range(j):
+            factor = H[j, k]
+            for i in range(j, n):
+                H[i, j] -= factor * H[i, k]
         if not H[j, j] > 0.0:
             return False
-        H[j, j] = math.sqrt(H[j, j])
-        for i in range(j + 1, n):
-            total = H[i, j]
-            for k in range(j):
-                total -= H[i, k] * H[j, k]
-            H[i, j] = total / H[j, j]
+        root = math.sqrt(H[j, j])
+        for i in range(j, n):
+            H[i, j] /= root
     return True
 
 
 @compiled()
-def _solve(H, b, n):
-    """The solution of H x = b in place of b, given the Cholesky factor."""
+def _forward(L, M, n):
+    """The solution X of L X = M, in place of M: the first n rows, of as many columns as it has."""
     for i in range(n):
         for k in range(i):
-            b[i] -= H[i, k] * b[k]
-        b[i] /= H[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            b[i] -= H[k, i] * b[k]
-        b[i] /= H[i, i]
+            factor = L[i, k]
+            for j in range(M.shape[1]):
+                M[i, j] -= factor * M[k, j]
+        for j in range(M.shape[1]):
+            M[i, j] /= L[i, i]
 
 
 @compiled()
-def newton(q, eta, mu, losses, actions_class, actions_top, signal, base, null, span, v, G, P, f, H, J, step, border):
-    """One damped step of Newton's method on the barrier; the squared decrement before it, or -1 where it fails.
+def _backward(L, b, n):
+    """The solution x of L'x = b, in place of b."""
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            b[i] -= L[k, i] * b[k]
+        b[i] /= L[i, i]
 
-    v : the variables, changed in place, with p > 0 summing to 1 and t above all f; H, J, step, border : scratch
+
+@compiled()
+def _differentiate(
+    q, eta, losses, actions_class, actions_top, signal, null, span, v, G, P, f, gradient, J, blocks, sides, corner
+):
+    """The derivatives of the barriers of f (see `newton`), without the terms of p > 0 and t / mu.
+
+    gradient : minus the gradient; J : float64 (outcomes x variables), the gradients of f_x - t over t - f_x; the
+    Hessian is J'J and a matrix with a block for each class, r0 x r0; sides, r0 x border; and a corner, border x border
     """
     C, d = losses.shape
-    signals, free, rank = base.shape[0], null.shape[1], span.shape[1]
-    A, sets = actions_class.shape[0], signal.shape[0]
-    features = signals // sets
-    at_u, at_p, at_t = C * free, C * free + rank, C * free + rank + A
-    n = at_t + 1
-    fill(v, base, null, span, actions_top, G, P)
-    value_of(q, eta, losses, actions_class, actions_top, signal, v[at_p:at_t], G, P, f)
-    H[:n, :n] = 0.0
-    J[:, :n] = 0.0
-    # The gradients of t - f_x, negative, and the Hessians of f_x times 1 / (t - f_x).
+    free, rank, A, sets = null.shape[1], span.shape[1], actions_class.shape[0], signal.shape[0]
+    features = null.shape[0] // sets
+    at_u, at_p = C * free, C * free + rank
+    at_t = at_p + A
+    J[:] = 0.0
+    blocks[:] = 0.0
+    sides[:] = 0.0
+    corner[:] = 0.0
     for x in range(d):
         J[x, at_t] = -1.0
         for a in range(A):
             J[x, at_p + a] = losses[actions_class[a], x] / eta
-    for s in range(sets):
-        for g in range(features):
-            row = s * features + g
-            weight = 0.0
+    for row in range(null.shape[0]):
+        s, weight = row // features, 0.0
+        for x in range(d):
+            if signal[s, x] == row:
+                weight += 1.0 / (v[at_t] - f[x])
+        by_P, by_u, u_u, u_P, P_P = 0.0, 0.0, 0.0, 0.0, 0.0
+        for c in range(C):
+            w, entry = max(q[c], LEAST), G[row, c]
+            a = eta * entry / P[s]
+            e = math.exp(-a)
+            slope = -w * math.expm1(-a) / eta
+            G_G = weight * w * e / P[s]
+            G_P = -G_G * entry / P[s]
+            # psi(a) - a psi'(a), without the loss of digits
+            by_P += w * ((1.0 + a) * e - 1.0 if abs(a) > 1e-4 else a * a * (-0.5 + a / 3.0)) / (eta * eta)
+            by_u += slope
+            u_u += G_G
+            u_P += G_P
+            P_P -= G_P * entry / P[s]
             for x in range(d):
                 if signal[s, x] == row:
-                    weight += 1.0 / (v[at_t] - f[x])
-            if weight == 0.0:
-                continue
-            by_P, by_u, u_u, u_P, P_P = 0.0, 0.0, 0.0, 0.0, 0.0
-            for c in range(C):
-                w, entry = max(q[c], LEAST), G[row, c]
-                a = eta * entry / P[s]
-                e = math.exp(-a)
-                # psi(a) - a psi'(a), without the loss of digits
-                bend = (1.0 + a) * e - 1.0 if abs(a) > 1e-4 else a * a * (-0.5 + a / 3.0)
-                by_P += w * bend / (eta * eta)
-                slope = -w * math.expm1(-a) / eta
-                by_u += slope
-                G_G = weight * w * e / P[s]
-                G_P = -G_G * entry / P[s]
-                u_u += G_G
-                u_P += G_P
-                P_P -= G_P * entry / P[s]
-                for x in range(d):
-                    if signal[s, x] == row:
-                        for j in range(free):
-                            J[x, c * free + j] += slope * null[row, j]
-                for i in range(free):
-                    for j in range(i + 1):
-                        H[c * free + i, c * free + j] += G_G * null[row, i] * null[row, j]
-                    for j in range(rank):
-                        H[at_u + j, c * free + i] += G_G * null[row, i] * span[row, j]
-                    for b in range(A):
-                        if actions_top[b] == s:
-                            H[at_p + b, c * free + i] += G_P * null[row, i]
-            for i in range(rank):
-                for j in range(i + 1):
-                    H[at_u + i, at_u + j] += u_u * span[row, i] * span[row, j]
+                    for j in range(free):
+                        J[x, c * free + j] += slope * null[row, j]
+            for i in range(free):
+                for j in range(free):
+                    blocks[c, i, j] += G_G * null[row, i] * null[row, j]
+                for j in range(rank):
+                    sides[c, i, j] += G_G * null[row, i] * span[row, j]
+                sides[c, i, rank + A] += G_P * null[row, i]  # for the actions of this top set, below
+        for c in range(C):
+            for i in range(free):
+                for a_ in range(A):
+                    if actions_top[a_] == s:
+                        sides[c, i, rank + a_] += sides[c, i, rank + A]
+                sides[c, i, rank + A] = 0.0
+        for i in range(rank):
+            for j in range(rank):
+                corner[i, j] += u_u * span[row, i] * span[row, j]
+        for a_ in range(A):
+            if actions_top[a_] == s:
+                for j in range(rank):
+                    corner[rank + a_, j] += u_P * span[row, j]
+                    corner[j, rank + a_] += u_P * span[row, j]
                 for b in range(A):
                     if actions_top[b] == s:
-                        H[at_p + b, at_u + i] += u_P * span[row, i]
-            for a_ in range(A):
-                if actions_top[a_] == s:
-                    for b in range(a_ + 1):
-                        if actions_top[b] == s:
-                            H[at_p + a_, at_p + b] += P_P
-                    for x in range(d):
-                        if signal[s, x] == row:
-                            J[x, at_p + a_] += by_P
-            for x in range(d):
-                if signal[s, x] == row:
-                    for j in range(rank):
-                        J[x, at_u + j] += by_u * span[row, j]
-    step[:n] = 0.0
-    step[at_t] = -1.0 / mu
+                        corner[rank + a_, rank + b] += P_P
+        for x in range(d):
+            if signal[s, x] == row:
+                for j in range(rank):
+                    J[x, at_u + j] += by_u * span[row, j]
+                for a_ in range(A):
+                    if actions_top[a_] == s:
+                        J[x, at_p + a_] += by_P
+    gradient[:] = 0.0
     for x in range(d):
-        weight = 1.0 / (v[at_t] - f[x])
-        for i in range(n):
-            entry = weight * J[x, i]
-            if entry != 0.0:
-                step[i] -= entry
-                for j in range(i + 1):
-                    H[i, j] += entry * weight * J[x, j]
+        for i in range(at_t + 1):
+            J[x, i] /= v[at_t] - f[x]
+            gradient[i] -= J[x, i]
+
+
+@compiled()
+def _step(gradient, J, blocks, sides, corner, rank, A, step):
+    """The solution of Newton's equations for steps that keep the sum of p; False where there is none.
+
+    The matrix is that of `_differentiate`. With y = J step as further unknowns, the variables of a class meet those of
+    others in the border and y alone, so that they are eliminated class by class.
+    """
+    C, free, size = blocks.shape[0], blocks.shape[1], corner.shape[0]
+    d = J.shape[0]
+    start = C * free
+    # Of border, y, right side: what is left of their products when the classes are eliminated.
+    M, left = np.empty((free, size + d + 1)), np.zeros((size + d + 1, size + d + 1))
+    reduced = np.empty((C, free, size + d + 1))
+    for c in range(C):
+        for i in range(free):
+            for j in range(size):
+                M[i, j] = sides[c, i, j]
+            for x in range(d):
+                M[i, size + x] = J[x, c * free + i]
+            M[i, size + d] = gradient[c * free + i]
+        if not _cholesky(blocks[c], free):
+            return False
+        _forward(blocks[c], M, free)
+        for i in range(free):
+            for j in range(size + d + 1):
+                factor = M[i, j]
+                for k in range(size + d + 1):
+                    left[j, k] += factor * M[i, k]
+        reduced[c] = M
+    # S y = X border + what is left of the right side, with S = 1 + ..
+    S, X = left[size : size + d, size : size + d].copy(), np.empty((d, size + 1))
+    for x in range(d):
+        S[x, x] += 1.0
+        for j in range(size):
+            X[x, j] = J[x, start + j] - left[size + x, j]
+        X[x, size] = left[size + x, size + d]
+    if not _cholesky(S, d):
+        return False
+    _forward(S, X, d)
+    # The border's own equations; the second right side is the sum of p.
+    B, right = np.empty((size, size)), np.zeros((size, 2))
+    for i in range(size):
+        for j in range(size):
+            B[i, j] = corner[i, j] - left[i, j]
+            for x in range(d):
+                B[i, j] += X[x, i] * X[x, j]
+        B[i, i] += 1e-13 * abs(corner[i, i])
+        right[i, 0] = gradient[start + i] - left[i, size + d]
+        for x in range(d):
+            right[i, 0] -= X[x, i] * X[x, size]
+        right[i, 1] = 1.0 if rank <= i < rank + A else 0.0
+    if not _cholesky(B, size):
+        return False
+    _forward(B, right, size)
+    first, second = right[:, 0].copy(), right[:, 1].copy()
+    _backward(B, first, size)
+    _backward(B, second, size)
+    along, across = 0.0, 0.0
+    for i in range(rank, rank + A):
+        along += first[i]
+        across += second[i]
+    y = np.empty(d)
+    for i in range(size):
+        first[i] -= along / across * second[i]
+        step[start + i] = first[i]
+    for x in range(d):
+        y[x] = X[x, size]
+        for j in range(size):
+            y[x] += X[x, j] * first[j]
+    _backward(S, y, d)
+    for c in range(C):
+        own = step[c * free : (c + 1) * free]
+        for i in range(free):
+            own[i] = reduced[c, i, size + d]
+            for j in range(size):
+                own[i] -= reduced[c, i, j] * first[j]
+            for x in range(d):
+                own[i] -= reduced[c, i, size + x] * y[x]
+        _backward(blocks[c], own, free)
+    return True
+
+
+@compiled()
+def newton(
+    q, eta, mu, losses, actions_class, actions_top, signal, base, null, span, v, G, P, f, gradient, step, J, blocks,
+    sides, corner,
+):  # fmt: skip
+    """One damped step of Newton's method on the barrier; the squared decrement before it, or -1 where it fails.
+
+    v : the variables, changed in place, with p > 0 summing to 1 and t above all f; gradient to corner : scratch
+    """
+    C, free, rank, A = losses.shape[0], null.shape[1], span.shape[1], actions_class.shape[0]
+    at_p, at_t = C * free + rank, C * free + rank + A
+    fill(v, base, null, span, actions_top, G, P)
+    value_of(q, eta, losses, actions_class, actions_top, signal, v[at_p:at_t], G, P, f)
+    _differentiate(
+        q, eta, losses, actions_class, actions_top, signal, null, span, v, G, P, f, gradient, J, blocks, sides, corner
+    )
+    gradient[at_t] -= 1.0 / mu
     for a in range(A):
-        inverse = 1.0 / v[at_p + a]
-        step[at_p + a] += inverse
-        H[at_p + a, at_p + a] += inverse * inverse
-    for i in range(n):
-        H[i, i] += 1e-13 * H[i, i] + 1e-300
-        border[i] = 1.0 if at_p <= i < at_t else 0.0
-        J[0, i] = step[i]  # minus the gradient, for the decrement
-    if not _cholesky(H, n):
+        gradient[at_p + a] += 1.0 / v[at_p + a]
+        corner[rank + a, rank + a] += 1.0 / v[at_p + a] ** 2
+    if not _step(gradient, J, blocks, sides, corner, rank, A, step):
         return -1.0
-    _solve(H, step, n)
-    _solve(H, border, n)
-    along, across = 0.0, 0.0  # the step keeps the sum of p
-    for i in range(at_p, at_t):
-        along += step[i]
-        across += border[i]
     decrement = 0.0
-    for i in range(n):
-        step[i] -= along / across * border[i]
-        decrement += step[i] * J[0, i]
+    for i in range(at_t + 1):
+        decrement += step[i] * gradient[i]
     if not decrement >= 0.0:
         return -1.0
-    before = _barrier(v, mu, at_p, at_t, f)
-    length = 1.0
-    for i in range(n):
-        border[i] = v[i]
+    before, length = _barrier(v, mu, at_p, at_t, f), 1.0
+    for i in range(at_t + 1):
+        gradient[i] = v[i]
     for _ in range(60):
-        for i in range(n):
-            v[i] = border[i] + length * step[i]
+        for i in range(at_t + 1):
+            v[i] = gradient[i] + length * step[i]
         fill(v, base, null, span, actions_top, G, P)
         largest = value_of(q, eta, losses, actions_class, actions_top, signal, v[at_p:at_t], G, P, f)
         if largest < v[at_t] and _barrier(v, mu, at_p, at_t, f) <= before - 0.2 * length * decrement + 1e-9:
             return decrement
         length *= 0.5
-    for i in range(n):
-        v[i] = border[i]
+    for i in range(at_t + 1):
+        v[i] = gradient[i]
     return -1.0
 
 
@@ -263,12 +351,12 @@ def optimise(q, eta, accuracy, scale, losses, actions_class, actions_top, signal
     value : the largest f_x of what is found, exactly; infinity where none was found
     """
     C, d = losses.shape
-    A = actions_class.shape[0]
-    at_p = C * null.shape[1] + span.shape[1]
-    at_t = at_p + A
+    A, free, rank = actions_class.shape[0], null.shape[1], span.shape[1]
+    at_p, at_t = C * free + rank, C * free + rank + A
     G, P, f = np.empty(base.shape), np.empty(signal.shape[0]), np.empty(d)
-    H, J = np.empty((at_t + 1, at_t + 1)), np.empty((d, at_t + 1))
-    step, border = np.empty(at_t + 1), np.empty(at_t + 1)
+    gradient, step, J = np.empty(at_t + 1), np.empty(at_t + 1), np.empty((d, at_t + 1))
+    border = rank + A + 1
+    blocks, sides, corner = np.empty((C, free, free)), np.empty((C, free, border)), np.empty((border, border))
     for attempt in range(2):
         if attempt == 1 or not warm:
             v[:] = 0.0
@@ -285,8 +373,8 @@ def optimise(q, eta, accuracy, scale, losses, actions_class, actions_top, signal
         while True:
             for _ in range(STEPS):
                 decrement = newton(
-                    q, eta, mu, losses, actions_class, actions_top, signal, base, null, span, v, G, P, f, H, J, step,
-                    border,
+                    q, eta, mu, losses, actions_class, actions_top, signal, base, null, span, v, G, P, f, gradient,
+                    step, J, blocks, sides, corner,
                 )  # fmt: skip
                 if decrement < NEARLY:
                     break
