@@ -194,14 +194,15 @@ def test_measured_slopes_are_written_below_the_exponents():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "verdict"),
+    ("exponent", "low", "high", "verdict"),
     [
-        (0.62, 0.71, "agrees"), (0.60, 0.71, "undecided"), (0.65, 0.73, "undecided"), (0.72, 0.75, "faster"),
-        (0.5, 0.61, "slower"), (0.5, 0.9, "undecided"), (np.nan, np.nan, "undecided"),
+        (2 / 3, 0.62, 0.71, "agrees"), (2 / 3, 0.5, 0.6, "agrees"), (2 / 3, 0.65, 0.73, "undecided"),
+        (2 / 3, 0.72, 0.75, "faster"), (0.5, np.nan, np.nan, "undecided"), (1.0, 0.93, 1.2, "agrees"),
+        (1.0, 0.85, 1.0, "undecided"), (1.0, 0.6, 0.7, "slower"),
     ],
 )  # fmt: skip
-def test_a_slope_agrees_with_a_rate_if_its_interval_is_close(low, high, verdict):
-    assert atlas.compared(2 / 3, low, high) == verdict
+def test_a_slope_agrees_with_a_rate_if_regret_grows_no_faster(exponent, low, high, verdict):
+    assert atlas.compared(exponent, low, high) == verdict
 
 
 def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):

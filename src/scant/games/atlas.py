@@ -12,7 +12,8 @@ from scant.games.frames import CELL
 from scant.theory import observability
 
 EXPONENTS = {"0": 0.0, "T^(1/2)": 1 / 2, "T^(2/3)": 2 / 3, "T": 1.0}
-MARGIN = 0.05  # of slopes: a rate seen at finite horizons may be that far from the one that is possible
+MARGIN = 0.05  # of slopes: a rate seen at finite horizons may be that much above the one that is possible
+LINEAR_FROM = 0.9  # the slope above which regret counts as linear
 # Statements of the thesis, of which the first that applies counts: its measures, whether it applies to m and k, the
 # rate, where it stands, and the m of its proof. Results 1 and 3 (and 4, for more grades) name no m.
 LINEAR = ("sum-loss", "pairwise-loss", "dcg")  # and Precision@n
@@ -154,14 +155,13 @@ def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def compared(exponent: float, low: float, high: float) -> str:
     """What the interval of a slope says of a rate.
 
-    It "agrees" with it if it is within `MARGIN`; regret grows "faster" or "slower" if it is all above or below that;
-    else it is "undecided".
+    It "agrees" if regret grows at most as the rate and `MARGIN`, and is "faster" if it does not. Where the rate is T,
+    which all regret has, it agrees if the slope is above `LINEAR_FROM`, and is "slower" if not. Else it is "undecided".
     """
-    if low > exponent + MARGIN:
-        return "faster"
-    if high < exponent - MARGIN:
-        return "slower"
-    return "agrees" if low >= exponent - MARGIN and high <= exponent + MARGIN else "undecided"
+    if exponent == 1:
+        return "agrees" if low > LINEAR_FROM else "slower" if high < LINEAR_FROM else "undecided"
+    limit = exponent + MARGIN
+    return "agrees" if high < limit else "faster" if low > limit else "undecided"
 
 
 def measured(traces: pd.DataFrame, details: dict) -> pd.DataFrame:

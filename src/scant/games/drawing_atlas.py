@@ -77,7 +77,7 @@ def atlas(frame: pd.DataFrame):
         count = f", {panels.count(frame)}" if "n" in frame else ""
         title += (
             f"; small: slope of the best learner's mean regret over seeds{count}, and its {panels.BOOTSTRAP}"
-            "\nfull colour: measured, and the interval is within 0.05 of the exponent; framed: measured, and it is not"
+            "\nfull colour: the interval is below the exponent plus 0.05, or, for 1, above 0.9; framed: it is not"
         )
     legend = figure.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title,

@@ -189,7 +189,8 @@ FIGURES = (
         caption="Minimax regret of each measure with m items and the top k seen, computed from global and local "
         "observability; in a cell the exponent of T, and, small, the slope of the mean regret over seeds on the "
         "horizon, measured, of the study's best learner there, with its 95 % bootstrap interval. Where slopes are "
-        "measured, cells have their full colour if the interval is within 0.05 of the exponent.",
+        "measured, a cell has its full colour if regret grows no faster than it must: if the interval is below the "
+        "exponent plus 0.05, or, where the exponent is 1, above 0.9.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
         shows=asked_for,
@@ -245,8 +246,8 @@ TABLES = (
         heading="Possible and measured growth of regret",
         caption="Cells of the atlas that were played: the growth of minimax regret, and the slope of the log of each "
         "learner's mean regret over seeds on log T, with its 95 % bootstrap interval, on the game where it is largest. "
-        "A slope agrees if its interval is within 0.05 of the exponent. constant is the mean regret at the longest "
-        "horizon over the horizon to this power.",
+        "It agrees if this is below the exponent plus 0.05, or, where the rate is T, above 0.9. constant is the mean "
+        "regret at the longest horizon over the horizon to the exponent.",
         frame="scant.games.atlas:cells_table",
         shows=_in_the_atlas,
     ),
