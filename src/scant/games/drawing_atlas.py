@@ -27,7 +27,7 @@ GROUPS = (  # of rows, from the top: whether the measure has a cut-off, and whic
     (False, ("auc", "ndcg", "ap", "err")),
     (True, ("ndcg",)),
 )
-WIDTH, ROW = (0.36, 0.4), (0.2, 0.36)  # of a cell in inches, without and with slopes
+WIDTH, ROW = 0.36, (0.2, 0.38)  # of a cell in inches; height without and with slopes
 GAP = 0.35  # between groups, in rows
 PALE = 0.25  # how much of a rate's colour a cell has if slopes are measured, but none there agrees with it
 
@@ -39,7 +39,7 @@ def atlas(frame: pd.DataFrame):
     places = _places(frame)
     measured = "slope" in frame and bool(frame["slope"].notna().any())
     sizes, depth = sorted(frame["m"].unique()), max(places.values()) + 1
-    width = WIDTH[measured] * (sum(sizes) + 0.5 * len(sizes))
+    width = WIDTH * (sum(sizes) + 0.5 * len(sizes))
     figure, axes = plt.subplots(
         1, len(sizes), figsize=(max(3.4, 1.3 + width), ROW[measured] * depth + 1.2), squeeze=False, sharey=True,
         width_ratios=sizes, layout="constrained",
@@ -63,7 +63,7 @@ def atlas(frame: pd.DataFrame):
             axis.text(cell.k, height - 0.26, EXPONENTS[cell.rate], fontsize=8, **look)
             axis.text(cell.k, height + 0.06, f"{cell.slope:.2f}", fontsize=6, **look)
             if np.isfinite(cell.low):
-                axis.text(cell.k, height + 0.32, f"[{cell.low:.2f}, {cell.high:.2f}]", fontsize=4.2, **look)
+                axis.text(cell.k, height + 0.32, f"{_short(cell.low)}-{_short(cell.high)}", fontsize=6, **look)
         axis.set(xlim=(0.5, m + 0.5), xlabel="k", xticks=range(1, m + 1))
         axis.set_title(f"m = {m}")
         axis.grid(visible=False)
@@ -84,6 +84,11 @@ def atlas(frame: pd.DataFrame):
     )  # fmt: skip
     legend.get_title().set_multialignment("center")
     return figure
+
+
+def _short(slope: float) -> str:
+    """A slope with two decimals and no leading zero: ".66"."""
+    return f"{slope:.2f}".replace("0.", ".", 1) if abs(slope) < 0.995 else f"{slope:.1f}"
 
 
 def _face(colour: str, full: bool):
