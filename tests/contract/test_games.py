@@ -93,7 +93,7 @@ def test_no_learner_or_stream_or_loss_is_left_out(games):
     assert kinds == set(LEARNERS)
     assert {loss.partition("@")[0] for _, loss in GAMES.values()} == {*losses.LOSSES, *losses.CUT_LOSSES}
     for name, learner in LOOPS.items():
-        assert build(Game(stream_of("flip", items=5), loss_for(name)), learner, generator(0)).loop(), name
+        assert build(Game(small_stream(name), loss_for(name)), learner, generator(0)).loop(), name
     for name, learner in PLAIN.items():
         assert not build(Game(stream_of("flip", items=4), "dcg"), learner, generator(0)).loop(), name
 
@@ -118,8 +118,13 @@ def playable(name, learner, game):
     return not (name in NOT_FOR_AP and game.loss.places is None) and k <= game.items
 
 
+def small_stream(name, rounds=70):
+    """A binary stream of few items, as this learner can play."""
+    return stream_of("three items", rounds) if name in OF_CELLS else stream_of("flip", rounds, 5)
+
+
 def loss_for(name):
-    """A loss that every learner of this name can play with five binary items."""
+    """A loss that this learner can play on its small stream."""
     return "precision@2" if name.startswith(("semi-bandit", *OF_CELLS)) else "dcg"
 
 
@@ -157,7 +162,7 @@ def test_so_it_is_with_large_values_and_long_games():
 
 @pytest.mark.parametrize("name", [*LOOPS, *PLAIN])
 def test_a_game_again_is_the_same_game_and_leaves_the_stream_as_it_was(name):
-    stream = stream_of("flip", items=5)
+    stream = small_stream(name)
     before, learner = stream.tobytes(), {**LOOPS, **PLAIN}[name]
     one, two = (play(Game(stream, loss_for(name)), learner, generator(3)) for _ in range(2))
     for array in ("value", "best", "best_at_horizon", "explored", "bound"):
@@ -173,7 +178,7 @@ def test_a_game_again_is_the_same_game_and_leaves_the_stream_as_it_was(name):
 @pytest.mark.parametrize("name", [name for name in [*LOOPS, *PLAIN] if name != "best-fixed"])
 def test_a_ranking_is_made_before_its_round_is_seen(name, compiled):
     """Other values from some round on (the same ones, for other items) change nothing of the rounds before."""
-    stream, learner = stream_of("flip", items=5), {**LOOPS, **PLAIN}[name]
+    stream, learner = small_stream(name), {**LOOPS, **PLAIN}[name]
     kept = np.arange(1, 71)
     whole = np.diff(play(Game(stream, loss_for(name)), learner, generator(3), kept, compiled).value, prepend=0)
     for t in (1, 40):
@@ -207,7 +212,7 @@ def test_what_is_not_shown_on_top_changes_no_ranking(name, compiled):
 
     a stream in which unseen values are drawn anew gives the same rankings.
     """
-    stream, learner = stream_of("flip", 90, 5), LOOPS[name]
+    stream, learner = small_stream(name, 90), LOOPS[name]
     player = build(Game(stream, loss_for(name)), learner, generator(8))
     shown = []
     for row in stream:
