@@ -54,6 +54,7 @@ def test_every_study_can_be_planned(bare, study):
     assert jobs.get("times", 0) == timed
     tables = set().union(*(TABLES_OF[kind] for kind in kinds))
     tables |= {"regret"} if regret else set()
+    tables |= {"atlas"} if any("figure-observability" in one.get("figures", ()) for one in experiments) else set()
     tables |= {"ads-coverage"} if coverage else set()
     logs = [plan.study["logs"][log] for log in logs_in_use(plan.study)]
     tables |= {TABLES_OF_LOGS[log_origin(log, plan.datasets)] for log in logs}

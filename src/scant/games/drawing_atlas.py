@@ -88,7 +88,8 @@ def atlas(frame: pd.DataFrame):
 
 def _short(slope: float) -> str:
     """A slope with two decimals and no leading zero: ".66"."""
-    return f"{slope:.2f}".replace("0.", ".", 1) if abs(slope) < 0.995 else f"{slope:.1f}"
+    slope = round(slope, 2) + 0.0  # not -0.00
+    return f"{slope:.2f}".replace("0.", ".", 1) if abs(slope) < 1 else f"{slope:.1f}"
 
 
 def _face(colour: str, full: bool):
