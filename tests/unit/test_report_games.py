@@ -107,10 +107,10 @@ def test_averages_are_of_the_longest_horizon(frame):
 
 def test_the_largest_slope_of_each_learner_is_observed_in_a_cell(frame):
     frame = frame.assign(loss="auc-loss", k=frame["learner"].map({"slow": 2, "fast": 0}))
-    other = frame.assign(stream="h", value=frame["value"] * frame["horizon"] ** 0.25)
+    other = frame.assign(stream=frame["stream"] + "h", value=frame["value"] * frame["horizon"] ** 0.25)
     seen = games.observed(pd.concat([frame, other]), DETAILS).set_index(["measure", "grades", "m", "k"])
     assert len(seen) == 2 * 3
-    assert seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist() == [pytest.approx(1.25), "slow", "h"]
+    assert seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist() == [pytest.approx(1.25), "slow", "g3h"]
     fast = seen.loc[("auc", 2, 3, 3)]
     assert fast[["slope", "learner", "horizon"]].tolist() == [pytest.approx(0.75), "fast", 1000]
     assert fast["regret"] == pytest.approx(2 * 9 * 1000**0.75)
