@@ -1,11 +1,12 @@
 """The tables of partial monitoring as the thesis prints them, and the atlas as table and figure."""
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 
 from scant.errors import SettingError
-from scant.games import atlas, drawing_atlas
+from scant.games import atlas, drawing_atlas, frames
 from scant.present import figures, tables
 from scant.theory import observability
 
@@ -26,7 +27,7 @@ def frame():
 
 
 def slopes(**columns):
-    one = {"measure": "dcg", "m": 3, "k": 1, "slope": 0.664, "low": 0.64, "high": 0.69}
+    one = {"measure": "dcg", "m": 3, "k": 1, "slope": 0.664, "low": 0.64, "high": 0.69, "verdict": "agrees"}
     return pd.DataFrame([one | columns])
 
 
@@ -173,17 +174,53 @@ def test_colours_differ_in_print_without_colours():
 
 
 def test_measured_slopes_are_written_below_the_exponents():
-    more = pd.concat([slopes(), slopes(measure="ndcg", slope=1.0, grades=3)], ignore_index=True).fillna({"grades": 2})
+    other = slopes(measure="ndcg", slope=0.8, low=np.nan, high=np.nan, verdict="undecided", grades=3)
+    more = pd.concat([slopes(), other], ignore_index=True).fillna({"grades": 2})
     observed = atlas.atlas_frame(3, more)
     assert observed["slope"].notna().sum() == 2
-    assert cell(observed, "dcg", 3, 1)[-3:] == (0.664, 0.64, 0.69)
+    assert cell(observed, "dcg", 3, 1)[-4:] == (0.664, 0.64, 0.69, "agrees")
     figure = drawing_atlas.atlas(observed)
-    texts, _ = drawn(figure)
-    assert texts["DCG", 3, 1] == ["2/3", "0.66"]
-    assert texts["NDCG, 3 grades", 3, 1] == ["1", "1.00"]
+    texts, colours = drawn(figure)
+    assert texts["DCG", 3, 1] == ["2/3", "0.66", ".64-.69"]
+    assert texts["NDCG, 3 grades", 3, 1] == ["1", "0.80"]
     assert sum(len(one) > 1 for one in texts.values()) == 2
     assert "slope" in figure.legends[0].get_title().get_text()
+    # The colour of a rate is that of cells where it is measured; others are pale.
+    of_rates = {plt.cm.colors.to_rgba(colour) for colour in drawing_atlas._colours().values()}
+    assert {at for at, colour in colours.items() if colour in of_rates} == {("DCG", 3, 1)}
+    framed = [patch for axis in figure.axes for patch in axis.patches if patch.get_linewidth()]
+    assert len(framed) == 1
     plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "low", "high", "verdict"),
+    [
+        (2 / 3, 0.62, 0.71, "agrees"), (2 / 3, 0.5, 0.6, "agrees"), (2 / 3, 0.65, 0.73, "undecided"),
+        (2 / 3, 0.72, 0.75, "faster"), (0.5, np.nan, np.nan, "undecided"), (1.0, 0.93, 1.2, "agrees"),
+        (1.0, 0.85, 1.0, "undecided"), (1.0, 0.6, 0.7, "slower"),
+    ],
+)  # fmt: skip
+def test_a_slope_agrees_with_a_rate_if_regret_grows_no_faster(exponent, low, high, verdict):
+    assert atlas.compared(exponent, low, high) == verdict
+
+
+def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):
+    common = {"measure": "ndcg", "grades": 2, "m": 3, "k": 2, "kind": "x", "stream": "g", "horizon": 1000, "n": 9}
+    rows = [
+        common | {"learner": "worse", "slope": 0.97, "low": 0.95, "high": 0.99, "regret": 700.0},
+        common | {"learner": "better", "slope": 0.66, "low": 0.65, "high": 0.68, "regret": 250.0},
+    ]
+    monkeypatch.setattr(frames, "observed", lambda traces, details: pd.DataFrame(rows))
+    table = atlas.cells_table(None, {}).set_index("learner")
+    assert set(table["rate"]) == {"T^(2/3)"}
+    assert table["best"].to_dict() == {"worse": False, "better": True}
+    assert table["verdict"].to_dict() == {"worse": "faster", "better": "agrees"}
+    assert table["constant"].to_dict() == {"worse": pytest.approx(7.0), "better": pytest.approx(2.5)}
+    assert atlas.measured(None, {}).dropna(subset="slope")["learner"].tolist() == ["better"]
+    rows[0]["m"] = 9
+    with pytest.raises(SettingError, match="in no cell of the atlas of m = 2 to 5: measure ndcg, grades 2, m 9, k 2"):
+        atlas.cells_table(None, {})
 
 
 def test_without_grades_a_measurement_is_of_binary_relevance():

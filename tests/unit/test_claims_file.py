@@ -322,7 +322,17 @@ def test_margins_are_those_of_the_head_of_the_file():
 def test_slopes_of_one_rate_have_one_margin():
     for claim in OF_RUNS.values():
         if claim["comparison"] == "slope":
-            assert claim["against"] in (-1.0, -0.5, 0.0, 0.5, 0.6667, 1.6667, 2.6667) and claim["margin"] == 0.05
+            logarithms = 0.1035, 0.207  # the slopes of log T and log^2 T at the horizons of the default study
+            assert claim["against"] in (-1.0, -0.5, 0.0, 0.5, 0.6667, 1.6667, 2.6667, *logarithms)
+            assert claim["margin"] == 0.05
+
+
+def test_the_slopes_of_logarithms_are_those_of_the_horizons_played():
+    rounds = np.array([3000, 10_000, 30_000, 100_000])
+    assert rounds.tolist() == STUDIES[0]["experiments"]["items-stochastic"]["rounds"]
+    for name, power in (("items-stochastic-pege2", 1), ("items-stochastic-pege", 2)):
+        slope = np.polyfit(np.log(rounds), power * np.log(np.log(rounds)), 1)[0]
+        assert CLAIMS[name]["against"] == pytest.approx(slope, abs=1e-4)
 
 
 # --- what is refused

@@ -6,11 +6,11 @@ from scant import compiling
 from scant.ads.learners import AucRanker
 from scant.games import streams
 from scant.games.play import Game, play
-from scant.kernels import batch, clicks, full, games, pairs, pieces, top
+from scant.kernels import batch, cells, clicks, full, games, optimisation, pairs, pege, pieces, precision, top
 from scant.online import comparator, run
 from scant.randomness import generator
 
-MODULES = (batch, clicks, full, games, pairs, pieces, top)
+MODULES = (batch, cells, clicks, full, games, optimisation, pairs, pege, pieces, precision, top)
 
 
 def signatures():
@@ -23,6 +23,7 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     compiling.compile_all()
     before = signatures()
     called = ("full.play", "full.surrogate_along", "top.play", "clicks.play", "batch.total", "batch.curvature")
+    called += ("cells.play_forecaster", "optimisation.play_optimised", "pege.play_phases", "precision.play_sets")
     called += ("games.play_full", "games.play_blocks", "games.best_path", "games.balance")
     called += ("pairs.descend_pairs", "pairs.descend_examples")
     assert [name for name in called if not before[f"scant.kernels.{name}"]] == []
@@ -45,6 +46,9 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
         game = Game(streams.draw(stream, generator(1, "toy"), 40, **settings), loss)
         for learner in ("online-rank", "fpl-gumbel", "rtopkf-adaptive", "rtopkf-anytime", "random"):
             play(game, learner, generator(1, "noise"))
+    three = Game(streams.draw("bernoulli", generator(1, "toy"), 40, items=3, relevant=1), "precision@2")
+    for learner in ("pege", "pege2", "semi-bandit", "forecaster", {"kind": "exploration-by-optimisation", "k": 2}):
+        play(three, learner, generator(1, "noise"))
     features = generator(1, "toy").standard_normal((30, 2)).astype("float32")
     AucRanker(0.1, steps=10, pair_loss="hinge").fit(features, features[:, 0] > 0, generator(1, "noise"))
     assert signatures() == before

@@ -103,6 +103,8 @@ def test_learners_have_the_settings_that_they_heed():
         "random": set(), "best-fixed": set(), "ftpl": {"epsilon", "parameters"}, **{kind: {"eta"} for kind in eta},
         "online-rank": {"eta", "sort"}, "rtopkf": {"blocks", "k", "black_box", "rest"},
         "rtopkf-anytime": {"k", "rest"}, "rtopkf-adaptive": {"k", "rest"},
+        "forecaster": {"k", "eta", "gamma", "doubling"}, "exploration-by-optimisation": {"k", "tolerance"},
+        "semi-bandit": {"k", "eta"}, "pege": {"k", "exploitation"}, "pege2": {"k"},
     }  # fmt: skip
     swept = {
         (kind, setting.name) for kind, made_of in LEARNERS.items() for setting in made_of.settings if setting.reading
@@ -124,7 +126,8 @@ def test_figures_show_the_experiments_that_ask_for_them(study):
 
 
 def test_the_atlas_has_the_slopes_that_were_measured(monkeypatch):
-    measured = pd.DataFrame({"measure": ["dcg"], "m": [3], "k": [1], "slope": [0.7], "low": [0.6], "high": [0.8]})
+    cell = {"measure": "dcg", "grades": 2, "m": 3, "k": 1, "learner": "l", "kind": "rtopkf", "stream": "g"}
+    measured = pd.DataFrame([cell | {"slope": 0.7, "low": 0.6, "high": 0.8, "horizon": 8, "regret": 4.0, "n": 3}])
     monkeypatch.setattr(frames, "observed", lambda traces, details: measured)
     frame = families.called("scant.games.atlas:measured")(None, {})
     assert frame.dropna(subset="slope")[["measure", "m", "k", "slope"]].to_numpy().tolist() == [["dcg", 3, 1, 0.7]]
@@ -266,7 +269,7 @@ def test_a_run_is_played_and_identified(tmp_path):
     assert {key: run[key] for key in job} == job
     assert FAMILY.identity(run) == {
         "experiment": "e", "stream": "g", "items": 6, "loss": "dcg", "gain": True, "game": "flip",
-        "choices": 1,
+        "choices": 1, "grades": 2,
     }  # fmt: skip
     assert FAMILY.completed(table) is table
     assert (FAMILY.code, FAMILY.memory, FAMILY.minutes) == ("scant.games.run", 1000, 5)

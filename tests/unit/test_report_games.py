@@ -40,7 +40,7 @@ def frame():
                                 {"experiment": "e", "stream": f"g{m}", "learner": learner, "kind": "ftpl", "k": 0}
                                 | {"seed": seed, "horizon": horizon, "round": t, "value": -regret, "best": 0.0}
                                 | {"best_at_horizon": -1.0, "explored": seed, "bound": 100.0 * m**3 * t**0.5}
-                                | {"items": m, "loss": "dcg", "gain": True, "game": "flip"}
+                                | {"items": m, "loss": "dcg", "gain": True, "game": "flip", "grades": 2}
                             )
     return pd.DataFrame(rows)
 
@@ -105,11 +105,15 @@ def test_averages_are_of_the_longest_horizon(frame):
     assert shown.loc[("g3", "slow", 500), "panel"] == "Three" and set(shown["reading"]) == {"reading"}
 
 
-def test_the_slowest_slope_is_observed_in_a_cell(frame):
+def test_the_largest_slope_of_each_learner_is_observed_in_a_cell(frame):
     frame = frame.assign(loss="auc-loss", k=frame["learner"].map({"slow": 2, "fast": 0}))
-    seen = games.observed(frame, DETAILS).set_index(["measure", "m", "k"])
-    assert seen.loc[("auc", 3, 2), ["slope", "learner"]].tolist() == [pytest.approx(1.0), "slow"]
-    assert seen.loc[("auc", 3, 3), ["slope", "learner"]].tolist() == [pytest.approx(0.5), "fast"]
+    other = frame.assign(stream=frame["stream"] + "h", value=frame["value"] * frame["horizon"] ** 0.25)
+    seen = games.observed(pd.concat([frame, other]), DETAILS).set_index(["measure", "grades", "m", "k"])
+    assert len(seen) == 2 * 3
+    assert seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist() == [pytest.approx(1.25), "slow", "g3h"]
+    fast = seen.loc[("auc", 2, 3, 3)]
+    assert fast[["slope", "learner", "horizon"]].tolist() == [pytest.approx(0.75), "fast", 1000]
+    assert fast["regret"] == pytest.approx(2 * 9 * 1000**0.75)
 
 
 @pytest.mark.parametrize(

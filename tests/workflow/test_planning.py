@@ -56,6 +56,7 @@ def test_every_study_can_be_planned(bare, study):
     assert jobs.get("times", 0) == timed
     tables = set().union(*(TABLES_OF[kind] for kind in kinds))
     tables |= {"regret"} if regret else set()
+    tables |= {"atlas"} if any("figure-observability" in one.get("figures", ()) for one in experiments) else set()
     tables |= {"ads-coverage"} if coverage else set()
     free = {name for name, learner in whole["learners"].items() if learner.get("steps") in STEPS}
     tables |= {

@@ -8,9 +8,12 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.games import frames
+from scant.games.frames import CELL
 from scant.theory import observability
 
-CELL = ["measure", "grades", "m", "k"]  # the columns that identify a game
+EXPONENTS = {"0": 0.0, "T^(1/2)": 1 / 2, "T^(2/3)": 2 / 3, "T": 1.0}
+MARGIN = 0.05  # of slopes: a rate seen at finite horizons may be that much above the one that is possible
+LINEAR_FROM = 0.9  # the slope above which regret counts as linear
 # Statements of the thesis, of which the first that applies counts: its measures, whether it applies to m and k, the
 # rate, where it stands, and the m of its proof. Results 1 and 3 (and 4, for more grades) name no m.
 LINEAR = ("sum-loss", "pairwise-loss", "dcg")  # and Precision@n
@@ -117,16 +120,52 @@ def atlas_frame(max_m: int = observability.MAX_ITEMS, observed: pd.DataFrame | N
         return frame
     observed = observed.assign(grades=observed.get("grades", 2))
     cells = list(observed[CELL].itertuples(index=False, name=None))
-    for fault, faulty in {
-        "in no cell": set(cells) - set(frame[CELL].itertuples(index=False, name=None)),
-        "twice in a cell": {cell for cell in cells if cells.count(cell) > 1},
-    }.items():
-        if faulty:
-            names = "; ".join(", ".join(map("{} {}".format, CELL, cell)) for cell in sorted(faulty))
-            raise SettingError(f"slopes {fault} of the atlas of m = 2 to {max_m}: {names}")
+    _refuse("in no cell", set(cells) - set(frame[CELL].itertuples(index=False, name=None)), max_m)
+    _refuse("twice in a cell", {cell for cell in cells if cells.count(cell) > 1}, max_m)
     return frame.merge(observed, how="left", on=CELL)
 
 
+def _refuse(fault: str, faulty: set[tuple], max_m: int) -> None:
+    """Raise a SettingError that names the faulty cells of measurements, if there are any."""
+    if faulty:
+        names = "; ".join(", ".join(map("{} {}".format, CELL, cell)) for cell in sorted(faulty))
+        raise SettingError(f"slopes {fault} of the atlas of m = 2 to {max_m}: {names}")
+
+
+def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """Possible and measured growth of regret: one row for each cell of the atlas that is played, and learner.
+
+    Returns
+    -------
+    frame : that of `scant.games.frames.observed`, and rate, the growth of minimax regret; best, whether no learner's
+        slope is less in this cell; verdict, see `compared`; constant, the mean regret at the longest horizon over the
+        horizon to the power of the rate
+    """
+    rows = frames.observed(traces, details).merge(atlas_frame(), how="left", on=CELL)
+    strays = rows.loc[rows["rate"].isna(), CELL]
+    _refuse("in no cell", set(strays.itertuples(index=False, name=None)), observability.MAX_ITEMS)
+    exponents = rows["rate"].map(EXPONENTS)
+    rows["best"] = rows["slope"] == rows.groupby(CELL)["slope"].transform("min")
+    rows["verdict"] = [compared(*row) for row in zip(exponents, rows["low"], rows["high"], strict=True)]
+    rows["constant"] = rows["regret"] / rows["horizon"] ** exponents
+    columns = [*CELL, "rate", "learner", "kind", "best", "slope", "low", "high", "verdict", "constant"]
+    return rows[[*columns, "regret", "horizon", "stream", "n"]].sort_values(["m", *CELL], kind="stable")
+
+
+def compared(exponent: float, low: float, high: float) -> str:
+    """What the interval of a slope says of a rate.
+
+    It "agrees" if regret grows at most as the rate and `MARGIN`, and is "faster" if it does not. Where the rate is T,
+    which all regret has, it agrees if the slope is above `LINEAR_FROM`, and is "slower" if not. Else it is "undecided".
+    """
+    if exponent == 1:
+        return "agrees" if low > LINEAR_FROM else "slower" if high < LINEAR_FROM else "undecided"
+    limit = exponent + MARGIN
+    return "agrees" if high < limit else "faster" if low > limit else "undecided"
+
+
 def measured(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The frame of the figure of observability: `atlas_frame` with the slopes measured in a study's experiments."""
-    return atlas_frame(observed=frames.observed(traces, details))
+    """The frame of the figure of observability: `atlas_frame` with the slopes of the best learner in each cell."""
+    rows = cells_table(traces, details)
+    best = rows[rows["best"]].drop_duplicates(CELL).astype({"n": "Int64"})  # other cells will be missing
+    return atlas_frame(observed=best.drop(columns=["rate", "best"]))

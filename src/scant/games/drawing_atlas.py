@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
 from scant.games.atlas import LINEAR
@@ -26,11 +27,9 @@ GROUPS = (  # of rows, from the top: whether the measure has a cut-off, and whic
     (False, ("auc", "ndcg", "ap", "err")),
     (True, ("ndcg",)),
 )
-WIDTH, ROW, GAP = (
-    0.36,
-    (0.2, 0.27),
-    0.35,
-)  # of a cell in inches; height without and with slopes; between groups, in rows
+WIDTH, ROW = 0.36, (0.2, 0.38)  # of a cell in inches; height without and with slopes
+GAP = 0.35  # between groups, in rows
+PALE = 0.25  # how much of a rate's colour a cell has if slopes are measured, but none there agrees with it
 
 
 def atlas(frame: pd.DataFrame):
@@ -40,20 +39,31 @@ def atlas(frame: pd.DataFrame):
     places = _places(frame)
     measured = "slope" in frame and bool(frame["slope"].notna().any())
     sizes, depth = sorted(frame["m"].unique()), max(places.values()) + 1
+    width = WIDTH * (sum(sizes) + 0.5 * len(sizes))
     figure, axes = plt.subplots(
-        1, len(sizes), figsize=(max(3.4, 1.3 + WIDTH * (sum(sizes) + 0.5 * len(sizes))), ROW[measured] * depth + 1.2),
-        squeeze=False, sharey=True, width_ratios=sizes, layout="constrained",
+        1, len(sizes), figsize=(max(3.4, 1.3 + width), ROW[measured] * depth + 1.2), squeeze=False, sharey=True,
+        width_ratios=sizes, layout="constrained",
     )  # fmt: skip
+    full = frame["verdict"] == "agrees" if measured else pd.Series(True, frame.index)
     for axis, m in zip(axes.flat, sizes, strict=True):
         panel = frame[frame["m"] == m]
         y = [places[row] for row in zip(panel["measure"], panel["grades"], strict=True)]
-        axis.barh(y, 0.95, 0.92, panel["k"] - 0.475, color=panel["rate"].map(colours))
+        faces = [_face(colours[rate], agrees) for rate, agrees in zip(panel["rate"], full[panel.index], strict=True)]
+        edges = [("0.35", 0.8) if _differs(cell) else ("none", 0) for cell in panel.itertuples()]
+        axis.barh(
+            y, 0.95, 0.92, panel["k"] - 0.475, color=faces, edgecolor=[edge for edge, _ in edges],
+            linewidth=[line for _, line in edges],
+        )  # fmt: skip
         for height, cell in zip(y, panel.itertuples(), strict=True):
-            slope = cell.slope if measured else np.nan
-            look = {"ha": "center", "va": "center_baseline", "color": SHADES[cell.rate][2]}
-            axis.text(cell.k, height if np.isnan(slope) else height - 0.2, EXPONENTS[cell.rate], fontsize=8, **look)
-            if not np.isnan(slope):
-                axis.text(cell.k, height + 0.24, f"{slope:.2f}", fontsize=6, **look)
+            look = {"ha": "center", "va": "center_baseline"}
+            look["color"] = SHADES[cell.rate][2] if full[cell.Index] else "black"
+            if not measured or np.isnan(cell.slope):
+                axis.text(cell.k, height, EXPONENTS[cell.rate], fontsize=8, **look)
+                continue
+            axis.text(cell.k, height - 0.26, EXPONENTS[cell.rate], fontsize=8, **look)
+            axis.text(cell.k, height + 0.06, f"{cell.slope:.2f}", fontsize=6, **look)
+            if np.isfinite(cell.low):
+                axis.text(cell.k, height + 0.32, f"{_short(cell.low)}-{_short(cell.high)}", fontsize=6, **look)
         axis.set(xlim=(0.5, m + 0.5), xlabel="k", xticks=range(1, m + 1))
         axis.set_title(f"m = {m}")
         axis.grid(visible=False)
@@ -64,14 +74,32 @@ def atlas(frame: pd.DataFrame):
     handles = {f"${rate.translate(BRACES)}$": Patch(color=colour) for rate, colour in colours.items()}
     title = "how minimax regret grows with the rounds T; m items, of which the top k are seen\nin a cell: exponent of T"
     if measured:
-        title += ", small: slope measured, of the mean regret over n seeds" + (
-            f", {panels.count(frame)}" if "n" in frame else ""
+        count = f", {panels.count(frame)}" if "n" in frame else ""
+        title += (
+            f"; small: slope of the best learner's mean regret over seeds{count}, and its {panels.BOOTSTRAP}"
+            "\nfull colour: the interval is below the exponent plus 0.05, or, for 1, above 0.9; framed: it is not"
         )
     legend = figure.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title,
     )  # fmt: skip
     legend.get_title().set_multialignment("center")
     return figure
+
+
+def _short(slope: float) -> str:
+    """A slope with two decimals and no leading zero: ".66"."""
+    slope = round(slope, 2) + 0.0  # not -0.00
+    return f"{slope:.2f}".replace("0.", ".", 1) if abs(slope) < 1 else f"{slope:.1f}"
+
+
+def _face(colour: str, full: bool):
+    """The colour of a cell, pale unless `full`."""
+    return colour if full else tuple(1 - PALE * (1 - part) for part in to_rgb(colour))
+
+
+def _differs(cell) -> bool:
+    """Whether a cell's slope is measured, and does not agree with its rate."""
+    return getattr(cell, "verdict", "agrees") in ("faster", "slower", "undecided")
 
 
 def _colours() -> dict[str, str]:

@@ -12,10 +12,18 @@ from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.games.learners import LEARNERS
-from scant.games.streams import CERTAIN, STREAMS, choices
+from scant.games.streams import CERTAIN, GAPS, STREAMS, choices, grades
 from scant.study.plan import batches, span, untitled
 
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
+
+
+ATLAS = "figure-observability"  # whose experiments have a table, too
+
+
+def _in_the_atlas(study: dict, experiment: str, name: str) -> bool:
+    """Whether the experiment's slopes are shown in the atlas."""
+    return asked_for(study, experiment, ATLAS)
 
 
 def _check_game(game: dict, datasets: dict) -> None:
@@ -79,6 +87,21 @@ GAME = {
                     "minimum": 1,
                 },
                 "exponent": {"description": "Of Zipf's law.", "type": "number", "minimum": 0},
+                "k": {
+                    "description": "How many items on top are seen, for hard relevances.",
+                    "type": "integer",
+                    "minimum": 1,
+                },
+                "gap": {
+                    "description": "How hard relevances are: whether the gap between the two best rankings falls with "
+                    "the horizon, or is as wide as it can be, or one of these for each stream.",
+                    "enum": list(GAPS),
+                },
+                "until": {
+                    "description": "The horizon from which on that gap falls.",
+                    "type": "integer",
+                    "minimum": 1,
+                },
                 "dispersion": {
                     "description": "How close to the central ranking rankings are, 0 for not at all.",
                     "type": "number",
@@ -161,11 +184,13 @@ FIGURES = (
         shows=asked_for,
     ),
     Shown(
-        name="figure-observability",
+        name=ATLAS,
         heading="Minimax rates by observability, and measured slopes",
         caption="Minimax regret of each measure with m items and the top k seen, computed from global and local "
-        "observability; in a cell the exponent of T, and, small, the measured slope of the mean regret over "
-        "seeds on the horizon, of the study's slowest learner there.",
+        "observability; in a cell the exponent of T, and, small, the slope of the mean regret over seeds on the "
+        "horizon, measured, of the study's best learner there, with its 95 % bootstrap interval. Where slopes are "
+        "measured, a cell has its full colour if regret grows no faster than it must: if the interval is below the "
+        "exponent plus 0.05, or, where the exponent is 1, above 0.9.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
         shows=asked_for,
@@ -215,6 +240,16 @@ TABLES = (
         "states.",
         frame="scant.games.atlas:atlas_table",
         reads="nothing",
+    ),
+    Shown(
+        name="atlas",
+        heading="Possible and measured growth of regret",
+        caption="Cells of the atlas that were played: the growth of minimax regret, and the slope of the log of each "
+        "learner's mean regret over seeds on log T, with its 95 % bootstrap interval, on the game where it is largest. "
+        "It agrees if this is below the exponent plus 0.05, or, where the rate is T, above 0.9. constant is the mean "
+        "regret at the longest horizon over the horizon to the exponent.",
+        frame="scant.games.atlas:cells_table",
+        shows=_in_the_atlas,
     ),
     Shown(
         name="theorems-games",
@@ -308,7 +343,8 @@ class FixedItems(Family):
     def identity(self, run: dict) -> dict[str, Any]:
         metadata = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}
         game = run["game"]
-        return metadata | {"game": game["stream"], "choices": choices(game["stream"], game["settings"])}
+        name, settings = game["stream"], game["settings"]
+        return metadata | {"game": name, "choices": choices(name, settings), "grades": grades(name, settings)}
 
 
 def horizons(experiment: Mapping) -> list[int]:

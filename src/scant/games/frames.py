@@ -3,12 +3,13 @@
 import pandas as pd
 
 from scant.errors import SettingError
+from scant.games.cells import MEASURES
 from scant.present.intervals import cells, t_interval
 from scant.present.slopes import late_rounds, runs, slope, slope_columns
 from scant.present.traces import GROUP, names
 
 POINTS = 3  # how many rounds, horizons or numbers of items a slope needs
-MEASURES = {"auc-loss": "auc"}  # losses that have another name in `scant.theory.observability`
+CELL = ["measure", "grades", "m", "k"]  # the columns that identify a cell of the atlas
 
 
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -172,14 +173,16 @@ def _untitled(key: tuple, details: dict) -> dict:
 
 
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """For each measure, number of items m, and k: the largest slope of regret on the horizon over games and learners.
+    """How fast the regret of each learner grows with the horizon in each cell of the atlas that it plays.
 
-    Games and learners whose mean regret is not above 0 at some horizon have no slope, and are left out.
+    A cell is a measure, a number of grades, a number m of items, and how many of them, k, the learner sees. Of several
+    games of a learner in a cell that with the largest slope counts. Games and learners whose mean regret is not above 0
+    at some horizon have no slope, and are left out.
 
     Returns
     -------
-    frame : with the columns measure, m, k, slope, low and high (its 95 % bootstrap interval), stream and learner
-        (those of this slope), and n (how many seeds its mean regret is over)
+    frame : with the columns measure, grades, m, k, learner, kind, stream, slope, low and high (its 95 % bootstrap
+        interval), horizon (the longest), regret (the mean at it), and n (how many seeds the mean regret is over)
 
     Raises
     ------
@@ -188,16 +191,18 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rows = []
     for key, group in _ends(regrets(traces, details)).groupby(GROUP, sort=False):
         first, slopes = group.iloc[0], growth(group, "horizon")
-        measure, m = MEASURES.get(first["loss"], first["loss"]), first["items"]
+        measure, m, horizon = MEASURES.get(first["loss"], first["loss"]), first["items"], group["horizon"].max()
         rows.append(
-            {"measure": measure, "m": m, "k": first["k"] or m}
+            {"measure": measure, "grades": first["grades"], "m": m, "k": first["k"] or m}
+            | {"learner": key[2], "kind": first["kind"], "stream": key[1]}
             | {"slope": slopes["slope"], "low": slopes["slope_low"], "high": slopes["slope_high"]}
-            | {"stream": key[1], "learner": key[2], "n": slopes["slopes"]}
+            | {"horizon": horizon, "regret": group.loc[group["horizon"] == horizon, "regret"].mean()}
+            | {"n": slopes["slopes"]}
         )
-    frame = pd.DataFrame(rows).dropna(subset="slope").astype({"n": "Int64"})  # other cells of the atlas will be missing
+    frame = pd.DataFrame(rows).dropna(subset="slope")
     if frame.empty:
         raise SettingError(f"no slope for the figure of observability: its experiments need {POINTS} horizons or more")
-    return frame.loc[frame.groupby(["measure", "m", "k"])["slope"].idxmax()]
+    return frame.loc[frame.groupby([*CELL, "learner"], sort=False)["slope"].idxmax()]
 
 
 def times(rows: pd.DataFrame, details: dict) -> pd.DataFrame:

@@ -20,16 +20,19 @@ rounds spent on exploring; and the method `bound`. If it declares `settings`, no
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from typing import ClassVar
 
 import numpy as np
 
-from scant import declared
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
-from scant.games.losses import Loss
+from scant.games.forecaster import Forecaster
+from scant.games.optimisation import ExplorationByOptimisation
+from scant.games.pege import PEGE, PEGE2
+from scant.games.player import ETA, Facts, K, Player, check_k, positive
+from scant.games.precision import SemiBandit
 from scant.games.sorting import plackett_luce, quicksort
 from scant.measures import rank
 from scant.theory import game_bounds
@@ -38,100 +41,13 @@ LARGEST_TABLE = 6  # items, for learners that keep a number for each of the m! r
 LARGEST_BAND = 5  # items, for CombBand, which also inverts a matrix of m^2 rows each round
 FTPL_PARAMETERS = ("thesis", "ailon")
 
-# Settings that several learners have. `absent` is the default of the argument of `__init__`.
-ETA = Setting("eta", {"type": "number", "exclusiveMinimum": 0}, about="The learning rate; theory's if absent.")
-K = Setting("k", {"type": "integer", "minimum": 1}, about="How many items on top of a ranking are seen.", absent=1)
+# A setting that several learners have.
 REST = Setting(
     "rest",
     {"enum": ["random", "leader"]},
     about="What stands below the items that a round explores: a random order, or the leader's.",
     absent="leader",
 )
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What a learner may know about a game before it starts.
-
-    items, rounds : m and T
-    lowest, largest : the lowest and the largest value that the learner may see
-    pairs : the largest sum in a round, over pairs of items, of the squared difference of their values (Ailon's M)
-    best : the best fixed ranking in hindsight, for the learner `BestFixed`
-    losses : the least and the largest value of any ranking in any round, for `CombBand`
-    round_constants : the largest absolute loss of any ranking in any round, and the largest l1 norm of a round's
-        values, for `FTPL` with Ailon's parameters
-    """
-
-    items: int
-    rounds: int
-    loss: Loss
-    lowest: float
-    largest: float
-    pairs: float
-    best: np.ndarray | None = None
-    losses: tuple[float, float] | None = None
-    round_constants: tuple[float, float] | None = None
-
-    @property
-    def weights(self) -> np.ndarray:
-        return self.loss.weights(self.items)
-
-    @property
-    def constants(self) -> tuple[float, float, float]:
-        """D, R and A of `scant.theory.game_bounds`, with values measured from the lowest."""
-        spread = self.largest - self.lowest
-        weights = self.weights
-        return (
-            game_bounds.diameter(weights),
-            game_bounds.largest_difference(weights, spread),
-            self.items * spread,
-        )
-
-    @property
-    def scale(self) -> float:
-        """The largest absolute value, or 1 if all are 0: the noise of theory is proportional to it."""
-        return max(abs(self.lowest), abs(self.largest)) or 1.0
-
-    def costs(self, rankings: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The loss of each ranking in one round, float64 (rankings); gains count as negative losses.
-
-        rankings : (rankings x m), item indices, best first
-        values : (m), of the round
-        """
-        if self.loss.places is None:
-            ranked = values[rankings]
-            precision = np.cumsum(ranked, axis=1) / np.arange(1, self.items + 1)
-            return -(precision * ranked).sum(axis=1) / max(values.sum(), 1e-300)
-        totals = values[rankings] @ self.weights
-        return -totals if self.loss.gain else totals
-
-
-class Player(declared.Learner):
-    """The base class of the built-in learners.
-
-    facts : what the learner knows about the game beforehand
-    random : the generator for its randomness
-    """
-
-    explored = 0  # rounds spent so far on exploring
-
-    def __init__(self, facts: Facts, random: np.random.Generator):
-        self.facts, self.random = facts, random
-
-    def rank(self) -> np.ndarray:
-        """The ranking to show in this round, int64 (m)."""
-        raise NotImplementedError
-
-    def learn(self, ranking: np.ndarray, seen) -> None:
-        """Learn from the feedback of the round."""
-
-    def bound(self, t) -> np.ndarray:
-        """The bound on the expected regret at rounds t; NaN where none is known."""
-        return np.full(np.shape(t), np.nan)
-
-    def loop(self) -> tuple[str, dict] | None:
-        """The name of the compiled loop and its arguments; None if there is none."""
-        return None
 
 
 class Random(Player):
@@ -220,7 +136,7 @@ class FTPL(Perturbed):
             self.constants = facts.constants[0], *facts.round_constants
             D, R, A = (constant or 1.0 for constant in self.constants)
             theory = game_bounds.kalai_vempala_epsilon(D, R, A, facts.rounds)
-        self.epsilon = _positive("epsilon", epsilon, theory)
+        self.epsilon = positive("epsilon", epsilon, theory)
         self.noise = 1 / self.epsilon
 
     def rank(self):
@@ -247,7 +163,7 @@ class FPLGumbel(Perturbed):
     def __init__(self, facts, random, eta: float | None = None):
         super().__init__(facts, random)
         D, R, A = (constant or 1.0 for constant in facts.constants)
-        self.rate = _positive("eta", eta, game_bounds.gumbel_eta(facts.items, D, R, A, facts.rounds))
+        self.rate = positive("eta", eta, game_bounds.gumbel_eta(facts.items, D, R, A, facts.rounds))
 
     def rank(self):
         return plackett_luce(self.scores, self.random)
@@ -280,7 +196,7 @@ class OnlineRank(Perturbed):
             raise unknown("sort of the learner 'online-rank'", sort, sorts)
         self.sort, self.sorter = sorts[sort]
         theory = game_bounds.online_rank_eta(facts.items, facts.pairs or 1.0, facts.rounds)
-        self.rate = _positive("eta", eta, theory)
+        self.rate = positive("eta", eta, theory)
 
     def rank(self):
         return self.sort(self.scores, self.random)
@@ -335,7 +251,7 @@ class Hedge(Table):
     def __init__(self, facts, random, eta: float | None = None):
         super().__init__(facts, random)
         theory = game_bounds.hedge_eta(max(2, len(self.logs)), self.range(), facts.rounds)
-        self.eta = _positive("eta", eta, theory)
+        self.eta = positive("eta", eta, theory)
 
     def learn(self, ranking, seen):
         self.logs -= self.eta * self.facts.costs(self.rankings, seen)
@@ -357,7 +273,7 @@ class MultiplicativeWeights(Table):
 
     def __init__(self, facts, random, eta: float | None = None):
         super().__init__(facts, random)
-        self.eta = _positive("eta", eta, game_bounds.multiplicative_eta(max(2, len(self.logs)), facts.rounds))
+        self.eta = positive("eta", eta, game_bounds.multiplicative_eta(max(2, len(self.logs)), facts.rounds))
         if self.eta >= 1:
             raise SettingError(f"learner 'multiplicative-weights': eta is {eta}; it must be below 1")
 
@@ -399,7 +315,7 @@ class PermELearn(Player):
         self.spread = (facts.largest - facts.lowest) or 1.0  # range of values
         self.weights = np.full((m, m), 1 / m)  # items x places
         self.largest_loss = facts.rounds * m * self.costs.mean()
-        self.eta = _positive("eta", eta, game_bounds.permelearn_eta(max(2, m), self.largest_loss))
+        self.eta = positive("eta", eta, game_bounds.permelearn_eta(max(2, m), self.largest_loss))
 
     def rank(self):
         u, ranking = self.random.random(), np.empty(self.facts.items, np.int64)
@@ -472,7 +388,7 @@ class CombBand(Table):
         m = facts.items
         if facts.loss.places is None:
             raise SettingError(f"learner 'comb-band': it plays linear losses; {facts.loss.name} is none. Use hedge")
-        self.eta = _positive("eta", eta, game_bounds.comb_band_rates(max(2, m), facts.rounds)[0])
+        self.eta = positive("eta", eta, game_bounds.comb_band_rates(max(2, m), facts.rounds)[0])
         self.gamma = min(1.0, self.eta * m * (m - 1))
         self.matrices = np.zeros((len(self.rankings), m * m))
         for i, ranking in enumerate(self.rankings):
@@ -516,10 +432,7 @@ class Blocks(Player):
 
     def __init__(self, facts, random, k: int, rest: str):
         super().__init__(facts, random)
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= facts.items:
-            raise SettingError(
-                f"k is {k!r}; with {facts.items} items it must be a whole number from 1 to {facts.items}"
-            )
+        check_k(k, facts.items)
         if rest not in ("leader", "random"):
             raise unknown("rest", rest, ["leader", "random"])
         self.k, self.rest, self.cells = k, rest, game_bounds.cells(facts.items, k)
@@ -806,6 +719,11 @@ BUILT_IN = (
     RTopKF,
     AnytimeRTopKF,
     AdaptiveRTopKF,
+    Forecaster,
+    ExplorationByOptimisation,
+    SemiBandit,
+    PEGE,
+    PEGE2,
 )
 LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 
@@ -841,12 +759,3 @@ def _check_names(kind: str, settings: Collection[str], known: Collection[str]) -
     for name in settings:
         if name not in known:
             raise unknown(f"setting of the learner {kind!r}", name, known)
-
-
-def _positive(name: str, value: float | None, theory: float) -> float:
-    """`value`, or the one of theory if it is None; a SettingError unless it is above 0."""
-    if value is None:
-        return theory
-    if not value > 0:
-        raise SettingError(f"{name} is {value}; it must be above 0")
-    return value

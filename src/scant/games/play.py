@@ -1,6 +1,7 @@
 """Let one learner play one game: in its compiled loop if it has one, else in a Python loop."""
 
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 import numpy as np
 
@@ -213,11 +214,14 @@ def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Play in the compiled loop that the learner's `loop()` names; returns the same as `_plain`.
 
-    loop : the name of the loop, and its arguments
+    loop : the name of the loop in `scant.kernels.games`, or "module:name" of another module of `scant.kernels`; and
+        its arguments, in the latter case in the loop's order
     """
     from scant.kernels import games
 
     name, arguments = loop
+    if "cell" in arguments:
+        return _compiled_on_cell(game, name, arguments, random, kept)
     values, scale, explored = game.values[: kept[-1]], game.scale[: kept[-1]], np.zeros(len(kept), np.int64)
     shared = (values, scale, _read_only(game.loss.weights(game.items)), game.loss.places is None)
     total, kept = np.empty(len(kept)), _read_only(kept, np.int64)
@@ -226,14 +230,37 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
             *shared, arguments["learns"], SORTERS[arguments["sorter"]], float(arguments["rate"]),
             float(arguments["noise"]), random, kept, total,
         )  # fmt: skip
-    else:
+    elif name == "play_blocks":
         games.play_blocks(
             *shared, SORTERS[arguments["sorter"]], float(arguments["rate"]), arguments["k"],
             arguments["lengths"], arguments["noises"], arguments["counted"], arguments["at_random"],
             arguments.get("adaptive", False), arguments.get("gain", False), float(arguments.get("prior", 0.0)),
             random, kept, total, explored,
         )  # fmt: skip
+    else:
+        _loop(name)(*shared, *arguments.values(), random, kept, total, explored)
     return total + game.constant_at(kept), explored
+
+
+def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> tuple[np.ndarray, np.ndarray]:
+    """Play in a compiled loop on a cell; returns the same as `_plain`.
+
+    arguments : the loop's, and the `cell` (`scant.games.cells.Cell`) that it plays
+    """
+    cell, explored, total = arguments["cell"], np.zeros(len(kept), np.int64), np.empty(len(kept))
+    outcomes = _read_only(cell.outcomes(game.stream[: kept[-1]]), np.int64)
+    own = {key: value for key, value in arguments.items() if key != "cell"}
+    _loop(name)(
+        outcomes, _read_only(cell.losses), _read_only(cell.top_of, np.int64), _read_only(cell.feedback, np.int64),
+        *own.values(), random, _read_only(kept, np.int64), total, explored,
+    )  # fmt: skip
+    return -total if game.loss.gain else total, explored
+
+
+def _loop(name: str):
+    """The compiled loop "module:name" of `scant.kernels`."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(f"scant.kernels.{module}"), function)
 
 
 def _least_and_largest(game: Game) -> tuple[float, float]:

@@ -49,7 +49,7 @@ def run(job: dict, target, seeds: list[int]) -> None:
     """Play all learners of a game for each seed and horizon, and write the run file, with columns of `SCHEMA`.
 
     All learners play on the same stream. The stream of a shorter horizon is the beginning of that of a longer one
-    (except for `switching`, whose phases are shares of the horizon). Learners have equal generators, so that those that
+    (except for `switching` and `hard`, which depend on the horizon). Learners have equal generators, so that those that
     draw the same kind of noise share it.
 
     job : study, study_seed, experiment, stream (the game's id), game (its settings), learners (pairs of id and
@@ -87,7 +87,8 @@ def drawn(job: dict, seed: int, horizon: int) -> Game:
     """The game that a job plays with a seed and a horizon; `shared` games have the stream of seed 0 for all seeds."""
     settings = job["game"]
     relevances = generator(*_axes(job, 0 if settings["shared"] else seed), "relevances")
-    return Game(streams.draw(settings["stream"], relevances, horizon, **settings["settings"]), settings["loss"])
+    stream = streams.draw(settings["stream"], relevances, horizon, settings["loss"], **settings["settings"])
+    return Game(stream, settings["loss"])
 
 
 def played(learner: dict) -> dict:
@@ -103,7 +104,7 @@ def probe(game: dict, rounds: int = PROBED) -> Game:
     ------
     SettingError : invalid settings of the stream, or a loss that is not defined for its relevances
     """
-    stream = streams.draw(game["stream"], generator(0, "probe"), min(rounds, PROBED), **game["settings"])
+    stream = streams.draw(game["stream"], generator(0, "probe"), min(rounds, PROBED), game["loss"], **game["settings"])
     probed = Game(stream, game["loss"])
     if probed.loss.places is None:
         losses.check_ap(probed.items)

@@ -3,8 +3,8 @@
 A stream is a matrix with a row for each round and a column for each item, int8 (int16 where int8 is too small). The
 adversary is oblivious: the whole stream is drawn before the game. Which items are the good ones is drawn too, so that
 their order does not give them away. `STREAMS` lists the functions that draw streams; each takes a random generator, the
-number of rounds, and its settings by name. With equal generators, a shorter stream is the beginning of a longer one,
-except for `switching`, whose phases are shares of the rounds.
+number of rounds, and its settings by name; `hard` also takes the loss of the game. With equal generators, a shorter
+stream is the beginning of a longer one, except for `switching` and `hard`, which depend on the number of rounds.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,8 @@ import numpy as np
 
 from scant.data import table_b1
 from scant.errors import SettingError, unknown
+from scant.games import cells
+from scant.games import hard as hard_pairs
 
 CHUNK = 1 << 20  # numbers drawn at a time: bounds memory, and does not change the numbers
 VECTORS = np.array(table_b1.VECTORS, np.int8)
@@ -136,6 +138,31 @@ def rankings(random, rounds: int, items: int = 20, dispersion: float = 0.2):
     return _rows(rounds, items, draw, np.int8 if items <= 127 else np.int16)
 
 
+def hard(
+    random, rounds: int, loss: str, items: int = 3, k: int = 1, grades: int = 1, gap: str = "falling", until: int = 100
+):  # fmt: skip
+    """Relevances that are hard for the cell of the atlas with this loss, `items` and the top `k` seen.
+
+    They are drawn from one of two distributions, each with probability 1/2, between which a learner must tell to be
+    best; the items are relabelled at random. `scant.games.hard` says which.
+
+    grades : the highest grade
+    gap : "falling", the gap between the two best rankings falls with the rounds T as in the lower bound, from its
+        largest at T = `until` on: as T^(-1/3) where the rate is T^(2/3), as T^(-1/2) where it is T^(1/2), not at all
+        where the cell is not observable; "wide", it is the largest for all T; or "either", one of the two for the
+        whole stream, each with probability 1/2
+    """
+    if gap not in GAPS:
+        raise unknown("gap of stream 'hard'", gap, GAPS)
+    cell = cells.cell(loss, items, k, grades)
+    pair, labels, sign = hard_pairs.pair(cell), random.permutation(items), 1 - 2 * random.integers(0, 2)
+    falls = gap == "falling" or (gap == "either" and random.random() < 0.5)
+    width = hard_pairs.width(cell, rounds, until) if falls else 1.0
+    edges = np.cumsum(pair.middle + sign * width * pair.direction)
+    vectors = cell.relevances[:, labels]
+    return _rows(rounds, items, lambda n: vectors[_index_in(edges, random.random(n))])
+
+
 STREAMS = {
     "flip": flip,
     "gauss": gauss,
@@ -148,12 +175,16 @@ STREAMS = {
     "zipf": zipf,
     "k-choice": k_choice,
     "rankings": rankings,
+    "hard": hard,
 }
+GAPS = ("falling", "wide", "either")
 CERTAIN = ("ties",)  # streams that are the same in every draw
 
 
-def draw(name: str, random: np.random.Generator, rounds: int, /, **settings) -> np.ndarray:
+def draw(name: str, random: np.random.Generator, rounds: int, /, loss: str = "sum-loss", **settings) -> np.ndarray:
     """Draw the stream `name`: relevances, int8 or int16 (rounds x items).
+
+    loss : of the game, for streams that depend on it
 
     Raises
     ------
@@ -162,7 +193,8 @@ def draw(name: str, random: np.random.Generator, rounds: int, /, **settings) -> 
     if name not in STREAMS:
         raise unknown("stream", name, STREAMS)
     make = STREAMS[name]
-    known = make.__code__.co_varnames[2 : make.__code__.co_argcount]
+    arguments = make.__code__.co_varnames[2 : make.__code__.co_argcount]
+    known = [argument for argument in arguments if argument != "loss"]
     for key in settings:
         if key not in known:
             raise unknown(f"setting of stream {name!r}", key, known)
@@ -170,13 +202,23 @@ def draw(name: str, random: np.random.Generator, rounds: int, /, **settings) -> 
         raise SettingError(f"stream {name!r}: rounds is {rounds}; a game has 1 or more")
     if settings.get("items", 1) < 1:
         raise SettingError(f"stream {name!r}: items is {settings['items']}; a game has 1 or more")
-    return make(random, rounds, **settings)
+    return make(random, rounds, **({"loss": loss} if "loss" in arguments else {}), **settings)
 
 
 def choices(name: str, settings: Mapping) -> int:
     """How many items are chosen in a round of the stream `name`; 1 if it has no such setting."""
-    declared = signature(STREAMS[name]).parameters.get("choices")
-    return settings.get("choices", declared.default if declared else 1)
+    return _setting(name, settings, "choices")
+
+
+def grades(name: str, settings: Mapping) -> int:
+    """How many grades a stream of relevances has, counting 0; 2 if it has no such setting."""
+    return 1 + _setting(name, settings, "grades")
+
+
+def _setting(name: str, settings: Mapping, key: str) -> int:
+    """A setting of the stream `name`, or its default; 1 if it has no such setting."""
+    declared = signature(STREAMS[name]).parameters.get(key)
+    return settings.get(key, declared.default if declared else 1)
 
 
 def _rows(rounds: int, items: int, draw, dtype=np.int8) -> np.ndarray:

@@ -10,6 +10,7 @@ only state orders, constants are those of their proofs, so that runs can be comp
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -182,6 +183,80 @@ def adaptive(t, items: int, k: int, D: float, R: float, A: float):
     return R * cells(items, k) * blocks + 3 * np.sqrt(D * R * A * end * longest(end))
 
 
+# --- sets of items, of which some are seen
+
+
+def semi_bandit_eta(items: int, n: int, k: int) -> float:
+    """sqrt(k log(m/n) / m), at which `semi_bandit` is least; 1 where n = m, and nothing is to be learnt."""
+    return math.sqrt(k * math.log(items / n) / items) or 1.0
+
+
+def semi_bandit(t, eta: float, items: int, n: int, k: int):
+    """Sets of n of m items with the top k seen: `sqrt(t) (n log(m/n) / eta + eta n m / k)`, eta_t = eta / sqrt(t).
+
+    At the eta of `semi_bandit_eta` it is 2 n sqrt(t m log(m/n) / k). By the argument of Audibert, Bubeck & Lugosi
+    (2014) for mirror descent with the entropy, whose range over sets is n log(m/n): round t adds at most eta_t / 2
+    times the sum over items of x_i / P(i is seen). If k <= n, each term is n / k. If k > n, each is concave in x_i, so
+    that the sum is largest for x_i = n/m; either way it is at most n m / k.
+    """
+    return np.sqrt(np.asarray(t, float)) * (n * math.log(items / n) / eta + eta * n * items / k)
+
+
+# --- stochastic relevances, phases of exploration and exploitation
+
+
+def hoeffding(number: int, items: int, rounds: int, spread: float) -> float:
+    """The w within which all m means of n values with this range are, for every n at once, with probability 1 - 1/T.
+
+    `spread sqrt(log(2 m n (n + 1) T) / (2n))`, by Hoeffding's inequality for each mean and n.
+    """
+    return spread * math.sqrt(math.log(2 * items * number * (number + 1) * rounds) / (2 * number))
+
+
+def pege_phases(rounds: int, cells: int, exponential: bool) -> tuple[np.ndarray, np.ndarray]:
+    """How often PEGE explores each cell in each phase, and how many rounds it then exploits; int64, as cover T rounds.
+
+    Phase b has b and exp(b) if exponential, else 1 and sqrt(b), rounded down (Chaudhuri & Tewari 2016, Algorithm 1).
+    """
+    repeats, lengths, covered = [], [], 0
+    while covered < rounds:
+        b = len(repeats) + 1
+        repeats.append(b if exponential else 1)
+        lengths.append(int(math.exp(b)) if exponential else math.isqrt(b))
+        covered += cells * repeats[-1] + lengths[-1]
+    return np.array(repeats, np.int64), np.array(lengths, np.int64)
+
+
+def pege(t: int, gap: float, items: int, k: int, R: float, spread: float, exponential: bool = True) -> float:
+    """PEGE after t rounds: R times its rounds of exploration, and those of a leader that is not the best.
+
+    After n explorations of each cell the leader is not the best with probability at most
+    2 m exp(-n gap^2 / (2 spread^2)) (Hoeffding: some mean is off by half the gap). With exponential phases that is of
+    the order ceil(m/k) log^2 t plus a constant. The paper's bound has a norm of the global observable set instead.
+
+    gap : the least difference of the means of two items that have different means and whose order matters
+    """
+    repeats, lengths = pege_phases(t, cells(items, k), exponential)
+    wrong = np.minimum(1.0, 2 * items * np.exp(-np.cumsum(repeats) * gap**2 / (2 * spread**2)))
+    return R * float(min(t, cells(items, k) * repeats.sum() + (wrong * np.minimum(lengths, t)).sum()))
+
+
+def pege2(t: int, rounds: int, gap: float, items: int, k: int, R: float, spread: float) -> float:
+    """PEGE2 after t of T rounds: `R (ceil(m/k) (max(b, 36 s^2 log(t) / gap^2) + 1) + 8 m s^2 / gap^2 + 1)`.
+
+    b is the least number of phases with gap >= 6 w (`hoeffding`): by then its estimate is at least 4 w. Unless an
+    estimate is off by more than w, which costs at most R, that of the gap is between gap / 1.5 and 2 gap. So phase b
+    exploits for at least exp(b gap^2 / (36 s^2)) rounds, and at most exp(b gap^2 / (4 s^2)), with which a wrong leader
+    (as in `pege`) costs at most 8 m s^2 / gap^2 over all phases.
+
+    gap : the least difference of the ordered means of neighbouring items whose places differ in weight; spread : s
+    """
+    most = cells(items, k) * (t + 1)  # which explores all rounds
+    phases = next((b for b in range(1, t + 1) if gap >= 6 * hoeffding(b, items, rounds, spread)), most)
+    phases = max(phases, 36 * spread**2 * math.log(t) / gap**2) + 1
+    return R * float(min(t, cells(items, k) * phases + 8 * items * spread**2 / gap**2 + 1))
+
+
 # --- sorting with noise
 
 
@@ -245,6 +320,83 @@ def multiplicative_eta(actions: int, rounds: float) -> float:
 def multiplicative_weights(t, eta: float, actions: int, R: float):
     """Weights times 1 - eta loss / R: `R (eta t + log N / eta)`, eta <= 1/2 (Arora, Hazan & Kale 2012, Theorem 2.1)."""
     return R * (eta * np.asarray(t, float) + math.log(actions) / eta)
+
+
+@dataclass(frozen=True)
+class ForecasterConstants:
+    """What the bound of the forecaster needs of a game of partial monitoring (`scant.games.cells.Cell`).
+
+    actions : N, how many different losses its rankings have; each is that of equally many rankings
+    sets : A, how many top sets it explores
+    difference : L, the largest difference of two rankings' losses for one outcome
+    largest : the largest absolute entry of the estimators V
+    squares : v^2, the largest sum over top sets of a ranking's squared estimators, over outcomes and rankings
+    """
+
+    actions: int
+    sets: int
+    difference: float
+    largest: float
+    squares: float
+
+
+def forecaster_constants(estimators, feedback, losses) -> ForecasterConstants:
+    """The constants of a cell from its tables, see `scant.games.cells.Cell`."""
+    losses = np.asarray(losses, float)
+    of_outcomes = np.stack([table[shown] for table, shown in zip(estimators, feedback, strict=True)])
+    return ForecasterConstants(
+        actions=len(np.unique(np.round(losses, 9), axis=0)),
+        sets=len(feedback),
+        difference=float(np.ptp(losses, axis=0).max()),
+        largest=float(np.abs(of_outcomes).max()),
+        squares=float((of_outcomes**2).sum(axis=0).max()),
+    )
+
+
+def forecaster_rates(constants: ForecasterConstants, rounds: float, gamma: float | None = None) -> tuple[float, float]:
+    """(eta, gamma) that minimise `forecaster` at T rounds, as far as its condition on eta allows.
+
+    gamma = min(1, (C / (T L^2))^(1/3)) with C = (e - 2) A v^2 log N, or 0 if there is a single top set; eta is then
+    sqrt(gamma log N / ((e - 2) A v^2 T)), with 1 in place of gamma / A for a single top set.
+
+    gamma : the probability of exploring, if it is set
+    """
+    if constants.actions == 1:
+        return 1.0, 0.0 if gamma is None else gamma
+    log_n, cost = math.log(constants.actions), (math.e - 2) * constants.sets * constants.squares
+    if gamma is None and constants.sets == 1:
+        gamma = 0.0
+    elif gamma is None:
+        gamma = min(1.0, (cost * log_n / (rounds * constants.difference**2)) ** (1 / 3))
+    least = _least_probability(constants, gamma)
+    eta = math.sqrt(log_n * least / ((math.e - 2) * constants.squares * rounds))
+    return min(eta, least / constants.largest), gamma
+
+
+def forecaster(t, eta, gamma, constants: ForecasterConstants):
+    """Exponential weights on estimated differences: `log N / eta + (e - 2) eta t v^2 A / gamma + gamma t L`.
+
+    Of Cesa-Bianchi, Lugosi & Stoltz (2006, Theorem 3.1), with the constants of this proof, made here for estimators
+    V_a[g] / P(a): if a top set is shown with probability at least gamma / A and eta max|V| A / gamma <= 1, then
+    exp(-x) <= 1 - x + (e - 2) x^2 for x >= -1 gives log N / eta + (e - 2) eta E sum_t sum_i q_i estimate_i^2, and the
+    second moment of an estimate is at most sum_a V_a^2 / P(a) <= v^2 A / gamma. Exploring loses at most L a round. With
+    a single top set, 1 stands for gamma / A. It is at most L t, and NaN where eta is too large for the proof.
+
+    Assumed: relevances do not depend on the learner's draws. At `forecaster_rates` it is 3 (C L)^(1/3) T^(2/3) at T
+    rounds, with the C there, once T is so large that neither minimum there applies.
+    """
+    t, eta, gamma = np.asarray(t, float), np.asarray(eta, float), np.asarray(gamma, float)
+    if constants.actions == 1:
+        return 0 * t
+    least = _least_probability(constants, gamma)
+    regret = math.log(constants.actions) / eta + (math.e - 2) * eta * t * constants.squares / least
+    regret = np.minimum(regret + gamma * t * constants.difference, t * constants.difference)
+    return np.where(eta * constants.largest <= least * (1 + 1e-9), regret, np.nan)
+
+
+def _least_probability(constants: ForecasterConstants, gamma):
+    """The least probability with which a top set is shown."""
+    return 1.0 if constants.sets == 1 else gamma / constants.sets
 
 
 def permelearn_eta(items: int, best: float) -> float:

@@ -1,0 +1,115 @@
+"""A learner for every game that can be learnt: exponential weights on estimated differences of losses."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from scant.declared import Look, Setting
+from scant.errors import SettingError
+from scant.games.cells import cell_of, check_observable
+from scant.games.player import ETA, K, Player, positive
+from scant.theory import game_bounds
+
+
+class Forecaster(Player):
+    """Exponential weights on estimated loss differences (Piccolboni & Schindelhauer 2001; Cesa-Bianchi, Lugosi & Stoltz
+    2006, Figure 1), for any loss and any k with which it is globally observable, and up to 5 items.
+
+    With probability gamma it explores: it shows a top set drawn uniformly, in the ranking of it that has the largest
+    weight. Else it draws a ranking in proportion to the weights. If it shows a top set a, which happens with
+    probability P(a), and sees feedback g, the weight of ranking i is multiplied by `exp(-eta V[a, g, i] / P(a))`, where
+    V are the estimators of the cell (`scant.games.cells.Cell.estimators`). Where all items are seen there is a single
+    top set, and no exploration.
+
+    The bound is `game_bounds.forecaster`. It is of the order T^(2/3), or T^(1/2) where all items are seen, against any
+    sequence of relevances that does not depend on the learner's draws.
+
+    k : how many items on top are seen
+    eta, gamma : `game_bounds.forecaster_rates` for the horizon (or the epoch) unless set
+    doubling : whether it plays without the horizon: it starts anew after 1, 3, 7, 15, ... rounds, each time with the
+        rates for twice as many rounds
+
+    Raises
+    ------
+    SettingError : the cell is not globally observable, or too large for tables; see `scant.games.cells`
+    """
+
+    kind = "forecaster"
+    about = (
+        "Exponential weights on estimated loss differences, for every game that can be learnt (Cesa-Bianchi, Lugosi & "
+        "Stoltz 2006); up to 5 items."
+    )
+    settings = (
+        K,
+        ETA,
+        Setting(
+            "gamma",
+            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            about="The probability of exploring; theory's if absent.",
+        ),
+        Setting(
+            "doubling",
+            {"type": "boolean"},
+            about="Whether it plays without the horizon, in epochs that double.",
+            absent=False,
+        ),
+    )
+    looks: ClassVar = {"": Look("vermilion", "P")}
+    sees = "top"
+
+    def __init__(
+        self, facts, random, k: int = 1, eta: float | None = None, gamma: float | None = None, doubling: bool = False
+    ):
+        super().__init__(facts, random)
+        try:
+            self.cell, self.k = cell_of(facts, k), k
+            check_observable(self.cell)
+        except SettingError as error:
+            raise SettingError(f"learner {self.kind!r}: {error}") from None
+        self.lengths = 2 ** np.arange(int(facts.rounds).bit_length()) if doubling else np.array([facts.rounds])
+        self.constants = game_bounds.forecaster_constants(self.cell.estimators, self.cell.feedback, self.cell.losses)
+        rates = [game_bounds.forecaster_rates(self.constants, rounds, gamma) for rounds in self.lengths]
+        self.etas = np.array([positive("eta", eta, theory) for theory, _ in rates])
+        self.gammas = np.array([share for _, share in rates])
+        self.logs = np.zeros(len(self.cell.rankings))
+        self.epoch, self.left = -1, 0
+
+    def rank(self):
+        if self.left == 0:
+            self.epoch += 1
+            self.left = self.lengths[self.epoch]
+            self.logs[:] = 0
+        self.left -= 1
+        gamma, top_of, sets = self.gammas[self.epoch], self.cell.top_of, len(self.cell.tops)
+        weights = np.exp(self.logs - self.logs.max())
+        edges, shares = np.cumsum(weights), np.zeros(sets)
+        np.add.at(shares, top_of, weights)
+        u = self.random.random()
+        if u < gamma:
+            self.top = min(int(u / gamma * sets), sets - 1)
+            shown = int(np.argmax(np.where(top_of == self.top, self.logs, -np.inf)))
+            self.explored += 1
+        else:
+            x = (u - gamma) / (1 - gamma) * edges[-1]
+            shown = min(int(np.searchsorted(edges, x, "right")), len(edges) - 1)
+            self.top = top_of[shown]
+        self.probability = (1 - gamma) * (shares[self.top] / edges[-1]) + gamma / sets
+        return self.cell.rankings[shown]
+
+    def learn(self, ranking, seen):
+        estimate = self.cell.estimators[self.top, self.cell.number_of(ranking, seen)]
+        self.logs -= self.etas[self.epoch] / self.probability * estimate
+
+    def bound(self, t):
+        starts = np.cumsum(self.lengths) - self.lengths
+        rounds = np.clip(np.asarray(t, float)[..., None] - starts, 0, self.lengths)
+        return game_bounds.forecaster(rounds, self.etas, self.gammas, self.constants).sum(axis=-1)
+
+    def loop(self):
+        return "cells:play_forecaster", {
+            "cell": self.cell,
+            "estimators": self.cell.estimators,
+            "lengths": self.lengths,
+            "etas": self.etas,
+            "gammas": self.gammas,
+        }

@@ -1,0 +1,121 @@
+"""Relevances that make the regret of any learner grow as fast as the minimax regret of a cell of the atlas.
+
+The constructions are those of the lower bounds for partial monitoring (Bartok et al. 2014; Lattimore & Szepesvari
+2019), with numbers found by linear programs: two rankings i and j, a distribution p of relevance vectors, and a
+direction d. In each round relevances are drawn from p + w d, or in each from p - w d.
+
+- In an observable cell, i and j are neighbours, and both are best under p, while all other rankings (except duplicates
+  of these) lose more. Under p + w d ranking i is best, under p - w d ranking j. If the cell is not locally observable,
+  no ranking in the neighbourhood of i and j shows any of d: who plays only such rankings cannot tell which of the two
+  distributions it faces, and who plays another one loses.
+- In a cell that is not observable, no ranking shows any of d. So every learner plays alike under p + d and p - d, which
+  are chosen so that it loses as much as possible on average over the two (as with the thesis's Table B.1).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from scant.errors import SettingError
+from scant.games.cells import DIGITS, Cell
+from scant.theory import observability
+
+EXPONENTS = {"T^(1/2)": 1 / 2, "T^(2/3)": 1 / 3, "T": 0}  # of w at T rounds, by the rate of the regret
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two rankings that are hard to tell apart.
+
+    rankings : numbers of the two, i and j
+    middle : float64 (outcomes), the distribution p
+    direction : float64 (outcomes), d; p + d and p - d are distributions, too
+    gap : by how much i is better than j under p + d, and in an observable cell j better than i under p - d
+    cost : in an observable cell, by how much all rankings but i, j and their duplicates lose at least against the
+        better of the two under p + w d, for any |w| <= 1; else, what every ranking loses at least, on average over
+        p + d and p - d
+    blind : numbers of the top sets that show the same under p + d and p - d by construction
+    """
+
+    rankings: tuple[int, int]
+    middle: np.ndarray
+    direction: np.ndarray
+    gap: float
+    cost: float
+    blind: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def pair(cell: Cell) -> Pair:
+    """The hardest pair of a cell: that with the largest cost if it is not observable, else lesser of gap and cost.
+
+    Ranking 0 is one of the two, which is no restriction: the items can be relabelled.
+
+    Raises
+    ------
+    SettingError : all rankings of the cell have the same loss
+    """
+    if cell.rate.rate == "0":
+        raise SettingError(f"{cell}: all rankings have the same loss, so that no relevances are hard")
+    if cell.rate.globally_observable:
+        return max(_neighbours(cell), key=lambda found: min(found.gap, found.cost))
+    return max(_indistinguishable(cell), key=lambda found: found.cost)
+
+
+def width(cell: Cell, rounds: int, until: int) -> float:
+    """w at T rounds: 1 up to T = `until`, then falling as T^(-1/2) or T^(-1/3); 1 where the cell is not observable."""
+    return min(1.0, until / rounds) ** EXPONENTS[cell.rate.rate]
+
+
+def _neighbours(cell: Cell) -> Iterator[Pair]:
+    """For each neighbour j of ranking 0, the p and d with the largest lesser of gap and cost."""
+    measure, m, top_grade = cell.game
+    for j in np.flatnonzero(observability.neighbours(measure, m, top_grade)[0]).tolist():
+        near = observability.neighbourhood(measure, m, 0, j, top_grade)
+        tops = [] if cell.rate.locally_observable else np.unique(cell.top_of[near])
+        first, second, others = cell.losses[0], cell.losses[j], np.delete(cell.losses, near, axis=0)
+        # Losses are linear in w between the ends and the middle, so that the cost is least at one of these.
+        costs = [(others - first, others - first), (others - first, 0 * others), (others - second, second - others)]
+        least = np.vstack([np.hstack([0 * first, second - first]), *(np.hstack(cost) for cost in costs)])
+        ties = np.hstack([second - first, 0 * first])
+        middle, direction = _solve(cell, least, ties[None], tops)
+        values = least @ np.hstack([middle, direction])
+        cost = float(values[1:].min(initial=np.inf))
+        yield Pair((0, j), middle, direction, float(values[0]), cost, tuple(map(int, tops)))
+
+
+def _indistinguishable(cell: Cell) -> Iterator[Pair]:
+    """For each other ranking j, the p and d with the largest average loss over what 0 loses under p + d, j under p - d.
+
+    It is the cost if 0 and j are the best; if they are not, another j is better. Rankings with equal losses count once.
+    """
+    tops, losses = tuple(range(len(cell.tops))), cell.losses
+    for j in np.unique(np.round(losses, DIGITS), axis=0, return_index=True)[1].tolist():
+        first, second = losses[0], losses[j]
+        least = np.hstack([losses - (first + second) / 2, np.broadcast_to((second - first) / 2, losses.shape)])
+        middle, direction = _solve(cell, least, np.zeros((0, 2 * len(first))), tops)
+        cost = float((least @ np.hstack([middle, direction])).min())
+        yield Pair((0, j), middle, direction, float((second - first) @ (middle + direction)), cost, tops)
+
+
+def _solve(cell: Cell, least: np.ndarray, zero: np.ndarray, tops) -> tuple[np.ndarray, np.ndarray]:
+    """p and d for which the least entry of `least @ (p, d)` is largest.
+
+    p + d and p - d are distributions, `zero @ (p, d)` is 0, and d shows in none of the top sets `tops`.
+    """
+    from scipy.optimize import linprog  # imported here: it takes a quarter of a second
+
+    outcomes = cell.losses.shape[1]
+    shown = np.vstack([np.ones(outcomes), cell.signals[list(tops)].reshape(-1, outcomes)])  # the sum of d is 0, too
+    chances = np.block([[np.eye(outcomes), np.eye(outcomes)], [np.eye(outcomes), -np.eye(outcomes)]])
+    at_least = np.block([[least, -np.ones((len(least), 1))], [chances, np.zeros((2 * outcomes, 1))]])
+    equal = np.vstack([np.repeat([1.0, 0.0], outcomes), np.hstack([0 * shown, shown]), zero])
+    solved = linprog(
+        np.repeat([0.0, -1.0], [2 * outcomes, 1]), -at_least, np.zeros(len(at_least)),
+        np.hstack([equal, np.zeros((len(equal), 1))]), np.eye(len(equal))[0], bounds=(None, None), method="highs",
+    )  # fmt: skip
+    if solved.x is None:
+        raise ArithmeticError(f"{cell}: a linear program has no solution: {solved.message}")
+    return tuple(np.split(np.round(solved.x[:-1], DIGITS) + 0.0, 2))

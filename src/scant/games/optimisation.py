@@ -1,0 +1,213 @@
+"""Exploration by optimisation: a learner with regret T^(1/2) for every locally observable cell of few items."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from scant.declared import Look, Setting
+from scant.errors import SettingError
+from scant.games.cells import Cell, cell_of, check_observable
+from scant.games.player import K, Player, check_k, positive
+
+VARIABLES = 500  # of the convex program: a step of Newton's method takes a tenth of a second with as many
+ACCURACY = 0.02  # to which the program is solved, relative
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A cell as the convex program has it (`scant.kernels.optimisation`). Rankings with equal losses are one class.
+
+    shown : int64 (actions), the number of the ranking that an action shows: the first of its class and top set
+    losses : float64 (classes x outcomes)
+    actions_class, actions_top : int64 (actions)
+    signal : int64 (top sets x outcomes), the number of the signal, that is, of a top set and its feedback
+    base : float64 (signals x classes), an estimator of the differences of losses to their mean over classes
+    null : float64 (signals x .), spans what all top sets together estimate as 0, whatever the outcome
+    span : float64 (signals x .), spans the rest
+    """
+
+    shown: np.ndarray
+    losses: np.ndarray
+    actions_class: np.ndarray
+    actions_top: np.ndarray
+    signal: np.ndarray
+    base: np.ndarray
+    null: np.ndarray
+    span: np.ndarray
+
+    @property
+    def variables(self) -> int:
+        """How many variables the program has."""
+        return len(self.losses) * self.null.shape[1] + self.span.shape[1] + len(self.shown) + 1
+
+
+@lru_cache(maxsize=64)
+def problem(cell: Cell) -> Problem:
+    """The convex program's arrays for a cell."""
+    losses, of_ranking = np.unique(np.round(cell.losses, 12), axis=0, return_inverse=True)
+    actions, shown = np.unique(np.c_[of_ranking.ravel(), cell.top_of], axis=0, return_index=True)
+    signals = cell.signals.reshape(-1, len(cell.relevances))
+    signal = cell.feedback + cell.feedbacks * np.arange(len(cell.tops))[:, None]
+    base = np.linalg.lstsq(signals.T, (losses - losses.mean(axis=0)).T, rcond=None)[0]
+    _, sizes, rows = np.linalg.svd(signals.T)
+    rank = np.count_nonzero(sizes > 1e-9)
+    arrays = shown, losses, actions[:, 0], actions[:, 1], signal, base, rows[rank:].T, rows[:rank].T
+    return Problem(*(np.ascontiguousarray(array) for array in arrays))
+
+
+class ExplorationByOptimisation(Player):
+    """Exploration by optimisation, for every locally observable cell (Lattimore & Szepesvari 2020), of few items.
+
+    Exponential weights q_t on the classes of rankings with equal losses, of estimated losses, with learning rate eta_t.
+    Rankings are drawn not from q_t, but from the distribution p over rankings for which, with an unbiased estimator G
+    of the differences of losses from what rankings show, the largest value V_t over relevance vectors x of
+
+        <p - q, losses(x)> / eta + sum_s P_s <q, psi(eta G(s, x) / P_s)> / eta^2,    psi(a) = exp(-a) + a - 1,
+
+    is least; P_s is the probability that the top set s is shown, and G(s, x) / P_s is what is then added to estimates.
+    For any p and unbiased G, optimal or not, the expected regret after t rounds is at most the expectation of
+
+        log C / eta_t + sum of eta_i V_i over i <= t
+
+    by their analysis of exponential weights, with learning rates that do not grow. That is the certificate that `bound`
+    returns: V_t is computed for the very p, G and weights that are played, and G is unbiased by construction, so that
+    an inexact solution makes the bound larger, not wrong. In locally observable games the least V_t is bounded over all
+    weights, as they prove for games without duplicates, which classes do away with; so the regret is of the order
+    T^(1/2). eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round,
+    needs no T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
+
+    The problem is solved by an interior-point method to within 2 %; anew if q has moved by more than `tolerance` in
+    total variation since, or if V_t, which is computed in every round, has risen by more than this share (of at least
+    R^2 / 100). Between solutions p moves along with q.
+
+    k : how many items on top are seen
+    tolerance : see above
+    """
+
+    kind = "exploration-by-optimisation"
+    about = "Exploration by optimisation, for locally observable games of few items (Lattimore & Szepesvari 2020)."
+    settings = (
+        K,
+        Setting(
+            "tolerance",
+            {"type": "number", "exclusiveMinimum": 0},
+            about="How far the weights, or the value reached, may move before the problem is solved anew.",
+            absent=0.1,
+        ),
+    )
+    looks: ClassVar = {"": Look("purple", "P")}
+    sees = "top"
+
+    def __init__(self, facts, random, k: int = 1, tolerance: float = 0.1):
+        super().__init__(facts, random)
+        self.k, self.tolerance = check_k(k, facts.items), positive("tolerance", tolerance, 0.1)
+        try:
+            self.cell = cell_of(facts, k)
+            check_observable(self.cell, locally=True)
+        except SettingError as error:
+            raise SettingError(f"learner {self.kind!r}: {error}") from None
+        self.problem = problem(self.cell)
+        if self.problem.variables > VARIABLES:
+            raise SettingError(
+                f"learner {self.kind!r}: {self.cell} is a convex program of {self.problem.variables} variables; it "
+                f"solves those of up to {VARIABLES}. Use fewer items, or semi-bandit for precision@n"
+            )
+        self.scale = self.cell.largest_difference**2 or 1.0
+        self.logarithm = math.log(max(2, len(self.problem.losses)))
+        self.estimates, self.spent, self.regret = np.zeros(len(self.problem.losses)), self.scale, 0.0
+        self.certificate, self.round, self.solved = np.full(facts.rounds, np.nan), 0, np.zeros(1, np.int64)
+        self.variables, self.reached = np.zeros(self.problem.variables), math.inf
+
+    @property
+    def eta(self) -> float:
+        return math.sqrt(self.logarithm / (2 * self.spent))
+
+    def weights(self) -> np.ndarray:
+        """q, float64 (classes)."""
+        above = self.estimates - self.estimates.min()
+        weights = np.array([math.exp(-self.eta * distance) for distance in above])
+        return weights / np.cumsum(weights)[-1]
+
+    def value(self, q: np.ndarray, p: np.ndarray, G: np.ndarray) -> float:
+        """V: the largest over outcomes of what a round adds to the bound, for weights, a distribution, an estimator."""
+        problem, eta, P = self.problem, self.eta, self.tops(p)
+        exponents = eta * G / np.repeat(P, self.cell.feedbacks)[:, None]
+        psi = np.where(np.abs(exponents) > 1e-4, np.expm1(-exponents) + exponents, exponents**2 * (0.5 - exponents / 6))
+        of_signals = psi @ np.maximum(q, 1e-30)
+        of_actions = p @ problem.losses[problem.actions_class] - q @ problem.losses
+        return float(np.max(of_actions / eta + P @ of_signals[problem.signal] / eta**2))
+
+    def tops(self, p: np.ndarray) -> np.ndarray:
+        """The probability that each top set is shown, float64 (top sets), given that of each action."""
+        return np.bincount(self.problem.actions_top, p, len(self.cell.tops))
+
+    def estimator(self) -> np.ndarray:
+        """G, float64 (signals x classes), of the variables."""
+        problem, classes = self.problem, len(self.problem.losses)
+        z, u = np.split(self.variables[: -len(problem.shown) - 1], [classes * problem.null.shape[1]])
+        return problem.base + problem.null @ z.reshape(classes, -1).T + (problem.span @ u)[:, None]
+
+    def carried(self, q: np.ndarray) -> np.ndarray:
+        """The distribution last found, moved along with the weights: float64 (actions)."""
+        of = self.problem.actions_class
+        shares = self.found / np.bincount(of, self.found)[of]
+        p = np.maximum(self.found + shares * (q - self.found_for)[of], self.found / 2)
+        return p / p.sum()
+
+    def _solve(self, q: np.ndarray) -> float:
+        """Solve the problem for these weights; returns the value reached."""
+        from scant.kernels import optimisation
+
+        shown, *arrays = vars(self.problem).values()
+        value = optimisation.optimise(
+            q, self.eta, ACCURACY, 0.01 * self.scale, *arrays, self.variables, self.round > 0
+        )  # fmt: skip
+        if math.isinf(value):
+            raise ArithmeticError("exploration by optimisation: no estimator was found")
+        self.solved += 1
+        self.found, self.found_for, self.G = self.variables[-len(shown) - 1 : -1].copy(), q, self.estimator()
+        self.reached = value
+        return value
+
+    def rank(self):
+        q = self.weights()
+        p, moved, value = None, math.inf, math.inf
+        if self.round:
+            p, moved = self.carried(q), np.abs(q - self.found_for).sum() / 2
+            value = self.value(q, p, self.G)
+        if moved > self.tolerance or not value <= self.reached + self.tolerance * max(self.reached, 0.01 * self.scale):
+            value = self._solve(q)
+            p = self.found
+        self.p, self.reaches = p, value
+        u, self.action = self.random.random(), 0
+        while self.action < len(p) - 1 and u >= p[self.action]:
+            u -= p[self.action]
+            self.action += 1
+        return self.cell.rankings[self.problem.shown[self.action]]
+
+    def learn(self, ranking, seen):
+        top = self.problem.actions_top[self.action]
+        signal = top * self.cell.feedbacks + self.cell.number_of(ranking, seen)
+        self.estimates += self.G[signal] / self.tops(self.p)[top]
+        self.regret += self.eta * self.reaches
+        self.certificate[self.round] = self.logarithm / self.eta + self.regret
+        self.spent += max(self.reaches, 0.0)
+        self.round += 1
+
+    def bound(self, t):
+        """The certificate at rounds t, that have been played: its expectation bounds the expected regret."""
+        return self.certificate[np.asarray(t) - 1]
+
+    def loop(self):
+        return "optimisation:play_optimised", {
+            "cell": self.cell,
+            **vars(self.problem),
+            "accuracy": ACCURACY,
+            "tolerance": float(self.tolerance),
+            "scale": float(self.scale),
+            "certificate": self.certificate,
+            "solved": self.solved,
+        }

@@ -1,0 +1,85 @@
+"""The loop over rounds of the learners that explore in phases."""
+
+import math
+
+import numpy as np
+
+from scant.kernels import compiled
+from scant.kernels.games import place_by
+
+
+@compiled()
+def ordered_gap(sums, number, place_weights, place, ordered):
+    """The least difference of the means of items next to each other, by mean, whose places differ in weight.
+
+    0 if no weights differ. place : the items' places by `sums`, which are of `number` rounds; ordered : scratch
+    """
+    m, gap = sums.shape[0], math.inf
+    for i in range(m):
+        ordered[place[i]] = sums[i]
+    for j in range(m - 1):
+        if place_weights[j] != place_weights[j + 1]:
+            gap = min(gap, (ordered[j] - ordered[j + 1]) / number)
+    return 0.0 if gap == math.inf else gap
+
+
+@compiled()
+def play_phases(
+    values, scale, place_weights, by_ap, k, repeats, lengths, estimates_gap, spread, failure, random, kept, total,
+    explored,
+):  # fmt: skip
+    """Play `scant.games.pege.PEGE` or, if `estimates_gap`, `PEGE2`; parameters as in `scant.kernels.games.play_blocks`.
+
+    repeats, lengths : int64, how often each cell is shown in each phase, and how many rounds are then exploited
+    spread, failure : for PEGE2: the range of values, and the probability with which its gap may be wrong
+    """
+    rounds, m = values.shape
+    c = (m + k - 1) // k
+    sums, ordered = np.zeros(m), np.empty(m)
+    place, leader = np.empty(m, np.int64), np.empty(m, np.int64)
+    order, spare = np.empty(m, np.int64), np.empty(m, np.int64)
+    for i in range(m):
+        leader[i] = i
+    at, value, exploring, phase, number = 0, 0.0, 0, 0, 0
+    to_explore, to_exploit, growth = 0, 0, 0.0
+    for t in range(rounds):
+        row = values[t]
+        if to_explore == 0 and to_exploit == 0:
+            to_explore = c * (1 if estimates_gap else repeats[phase])
+            phase += 1
+        explores = to_explore > 0
+        if explores:
+            cell = (to_explore - 1) % c
+            start, stop = cell * k, min(m, cell * k + k)
+            for u in range(m):
+                before = 0
+                for v in range(start, stop):
+                    before += leader[v] < leader[u]
+                place[u] = u - start if start <= u < stop else leader[u] + (stop - start) - before
+            for u in range(m):
+                value += place_weights[place[u]] * row[u] * scale[t]
+            for u in range(start, stop):
+                sums[u] += row[u]
+            to_explore -= 1
+            exploring += 1
+        else:
+            for u in range(m):
+                value += place_weights[leader[u]] * row[u] * scale[t]
+            to_exploit -= 1
+        if at < kept.shape[0] and kept[at] == t + 1:
+            total[at], explored[at] = value, exploring
+            at += 1
+        if not explores or to_explore > 0:
+            continue
+        place_by(sums, leader, order, spare)
+        if not estimates_gap:
+            to_exploit = lengths[phase - 1]
+            continue
+        number += 1
+        if growth == 0.0:
+            width = spread * math.sqrt(math.log(2 * m * number * (number + 1) / failure) / (2 * number))
+            gap = ordered_gap(sums, number, place_weights, leader, ordered)
+            if gap < 4 * width:
+                continue
+            growth = (gap / (4 * spread)) ** 2
+        to_exploit = int(min(math.exp(min(growth * number, 40.0)), 1e15))

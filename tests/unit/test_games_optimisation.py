@@ -1,0 +1,195 @@
+"""Exploration by optimisation: unbiased, optimal, certified; what it refuses; and its rate."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from regret import regret
+from scipy import optimize
+
+from scant.errors import SettingError
+from scant.games.cells import cell
+from scant.games.optimisation import ACCURACY, problem
+from scant.games.play import Game, build, play
+from scant.kernels import optimisation
+from scant.randomness import generator
+
+CELLS = [
+    ("sum-loss", 3, 2), ("dcg", 3, 2), ("pairwise-loss", 3, 3), ("ndcg", 3, 3), ("precision@1", 3, 1),
+    ("precision@2", 3, 1), ("precision@2", 4, 2), ("dcg@1", 3, 1), ("ap", 3, 3),
+]  # fmt: skip
+KIND = "exploration-by-optimisation"
+
+
+def noise(rounds, items, gap=0.0, seed=0):
+    """Items that are relevant half of the time, the first of them by `gap` more often."""
+    return (generator(seed, "noise").random((rounds, items)) < 0.5 + gap * (np.arange(items) == 0)).astype(np.int8)
+
+
+def played(loss, m, k, rounds=60):
+    """A learner of the plain class after some rounds, with its weights off the uniform ones."""
+    game = Game(noise(rounds, m, 0.2), loss)
+    learner = build(game, {"kind": KIND, "k": k}, generator(1))
+    for row in game.values:
+        ranking = learner.rank()
+        learner.learn(ranking, row[ranking[:k]].astype(float))
+    learner.rank()
+    return learner
+
+
+@pytest.mark.parametrize(("loss", "m", "k"), CELLS)
+def test_the_estimator_is_unbiased_for_whatever_it_has_optimised(loss, m, k):
+    """Over all relevance vectors, and whatever its variables are."""
+    learner, of = played(loss, m, k), problem(cell(loss, m, k))
+    for variables in (learner.variables, generator(2).standard_normal(len(learner.variables))):
+        learner.variables = variables
+        G = learner.estimator()
+        expected = G[of.signal].sum(axis=0).T  # P(s) times G / P(s), over top sets: classes x outcomes
+        truth = of.losses - of.losses.mean(axis=0)
+        np.testing.assert_allclose(expected - expected.mean(axis=0), truth - truth.mean(axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "m", "k"), CELLS)
+def test_what_is_added_to_the_estimates_is_unbiased_by_enumeration(loss, m, k):
+    """Over all relevance vectors and rankings, with the class's own bookkeeping of what is shown."""
+    learner = played(loss, m, k)
+    p, before, its = learner.p.copy(), learner.estimates.copy(), learner.cell
+    assert p.min() > 0
+    assert p.sum() == pytest.approx(1)
+    for x, vector in enumerate(its.relevances):
+        mean = np.zeros(len(before))
+        for action, probability in enumerate(p):
+            learner.estimates[:], learner.action, learner.round = before, action, 0
+            ranking = its.rankings[learner.problem.shown[action]]
+            learner.learn(ranking, its.values[vector[ranking[:k]]])
+            mean += probability * (learner.estimates - before)
+        np.testing.assert_allclose(np.diff(mean), np.diff(learner.problem.losses[:, x]), atol=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "m", "k"), CELLS)
+def test_actions_are_the_classes_with_the_top_sets_that_they_can_show(loss, m, k):
+    of, its = problem(cell(loss, m, k)), cell(loss, m, k)
+    np.testing.assert_allclose(its.losses[of.shown], of.losses[of.actions_class], atol=1e-9)
+    np.testing.assert_array_equal(its.top_of[of.shown], of.actions_top)
+    pairs = {(tuple(np.round(losses, 9)), top) for losses, top in zip(its.losses, its.top_of, strict=True)}
+    assert len(pairs) == len(of.shown)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "m", "k"), [("precision@1", 3, 1), ("precision@2", 3, 1), ("pairwise-loss", 3, 3)])
+@pytest.mark.parametrize("eta", [0.02, 0.3])
+def test_the_value_is_the_least_that_a_general_solver_finds(loss, m, k, eta):
+    """SLSQP, on the largest value as the plain class computes it."""
+    learner = build(Game(noise(50, m), loss), {"kind": KIND, "k": k}, generator(0))
+    of = learner.problem
+    q = np.arange(1.0, len(of.losses) + 1) / np.arange(1, len(of.losses) + 1).sum()
+    learner.spent = learner.logarithm / (2 * eta**2)
+    assert learner.eta == pytest.approx(eta)
+    reached, actions = learner._solve(q), len(of.shown)
+    assert reached == pytest.approx(learner.value(q, learner.found, learner.G), rel=1e-9)
+
+    @np.errstate(over="ignore")  # where the solver tries probabilities close to 0
+    def value(variables):
+        learner.variables = variables
+        return learner.value(q, variables[-actions - 1 : -1], learner.estimator())
+
+    def shares(variables):
+        return variables[-actions - 1 : -1]
+
+    best = math.inf
+    for start in (np.r_[np.zeros(of.variables - actions - 1), np.full(actions, 1 / actions), 0], learner.variables):
+        found = optimize.minimize(
+            value, start, method="SLSQP", options={"maxiter": 400},
+            constraints=[
+                {"type": "eq", "fun": lambda v: shares(v).sum() - 1},
+                {"type": "ineq", "fun": lambda v: shares(v) - 1e-6},
+            ],
+        )  # fmt: skip
+        best = min(best, found.fun)
+    assert reached <= best * (1 + ACCURACY) + 1e-3
+    assert reached >= best - 1e-3
+
+
+def test_the_value_by_hand():
+    """Precision@1 of two items, uniform throughout: each is shown half of the time, and its estimate is 2 R - 1."""
+    learner = build(Game(noise(50, 2), "precision@1"), {"kind": KIND, "k": 1}, generator(0))
+    of, eta = learner.problem, learner.eta
+    q = p = np.array([0.5, 0.5])
+    G = np.zeros(of.base.shape)
+    for row, (top, seen) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
+        chooses = np.array([of.actions_class[np.flatnonzero(of.actions_top == item)[0]] for item in (0, 1)])
+        G[row, chooses[top]] = -seen  # its loss is minus the relevance
+    # If both are relevant: each class's loss is estimated as -1 / (1/2) when it is shown, else as 0.
+    by_hand = 0.5 * (math.exp(2 * eta) - 2 * eta - 1) / eta**2
+    assert learner.value(q, p, G) == pytest.approx(by_hand)
+
+
+def test_an_inexact_solution_raises_the_bound():
+    """The certificate is of what is played, so that a coarser tolerance can only be seen to be worse."""
+    game, bounds = Game(noise(1000, 3), "sum-loss"), []
+    for tolerance in (0.01, 0.1, 0.6):
+        trace = play(game, {"kind": KIND, "k": 2, "tolerance": tolerance}, generator(0))
+        bounds.append(trace.bound[-1])
+    assert all(fine < coarse * 1.02 for fine, coarse in pairwise(bounds))
+    assert bounds[0] < 0.95 * bounds[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "m", "k"), [("sum-loss", 3, 2), ("precision@2", 3, 1), ("ndcg", 3, 3)])
+def test_mean_regret_is_within_the_certificate_and_that_within_its_worst_case(loss, m, k):
+    regrets, bounds = [], []
+    for seed in range(12):
+        trace = play(Game(noise(2000, m, 0.03, seed), loss), {"kind": KIND, "k": k}, generator(seed))
+        regrets.append(regret(trace))
+        bounds.append(trace.bound)
+    assert np.all(np.mean(regrets, axis=0) <= np.mean(bounds, axis=0))
+    learner = build(Game(noise(50, m), loss), {"kind": KIND, "k": k}, generator(0))
+    assert np.all(np.diff(bounds, axis=1) > -1e-9)  # no value is negative here
+    # The value of uniform weights is about the largest there is: 2 sqrt(2 log C (R^2 + t V)), at most.
+    uniform = np.full(len(learner.problem.losses), 1 / len(learner.problem.losses))
+    worst = 2 * np.sqrt(2 * learner.logarithm * (learner.scale + trace.round * 1.1 * learner._solve(uniform)))
+    assert np.all(np.array(bounds) <= worst)
+
+
+def test_the_solver_starts_anew_where_it_cannot_go_on():
+    of = problem(cell("sum-loss", 3, 2))
+    arrays = [array for name, array in vars(of).items() if name != "shown"]
+    q, variables = np.full(6, 1 / 6), np.full(of.variables, np.nan)
+    anew = optimisation.optimise(q, 0.1, ACCURACY, 0.04, *arrays, variables, True)
+    assert anew == optimisation.optimise(q, 0.1, ACCURACY, 0.04, *arrays, np.zeros(of.variables), False)
+
+
+@pytest.mark.parametrize(
+    ("loss", "m", "k", "message"),
+    [
+        ("sum-loss", 3, 1, "sum-loss at m = 3, k = 1 is not locally observable.*T\\^\\(2/3\\).*'forecaster'"),
+        ("ndcg", 3, 1, "ndcg at m = 3, k = 1 cannot be learnt"),
+        ("sum-loss", 5, 4, "sum-loss at m = 5, k = 4 is a convex program of 6032 variables.*up to 500"),
+        ("precision@2", 6, 1, "up to 5 items"),
+        ("position-loss", 3, 2, "position-loss has no cell"),
+        ("sum-loss", 3, 4, "k is 4; with 3 items"),
+    ],
+)
+def test_what_it_refuses(loss, m, k, message):
+    with pytest.raises(SettingError, match=message):
+        build(Game(noise(50, m), loss), {"kind": KIND, "k": k}, generator(0))
+
+
+def test_a_tolerance_is_positive():
+    with pytest.raises(SettingError, match="tolerance is 0; it must be above 0"):
+        build(Game(noise(50, 3), "sum-loss"), {"kind": KIND, "k": 2, "tolerance": 0}, generator(0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "k"), [("sum-loss", 2), ("precision@1", 1), ("dcg", 2)])
+def test_regret_grows_as_the_root_of_the_horizon_where_the_gap_falls_with_it(loss, k):
+    """Ten seeds at T = 1,000 and 30,000, the gap being T^(-1/2)."""
+    means = []
+    for rounds in (1000, 30_000):
+        ends = [
+            regret(play(Game(noise(rounds, 3, rounds**-0.5, seed), loss), {"kind": KIND, "k": k}, generator(seed)))[-1]
+            for seed in range(10)
+        ]
+        means.append(np.mean(ends))
+    assert 0.3 < math.log(means[1] / means[0]) / math.log(30) < 0.65

@@ -1,0 +1,150 @@
+"""The learners for stochastic relevances: their phases, by hand; their bounds; log T; what they refuse."""
+
+import math
+
+import numpy as np
+import pytest
+from regret import regret
+
+from scant.errors import SettingError
+from scant.games import streams
+from scant.games.play import Game, build, play
+from scant.randomness import generator
+from scant.theory import game_bounds
+
+STEP = {"exponential": lambda b: (b, int(math.exp(b))), "polynomial": lambda b: (1, int(math.sqrt(b)))}
+
+
+def steps(rounds, chances, seed=0):
+    """Independent items with these chances of being relevant."""
+    return (generator(seed, "items").random((rounds, len(chances))) < np.array(chances)).astype(np.int8)
+
+
+@pytest.mark.parametrize("exploitation", STEP)
+@pytest.mark.parametrize(("m", "k"), [(3, 1), (5, 2), (4, 4), (7, 3)])
+def test_phases_are_those_of_the_paper(exploitation, m, k):
+    """Every cell on top as often as the phase says, then the ranking by the means of what was seen so."""
+    stream = steps(300, np.linspace(0.9, 0.1, m))
+    learner = build(Game(stream, "dcg"), {"kind": "pege", "k": k, "exploitation": exploitation}, None)
+    t, seen, number = 0, np.zeros(m), 0
+    for b in range(1, 20):
+        repeats, length = STEP[exploitation](b)
+        shown = np.zeros(m)
+        for _ in range(repeats * -(-m // k)):
+            if t == 300:
+                return
+            ranking = learner.rank()
+            assert sorted(ranking) == list(range(m))
+            cell = ranking[0] // k
+            first = np.arange(cell * k, min(m, cell * k + k))
+            np.testing.assert_array_equal(ranking[: len(first)], first)
+            shown[first] += 1
+            seen[first] += stream[t, first]
+            learner.learn(ranking, stream[t, ranking[:k]].astype(float))
+            t += 1
+        number += repeats
+        assert np.all(shown == repeats)
+        assert learner.explored == number * -(-m // k)
+        for _ in range(length):
+            if t == 300:
+                return
+            ranking = learner.rank()
+            np.testing.assert_array_equal(ranking, np.argsort(-seen, kind="stable"))
+            learner.learn(ranking, stream[t, ranking[:k]].astype(float))
+            t += 1
+
+
+def test_the_gap_is_that_of_the_places_that_matter():
+    learner = build(Game(steps(50, [0.5] * 4), "precision@2"), "pege2", None)
+    learner.sums, learner.leader, learner.phase = np.array([1.0, 9.0, 4.0, 8.0]), np.array([1, 3, 2, 0]), 10
+    assert learner.gap() == pytest.approx(0.4)  # the second's less the third's
+    learner = build(Game(steps(50, [0.5] * 4), "dcg"), "pege2", None)
+    learner.sums, learner.leader, learner.phase = np.array([1.0, 9.0, 4.0, 8.0]), np.array([1, 3, 2, 0]), 10
+    assert learner.gap() == pytest.approx(0.1)
+    learner = build(Game(steps(50, [0.5] * 4), "precision@4"), "pege2", None)
+    assert learner.gap() == 0  # all rankings are alike
+
+
+def test_pege2_explores_until_it_is_sure_of_the_order():
+    game = Game(steps(20_000, [0.9, 0.1]), "dcg")
+    learner = build(game, "pege2", None)
+    for t, row in enumerate(game.values):
+        ranking = learner.rank()
+        learner.learn(ranking, row[ranking[:1]].astype(float))
+        if learner.growth:
+            break
+        assert learner.explored == t + 1
+    b, width = learner.phase, game_bounds.hoeffding(learner.phase, 2, 20_000, 1.0)
+    assert 4 * width <= learner.gap() < 4 * game_bounds.hoeffding(b - 1, 2, 20_000, 1.0) + 2 / b
+    assert learner.growth == pytest.approx(learner.gap() ** 2 / 16)
+    assert learner.to_exploit == int(math.exp(learner.growth * b))
+
+
+def test_where_the_best_ranking_is_not_unique_pege2_never_exploits_and_pege_does():
+    game = Game(steps(20_000, [0.8, 0.8, 0.2]), "dcg")
+    assert play(game, "pege2", None).explored[-1] == 20_000
+    assert play(game, "pege", None).explored[-1] < 200
+    on_sets = Game(game.stream, "precision@2")  # there it is
+    assert play(on_sets, "pege2", None).explored[-1] < 10_000
+
+
+@pytest.mark.parametrize(("loss", "chances"), [("dcg", [0.9, 0.5, 0.1]), ("precision@2", [0.8, 0.8, 0.3, 0.1])])
+@pytest.mark.parametrize("learner", ["pege", "pege, polynomial", "pege2"])
+def test_mean_regret_is_within_the_bound(loss, chances, learner):
+    rounds, kind, gap = 10_000, learner.partition(",")[0], 0.4 if loss == "dcg" else 0.5
+    settings = {"kind": kind, "k": 2} | ({"exploitation": "polynomial"} if "poly" in learner else {})
+    kept, regrets = np.array([100, 1000, rounds]), []
+    for seed in range(8):
+        game = Game(steps(rounds, chances, seed), loss)
+        regrets.append(regret(play(game, settings, None, kept)))
+    R, m = game.facts("top").constants[1], len(chances)
+    if loss == "precision@2" and kind == "pege":
+        gap = 0.2  # any two items that differ: its bound does not know which matter
+    if kind == "pege2":
+        bounds = [game_bounds.pege2(int(t), rounds, gap, m, 2, R, 1.0) for t in kept]
+    else:
+        bounds = [game_bounds.pege(int(t), gap, m, 2, R, 1.0, "poly" not in learner) for t in kept]
+    assert np.all(np.mean(regrets, axis=0) <= bounds)
+
+
+def test_bounds_by_hand():
+    repeats, lengths = game_bounds.pege_phases(100, 2, True)
+    np.testing.assert_array_equal(repeats, [1, 2, 3, 4])  # 2 + 2, 4 + 7, 6 + 20, 8 + 54: 103
+    np.testing.assert_array_equal(lengths, [2, 7, 20, 54])
+    repeats, lengths = game_bounds.pege_phases(10, 3, False)
+    np.testing.assert_array_equal(lengths, [1, 1, 1])
+    assert game_bounds.pege(100, 100.0, 4, 2, 3.0, 1.0) == pytest.approx(3 * 2 * 10)  # never wrong
+    assert game_bounds.pege(100, 1e-9, 4, 2, 3.0, 1.0) == pytest.approx(3 * 100)  # always
+    assert game_bounds.hoeffding(2, 3, 10, 5.0) == pytest.approx(5 * math.sqrt(math.log(360) / 4))
+
+
+def test_what_they_are_certain_of_they_are_wrong_about_as_seldom_as_they_say():
+    """The width of Hoeffding: over 400 seeds of fair coins, all means of all prefixes are within it."""
+    means = generator(0).binomial(1, 0.5, (400, 3, 200)).cumsum(axis=2) / np.arange(1, 201)
+    widths = np.array([game_bounds.hoeffding(n, 3, 20, 1.0) for n in range(1, 201)])
+    assert np.mean(np.any(np.abs(means - 0.5) > widths, axis=(1, 2))) <= 1 / 20
+
+
+@pytest.mark.slow
+def test_regret_grows_as_a_logarithm_on_a_stochastic_stream():
+    """Flips, p = 0.1: from T/10 to T it grows by a constant, while that of the adaptive RTop-1F grows as a power."""
+    kept, growth = np.array([10_000, 100_000, 1_000_000]), {}
+    games = [Game(streams.draw("flip", generator(seed), 10**6), "precision@5") for seed in range(4)]
+    for learner in ("pege", "pege2", "rtopkf-adaptive"):
+        ends = [regret(play(game, learner, generator(seed), kept)) for seed, game in enumerate(games)]
+        growth[learner] = np.diff(np.mean(ends, axis=0))
+    for learner in ("pege", "pege2"):
+        assert growth[learner][1] <= 1.6 * growth[learner][0] + 1
+        assert growth[learner][1] < growth["rtopkf-adaptive"][1] / 4
+
+
+@pytest.mark.parametrize("loss", ["ndcg", "ap", "auc-loss", "ndcg@2"])
+@pytest.mark.parametrize("kind", ["pege", "pege2"])
+def test_losses_that_are_not_linear_are_refused(loss, kind):
+    with pytest.raises(SettingError, match=f"'{kind}'.*linear losses.*not for {loss}"):
+        build(Game(steps(50, [0.5] * 3), loss), kind, None)
+
+
+def test_other_exploitations_are_named():
+    with pytest.raises(SettingError, match=r"unknown exploitation of the learner 'pege' 'polynomal'.*polynomial"):
+        build(Game(steps(50, [0.5] * 3), "dcg"), {"kind": "pege", "exploitation": "polynomal"}, None)

@@ -1,0 +1,158 @@
+"""Precision@n as a semi-bandit: what is drawn and estimated, by enumeration; its bound and rate; what it refuses."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from regret import regret
+
+from scant.errors import SettingError
+from scant.games.play import Game, build, play
+from scant.games.precision import systematic
+from scant.kernels import precision as kernels
+from scant.randomness import generator
+from scant.theory import game_bounds
+
+SHAPES = [(2, 1, 1), (3, 1, 1), (3, 2, 1), (4, 2, 1), (5, 3, 2), (4, 2, 2), (5, 2, 3), (5, 2, 4), (5, 4, 5), (6, 3, 4)]
+EACH = 60  # a grid of draws whose cells are all alike for the probabilities below
+
+
+class Grid:
+    """Stands in for a generator: draws from the middles of a grid, in turn."""
+
+    def __init__(self, *draws):
+        self.draws = iter(draws)
+
+    def random(self):
+        return (next(self.draws) + 0.5) / EACH
+
+
+def made(m, n, k, random=None):
+    return build(Game(np.eye(m, dtype=np.int8), f"precision@{n}"), {"kind": "semi-bandit", "k": k}, random)
+
+
+def sets_of(m, n, k, x):
+    """All rankings that a learner with these inclusion probabilities, multiples of 1/60, shows, equally likely."""
+    for draws in product(range(EACH), repeat=1 if k in (n, m) else 2):
+        learner = made(m, n, k, Grid(*draws, 0))
+        learner.inclusions = lambda x=x: x.copy()
+        yield learner, learner.rank()
+
+
+def probabilities(m, n):
+    """Some inclusion probabilities that sum to n, multiples of 1/60."""
+    x = np.full(m, 60 * n // m)
+    x[: 60 * n - x.sum()] += 1
+    shift = min(x[0], 60 - x[-1], 10)
+    x[0] -= shift
+    x[-1] += shift
+    return x / 60
+
+
+@pytest.mark.parametrize(("m", "n", "k"), SHAPES)
+def test_items_are_chosen_and_seen_as_often_as_it_takes_them_to_be(m, n, k):
+    x = probabilities(m, n)
+    learner, chosen, seen, number = made(m, n, k), np.zeros(m), np.zeros(m), 0
+    for _, ranking in sets_of(m, n, k, x):
+        assert sorted(ranking) == list(range(m))
+        chosen[ranking[:n]] += 1
+        seen[ranking[:k]] += 1
+        number += 1
+    np.testing.assert_allclose(chosen / number, x, atol=1e-9)
+    learner.x = x
+    np.testing.assert_allclose(seen / number, learner.seen(), atol=1e-9)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), SHAPES)
+def test_estimates_are_unbiased(m, n, k):
+    x, values = probabilities(m, n), (np.arange(m) % 3 == 0).astype(float)
+    mean, number = np.zeros(m), 0
+    for learner, ranking in sets_of(m, n, k, x):
+        learner.learn(ranking, values[ranking[:k]])
+        mean += learner.estimates
+        number += 1
+    np.testing.assert_allclose(mean / number, 1 - values, atol=1e-9)
+
+
+@given(
+    estimates=st.lists(st.floats(0, 1e4), min_size=2, max_size=9), n=st.integers(1, 9), eta=st.floats(1e-3, 3.0)
+)  # fmt: skip
+def test_inclusion_probabilities_are_capped_weights(estimates, n, eta):
+    """They sum to n, and below the cap they are in proportion to the weights, which are no larger at the cap."""
+    estimates, m = np.array(estimates), len(estimates)
+    n = min(n, m)
+    x, weights = np.empty(m), np.empty(m)
+    kernels.inclusions(estimates, eta, n, weights, x)
+    assert x.sum() == pytest.approx(n)
+    assert np.all((x >= 0) & (x <= 1))
+    levels = np.log(np.maximum(x, 1e-300)) + eta * estimates
+    below = (x < 1) & (x > 1e-200)
+    if below.any():
+        assert np.ptp(levels[below]) < 1e-6 * (1 + eta * estimates.max())
+        assert np.all(levels[x == 1] <= levels[below].min() + 1e-6 * (1 + eta * estimates.max()))
+    learner = made(m, n, 1)
+    learner.estimates, learner.eta = estimates, eta
+    np.testing.assert_allclose(learner.inclusions(), x, rtol=1e-12, atol=0)
+
+
+@given(raw=st.lists(st.floats(0, 1), min_size=1, max_size=30), start=st.floats(0, 1, exclude_max=True))
+def test_a_systematic_sample_has_its_size_whatever_rounding_does(raw, start):
+    n = math.ceil(sum(raw)) or 1
+    x = np.array([*raw, max(0.0, n - sum(raw))])
+    chosen = np.empty(len(x), bool)
+    kernels.systematic(x, n, start, chosen)
+    assert chosen.sum() == n
+    np.testing.assert_array_equal(chosen, systematic(x, n, start))
+
+
+def test_the_bound_by_hand():
+    assert game_bounds.semi_bandit_eta(20, 5, 2) == pytest.approx(math.sqrt(2 * math.log(4) / 20))
+    learner = made(20, 5, 2)
+    assert learner.bound(10_000) == pytest.approx(2 * 5 * math.sqrt(10_000 * 20 * math.log(4) / 2))
+    assert np.isfinite(made(3, 3, 1).bound(10))  # all items count: nothing to be learnt
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(20, 5, 1), (20, 5, 5), (20, 5, 9), (8, 7, 2)])
+def test_mean_regret_is_within_the_bound(m, n, k):
+    """Against a gap of T^(-1/2), and against items that take turns."""
+    rounds = 4000
+    for turns in (False, True):
+        regrets = []
+        for seed in range(6):
+            chance = generator(seed).random((rounds, m))
+            better = (np.arange(m) + (np.arange(rounds)[:, None] // 500 if turns else 0)) % m < n
+            stream = (chance < 0.5 + (0.4 if turns else rounds**-0.5) * better).astype(np.int8)
+            trace = play(Game(stream, f"precision@{n}"), {"kind": "semi-bandit", "k": k}, generator(seed, "n"))
+            regrets.append(regret(trace))
+        assert np.all(np.mean(regrets, axis=0) <= trace.bound)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [1, 5])
+def test_regret_grows_as_the_root_of_the_horizon_where_the_gap_falls_with_it(k):
+    """20 items, 5 of which count: far more than the rankings of any table."""
+    means = []
+    for rounds in (1000, 100_000):
+        ends = []
+        for seed in range(10):
+            better = generator(seed, "items").permutation(20) < 5
+            stream = generator(seed).random((rounds, 20)) < 0.5 + rounds**-0.5 * better
+            game = Game(stream.astype(np.int8), "precision@5")
+            ends.append(regret(play(game, {"kind": "semi-bandit", "k": k}, generator(seed, "n")))[-1])
+        means.append(np.mean(ends))
+    assert 0.42 < math.log(means[1] / means[0]) / math.log(100) < 0.55
+
+
+@pytest.mark.parametrize("loss", ["dcg", "sum-loss", "ndcg@2", "ap", "dcg@1"])
+def test_other_losses_are_refused(loss):
+    with pytest.raises(SettingError, match=f"'semi-bandit'.*precision@n alone; the game is judged by {loss}"):
+        build(Game(np.eye(4, dtype=np.int8), loss), "semi-bandit", generator(0))
+
+
+@pytest.mark.parametrize("k", [0, 5, 1.5, True])
+def test_a_k_that_cannot_be(k):
+    with pytest.raises(SettingError, match="with 4 items it must be a whole number from 1 to 4"):
+        made(4, 2, k)
