@@ -27,8 +27,7 @@ import pyarrow.parquet as pq
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.advice import advise as advice
-from scant.advice import encoding
+from scant.advice import Log, encoding
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci, visits
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
@@ -148,7 +147,7 @@ def fuzz_visits(data: bytes) -> None:
             assert reading.place(problem) or problem.row is None
         if reading.visits is None:
             return
-        advice.describe(advice.check(path, {"reward": "click"}, categorical=()))
+        str(Log.read(path, {"reward": "click"}).check())
         log = reading.visits
         assert ((log.reward >= 0) & (log.reward <= 1)).all() and ((log.propensity > 0) & (log.propensity <= 1)).all()
         assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(log.features).any()

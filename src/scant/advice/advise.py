@@ -8,19 +8,20 @@ above 0 is possible; else the betting bound, which holds for all weights and rew
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from pathlib import Path
 
 import numpy as np
 
 from scant import files
-from scant.ads import campaigns, evaluation, run
+from scant.ads import evaluation, run
 from scant.ads.learners import Logging, Uniform
-from scant.advice import encoding, health, learning
+from scant.advice import encoding, health, learning, text
 from scant.advice.learning import LEARNT
+from scant.advice.policy import Policy
 from scant.advice.progress import silent
-from scant.data import logs, visits
+from scant.data import logs
 from scant.data.visits import Visits
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
@@ -35,18 +36,19 @@ WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bo
 }
 
 
-# --- advice
+# --- evaluations
 
 
 @dataclass(frozen=True)
-class Advice:
+class Evaluation:
     """The comparison of policies with today's.
 
     level : the confidence of each bound, interval and verdict
     about : sentences that describe the logs
-    rows : one mapping for each policy, today's first; see `advise`
+    rows : one mapping for each policy, today's first; see `compare`
     notes : sentences to read before the numbers are used
     seed : of the order of the rows for the betting bounds
+    policies : the learnt policies, by name
     """
 
     level: float
@@ -54,6 +56,7 @@ class Advice:
     rows: tuple[dict, ...]
     notes: tuple[str, ...]
     seed: int = 0
+    policies: Mapping[str, Policy] = field(default_factory=dict)
 
     def text(self) -> str:
         """The table, the verdicts and the notes as text for a reader."""
@@ -67,12 +70,12 @@ class Advice:
         if any(row["bound"] == "betting" for row in self.rows):
             lines.append(f"Betting's bounds: for the average over the log, rows in random order (seed {self.seed})")
         cells = [HEADINGS] + [
-            (row["policy"], *(_percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
+            (row["policy"], *(text.percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
              f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
              f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
             for row in self.rows
         ]  # fmt: skip
-        lines += _aligned(cells)
+        lines += text.aligned(cells)
         judged = self.rows[1:]
         lines += ["", f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence"]
         width = max(len(row["policy"]) for row in self.rows)
@@ -83,6 +86,38 @@ class Advice:
         if self.notes:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
         return "\n".join(lines) + "\n"
+
+    __str__ = text
+
+    def to_frame(self):
+        """The rows as a frame of pandas, one for each policy, today's first."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def plot(self, axes=None):
+        """Draw the click rates of all policies, with intervals and lower bounds; returns Matplotlib's axes.
+
+        axes : to draw on; None for those of a new figure
+        """
+        from scant.advice import plotting
+
+        return plotting.intervals(self.rows, self.level, axes)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        numbers = [[text.percent(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
+        cells = [(row["policy"], *values, f"{row['verdict']}{_because(row)}" if row["verdict"] else "today's")
+                 for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
+        head = ("policy", "CTR, %", "at least", "from", "to", "better than today's?")
+        lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
+        lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
+        lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
+        lines.append(f"</tbody></table><p>Each with {100 * self.level:.3g} % confidence</p>")
+        if self.notes:
+            lines.append("<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>")
+        return "".join(lines)
 
     def write(self, path) -> None:
         """Write everything as JSON if the name ends in .json; else write the rows as CSV."""
@@ -99,82 +134,34 @@ class Advice:
             }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
-            import pandas as pd
-
-            files.write_text(path, pd.DataFrame(self.rows).to_csv(index=False, lineterminator="\n"))
-
-
-def advise(
-    test, train=None, names: Iterable[str] = ("auc-ranker",), level: float = 0.95, declared: float | None = None,
-    epsilon: float = 0.0, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
-    split: tuple[str, float] | None = None, shared: str = "refuse", progress=silent, **learning_settings,
-) -> Advice:  # fmt: skip
-    """Compare policies with today's, on the logs in files.
-
-    Parameters
-    ----------
-    test, train : paths of logs, see `visits.read`
-    columns, ignore, categorical : see `visits.read`; for both logs
-    split : without `train`: how to split `test` into a log to learn from and one to evaluate on, ("random", share) or
-        ("time", share), with the share of the rows that train
-    progress : called with a sentence on what is begun
-    names, level, declared, epsilon, shared, learning_settings : see `compare`
-
-    Raises
-    ------
-    DataError, SettingError : a log that cannot be read, and what `compare` raises
-    """
-    options = {"columns": columns, "ignore": ignore, "categorical": categorical}
-    readings = []
-    for path in (test, *([train] if train is not None else [])):
-        progress(f"reads {path}")
-        readings.append(visits.read(path, **options))
-    logs_read = [_long_enough(reading) for reading in readings]
-    for what, wanted in (("ignore", ignore), ("categorical", categorical)):
-        known = {name for reading in readings for name in reading.columns}
-        if absent := [name for name in wanted if name not in known]:
-            raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
-    paths = {"test": test, "train": train}
-    if split is not None:
-        if train is not None:
-            raise SettingError("--split makes a training log of the test's: give either --split or --train")
-        by, share = split
-        tested, trained = learning.split(logs_read[0], by, share, learning_settings.get("seed", 0), test)[::-1]
-        paths = {"test": f"{test}, test part", "train": f"{test}, training part"}
-        learning_settings["same_log"] = True
-    else:
-        tested, trained = logs_read[0], logs_read[1] if train is not None else None
-    return compare(
-        tested, trained, names, level, declared, epsilon, shared, paths=paths, progress=progress, **learning_settings
-    )
+            files.write_text(path, self.to_frame().to_csv(index=False, lineterminator="\n"))
 
 
 def compare(
-    test: Visits, train: Visits | None = None, names: Iterable[str] = ("auc-ranker",), level: float = 0.95,
-    declared: float | None = None, epsilon: float = 0.0, shared: str = "refuse", seed: int = 0,
-    same_log: bool = False, paths: Mapping | None = None, progress=silent, **learning_settings,
-) -> Advice:  # fmt: skip
+    policies: Iterable | Mapping, test: Visits, train: Visits | None = None, level: float = 0.95,
+    declared: float | None = None, shared: str = "refuse", seed: int = 0, same_log: bool = False,
+    paths: Mapping | None = None, progress=silent,
+) -> Evaluation:  # fmt: skip
     """Compare policies with today's.
 
     Parameters
     ----------
-    test, train : logs. Without `train` today's policy is the one that logged `test`
-    names : the policies: kinds of learners (`LEARNT`), which are learnt from `train`; or NAME, or column:NAME, for the
-        probabilities in the column `policy:NAME` of `test`. "logging" (today's) and "uniform" are always compared
+    policies : the policies, or a mapping of names to them: a `Policy`, which is fitted to `train` if it is not yet; a
+        kind of learner (`LEARNT`), the same as `Policy(kind)`; or NAME, or column:NAME, for the probabilities in the
+        column `policy:NAME` of `test`. "logging" (today's) and "uniform" are always compared
+    test, train : logs
     level : the confidence of each lower bound, two-sided interval and verdict
     declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ
-    epsilon : the share of visits in which learnt policies show another ad than the best
     shared : what is done with rows of `test` that are in `train`, too, if they are more than chance explains:
         "refuse" the logs, "drop" the rows from the test, or "keep" them
-    seed : of the order of the rows for the betting bounds, and of learning
+    seed : of the order of the rows for the betting bounds
     same_log : whether both logs are parts of one: today's CTR is then that of the test part
     paths : what messages call "test" and "train"
     progress : called with a sentence on what is begun
-    learning_settings : further settings of `learning.learn`
 
     Returns
     -------
-    advice : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
+    evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
         importance-weighted CTR, 1 if it is above), snips, lower (one-sided), low and high (two-sided); the fields of
         `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the share of the rows of `test`
         whose ad is not in `train`, which a learnt policy never shows); drift (the p-value of the test that the rate is
@@ -192,19 +179,20 @@ def compare(
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     paths = {"test": "test log", "train": "training log"} | dict(paths or {})
-    names = list(dict.fromkeys(name for name in names if name not in ALWAYS))
-    given = {name: _given(name, test) for name in names}
-    if train is None and (learnt := [name for name in names if given[name] is None]):
-        raise SettingError(f"{learnt[0]} is learnt from a log: give one with --train, of other visits than the test's, "
-                           "or part this one with --split")  # fmt: skip
+    named = {name: _asked(policy, test) for name, policy in _named(policies).items()}
+    given = [policy for policy in named.values() if isinstance(policy, str)]
+    learnt = {name: policy for name, policy in named.items() if not isinstance(policy, str)}
+    if train is None and (unfitted := [name for name, policy in learnt.items() if not policy.fitted]):
+        raise SettingError(f"{unfitted[0]} is learnt from a log: give one with --train, of other visits than the "
+                           "test's, or part this one with --split")  # fmt: skip
     progress("compares the rows of the logs")
     least, constant = _least(paths["test"], test, declared)
-    _check_given(paths["test"], test, least, [column for column in given.values() if column])
+    _check_given(paths["test"], test, least, given)
     notes = _problems_said(paths["test"], health.duplicates(test))
-    new_ads, shown = 0.0, len(test.actions)
+    shown = len(test.actions)
     if train is not None:
         notes += _problems_said(paths["train"], health.duplicates(train))
-        test, new_ads, more = _aligned_logs(test, train, paths)
+        test, more = _aligned_logs(test, train, paths)
         test, about_shared = _without_shared(test, train, paths, shared)
         notes += more + about_shared + _periods(test, train, same_log)
     lacking = [role for role, log in (("train", train), ("test", test)) if log is not None and not log.reward.any()]
@@ -213,29 +201,74 @@ def compare(
     of_today = test if train is None or same_log else train
     case = _Comparison(test, of_today, level, constant, seed, bool(lacking))
     case.judge(Uniform.kind, np.full(len(test), 1 / shown), 1 / shown / least, (1 / shown / least,))
-    if train is not None and any(column is None for column in given.values()):
+    encoded = None
+    if any(not policy.fitted for policy in learnt.values()):
         progress("encodes features")
         encoder = encoding.fit(train)
-        encoded = encoder.transform(train, paths["train"]), encoder.transform(test, paths["test"])
-        weights = evaluation.declared_weights((least,), epsilon, len(train.actions))
-    for name in names:
-        if given[name] is not None:
-            case.judge(name, test.given[:, test.policies.index(given[name])], 1 / least, None)
+        encoded = encoder, encoder.transform(train, paths["train"])
+    contexts = {}  # the features of the test, by encoder
+    for name, policy in named.items():
+        if isinstance(policy, str):
+            case.judge(name, test.given[:, test.policies.index(policy)], 1 / least, None)
             continue
-        fit = learning.fit(name, encoded[0], seed=seed, progress=progress, **learning_settings)
+        if not policy.fitted:
+            policy = learnt[name] = policy.fitted_to(train, encoded, progress)
         progress(f"{name}: chooses ads for {len(test):,} rows")
-        target = learning.probability(fit.choice(encoded[1].features, epsilon), test.action)
-        untrained = fit.model.untrained
-        learnt_columns = {"lambda": fit.regularisation, "epsilon": epsilon, "untrained": " ".join(untrained)}
-        case.judge(name, target, weights[-1], weights, new_ads=new_ads, **learnt_columns)
-        if untrained:
+        encoder = policy.learnt.encoder
+        if id(encoder) not in contexts:
+            aligned = logs.align_features(test, encoder.names, paths["test"])
+            contexts[id(encoder)] = encoder.transform(aligned, paths["test"]).features
+        choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon)
+        number = {ad: at for at, ad in enumerate(policy.actions)}
+        action = np.array([number.get(ad, -1) for ad in test.actions], np.int32)[test.action]
+        case.judge(
+            name, learning.probability(choice, action),
+            *_weights(policy, least), new_ads=float(np.mean(action < 0)),
+            untrained=" ".join(policy.untrained), **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
+        )  # fmt: skip
+        if policy.untrained:
             reason = "had no click, or nothing but clicks, in training: never shown, but if all ads are such"
-            case.notes.append(f"{name}: ads {', '.join(untrained)} {reason}")
-    return Advice(level, _about(test, train, paths, same_log), tuple(case.rows), tuple(notes + case.notes), seed)
+            case.notes.append(f"{name}: ads {', '.join(policy.untrained)} {reason}")
+    about = _about(test, train, paths, same_log)
+    return Evaluation(level, about, tuple(case.rows), tuple(notes + case.notes), seed, learnt)
+
+
+def _named(policies: Iterable | Mapping) -> dict[str, object]:
+    """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out."""
+    if isinstance(policies, Mapping):
+        return dict(policies)
+    named = {}
+    for policy in [policies] if isinstance(policies, str | Policy) else policies:
+        name = policy if isinstance(policy, str) else policy.name
+        if policy in ALWAYS or policy in named.values():
+            continue
+        number = 1 + sum(other == name or other.startswith(f"{name} ") for other in named)
+        named[name if number == 1 else f"{name} {number}"] = policy
+    return named
+
+
+def _asked(policy, test: Visits) -> Policy | str:
+    """What a policy asked for stands for: a `Policy`, or the NAME of a column `policy:NAME`."""
+    if isinstance(policy, Policy):
+        return policy
+    if not isinstance(policy, str):
+        raise SettingError(f"{policy!r} is no policy: give a Policy, the kind of a learner, or the name of a column")
+    if policy in LEARNT:
+        return Policy(policy)
+    column = policy.removeprefix("column:")
+    if column not in test.policies:
+        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in test.policies)))
+    return column
+
+
+def _weights(policy: Policy, least: float) -> tuple[float, tuple[float, ...]]:
+    """The largest weight that a learnt policy can have, and all of them if propensities are constant."""
+    weights = evaluation.declared_weights((least,), policy.epsilon, len(policy.actions))
+    return weights[-1], weights
 
 
 class _Comparison:
-    """The rows of an advice, as they are made, today's first, and the notes on them.
+    """The rows of an evaluation, as they are made, today's first, and the notes on them.
 
     test : the log to evaluate on
     of_today : the log whose rewards are those of today's policy
@@ -284,23 +317,6 @@ class _Comparison:
         return row
 
 
-def _long_enough(reading: visits.Reading) -> Visits:
-    log = reading.required()
-    if len(log) < 2:
-        raise DataError(reading.path, "the log has one row, of which nothing can be said")
-    return log
-
-
-def _given(name: str, test: Visits) -> str | None:
-    """The NAME of the column `policy:NAME` that a policy stands for; None for a kind of learner."""
-    if name in LEARNT:
-        return None
-    column = name.removeprefix("column:")
-    if column not in test.policies:
-        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in test.policies)))
-    return column
-
-
 def _check_given(path, test: Visits, least: float, names: list[str]) -> None:
     """Raise a DataError if the probabilities of a policy of the user's own do not sum to 1."""
     if not names:
@@ -316,8 +332,8 @@ def _problems_said(path, problems) -> list[str]:
     return [f"{path}: {problem.reason}. {problem.mend}" for problem in problems]
 
 
-def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, float, list[str]]:
-    """The test log with the features of the training log and its ads first, the share of rows with other ads, notes."""
+def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, list[str]]:
+    """The test log with the features of the training log and its ads first, and a note on rows with other ads."""
     test = logs.align_features(test, train.names, paths["test"])
     shown = np.bincount(test.action, minlength=len(test.actions))
     new = [name for name, count in zip(test.actions, shown, strict=True) if count and name not in train.actions]
@@ -326,11 +342,11 @@ def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, float, li
     moved = np.array([index_of.get(name, -1) for name in test.actions], np.int32)[test.action]
     test = replaced(test, action=moved, actions=actions)
     if not new:
-        return test, 0.0, []
+        return test, []
     share = float(np.mean(moved >= len(train.actions)))
     note = (f"{paths['test']}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
             "learnt policies never show them, so that these rows have weight 0")  # fmt: skip
-    return test, share, [note]
+    return test, [note]
 
 
 def _without_shared(test: Visits, train: Visits, paths, shared: str) -> tuple[Visits, list[str]]:
@@ -474,129 +490,3 @@ def _about(test: Visits, train: Visits | None, paths, same_log: bool) -> tuple[s
     if train is None:
         return (of_test,)
     return sentence("Training log", paths["train"], train, not same_log), of_test
-
-
-def _percent(value: float) -> str:
-    """A share in percent; a dash for NaN."""
-    return "-" if value != value else f"{100 * value:.3f}"
-
-
-def _aligned(cells: list[tuple[str, ...]]) -> list[str]:
-    """Lines of a text table: the first column aligned to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in cells
-    ]
-
-
-# --- logs
-
-
-def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, target) -> None:
-    """Write a log of a simulated campaign, as CSV if the target's name ends in .csv, else as parquet.
-
-    It has the columns that a user's log has: action, reward, propensity, and one for each feature.
-
-    Raises
-    ------
-    SettingError : an unknown campaign, setting or policy; fewer than one row
-    """
-    import pyarrow as pa
-
-    log = campaigns.make(name, **settings).log(rows, generator(seed, "campaign log", name, policy), policy)
-    columns = {
-        "action": pa.DictionaryArray.from_arrays(pa.array(log.action), list(log.actions)).cast(pa.string()),
-        "reward": pa.array(log.reward.astype(np.int64)),
-        "propensity": pa.array(log.propensity),
-    }
-    table = pa.table(columns | {name: pa.array(log.features[:, at]) for at, name in enumerate(log.names)})
-    if Path(target).suffix.lower() == ".csv":
-        files.write_text(target, table.to_pandas().to_csv(index=False, lineterminator="\n"))
-    else:
-        files.write_parquet(table, target, {"campaign": name, "settings": settings, "policy": policy, "seed": seed})
-
-
-def check(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> dict:
-    """Check a log, and return facts about it, fit for JSON.
-
-    columns, ignore, categorical : see `visits.read`
-
-    Returns
-    -------
-    facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
-        rows) and place (of the first row). If there is no error, also those of `logs.facts`; features, their names;
-        texts, by text feature the number of its texts; missing, by feature how many numbers it lacks; policies, the
-        names of the user's own policies in it; timestamps, the first and the last, ISO 8601 in UTC, or None
-
-    Raises
-    ------
-    DataError, SettingError : the file cannot be read at all
-    """
-    reading = visits.read(path, columns, ignore, categorical)
-    for what, wanted in (("ignore", ignore), ("categorical", categorical)):
-        if absent := [name for name in wanted if name not in reading.columns]:
-            raise SettingError(f"--{what}: {unknown('column', absent[0], reading.columns)}")
-    log, problems = reading.visits, list(reading.problems)
-    facts = {"form": reading.form}
-    if log is not None:
-        problems += health.problems(log)
-        times = None if log.timestamp is None else [f"{end}Z" for end in (log.timestamp.min(), log.timestamp.max())]
-        facts |= logs.facts(log) | {
-            "features": list(log.names),
-            "texts": {name: len(texts) for name, texts in log.categories.items()},
-            "missing": log.missing,
-            "policies": list(log.policies),
-            "timestamps": times,
-        }
-    problems.sort(key=lambda problem: problem.severity)  # errors first
-    listed = [
-        {"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
-         "count": problem.count, "place": reading.place(problem)}
-        for problem in problems
-    ]  # fmt: skip
-    return facts | {"problems": listed}
-
-
-def describe(facts: Mapping) -> str:
-    """The facts that `check` returns as text for a reader."""
-    lines = [facts["form"]]
-    if "rows" in facts:
-        low, high = facts["propensity"]
-        lines += [
-            f"{facts['rows']:,} rows, {facts['duplicates']:,} of them equal to an earlier one",
-            f"propensities: {low:g} in all rows" if low == high else f"propensities: from {low:g} to {high:g}",
-            f"features: {len(facts['features'])}",
-        ]
-        if facts["texts"]:
-            counts = ", ".join(f"{name} ({count:,})" for name, count in facts["texts"].items())
-            lines.append(f"  of which these are text, with so many different ones: {counts}")
-        if facts["missing"]:
-            counts = ", ".join(f"{name} ({count:,})" for name, count in facts["missing"].items())
-            lines.append(f"  of which these lack values, in so many rows: {counts}")
-        if facts["timestamps"]:
-            lines.append(f"timestamps: {' to '.join(facts['timestamps'])}")
-        if facts["policies"]:
-            lines.append(f"policies of one's own: {', '.join(facts['policies'])}")
-    lines += ["", *_problems_listed(facts["problems"])]
-    if "rows" in facts:
-        cells = [("ad", "impressions", "clicks", "CTR, %")]
-        for ad in facts["actions"]:
-            rate = math.nan if ad["rate"] is None else ad["rate"]
-            cells.append((ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", _percent(rate)))
-        lines += ["", *_aligned(cells)]
-    return "\n".join(lines) + "\n"
-
-
-def _problems_listed(problems: list[Mapping]) -> list[str]:
-    """The problems of a log as lines of text: where, what, in how many rows; and the mend below."""
-    if not problems:
-        return ["no problems found"]
-    errors = sum(problem["severity"] == "error" for problem in problems)
-    lines = [f"problems: {errors} that must be mended, {len(problems) - errors} to know of"]
-    for problem in problems:
-        place = f"{problem['place']}: " if problem["place"] else ""
-        rows = f" ({problem['count']:,} rows)" if problem["place"] and problem["count"] > 1 else ""
-        lines.append(f"  {problem['severity']:<7}  {place}{problem['reason']}{rows}")
-        lines += [f"           {problem['mend']}"] if problem["mend"] else []
-    return lines

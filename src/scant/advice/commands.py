@@ -96,43 +96,71 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def simulate(arguments) -> None:
-    from scant.advice import advise
+    from scant.advice import simulated
 
     draw = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
-    advise.simulate(*draw, arguments.output)
+    simulated.simulate(*draw, arguments.output)
 
 
 def check(arguments) -> int:
-    from scant.advice import advise
-
-    facts = advise.check(arguments.log, *_reading(arguments))
-    print(json.dumps(facts, indent=1) if arguments.json else advise.describe(facts), end="\n" * arguments.json)
-    return int(any(problem["severity"] == "error" for problem in facts["problems"]))
+    (log,) = _logs(arguments, arguments.log)
+    report = log.check()
+    print(json.dumps(dict(report), indent=1) if arguments.json else report, end="\n" * arguments.json)
+    return int(not report.ok)
 
 
 def evaluate(arguments) -> None:
-    from scant.ads import scorers
-    from scant.advice import advise
+    from scant import advice
+    from scant.advice.learning import LEARNT
     from scant.advice.progress import Progress
+    from scant.errors import SettingError
 
-    names = ("lambdas", "epsilon", "validation", "threshold", "select", "seed", "split", "shared")
-    settings = {name: getattr(arguments, name) for name in names}
-    options = {name: getattr(arguments, name) for name in ("steps", "trees", "tree_rows", "leaf")}
-    columns, ignore, categorical = _reading(arguments)
     with Progress() as progress:
-        advice = advise.advise(
-            arguments.test, arguments.train, arguments.policy, arguments.level, arguments.least_propensity,
-            columns=columns, ignore=ignore, categorical=categorical, progress=progress,
-            settings=scorers.Settings(undersample=arguments.undersample, options=options), **settings,
+        paths = (arguments.test, *([arguments.train] if arguments.train else []))
+        test, *trained = _logs(arguments, *paths, progress=progress)
+        train = trained[0] if trained else None
+        if arguments.split:
+            if train:
+                raise SettingError("--split makes a training log of the test's: give either --split or --train")
+            by, share = arguments.split
+            train, test = test.split(share, by, arguments.seed)
+        policies = {name: advice.Policy(name, **_settings(arguments)) if name in LEARNT else name
+                    for name in arguments.policy}  # fmt: skip
+        found = advice.evaluate(
+            list(policies.values()), test, train=train, level=arguments.level, shared=arguments.shared,
+            least_propensity=arguments.least_propensity, seed=arguments.seed, progress=progress,
         )  # fmt: skip
     if arguments.output:
-        advice.write(arguments.output)
-    print(advice.text(), end="")
+        found.write(arguments.output)
+    print(found.text(), end="")
 
 
-def _reading(arguments) -> tuple[dict, list, list]:
-    """How logs are to be read: the columns by role, those to ignore, and those to take as text."""
-    return dict(arguments.columns or ()), arguments.ignore, arguments.categorical
+def _settings(arguments) -> dict:
+    """The settings of a policy."""
+    names = ("epsilon", "lambdas", "validation", "threshold", "select", "undersample", "steps", "trees", "tree_rows",
+             "leaf", "seed")  # fmt: skip
+    return {name: getattr(arguments, name) for name in names}
+
+
+def _logs(arguments, *paths, progress=lambda step: None) -> list:
+    """The logs of some files, read as the arguments say.
+
+    Raises
+    ------
+    SettingError : a column to leave out, or to take as text, that no file has
+    """
+    from scant.advice import Log
+    from scant.errors import SettingError, unknown
+
+    found = []
+    for path in paths:
+        progress(f"reads {path}")
+        found.append(Log.read(path, dict(arguments.columns or ()), arguments.ignore, arguments.categorical))
+    known = {name for log in found for name in log.reading.columns}
+    for what in ("ignore", "categorical"):
+        if absent := [name for name in getattr(arguments, what) if name not in known]:
+            raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
+    return found
 
 
 def _column(text: str) -> tuple[str, str]:

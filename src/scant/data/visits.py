@@ -175,12 +175,113 @@ def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=
         table, form, lines, found = _arrow(path), "Arrow", None, []
     else:
         table, form, lines, found = _csv(path, renaming)
-    names = tuple(table.column_names) if lines is None else renaming.header
     if lines is None:
         table = renaming.applied(table)
     if not policies:
         table = table.select([name for name in table.column_names if not name.startswith(logs.POLICY)])
-    return _Reader(path, form, names, table, lines, found, frozenset(categorical)).reading()
+    return _Reader(path, form, renaming.header, table, lines, found, frozenset(categorical)).reading()
+
+
+def read_frame(frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> Reading:
+    """Take a log from a data frame; see `read`, whose `path` is "data frame" then.
+
+    frame : of pandas, polars or Arrow
+    """
+    renaming = _Renaming("data frame", columns or {}, frozenset(ignore))
+    table = renaming.applied(table_of(frame))
+    return _Reader("data frame", "data frame", renaming.header, table, None, [], frozenset(categorical)).reading()
+
+
+def table_of(frame):
+    """A data frame of pandas, polars or Arrow as an Arrow table.
+
+    Raises
+    ------
+    DataError : no data frame, one whose columns have names that are no text, or with objects in its cells
+    """
+    import pyarrow as pa
+
+    with files.foreign("data frame", "data frame with columns of numbers, texts or times", "Look at its dtypes"):
+        if hasattr(frame, "to_numpy") and hasattr(frame, "index"):  # of pandas, which would add its index
+            if odd := [name for name in frame.columns if not isinstance(name, str)]:
+                raise ValueError(f"the column name {odd[0]!r} is no text")
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        if isinstance(frame, pa.RecordBatch):
+            return pa.Table.from_batches([frame])
+        if isinstance(frame, pa.Table):
+            return frame
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+        raise ValueError(f"a {type(frame).__name__} is none")
+
+
+def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0) -> Visits:
+    """The features of visits that no ad was chosen for yet.
+
+    Parameters
+    ----------
+    table : Arrow; columns that are no features are passed over
+    names : of the features, in their order; a one-hot column ("variable=category") that is absent is 0, if another of
+        its variable is there
+    texts : the names of those that are text
+    where, first : what messages call the table, and how many rows came before its first one
+
+    Raises
+    ------
+    DataError : a feature is not there, or has a value that is not a number
+    """
+    variables = {name.partition("=")[0] for name in table.column_names if "=" in name}
+    absent = [name for name in names if name not in table.column_names]
+    if unknown_ones := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
+        near = nearest(unknown_ones[0], [name for name in table.column_names if name not in names])
+        advice = f"Is it {near!r}? Rename it" if near else "The policy learnt from it"
+        raise DataError(where, f"there is no column {unknown_ones[0]!r}, a feature of the policy", advice=advice)
+    rows, categories = table.num_rows, {}
+    features = np.zeros((rows, len(names)), np.float32)
+    for at, name in enumerate(names):
+        if name in absent:
+            continue
+        column = _plain(table.column(name))
+        if name in texts:
+            codes, found = _distinct(column)
+            given = [*_ids(found), *([""] if (codes < 0).any() and "" not in _ids(found) else [])]
+            features[:, at] = codes if "" not in given else np.where(codes < 0, given.index(""), codes)
+            categories[name] = tuple(given)
+            continue
+        values, strings = _feature_numbers(column)
+        if values is None:
+            raise DataError(where, f"column {name!r} has type {column.type}; numbers are needed")
+        if strings is not None:
+            wrong = np.isnan(values) & np.array([text is not None and text.strip() not in MISSING
+                                                 for text in column.to_pylist()], bool)  # fmt: skip
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                text = short(str(column[row].as_py()))
+                raise DataError(where, f"row {first + row + 1}: {name} {text} is not a number",
+                                advice="The policy learnt from numbers there. Empty the cell")  # fmt: skip
+        with np.errstate(over="ignore"):
+            features[:, at] = values
+        if (bad := np.isinf(features[:, at])).any():
+            reason = f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
+            raise DataError(where, reason, advice="Leave the cell empty")
+    nothing = np.zeros(rows)
+    return Visits(features, np.zeros(rows, np.int32), nothing, nothing + 1, (), names, categories=categories)
+
+
+def _feature_numbers(column):
+    """As `_numbers`, for features: times are days since 1970."""
+    from pyarrow import types
+
+    if types.is_timestamp(column.type) or types.is_date(column.type):
+        return _days(column), None
+    return _numbers(column)
+
+
+def _days(column) -> np.ndarray:
+    """Times as days since 1970, float64 (rows); NaN where one is missing."""
+    times = column.cast("timestamp[us]", safe=False)
+    days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
+    return np.where(np.asarray(column.is_null()), np.nan, days)
 
 
 def read_log(path) -> Log:
@@ -671,9 +772,7 @@ class _Reader:
             self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out")
             return None, None
         if types.is_timestamp(column.type) or types.is_date(column.type):
-            times = column.cast("timestamp[us]", safe=False)
-            days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
-            return np.where(np.asarray(column.is_null()), np.nan, days), None
+            return _days(column), None
         if name in self.categorical or types.is_dictionary(column.type) or _is_text(column.type):
             return self.text_feature(name, column)
         values, _ = _numbers(column)
