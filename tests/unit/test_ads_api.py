@@ -1,4 +1,4 @@
-"""`scant.advice` in Python: logs, policies in scikit-learn's manner, evaluations; the command gives the same numbers."""
+"""`scant.advice` in Python: logs, policies in scikit-learn's manner, evaluations; the command's numbers are theirs."""
 
 import json
 import subprocess
@@ -228,4 +228,4 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     for cell in cells:
         assert not cell["outputs"]
         exec("".join(cell["source"]), names)
-    assert {"policy", "found"} <= {*names}
+    assert {"policy", "found"} <= {*names} and (tmp_path / "policy.arrow").is_file()

@@ -236,10 +236,10 @@ def compare(
 def _named(policies: Iterable | Mapping) -> dict[str, object]:
     """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out."""
     if isinstance(policies, Mapping):
-        return dict(policies)
+        return {name: policy for name, policy in policies.items() if policy not in ALWAYS}
     named = {}
     for policy in [policies] if isinstance(policies, str | Policy) else policies:
-        name = policy if isinstance(policy, str) else policy.name
+        name = policy.name if isinstance(policy, Policy) else str(policy)
         if policy in ALWAYS or policy in named.values():
             continue
         number = 1 + sum(other == name or other.startswith(f"{name} ") for other in named)

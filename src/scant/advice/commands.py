@@ -46,6 +46,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
                help="features to take as text though they are numbers"),
     )  # fmt: skip
+    learning = (
+        option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
+        option("--lambdas", type=float, nargs="+", default=[0.01, 0.1, 1.0, 10.0],
+               help="regularisation, the best of which is chosen on a part of the training log"),
+        option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
+        option("--steps", type=int, default=1_000_000, help="steps of gradient descent (default 1000000)"),
+        option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
+        option("--tree-rows", type=int, default=1 << 14,
+               help="rows that each tree learns from, drawn at random (default 16384)"),
+        option("--leaf", type=int, default=20, help="least rows of a leaf of a tree (default 20)"),
+        option("--undersample", type=int, help="misses kept for each click, by classifiers (default all)"),
+        option("--threshold", choices=("f1", "precision", "recall"), default="f1",
+               help="what a ranker's thresholds maximise (default f1)"),
+        option("--select", type=float, default=1.0, help="share of features kept, by information gain (default 1)"),
+        option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
+    )  # fmt: skip
     command(
         "simulate", simulate, "Write a log of a simulated campaign.",
         option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
@@ -72,26 +88,34 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="what to do with rows of the test that the training log has, too (default refuse)"),
         *reading,
         option("--policy", action="append", required=True,
-               help="a kind of learner, or NAME of a column policy:NAME of the test log; may be repeated"),
-        option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
+               help="a kind of learner, the file of a saved policy, or NAME of a column policy:NAME of the test log; "
+               "may be repeated"),
         option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
         option("--least-propensity", type=float,
                help="least probability, by design, of any ad under the policy that logged the test"),
-        option("--lambdas", type=float, nargs="+", default=[0.01, 0.1, 1.0, 10.0],
-               help="regularisation, the best of which is chosen on a part of the training log"),
-        option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
-        option("--steps", type=int, default=1_000_000, help="steps of gradient descent (default 1000000)"),
-        option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
-        option("--tree-rows", type=int, default=1 << 14,
-               help="rows that each tree learns from, drawn at random (default 16384)"),
-        option("--leaf", type=int, default=20, help="least rows of a leaf of a tree (default 20)"),
-        option("--undersample", type=int, help="misses kept for each click, by classifiers (default all)"),
-        option("--threshold", choices=("f1", "precision", "recall"), default="f1",
-               help="what a ranker's thresholds maximise (default f1)"),
-        option("--select", type=float, default=1.0, help="share of features kept, by information gain (default 1)"),
-        option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
+        *learning,
         option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
         learns=True,
+    )  # fmt: skip
+    command(
+        "fit", fit, "Learn a policy from a log, and save it.",
+        option("log", help="the log to learn from: CSV, also packed with gzip or zstd, parquet or Arrow"),
+        *reading,
+        option("--policy", required=True, help="the kind of learner"),
+        *learning,
+        option("--output", type=Path, required=True, help="the policy to write, an Arrow file"),
+        learns=True,
+    )  # fmt: skip
+    command(
+        "apply", apply, "Choose an ad for each of some new visits by a saved policy.",
+        option("policy", help="the saved policy"),
+        option("visits", help="the visits: CSV, also packed, parquet or Arrow, with the features of the policy"),
+        option("--epsilon", type=float, help="share of visits in which to explore (the policy's own unless said)"),
+        option("--seed", type=int, help="the seed of exploration (drawn, and said, unless given)"),
+        option("--keep", nargs="+", default=[], action="extend", metavar="COLUMN",
+               help="columns of the visits to write again, such as an id"),
+        option("--output", type=Path, required=True,
+               help="the file to write, with action and propensity; CSV if it ends in .csv, else parquet"),
     )  # fmt: skip
 
 
@@ -111,12 +135,14 @@ def check(arguments) -> int:
 
 def evaluate(arguments) -> None:
     from scant import advice
-    from scant.advice.learning import LEARNT
+    from scant.advice.applying import files_differ
     from scant.advice.progress import Progress
     from scant.errors import SettingError
 
+    paths = (arguments.test, *([arguments.train] if arguments.train else []))
+    if arguments.output:
+        files_differ(arguments.output, *paths)
     with Progress() as progress:
-        paths = (arguments.test, *([arguments.train] if arguments.train else []))
         test, *trained = _logs(arguments, *paths, progress=progress)
         train = trained[0] if trained else None
         if arguments.split:
@@ -124,15 +150,62 @@ def evaluate(arguments) -> None:
                 raise SettingError("--split makes a training log of the test's: give either --split or --train")
             by, share = arguments.split
             train, test = test.split(share, by, arguments.seed)
-        policies = {name: advice.Policy(name, **_settings(arguments)) if name in LEARNT else name
-                    for name in arguments.policy}  # fmt: skip
+        policies = dict(_policy(name, arguments) for name in arguments.policy)
         found = advice.evaluate(
-            list(policies.values()), test, train=train, level=arguments.level, shared=arguments.shared,
+            policies, test, train=train, level=arguments.level, shared=arguments.shared,
             least_propensity=arguments.least_propensity, seed=arguments.seed, progress=progress,
         )  # fmt: skip
     if arguments.output:
         found.write(arguments.output)
     print(found.text(), end="")
+
+
+def fit(arguments) -> None:
+    from scant.advice import Policy
+    from scant.advice.applying import files_differ
+    from scant.advice.progress import Progress
+
+    files_differ(arguments.output, arguments.log)
+    with Progress() as progress:
+        (log,) = _logs(arguments, arguments.log, progress=progress)
+        policy = Policy(arguments.policy, **_settings(arguments)).fitted_to(log.visits, progress=progress)
+        policy.save(arguments.output)
+    value = policy.regularisation
+    print(
+        f"{policy.name}, learnt from {len(log):,} rows of {log.name}"
+        + (f"; lambda {value:g}" if value == value else "")
+    )
+    print(f"{len(policy.actions)} ads; features: {', '.join(policy.learnt.encoder.names)}")
+    if policy.untrained:
+        print(f"never shown, since they had no click, or nothing but clicks: {', '.join(policy.untrained)}")
+
+
+def apply(arguments) -> None:
+    from scant.advice import Policy, applying
+    from scant.advice.progress import Progress
+
+    applying.files_differ(arguments.output, arguments.policy, arguments.visits)
+    policy = Policy.load(arguments.policy)
+    with Progress() as progress:
+        done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
+                              arguments.keep, progress)  # fmt: skip
+    shown = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
+    print(f"{done.rows:,} visits; ads shown: {shown}")
+    if done.epsilon:
+        print(f"{100 * done.epsilon:.3g} % of them explore (seed {done.seed}); least propensity by design: "
+              f"{done.epsilon / (len(policy.actions) - 1):.6g}")  # fmt: skip
+    else:
+        print("nothing is explored: from what is logged so, no other policy can be evaluated. See --epsilon")
+
+
+def _policy(name: str, arguments) -> tuple:
+    """What --policy asks for, and its name in tables: a saved policy, one to be learnt, or the name of a column."""
+    from scant.advice import Policy
+    from scant.advice.learning import LEARNT
+
+    if name in LEARNT:
+        return name, Policy(name, **_settings(arguments))
+    return (Path(name).stem, Policy.load(name)) if name.endswith(".arrow") else (name, name)
 
 
 def _settings(arguments) -> dict:

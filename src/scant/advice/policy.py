@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from scant import files
 from scant.ads import learners, scorers
 from scant.ads.learners import LAMBDAS
 from scant.ads.policies import Choice
-from scant.advice import encoding, learning
+from scant.advice import encoding, learning, saving
 from scant.advice.learning import FOREST, LEARNT
 from scant.advice.log import Log, visits_of
 from scant.advice.progress import silent
@@ -159,6 +160,31 @@ class Policy:
     @property
     def regularisation(self) -> float:
         return self._required().fitted.regularisation
+
+    # --- files
+
+    def save(self, path) -> None:
+        """Write the policy as an Arrow file of numbers and settings; see `saving.save`.
+
+        Raises
+        ------
+        SettingError : nothing has been learnt yet, or the scorer is a classifier of your own
+        """
+        saving.save(self, path)
+
+    @classmethod
+    def load(cls, path) -> "Policy":
+        """Read a policy that `save` wrote. No code of the file is run.
+
+        Raises
+        ------
+        DataError : no such file, or one that is damaged or no saved policy
+        """
+        settings, learnt = saving.load(path)
+        with files.foreign(path, "saved policy"):
+            policy = cls(**settings)
+        policy.learnt = learnt
+        return policy
 
     # --- use
 
