@@ -215,9 +215,9 @@ def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other, sam
 
 def test_how_many_rows_are_needed_is_said_in_words():
     row = sides(0.5, 0.2) | {"verdict": "cannot tell", "needed_test": 12345.6, "needed_train": np.nan}
-    assert advice._because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
-    assert "and 2,000 training rows" in advice._because(row | {"needed_train": 2000.0})
-    assert "too close" in advice._because(row | {"needed_test": np.inf})
+    assert advice.because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
+    assert "and 2,000 training rows" in advice.because(row | {"needed_train": 2000.0})
+    assert "too close" in advice.because(row | {"needed_test": np.inf})
 
 
 def test_equal_estimates_need_no_number_of_rows():
@@ -345,8 +345,8 @@ def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
             "uniform: its rate drifts, from" in note and "average over the log's period" in note for note in found.notes
         )
     row = {"verdict": "yes", "drift": 0.001}
-    assert advice._because(row) == ", on average over the log's period: rates drift (p = 0.001)"
-    assert advice._because(row | {"drift": 0.5}) == advice._because(row | {"drift": np.nan}) == ""
+    assert advice.because(row) == ", on average over the log's period: rates drift (p = 0.001)"
+    assert advice.because(row | {"drift": 0.5}) == advice.because(row | {"drift": np.nan}) == ""
 
 
 @pytest.mark.parametrize("falling", [True, False])

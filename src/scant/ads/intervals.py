@@ -234,6 +234,18 @@ def betting_sequence(terms: Terms, level: float) -> np.ndarray:
     return betting(terms, level, planned=False)
 
 
+def betting_without_range(terms: Terms, level: float) -> np.ndarray:
+    """`betting`'s lower bound where no largest value is known: of terms that are 0 or more, with a mean of at most 1.
+
+    The proof of `betting` needs of the range only that no bet loses more than the capital, and what a bet of at most
+    1 / m can lose in a row is bounded by X >= 0 alone. The range given to `betting` sets the first bets, here those of
+    the range [0, 1], which values may exceed; later ones follow from the variance of the stages before. There is no
+    such upper bound: that a rare large value has not been seen yet cannot be excluded. But if the mean weight is 1,
+    which needs every ad of the policy to be possible, 1 minus this bound for the terms w (1 - r) is one.
+    """
+    return betting(Terms(terms.value, terms.count, 1.0, None, terms.low, terms.high), level)
+
+
 # --- bootstrap
 
 

@@ -10,14 +10,15 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from scant import files
-from scant.ads import evaluation, run
+from scant.ads import evaluation, intervals, run
 from scant.ads.learners import Logging, Uniform
-from scant.advice import encoding, health, learning, text
+from scant.advice import decisions, encoding, health, learning, rewards, text
 from scant.advice.learning import LEARNT
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
@@ -28,6 +29,7 @@ from scant.randomness import generator
 
 ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
+UNKNOWN = "unknown"  # a least propensity that nobody knows
 HOPELESS = 1000  # if it takes so many times the rows, no number is given
 HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
 WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
@@ -49,6 +51,8 @@ class Evaluation:
     notes : sentences to read before the numbers are used
     seed : of the order of the rows for the betting bounds
     policies : the learnt policies, by name
+    pairs : one mapping for each pair of policies that can be compared; see `decisions.pairs`
+    choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
     """
 
     level: float
@@ -57,6 +61,8 @@ class Evaluation:
     notes: tuple[str, ...]
     seed: int = 0
     policies: Mapping[str, Policy] = field(default_factory=dict)
+    pairs: tuple[dict, ...] = ()
+    choice: dict | None = None
 
     def text(self) -> str:
         """The table, the verdicts and the notes as text for a reader."""
@@ -67,27 +73,79 @@ class Evaluation:
             f"Click rates (CTR) in %; `at least` and the interval with {share} confidence",
             "Clicks and rows: effective, that is, as many as of equal weight would tell as much",
         ]
-        if any(row["bound"] == "betting" for row in self.rows):
+        if any(row["bound"].startswith("betting") for row in self.rows):
             lines.append(f"Betting's bounds: for the average over the log, rows in random order (seed {self.seed})")
-        cells = [HEADINGS] + [
-            (row["policy"], *(text.percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
-             f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
-             f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
-            for row in self.rows
-        ]  # fmt: skip
-        lines += text.aligned(cells)
+        lines += text.aligned([HEADINGS, *self.table()])
         judged = self.rows[1:]
         lines += ["", f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence"]
         width = max(len(row["policy"]) for row in self.rows)
-        lines += [f"  {row['policy']:<{width}}  {row['verdict']}{_because(row)}" for row in judged]
+        lines += [f"  {row['policy']:<{width}}  {row['verdict']}{because(row)}" for row in judged]
         if len(judged) > 1:
             joint = 100 * (1 - (1 - self.level) / len(judged))
             lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
+        lines += self._decisions(width)
         if self.notes:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
         return "\n".join(lines) + "\n"
 
     __str__ = text
+
+    def table(self) -> list[tuple[str, ...]]:
+        """The rows as texts, below `HEADINGS`."""
+        return [
+            (row["policy"], *(text.percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
+             f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
+             f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
+            for row in self.rows
+        ]  # fmt: skip
+
+    def report(self, path, *logs, settings: Mapping = (), inputs=()) -> None:
+        """Write one self-contained HTML file.
+
+        logs : each a `Log`, whose health is told
+        settings, inputs : see `report.write`
+        """
+        from scant.advice import report
+
+        health = {log.name: log.check() for log in logs}
+        report.write(self, path, health, settings, inputs)
+
+    def decision(self) -> str:
+        """Which policy to choose, in a sentence; empty where there is no choice."""
+        choice = self.choice
+        if choice is None:
+            return ""
+        share, lower = f"{100 * self.level:.3g} %", f"{text.percent(choice['lower'])} %"
+        sentence = (
+            f"Best of {choice['of']} by its lower bound: {choice['policy']}, with {share} confidence at least {lower}"
+        )
+        if not choice["better"]:
+            return f"{sentence}; that it is better than today's is not certain"
+        return f"{sentence}, and better than today's (at most {text.percent(choice['today'])} %)"
+
+    def _decisions(self, width: int) -> list[str]:
+        """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
+        lines, percent = [], text.percent
+        for row in self.rows:
+            if row.get("dr") == row.get("dr", np.nan):
+                ends = f"at least {percent(row['dr_lower'])}, {percent(row['dr_low'])} to {percent(row['dr_high'])}"
+                lines.append(f"  {row['policy']:<{width}}  {percent(row['dr'])}, {ends}")
+        if lines:
+            lines = [
+                "",
+                "Doubly robust CTR in %, by models of rewards fitted to earlier rows of a random order:",
+                *lines,
+            ]
+        if self.choice and self.choice["of"] > 1:
+            lines += ["", self.decision()]
+        if len(self.pairs) > 1 or (self.pairs and self.choice["of"] > 1):
+            head = f"Differences of CTR in %, each with its {100 * self.level:.3g} % interval; answers hold together"
+            cells = [(f"  {pair['policy']} - {pair['other']}", percent(pair["difference"]),
+                      f"{percent(pair['low'])} to {percent(pair['high'])}", _answer(pair, self.rows))
+                     for pair in self.pairs]  # fmt: skip
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            lines += [head] + [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in cells]
+        return lines
 
     def to_frame(self):
         """The rows as a frame of pandas, one for each policy, today's first."""
@@ -108,7 +166,7 @@ class Evaluation:
         from html import escape
 
         numbers = [[text.percent(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
-        cells = [(row["policy"], *values, f"{row['verdict']}{_because(row)}" if row["verdict"] else "today's")
+        cells = [(row["policy"], *values, f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
                  for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
         head = ("policy", "CTR, %", "at least", "from", "to", "better than today's?")
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
@@ -124,13 +182,14 @@ class Evaluation:
         if Path(path).suffix.lower() == ".json":
             import json
 
-            rows = [{key: None if value != value else value for key, value in row.items()} for row in self.rows]
             content = {
                 "level": self.level,
                 "seed": self.seed,
                 "about": self.about,
                 "notes": self.notes,
-                "policies": rows,
+                "policies": [_plain(row) for row in self.rows],
+                "pairs": [_plain(pair) for pair in self.pairs],
+                "choice": self.choice and _plain(self.choice),
             }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
@@ -139,8 +198,8 @@ class Evaluation:
 
 def compare(
     policies: Iterable | Mapping, test: Visits, train: Visits | None = None, level: float = 0.95,
-    declared: float | None = None, shared: str = "refuse", seed: int = 0, same_log: bool = False,
-    paths: Mapping | None = None, progress=silent,
+    declared: float | str | None = None, shared: str = "refuse", seed: int = 0, same_log: bool = False,
+    paths: Mapping | None = None, progress=silent, doubly_robust: bool = False,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's.
 
@@ -151,13 +210,16 @@ def compare(
         column `policy:NAME` of `test`. "logging" (today's) and "uniform" are always compared
     test, train : logs
     level : the confidence of each lower bound, two-sided interval and verdict
-    declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ
+    declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ. If it
+        is "unknown", bounds are `intervals.betting_without_range`
     shared : what is done with rows of `test` that are in `train`, too, if they are more than chance explains:
         "refuse" the logs, "drop" the rows from the test, or "keep" them
     seed : of the order of the rows for the betting bounds
     same_log : whether both logs are parts of one: today's CTR is then that of the test part
     paths : what messages call "test" and "train"
     progress : called with a sentence on what is begun
+    doubly_robust : whether to add doubly robust estimates of learnt policies: the columns dr, dr_lower (one-sided),
+        dr_low and dr_high; see `rewards`
 
     Returns
     -------
@@ -199,8 +261,8 @@ def compare(
     missing = "all rewards are 0: rewards look missing, so that there is no verdict"
     notes += [f"{paths[role]}: {missing}" for role in lacking]
     of_today = test if train is None or same_log else train
-    case = _Comparison(test, of_today, level, constant, seed, bool(lacking))
-    case.judge(Uniform.kind, np.full(len(test), 1 / shown), 1 / shown / least, (1 / shown / least,))
+    case = _Comparison(test, of_today, level, least, constant, seed, bool(lacking))
+    case.judge(Uniform.kind, np.full(len(test), 1 / shown), (1 / shown,))
     encoded = None
     if any(not policy.fitted for policy in learnt.values()):
         progress("encodes features")
@@ -209,7 +271,7 @@ def compare(
     contexts = {}  # the features of the test, by encoder
     for name, policy in named.items():
         if isinstance(policy, str):
-            case.judge(name, test.given[:, test.policies.index(policy)], 1 / least, None)
+            case.judge(name, test.given[:, test.policies.index(policy)])
             continue
         if not policy.fitted:
             policy = learnt[name] = policy.fitted_to(train, encoded, progress)
@@ -222,15 +284,19 @@ def compare(
         number = {ad: at for at, ad in enumerate(policy.actions)}
         action = np.array([number.get(ad, -1) for ad in test.actions], np.int32)[test.action]
         case.judge(
-            name, learning.probability(choice, action),
-            *_weights(policy, least), new_ads=float(np.mean(action < 0)),
+            name, learning.probability(choice, action), _probabilities(policy), new_ads=float(np.mean(action < 0)),
             untrained=" ".join(policy.untrained), **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
         )  # fmt: skip
+        if doubly_robust:
+            progress(f"{name}: learns rewards for the doubly robust estimate")
+            case.doubly_robust(name, contexts[id(encoder)], action, choice)
         if policy.untrained:
             reason = "had no click, or nothing but clicks, in training: never shown, but if all ads are such"
             case.notes.append(f"{name}: ads {', '.join(policy.untrained)} {reason}")
+    progress("compares the policies")
+    pairs, choice = case.decided()
     about = _about(test, train, paths, same_log)
-    return Evaluation(level, about, tuple(case.rows), tuple(notes + case.notes), seed, learnt)
+    return Evaluation(level, about, tuple(case.rows), tuple(notes + case.notes), seed, learnt, tuple(pairs), choice)
 
 
 def _named(policies: Iterable | Mapping) -> dict[str, object]:
@@ -261,10 +327,9 @@ def _asked(policy, test: Visits) -> Policy | str:
     return column
 
 
-def _weights(policy: Policy, least: float) -> tuple[float, tuple[float, ...]]:
-    """The largest weight that a learnt policy can have, and all of them if propensities are constant."""
-    weights = evaluation.declared_weights((least,), policy.epsilon, len(policy.actions))
-    return weights[-1], weights
+def _probabilities(policy: Policy) -> tuple[float, ...]:
+    """Every probability above 0 with which a learnt policy shows an ad."""
+    return evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions))
 
 
 class _Comparison:
@@ -272,39 +337,114 @@ class _Comparison:
 
     test : the log to evaluate on
     of_today : the log whose rewards are those of today's policy
+    least : the least propensity possible; None if it is not known
     constant : whether a single propensity is possible
     seed : of the order of the rows for the betting bounds
     undecided : whether no verdict is to be given
     """
 
-    def __init__(self, test: Visits, of_today: Visits, level: float, constant: bool, seed: int, undecided: bool):
-        self.test, self.level, self.constant, self.seed, self.undecided = test, level, constant, seed, undecided
-        self.same_log = of_today is test
+    def __init__(self, test: Visits, of_today: Visits, level: float, least: float | None, constant: bool, seed: int,
+                 undecided: bool):  # fmt: skip
+        self.test, self.level, self.least, self.constant = test, level, least, constant
+        self.seed, self.undecided, self.same_log = seed, undecided, of_today is test
         self.binary = bool(np.all((test.reward == 0) | (test.reward == 1)))
         self.order, self.rows, self.notes = health.by_time(test), [], []
+        self.weights, self.lowers = {}, {}  # of policies that can be compared: their weights, and lower bounds
         evaluated = run.own_policy(of_today, level, None, self._shuffle(Logging.kind))
         drift = health.drift(of_today.reward, self.order if self.same_log else health.by_time(of_today))
         self.rows.append(self._row(Logging.kind, evaluated, drift))
+        self.of_today = of_today
 
-    def judge(self, name, target, largest, weights, **learnt_columns) -> None:
-        """Evaluate a policy, given its probabilities of the logged ads and the weights that it can have."""
-        few = self.binary and self.constant and weights is not None and len(weights) == 1
+    def judge(self, name, target, possible: tuple[float, ...] | None = None, **learnt_columns) -> None:
+        """Evaluate a policy.
+
+        target : its probabilities of the logged ads
+        possible : its probabilities that are possible, if they are few; None for any up to 1
+        """
+        weight = target / self.test.propensity
+        if self.least is None:
+            largest, weights = max(float(weight.max()), 1.0), None
+        else:
+            weights = tuple(share / self.least for share in possible or (1.0,))
+            largest = max(weights)
+        few = self.binary and self.constant and self.least is not None and possible is not None and len(weights) == 1
         evaluated = evaluation.evaluate(
             self.test.reward, self.test.propensity, target, largest, self.level,
             weights=weights if few else None, shuffle=self._shuffle(name),
         )  # fmt: skip
-        drift = health.drift(self.test.reward * target / self.test.propensity, self.order)
-        row = self._row(name, evaluated, drift, **learnt_columns)
+        drift = health.drift(self.test.reward * weight, self.order)
+        without_range = {} if self.least is not None or evaluated.refused else self._without_range(name, weight)
+        row = self._row(name, evaluated, drift, without_range, **learnt_columns)
         verdict = {"verdict": "none"} if self.undecided else _verdict(row, self.rows[0], self.same_log)
         self.rows.append(row | verdict)
+        if (row | verdict)["verdict"] != "none":
+            self.weights[name] = weight, largest
+            self.lowers[name] = self._lower(name, weight, largest, weights if few else None)
+
+    def doubly_robust(self, name, features, action, choice) -> None:
+        """Add the doubly robust estimate to the last row; see `rewards.doubly_robust`."""
+        if name in self.weights and self.least is not None:
+            weight, largest = self.weights[name]
+            random = generator(self.seed, "advice", "doubly robust", name)
+            order = random.permutation(len(self.test))
+            terms = rewards.doubly_robust(features, action, self.test.reward, weight, choice, order)
+            mean = decisions.Mean(
+                float(terms.mean()), decisions.gridded(terms, -largest, largest + 1, random), -largest
+            )
+            low, high = mean.interval(self.level)
+            self.rows[-1] |= {"dr": mean.estimate, "dr_lower": max(mean.lower(self.level), 0.0),
+                              "dr_low": max(low, 0.0), "dr_high": min(high, 1.0)}  # fmt: skip
+
+    def decided(self) -> tuple[list[dict], dict | None]:
+        """Which is better of each pair of policies, and which to choose; see `decisions`."""
+        weights, rows = dict(self.weights), len(self.test)
+        if self.same_log and weights:
+            weights = {Logging.kind: (np.ones(rows), 1.0)} | weights
+        means = {}
+        if self.least is not None:
+            for first, second in combinations(weights, 2):
+                (w, most), (v, other_most) = weights[first], weights[second]
+                random = generator(self.seed, "advice", "pair", first, second)
+                means[first, second] = decisions.difference(self.test.reward, w, v, (most, other_most), random)
+        pairs = decisions.pairs(list(weights), means, rows, self.level)
+        if not self.lowers:
+            return pairs, None
+        return pairs, decisions.chosen(self.lowers, self._upper_of_today(), self.level)
+
+    def _upper_of_today(self):
+        """Today's one-sided upper bound at a confidence; None if it was refused."""
+        if self.rows[0]["refused"]:
+            return None
+        reward = self.of_today.reward
+        support = (1.0,) if self.rows[0]["bound"] == "clopper-pearson" else None
+        terms = intervals.counted(self._shuffle(Logging.kind).permutation(reward), 1.0, support)
+        if support:
+            return lambda level: float(intervals.clopper_pearson(terms, level, upper=True))
+        return lambda level: 1 - float(intervals.betting(terms.reflected(), level))
+
+    def _lower(self, name: str, weight, largest: float, support):
+        """A policy's one-sided lower bound at a confidence."""
+        terms = intervals.counted(self._shuffle(name).permutation(self.test.reward * weight), largest, support)
+        bound = intervals.clopper_pearson if support else intervals.betting
+        bound = intervals.betting_without_range if self.least is None else bound
+        return lambda level: float(bound(terms, level))
+
+    def _without_range(self, name: str, weight) -> dict:
+        """The bounds of a policy whose largest weight is not known."""
+        lower = self._lower(name, weight, max(float(weight.max()), 1.0), None)
+        missed = self._shuffle(f"{name}, missed").permutation((1 - self.test.reward) * weight)
+        missed = intervals.counted(missed, max(float(missed.max()), 1.0))
+        high = 1 - float(intervals.betting_without_range(missed, (1 + self.level) / 2))
+        return {"bound": "betting, no range", "lower": lower(self.level), "low": lower((1 + self.level) / 2),
+                "high": high, "declared_weight": np.inf}  # fmt: skip
 
     def _shuffle(self, name: str) -> np.random.Generator:
         return generator(self.seed, "advice", "order", name)
 
-    def _row(self, name, evaluated, drift: health.Drift, **learnt_columns) -> dict:
-        row = _row(name, evaluated, self.level, drift=drift.p, **learnt_columns)
+    def _row(self, name, evaluated, drift: health.Drift, without_range=(), **learnt_columns) -> dict:
+        row = _row(name, evaluated, self.level, drift=drift.p, **learnt_columns) | dict(without_range)
         self.notes += _noticed(name, evaluated)
-        bounds = [bound for bound in evaluated.bounds if (bound.estimator, bound.bound) == ("ips", row["bound"])]
+        bounds = [bound for bound in evaluated.bounds if (bound.estimator, bound.bound) == ("ips", "betting")]
         if (above := bounds[0].estimate) > 1:
             self.notes.append(
                 f"{name}: its importance-weighted CTR is {100 * above:.4g} %, more than any: shown as 100 %"
@@ -393,15 +533,18 @@ def _periods(test: Visits, train: Visits, same_log: bool) -> list[str]:
             "that of another time than the policies'"]  # fmt: skip
 
 
-def _least(path, log: Visits, declared: float | None) -> tuple[float, bool]:
-    """The least propensity possible, and whether it is the only one."""
+def _least(path, log: Visits, declared: float | str | None) -> tuple[float | None, bool]:
+    """The least propensity possible, None if it is "unknown", and whether it is the only one."""
+    if declared == UNKNOWN:
+        return None, False
     constant = evaluation.least_propensity(log.propensity) is not None
     least = evaluation.least_propensity(log.propensity, declared)
     if least is None:
         raise SettingError(
             f"{path}: propensities differ, so that --least-propensity is needed: the least probability with which the "
             "policy that logged it shows any ad to anyone, by its design. The least in the log will not do: an ad's "
-            "rarest showings are those that a log is likely to lack, and bounds made without them are too good"
+            "rarest showings are those that a log is likely to lack, and bounds made without them are too good. "
+            "--least-propensity unknown makes do with wider bounds that need none"
         )
     if not 0 < least <= 1:
         raise SettingError(f"--least-propensity is {least}; a propensity is above 0 and at most 1")
@@ -456,15 +599,39 @@ def _verdict(row: Mapping, today: Mapping, same_log: bool) -> dict:
 # --- text
 
 
+def _plain(row: Mapping) -> dict:
+    """A mapping fit for JSON: None for NaN and infinity."""
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+
+
 def _noticed(name: str, evaluated: evaluation.Evaluation) -> list[str]:
     """Notes on a policy's evaluation: why it was refused, and its warnings."""
     notices = (evaluated.refused, *evaluated.warnings)
-    return [f"{name}: {WARNINGS.get(notice.kind, notice.reason)}" for notice in notices if notice]
+    notes = [f"{name}: {WARNINGS.get(notice.kind, notice.reason)}" for notice in notices if notice]
+    mean = evaluated.diagnostics.mean_weight
+    if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
+        notes.append(
+            f"{name}: if propensities are right, the log cannot show the ads that it chooses in about "
+            f"{100 * (1 - mean):.2g} % of visits (deficient support): its lower bound holds, but its estimate and its "
+            "upper end are too low by the clicks of these"
+        )
+    return notes
 
 
-def _because(row: Mapping) -> str:
+def _answer(pair: Mapping, rows) -> str:
+    """Which policy of a pair is better, or how many rows it would take."""
+    if pair["better"]:
+        return f"{pair['better']} is better"
+    if not pair["needed"] < HOPELESS * rows[-1]["rows"]:
+        return f"open: too close for {HOPELESS:,} times as many rows"
+    return f"open: about {text.rounded(pair['needed'])} test rows would tell"
+
+
+def because(row: Mapping) -> str:
     """What follows a verdict in the text: why it is not clear, and what it would take."""
     if row["verdict"] == "none":
+        if not row["refused"] and "mean-weight" in row["warnings"] and row["mean_weight"] < 1:
+            return ": deficient support or wrong propensities, see below"
         return ": the log says nothing that can be used, see below"
     if row["verdict"] != "cannot tell":
         return (
@@ -475,7 +642,7 @@ def _because(row: Mapping) -> str:
     if not row["needed_test"] < HOPELESS * row["rows"]:
         return f": the estimates are too close for {HOPELESS:,} times as many rows"
     parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
-    needed = [f"{float(f'{rows:.2g}'):,.0f} {log} rows" for rows, log in parts if rows == rows]
+    needed = [f"{text.rounded(rows)} {log} rows" for rows, log in parts if rows == rows]
     return f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"
 
 

@@ -26,8 +26,8 @@ def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
 
 def evaluate(
     policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log, *, train: Log | None = None,
-    level: float = 0.95, least_propensity: float | None = None, shared: str = "refuse", seed: int = 0,
-    progress=silent,
+    level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
+    doubly_robust: bool = False, progress=silent,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's on a log that none of them was learnt from.
 
@@ -41,9 +41,10 @@ def evaluate(
         fitted. Today's is then the policy that logged `test`, and nobody sees whether `test` was learnt from
     level : the confidence of each bound, interval and verdict
     least_propensity : the least probability, by design, of any ad under the policy that logged `test`; needed if its
-        propensities differ
+        propensities differ. "unknown" makes do with wider bounds that need none
     shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too
     seed : of the order of the rows for the betting bounds
+    doubly_robust : whether to add doubly robust estimates of learnt policies
     progress : called with a sentence on what is begun
 
     Raises
@@ -55,5 +56,5 @@ def evaluate(
     same_log = train is not None and test.half_of is not None and test.half_of is train.half_of
     return advise.compare(
         policies, test.visits, None if train is None else train.visits, level, least_propensity, shared, seed,
-        same_log, paths, progress,
+        same_log, paths, progress, doubly_robust,
     )  # fmt: skip

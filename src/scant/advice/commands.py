@@ -91,10 +91,12 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="a kind of learner, the file of a saved policy, or NAME of a column policy:NAME of the test log; "
                "may be repeated"),
         option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
-        option("--least-propensity", type=float,
-               help="least probability, by design, of any ad under the policy that logged the test"),
+        option("--least-propensity", type=_propensity,
+               help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
+        option("--doubly-robust", action="store_true", help="add doubly robust estimates of learnt policies"),
         *learning,
         option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
+        option("--report", type=Path, help="the report to write, one HTML file"),
         learns=True,
     )  # fmt: skip
     command(
@@ -140,8 +142,9 @@ def evaluate(arguments) -> None:
     from scant.errors import SettingError
 
     paths = (arguments.test, *([arguments.train] if arguments.train else []))
-    if arguments.output:
-        files_differ(arguments.output, *paths)
+    for target in (arguments.output, arguments.report):
+        if target:
+            files_differ(target, *paths)
     with Progress() as progress:
         test, *trained = _logs(arguments, *paths, progress=progress)
         train = trained[0] if trained else None
@@ -153,10 +156,15 @@ def evaluate(arguments) -> None:
         policies = dict(_policy(name, arguments) for name in arguments.policy)
         found = advice.evaluate(
             policies, test, train=train, level=arguments.level, shared=arguments.shared,
-            least_propensity=arguments.least_propensity, seed=arguments.seed, progress=progress,
+            least_propensity=arguments.least_propensity, doubly_robust=arguments.doubly_robust, seed=arguments.seed,
+            progress=progress,
         )  # fmt: skip
     if arguments.output:
         found.write(arguments.output)
+    if arguments.report:
+        settings = {name: value for name, value in vars(arguments).items()
+                    if name not in ("function", "output", "report") and value not in (None, [], False)}  # fmt: skip
+        found.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
     print(found.text(), end="")
 
 
@@ -253,6 +261,15 @@ def _split(text: str) -> tuple[str, float]:
     if by not in ("random", "time") or not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no share between 0 and 1, nor 'time' or 'time:SHARE'")
     return by, value
+
+
+def _propensity(text: str) -> float | str:
+    if text == "unknown":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'unknown'") from None
 
 
 def _csv_or_json(text: str) -> Path:

@@ -6,6 +6,11 @@ def percent(value: float) -> str:
     return "-" if value != value else f"{100 * value:.3f}"
 
 
+def rounded(count: float) -> str:
+    """A count of rows, to two digits."""
+    return f"{float(f'{count:.2g}'):,.0f}"
+
+
 def aligned(cells: list[tuple[str, ...]]) -> list[str]:
     """Lines of a text table: the first column aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
