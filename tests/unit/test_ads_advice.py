@@ -132,7 +132,7 @@ def test_a_bound_is_seldom_above_the_truth():
         test = log(1000, seed + 10)
         target = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
         found = evaluation.evaluate(test.reward, test.propensity, target, 4.0, 0.9, weights=(4.0,))
-        above += advice._row("oracle", found, 0.9)["lower"] > 0.3
+        above += advice.row_of("oracle", found, 0.9)["lower"] > 0.3
     assert above < 33
 
 
@@ -197,7 +197,7 @@ def sides(estimate, half, rows=1000.0, **more):
     ],
 )
 def test_verdicts_follow_from_the_intervals(row, today, verdict):
-    assert advice._verdict(row, today, False)["verdict"] == verdict
+    assert advice.verdict_of(row, today, False)["verdict"] == verdict
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -205,7 +205,7 @@ def test_verdicts_follow_from_the_intervals(row, today, verdict):
 @pytest.mark.parametrize("same", [False, True])
 def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other, same):
     gap = 0.1
-    found = advice._verdict(sides(0.5 + sign * gap, own), sides(0.5, other, 3000), same)
+    found = advice.verdict_of(sides(0.5 + sign * gap, own), sides(0.5, other, 3000), same)
     growth = [found["needed_test"] / 1000, found.get("needed_train", 3000) / 3000]
     if same:
         growth[1] = growth[0]
@@ -221,7 +221,7 @@ def test_how_many_rows_are_needed_is_said_in_words():
 
 
 def test_equal_estimates_need_no_number_of_rows():
-    assert advice._verdict(sides(0.5, 0.1), sides(0.5, 0.1), False)["needed_test"] == np.inf
+    assert advice.verdict_of(sides(0.5, 0.1), sides(0.5, 0.1), False)["needed_test"] == np.inf
 
 
 # --- doubts

@@ -126,6 +126,23 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     return Terms(value, count, largest, support, low, high)
 
 
+def drawn(x, count, largest: float, random: np.random.Generator, support: tuple[float, ...] | None = None) -> Terms:
+    """The terms of a log whose rows are put in random order, from how often each value occurs.
+
+    x, count : float64 and int64 (cells), values, which may repeat, and how often each occurs
+    largest, support : see `counted`
+    """
+    value, place = np.unique(np.r_[0.0, np.minimum(x, largest)], return_inverse=True)
+    total = np.bincount(place[1:], count, len(value)).astype(np.int64)
+    ends = stage_ends(int(total.sum()))
+    stages, left = np.zeros((len(ends), len(value)), np.int64), total.copy()
+    for stage, rows in enumerate(np.diff(ends, prepend=0)):
+        stages[stage] = random.multivariate_hypergeometric(left, rows, method="marginals")
+        left -= stages[stage]
+    support = None if support is None else counted(value, largest, support).support
+    return Terms(value, stages, float(largest), support)
+
+
 # --- bounds in closed form
 
 

@@ -241,7 +241,7 @@ def compare(
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     paths = {"test": "test log", "train": "training log"} | dict(paths or {})
-    named = {name: _asked(policy, test) for name, policy in _named(policies).items()}
+    named = {name: asked(policy, test) for name, policy in named_ones(policies).items()}
     given = [policy for policy in named.values() if isinstance(policy, str)]
     learnt = {name: policy for name, policy in named.items() if not isinstance(policy, str)}
     if train is None and (unfitted := [name for name, policy in learnt.items() if not policy.fitted]):
@@ -284,7 +284,7 @@ def compare(
         number = {ad: at for at, ad in enumerate(policy.actions)}
         action = np.array([number.get(ad, -1) for ad in test.actions], np.int32)[test.action]
         case.judge(
-            name, learning.probability(choice, action), _probabilities(policy), new_ads=float(np.mean(action < 0)),
+            name, learning.probability(choice, action), probabilities_of(policy), new_ads=float(np.mean(action < 0)),
             untrained=" ".join(policy.untrained), **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
         )  # fmt: skip
         if doubly_robust:
@@ -299,7 +299,7 @@ def compare(
     return Evaluation(level, about, tuple(case.rows), tuple(notes + case.notes), seed, learnt, tuple(pairs), choice)
 
 
-def _named(policies: Iterable | Mapping) -> dict[str, object]:
+def named_ones(policies: Iterable | Mapping) -> dict[str, object]:
     """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out."""
     if isinstance(policies, Mapping):
         return {name: policy for name, policy in policies.items() if policy not in ALWAYS}
@@ -313,7 +313,7 @@ def _named(policies: Iterable | Mapping) -> dict[str, object]:
     return named
 
 
-def _asked(policy, test: Visits) -> Policy | str:
+def asked(policy, test: Visits) -> Policy | str:
     """What a policy asked for stands for: a `Policy`, or the NAME of a column `policy:NAME`."""
     if isinstance(policy, Policy):
         return policy
@@ -327,7 +327,7 @@ def _asked(policy, test: Visits) -> Policy | str:
     return column
 
 
-def _probabilities(policy: Policy) -> tuple[float, ...]:
+def probabilities_of(policy: Policy) -> tuple[float, ...]:
     """Every probability above 0 with which a learnt policy shows an ad."""
     return evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions))
 
@@ -375,7 +375,7 @@ class _Comparison:
         drift = health.drift(self.test.reward * weight, self.order)
         without_range = {} if self.least is not None or evaluated.refused else self._without_range(name, weight)
         row = self._row(name, evaluated, drift, without_range, **learnt_columns)
-        verdict = {"verdict": "none"} if self.undecided else _verdict(row, self.rows[0], self.same_log)
+        verdict = {"verdict": "none"} if self.undecided else verdict_of(row, self.rows[0], self.same_log)
         self.rows.append(row | verdict)
         if (row | verdict)["verdict"] != "none":
             self.weights[name] = weight, largest
@@ -442,8 +442,8 @@ class _Comparison:
         return generator(self.seed, "advice", "order", name)
 
     def _row(self, name, evaluated, drift: health.Drift, without_range=(), **learnt_columns) -> dict:
-        row = _row(name, evaluated, self.level, drift=drift.p, **learnt_columns) | dict(without_range)
-        self.notes += _noticed(name, evaluated)
+        row = row_of(name, evaluated, self.level, drift=drift.p, **learnt_columns) | dict(without_range)
+        self.notes += noticed(name, evaluated)
         bounds = [bound for bound in evaluated.bounds if (bound.estimator, bound.bound) == ("ips", "betting")]
         if (above := bounds[0].estimate) > 1:
             self.notes.append(
@@ -554,7 +554,7 @@ def _least(path, log: Visits, declared: float | str | None) -> tuple[float | Non
     return least, constant and math.isclose(least, log.propensity[0])
 
 
-def _row(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
+def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
     """The row of a policy without its verdict.
 
     learnt : drift; and lambda, epsilon, untrained and new_ads, of a policy that was learnt
@@ -573,7 +573,7 @@ def _row(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) ->
     }  # fmt: skip
 
 
-def _verdict(row: Mapping, today: Mapping, same_log: bool) -> dict:
+def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
     """Whether a policy is better than today's: clear if their intervals do not overlap; else how many rows it takes.
 
     A wrong verdict needs one of two ends to be wrong, each of which has a probability of (1 - level) / 2. The
@@ -604,7 +604,7 @@ def _plain(row: Mapping) -> dict:
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
 
-def _noticed(name: str, evaluated: evaluation.Evaluation) -> list[str]:
+def noticed(name: str, evaluated: evaluation.Evaluation) -> list[str]:
     """Notes on a policy's evaluation: why it was refused, and its warnings."""
     notices = (evaluated.refused, *evaluated.warnings)
     notes = [f"{name}: {WARNINGS.get(notice.kind, notice.reason)}" for notice in notices if notice]

@@ -69,17 +69,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--rows", type=int, required=True, help="how many visits"),
         option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
         option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
+        option("--parts", type=int, help="write a folder of so many parquet files instead, one after the other"),
         option("--output", type=Path, required=True, help="the log to write; CSV if it ends in .csv, else parquet"),
     )  # fmt: skip
     command(
         "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
-        option("log", help="the log: CSV, also packed with gzip or zstd, parquet or Arrow"),
+        option("log", help="the log: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
         *reading,
         option("--json", action="store_true", help="print JSON"),
     )  # fmt: skip
     command(
         "evaluate", evaluate, "Learn policies from one log, compare them with today's on another.",
-        option("test", help="the log to evaluate on: CSV, also packed with gzip or zstd, parquet or Arrow"),
+        option("test", help="the log to evaluate on: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
         option("--train", help="the log to learn from, of today's policy and of other visits"),
         option("--split", type=_split, metavar="SHARE|time[:SHARE]",
                help="instead of --train: learn from this share of the log, drawn at random, or its earliest rows "
@@ -125,12 +126,18 @@ def simulate(arguments) -> None:
     from scant.advice import simulated
 
     draw = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
-    simulated.simulate(*draw, arguments.output)
+    if arguments.parts is None:
+        simulated.simulate(*draw, arguments.output)
+    else:
+        simulated.simulate_parts(*draw, arguments.parts, arguments.output)
 
 
 def check(arguments) -> int:
-    (log,) = _logs(arguments, arguments.log)
-    report = log.check()
+    from scant.advice.progress import Progress
+
+    with Progress() as progress:
+        (log,) = _logs(arguments, arguments.log, progress=progress)
+        report = log.check()
     print(json.dumps(dict(report), indent=1) if arguments.json else report, end="\n" * arguments.json)
     return int(not report.ok)
 
@@ -149,6 +156,8 @@ def evaluate(arguments) -> None:
         test, *trained = _logs(arguments, *paths, progress=progress)
         train = trained[0] if trained else None
         if arguments.split:
+            if Path(arguments.test).is_dir():
+                raise SettingError("--split takes a log in one file: of a folder, keep some parts for learning")
             if train:
                 raise SettingError("--split makes a training log of the test's: give either --split or --train")
             by, share = arguments.split
@@ -162,8 +171,9 @@ def evaluate(arguments) -> None:
     if arguments.output:
         found.write(arguments.output)
     if arguments.report:
+        unset, own = (None, False, []), ("function", "output", "report")
         settings = {name: value for name, value in vars(arguments).items()
-                    if name not in ("function", "output", "report") and value not in (None, [], False)}  # fmt: skip
+                    if name not in own and not any(value is one or value == one == [] for one in unset)}  # fmt: skip
         found.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
     print(found.text(), end="")
 
@@ -230,14 +240,15 @@ def _logs(arguments, *paths, progress=lambda step: None) -> list:
     ------
     SettingError : a column to leave out, or to take as text, that no file has
     """
-    from scant.advice import Log
+    from scant.advice import Log, Parts
     from scant.errors import SettingError, unknown
 
     found = []
     for path in paths:
         progress(f"reads {path}")
-        found.append(Log.read(path, dict(arguments.columns or ()), arguments.ignore, arguments.categorical))
-    known = {name for log in found for name in log.reading.columns}
+        reading = dict(arguments.columns or ()), arguments.ignore, arguments.categorical
+        found.append(Parts(path, *reading) if Path(path).is_dir() else Log.read(path, *reading))
+    known = {name for log in found for name in log.column_names}
     for what in ("ignore", "categorical"):
         if absent := [name for name in getattr(arguments, what) if name not in known]:
             raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")

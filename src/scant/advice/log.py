@@ -51,6 +51,11 @@ class Log:
             raise DataError(self.name, "the log has one row, of which nothing can be said")
         return log
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of all columns of the file."""
+        return self.reading.columns
+
     def __len__(self) -> int:
         return len(self.visits)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from scant import files
 from scant.ads import campaigns
+from scant.errors import SettingError
 from scant.randomness import generator
 
 
@@ -31,3 +32,21 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
         files.write_text(target, table.to_pandas().to_csv(index=False, lineterminator="\n"))
     else:
         files.write_parquet(table, target, {"campaign": name, "settings": settings, "policy": policy, "seed": seed})
+
+
+def simulate_parts(name: str, settings: dict, policy: str, rows: int, seed: int, parts: int, folder) -> None:
+    """Write a log as a folder of `parts` parquet files, of about as many rows each, in the memory of one.
+
+    Raises
+    ------
+    SettingError : see `simulate`; fewer than one part, more than rows, or a folder that is not empty
+    """
+    folder = Path(folder)
+    if not 1 <= parts <= rows:
+        raise SettingError(f"parts is {parts}; a folder has from 1 to as many as there are rows ({rows:,})")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SettingError(f"{folder} is there already, and not empty: give another name")
+    for part in range(parts):
+        count = rows * (part + 1) // parts - rows * part // parts
+        own_seed = int(generator(seed, "advice", "part", str(part)).integers(2**31))
+        simulate(name, settings, policy, count, own_seed, folder / f"part-{part:05}.parquet")
