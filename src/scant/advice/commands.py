@@ -137,7 +137,7 @@ def check(arguments) -> int:
 
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
-        report = log.check()
+        report = log.check(progress)
     print(json.dumps(dict(report), indent=1) if arguments.json else report, end="\n" * arguments.json)
     return int(not report.ok)
 

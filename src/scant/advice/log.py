@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 
 from scant.advice import checking, learning
+from scant.advice.progress import silent
 from scant.data import visits
 from scant.data.visits import Visits
 from scant.errors import DataError, SettingError, unknown
@@ -64,8 +65,12 @@ class Log:
             return f"Log({self.name!r}, with errors: see check())"
         return f"Log({self.name!r}, {len(self.reading.visits):,} rows, {len(self.reading.visits.actions)} ads)"
 
-    def check(self) -> "Report":
-        """What the log holds, and all that is wrong with it."""
+    def check(self, progress=silent) -> "Report":
+        """What the log holds, and all that is wrong with it.
+
+        progress : called with a sentence on what is begun
+        """
+        progress(f"looks through {self.name}")
         return Report(checking.facts(self.reading))
 
     def split(self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0) -> tuple["Log", "Log"]:
