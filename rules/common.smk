@@ -40,6 +40,7 @@ except ScantError as error:
 PLAN = plan.Plan(STUDY, DATASETS)
 RUNS = {path: jobs[0] for path, jobs in PLAN.processes.items() if len(jobs) == 1}
 TOGETHER = {path: jobs for path, jobs in PLAN.processes.items() if len(jobs) > 1}
+SIMULATED, DRAWN = PLAN.drawn(plan.DRAW), PLAN.drawn(plan.BANDIT)  # streams and logs with the seeds that a job draws
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
 
@@ -209,7 +210,7 @@ def rules_together():
         places.setdefault((experiment, learners, tuple(batches)), []).append(place)
     rules = {}
     for (experiment, learners, batches), at in places.items():
-        name = f"{plan.TOGETHER}{re.sub('[^A-Za-z0-9]', '_', experiment)}"
+        name = f"run_{re.sub('[^A-Za-z0-9]', '_', experiment)}"
         while name in rules:
             name += "_more"
         rules[name] = (experiment, learners, at, batches)
@@ -223,3 +224,31 @@ def looks(name):
     own = {kind for kind in (STUDY["learners"][learner]["kind"] for learner in learners) if ":" in kind}
     declared = {kind: learner.looks for kind in own for learner in families.classes(kind)}
     return declared | {kind: learner.looks for kind, learner in target.family.learners.items()}
+
+
+def made_alone(targets):
+    """Those figures, or tables, of the study that have a process of their own."""
+    return () if STUDY["together"] == "all" else targets
+
+
+def files_of(targets):
+    """The files that some figures or tables read."""
+    files = (file for target in targets.values() for file in (*PLAN.files(target), *PLAN.compared(target)))
+    return list(dict.fromkeys(files))
+
+
+def inputs_of(targets):
+    """The files that each of some figures or tables reads."""
+    return {
+        name: {"inputs": PLAN.files(target), "comparators": PLAN.compared(target)} for name, target in targets.items()
+    }
+
+
+def code_of(targets):
+    """A digest of the code that makes some figures or tables."""
+    return code("scant.present.making", *(module for target in targets.values() for module in target.shown.modules))
+
+
+def options_of(targets):
+    """What the declarations of some figures or tables ask of their frames."""
+    return compact({name: dict(target.shown.options) for name, target in targets.items()})

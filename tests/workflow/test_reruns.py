@@ -1,6 +1,7 @@
 """What runs again after a change, and that a disturbed run ends in the same bytes as an undisturbed one."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -117,6 +118,29 @@ def test_learners_played_alone_have_the_bytes_of_those_played_together(finished)
     assert len(runs) > 20 and {file: digests[file] for file in runs} == {
         file: finished.reference[file] for file in runs
     }
+
+
+def test_what_one_process_draws_or_makes_has_the_bytes_of_what_is_made_alone(finished):
+    settings = finished.settings()
+    settings["together"] = "all"
+    finished.forget()
+    finished.write(settings)
+    drawn = {file for file in finished.reference if file.startswith(("streams/", "bandit/"))}
+    targets = [f"results/tiny/{file}" for file in sorted(drawn)]
+    jobs = finished.jobs(*targets)
+    assert 0 < jobs["simulate"] + jobs["draw"] < len(targets) - 2
+    finished.snakemake(*targets, "--cores", 2)
+    assert finished.digests() == {file: finished.reference[file] for file in drawn} and len(drawn) > 10
+
+    finished.restore()
+    finished.write(settings)
+    finished.snakemake("--cores", 1, "--touch")  # all that is there is good as it is
+    for folder in ("figures", "tables"):
+        shutil.rmtree(finished.folder / "results/tiny" / folder)
+    jobs = finished.jobs("figures", "tables")  # one for each kind of experiments, and one for the tables of theory
+    assert (jobs["figure"], jobs["table"], jobs["claims_figures"]) == (5, 6, 1)
+    finished.snakemake("figures", "tables", "--cores", 2)
+    assert finished.digests() == finished.reference
 
 
 def test_a_new_seed_reruns_no_batch_that_was_full(finished):
