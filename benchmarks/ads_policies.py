@@ -36,7 +36,7 @@ def main() -> None:
     trees.predict_proba(features[:10])
     theirs, ours = (best(lambda one=one: one.predict_proba(features), 3) for one in (forest, trees))
     print(
-        f"forest of 40 trees, {rows:,} rows: scikit-learn {theirs:.2f} s, arrays {ours:.2f} s, {theirs / ours:.1f} times"
+        f"forest of 40 trees, {rows:,} rows: scikit-learn {theirs:.2f} s, ours {ours:.2f} s, {theirs / ours:.1f} times"
     )
 
     texts = np.array([f"text {number}" for number in range(50)])[random.integers(0, 50, rows)]
