@@ -119,7 +119,7 @@ def deficient(rows: int, policy: str = "deterministic", share: float = 0.2) -> S
     rest = (share, epsilon, of.click[1])  # one of the K - 1 others, at 1 / (K - 1)
     cells = zip(*whole, rest, strict=True)
     unseen = share * (1 - epsilon) * of.click[0]
-    return Setting("hotel, deficient support", policy, rows, *map(tuple, cells), unseen=unseen)
+    return Setting("hotel, deficient", policy, rows, *map(tuple, cells), unseen=unseen)
 
 
 def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:

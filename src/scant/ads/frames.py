@@ -331,7 +331,7 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
     places = {
         "rare logging": 1,
         "contrary": 3,
-        "deficient support": 4,
+        "deficient": 4,
     }  # by the end of a campaign's name; drifts come between these
     frame = frame.assign(
         place=[places.get(name.split(", ")[-1], 2 * (", " in name)) for name in frame["campaign"]],

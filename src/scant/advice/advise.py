@@ -404,7 +404,7 @@ class _Comparison:
         if self.least is not None:
             for first, second in combinations(weights, 2):
                 (w, most), (v, other_most) = weights[first], weights[second]
-                random = generator(self.seed, "advice", "pair", first, second)
+                random = generator(self.seed, "advice", "pairs")  # one order for all
                 means[first, second] = decisions.difference(self.test.reward, w, v, (most, other_most), random)
         pairs = decisions.pairs(list(weights), means, rows, self.level)
         if not self.lowers:

@@ -193,7 +193,7 @@ def fit(arguments) -> None:
         f"{policy.name}, learnt from {len(log):,} rows of {log.name}"
         + (f"; lambda {value:g}" if value == value else "")
     )
-    print(f"{len(policy.actions)} ads; features: {', '.join(policy.learnt.encoder.names)}")
+    print(f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features")
     if policy.untrained:
         print(f"never shown, since they had no click, or nothing but clicks: {', '.join(policy.untrained)}")
 
