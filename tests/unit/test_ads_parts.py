@@ -168,6 +168,8 @@ def test_what_is_wrong_with_a_folder_has_a_place(tmp_path, train, policies, caps
     with pytest.raises(DataError, match=r"003.parquet: not a readable parquet file"):
         sa.Parts(folder)
     fine = written(tmp_path / "fine", frame(300, 1))
+    with pytest.raises(SettingError, match=r"is a folder: give Parts\("):
+        sa.Log.read(fine)
     for arguments, message in (
         (["--policy", "logistic"], "logistic is learnt from a log"),
         (["--policy", "uniform", "--least-propensity", "unknown"], "the least propensity has to be known"),

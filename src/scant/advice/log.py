@@ -35,8 +35,10 @@ class Log:
         Raises
         ------
         DataError : there is no such file, or its columns cannot be read at all
-        SettingError : a column that is not there
+        SettingError : a column that is not there, or a folder, which is one of `Parts`
         """
+        if Path(path).is_dir():
+            raise SettingError(f"{path} is a folder: give Parts({str(path)!r})")
         return cls(visits.read(path, columns, ignore, categorical))
 
     @classmethod
