@@ -27,8 +27,7 @@ import pyarrow.parquet as pq
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.advice import advise as advice
-from scant.advice import encoding
+from scant.advice import Log, Policy, encoding
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci, visits
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
@@ -148,12 +147,30 @@ def fuzz_visits(data: bytes) -> None:
             assert reading.place(problem) or problem.row is None
         if reading.visits is None:
             return
-        advice.describe(advice.check(path, {"reward": "click"}, categorical=()))
+        str(Log.read(path, {"reward": "click"}).check())
         log = reading.visits
         assert ((log.reward >= 0) & (log.reward <= 1)).all() and ((log.propensity > 0) & (log.propensity <= 1)).all()
         assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(log.features).any()
         encoded = encoding.fit(log).transform(log)
         logs.check(encoded, "log")
+
+
+def fuzz_contexts(data: bytes) -> None:
+    """New visits, read batch by batch for a policy that learnt from a number and a text."""
+    with written(data) as path, suppress(ScantError):
+        for table in visits.batches(path, ("x", "city"), ("city",), rows=2):
+            found = visits.contexts(table, ("x", "city"), ("city",), path)
+            assert len(found) == table.num_rows > 0 and not np.isinf(found.features).any()
+            assert (found.features[:, 1] < len(found.categories["city"])).all()
+
+
+def fuzz_policy(data: bytes) -> None:
+    """Saved policies: what is loaded chooses among its ads."""
+    with written(data) as path, suppress(ScantError):
+        policy = Policy.load(path)
+        columns = {name: ["u", ""] if name in policy.learnt.encoder.texts else [0.5, None]
+                   for name in policy.learnt.encoder.names}  # fmt: skip
+        assert {*policy.predict(pa.table(columns))} <= {*policy.actions}
 
 
 def fuzz_openbandit(data: bytes) -> None:
@@ -456,11 +473,37 @@ def _parquet(table: pa.Table) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def _contexts() -> list[bytes]:
+    text = b"x,city,more\n1,Ulm,a\n,Bonn,b\nNA,,c\n2.5,Ulm,d\n"
+    frame = pa.table({"x": [1.0, None, 2.0], "city": ["u", None, "v"], "more": [1, 2, 3]})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, frame.schema) as writer:
+        writer.write_table(frame)
+    packed = b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:]
+    wrong = b"x;city\nold;Ulm\n", b"city,y=1\nUlm,2\n", b"x,city\n"
+    return [text, text.replace(b",", b";"), packed, _parquet(frame), sink.getvalue().to_pybytes(), *wrong]
+
+
+def _policies() -> list[bytes]:
+    random = np.random.default_rng(0)
+    log = pa.table({
+        "action": random.choice(["a", "b", "c"], 60), "reward": random.integers(0, 2, 60), "propensity": [1 / 3] * 60,
+        "x": [None, *random.random(59)], "city": random.choice(["u", "v"], 60),
+    })  # fmt: skip
+    made = []
+    for kind in ("logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"):
+        Policy(kind, steps=50, lambdas=(0.1,), trees=2).fit(log).save(path := FOLDER / "policy.arrow")
+        made.append(path.read_bytes())
+    return made
+
+
 _SEEDS = {
     "letor": _letor,
     "uci": _uci,
     "log": _logs,
     "visits": _visits,
+    "contexts": _contexts,
+    "policy": _policies,
     "openbandit": _openbandit,
     "parquet": _tables,
     "stream": _streams,

@@ -8,15 +8,27 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from scant.ads import evaluation, scorers
+from scant.ads import evaluation
+from scant.advice import Log as UserLog
+from scant.advice import Policy, evaluate
 from scant.advice import advise as advice
-from scant.advice import learning
+from scant.advice.learning import LEARNT
+from scant.cli import main
 from scant.data import logs, visits
 from scant.data.logs import Log
 from scant.data.visits import Visits
 from scant.errors import DataError, SettingError
 
-QUICK = {"settings": scorers.Settings(options={"steps": 2000}), "lambdas": (0.01, 1.0)}
+QUICK = {"steps": 2000, "lambdas": (0.01, 1.0)}
+
+
+def advise(test, train=None, policies=(), declared=None, level=0.95, shared="refuse", split=None, seed=0, **settings):
+    """The evaluation of policies on logs in files; `settings` are those of the kinds that are learnt."""
+    test, train = (path and UserLog.read(path) for path in (test, train))
+    if split:
+        train, test = test.split(split[1], split[0], seed)
+    policies = [Policy(name, seed=seed, **settings) if name in LEARNT else name for name in policies]
+    return evaluate(policies, test, train=train, least_propensity=declared, level=level, shared=shared, seed=seed)
 
 
 def log(rows=4000, seed=0, propensities=(0.25, 0.25, 0.25, 0.25), click=(0.05, 0.3)) -> Log:
@@ -48,7 +60,7 @@ def pair(tmp_path):
     return write(tmp_path / "test.parquet", log()), write(tmp_path / "train.parquet", skewed)
 
 
-def by_name(found: advice.Advice) -> dict:
+def by_name(found: advice.Evaluation) -> dict:
     return {row["policy"]: row for row in found.rows}
 
 
@@ -57,7 +69,7 @@ def by_name(found: advice.Advice) -> dict:
 
 def test_numbers_are_those_of_counts(pair):
     test, train = (visits.read(path).required() for path in pair)
-    found = by_name(advice.advise(*pair, [], level=0.9))
+    found = by_name(advise(*pair, [], level=0.9))
     assert list(found) == ["logging", "uniform"]
     for name, of in (("logging", train), ("uniform", test)):
         row, clicks, rows = found[name], of.reward.sum(), len(of)
@@ -70,10 +82,9 @@ def test_numbers_are_those_of_counts(pair):
 
 def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
     test, train = (visits.read(path).required() for path in pair)
-    options = {"lambdas": (0.01, 1.0), "select": 2 / 3, "seed": 3}
-    settings = scorers.Settings(options={"steps": 2000, "trees": 5})
-    found = by_name(advice.advise(*pair, ["logistic", "forest"], epsilon=0.2, settings=settings, **options))
-    policy = learning.learn("logistic", train, QUICK["settings"], **options)
+    options = {"lambdas": (0.01, 1.0), "select": 2 / 3, "seed": 3, "steps": 2000, "trees": 5}
+    found = by_name(advise(*pair, ["logistic", "forest"], epsilon=0.2, **options))
+    policy = Policy("logistic", **options).fit(train).learnt
     assert policy.fitted.seen.tolist() == [0, 1]  # the third feature tells nothing
     target, row = policy.choice(test, 0.2).probability(test.action), found["logistic"]
     assert row["estimate"] == pytest.approx(np.mean(test.reward * target / test.propensity))
@@ -86,9 +97,8 @@ def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
 
 def test_lambda_is_chosen_on_a_validation_part(pair):
     train = visits.read(pair[1]).required()
-    settings = scorers.Settings(options={"steps": 2000})
-    alone = [learning.learn("auc-ranker", train, settings, (value,)) for value in (0.01, 100.0)]
-    chosen = learning.learn("auc-ranker", train, settings, (0.01, 100.0))
+    alone = [Policy(steps=2000, lambdas=(value,)).fit(train).learnt for value in (0.01, 100.0)]
+    chosen = Policy(steps=2000, lambdas=(0.01, 100.0)).fit(train).learnt
     assert [one.fitted.regularisation for one in alone] == [0.01, 100.0]
     assert chosen.fitted.regularisation in (0.01, 100.0)
     suits = 2 * (train.features[:, 0] > 0) + (train.features[:, 1] > 0)
@@ -111,7 +121,7 @@ def test_the_bound_is_settled_by_how_the_test_was_logged(tmp_path, propensities,
     test = log(propensities=propensities)
     test = write(tmp_path / "test.parquet", replace(test, reward=test.reward * reward))
     train = write(tmp_path / "train.parquet", log(seed=1))
-    found = advice.advise(test, train, ["logistic"], declared=declared, epsilon=epsilon, **QUICK)
+    found = advise(test, train, ["logistic"], declared=declared, epsilon=epsilon, **QUICK)
     assert found.rows[-1]["bound"] == bound
 
 
@@ -122,7 +132,7 @@ def test_a_bound_is_seldom_above_the_truth():
         test = log(1000, seed + 10)
         target = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
         found = evaluation.evaluate(test.reward, test.propensity, target, 4.0, 0.9, weights=(4.0,))
-        above += advice._row("oracle", found, 0.9)["lower"] > 0.3
+        above += advice.row_of("oracle", found, 0.9)["lower"] > 0.3
     assert above < 33
 
 
@@ -134,7 +144,7 @@ def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
     test = log()
     right = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
     path = write(tmp_path / f"test.{ending}", test, best=right * 1.0, logistic=0.25)
-    found = by_name(advice.advise(path, None, ["best", "column:logistic"]))
+    found = by_name(advise(path, None, ["best", "column:logistic"]))
     assert visits.read(path).visits.policies == ("best", "logistic")
     assert found["best"]["estimate"] == pytest.approx(np.mean(test.reward * right / 0.25))
     assert found["best"]["verdict"] == "yes"
@@ -162,7 +172,7 @@ def test_what_is_no_probability_is_refused(tmp_path, ending, value, reason):
     values[2] = value
     path = write(tmp_path / f"test.{ending}", log(), best=values if ending == "csv" else values.astype(float))
     with pytest.raises(DataError, match=reason):
-        advice.advise(path, None, ["best"])
+        advise(path, None, ["best"])
 
 
 # --- verdicts
@@ -187,7 +197,7 @@ def sides(estimate, half, rows=1000.0, **more):
     ],
 )
 def test_verdicts_follow_from_the_intervals(row, today, verdict):
-    assert advice._verdict(row, today, False)["verdict"] == verdict
+    assert advice.verdict_of(row, today, False)["verdict"] == verdict
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -195,7 +205,7 @@ def test_verdicts_follow_from_the_intervals(row, today, verdict):
 @pytest.mark.parametrize("same", [False, True])
 def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other, same):
     gap = 0.1
-    found = advice._verdict(sides(0.5 + sign * gap, own), sides(0.5, other, 3000), same)
+    found = advice.verdict_of(sides(0.5 + sign * gap, own), sides(0.5, other, 3000), same)
     growth = [found["needed_test"] / 1000, found.get("needed_train", 3000) / 3000]
     if same:
         growth[1] = growth[0]
@@ -205,13 +215,13 @@ def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other, sam
 
 def test_how_many_rows_are_needed_is_said_in_words():
     row = sides(0.5, 0.2) | {"verdict": "cannot tell", "needed_test": 12345.6, "needed_train": np.nan}
-    assert advice._because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
-    assert "and 2,000 training rows" in advice._because(row | {"needed_train": 2000.0})
-    assert "too close" in advice._because(row | {"needed_test": np.inf})
+    assert advice.because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
+    assert "and 2,000 training rows" in advice.because(row | {"needed_train": 2000.0})
+    assert "too close" in advice.because(row | {"needed_test": np.inf})
 
 
 def test_equal_estimates_need_no_number_of_rows():
-    assert advice._verdict(sides(0.5, 0.1), sides(0.5, 0.1), False)["needed_test"] == np.inf
+    assert advice.verdict_of(sides(0.5, 0.1), sides(0.5, 0.1), False)["needed_test"] == np.inf
 
 
 # --- doubts
@@ -222,25 +232,25 @@ def test_the_least_propensity_is_never_taken_from_the_log(pair):
     with pytest.raises(
         SettingError, match=r"train\.parquet: propensities differ, so that --least-propensity is needed"
     ):
-        advice.advise(test, train, ["logistic"])
+        advise(test, train, ["logistic"])
     with pytest.raises(SettingError, match=r"--least-propensity is 0.2, but row .* of .*train.parquet has 0.1"):
-        advice.advise(test, train, ["logistic"], declared=0.2)
+        advise(test, train, ["logistic"], declared=0.2)
     for value in (0.0, 1.5, np.nan):
         with pytest.raises(SettingError, match="above 0 and at most 1"):
-            advice.advise(test, train, ["logistic"], declared=value)
-    assert advice.advise(test, train, [], declared=0.05).rows[1]["declared_weight"] == pytest.approx(0.25 / 0.05)
+            advise(test, train, ["logistic"], declared=value)
+    assert advise(test, train, [], declared=0.05).rows[1]["declared_weight"] == pytest.approx(0.25 / 0.05)
 
 
 def test_wrong_propensities_withhold_the_verdict(pair, tmp_path):
     wrong = replace(log(), propensity=np.full(4000, 0.5))
-    found = advice.advise(write(tmp_path / "wrong.parquet", wrong), pair[1], ["logistic"], **QUICK)
+    found = advise(write(tmp_path / "wrong.parquet", wrong), pair[1], ["logistic"], **QUICK)
     assert {row["verdict"] for row in found.rows[1:]} == {"none"}
     assert "logistic: the mean weight is" in "".join(found.notes)
 
 
 def test_a_log_that_says_nothing_says_so(tmp_path):
     few = write(tmp_path / "few.csv", log(40), never=0.0)
-    found = advice.advise(few, write(tmp_path / "train.csv", log(seed=1)), ["logistic", "never"], **QUICK)
+    found = advise(few, write(tmp_path / "train.csv", log(seed=1)), ["logistic", "never"], **QUICK)
     rows = by_name(found)
     assert (rows["logistic"]["refused"], rows["never"]["refused"]) == ("small-sample", "no-overlap")
     assert np.isnan(rows["logistic"]["lower"])
@@ -251,22 +261,22 @@ def test_a_log_that_says_nothing_says_so(tmp_path):
 def test_duplicates_are_counted_and_said(tmp_path):
     twice = log(500).take(np.r_[0:500, 0:30])
     path = write(tmp_path / "test.csv", twice)
-    assert f"{path}: 30 of 530 rows equal an earlier one" in advice.advise(path, None, []).notes[0]
+    assert f"{path}: 30 of 530 rows equal an earlier one" in advise(path, None, []).notes[0]
 
 
 def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tmp_path):
     with pytest.raises(DataError, match="the same log as"):
-        advice.advise(pair[0], pair[0], ["logistic"])
+        advise(pair[0], pair[0], ["logistic"])
     test, train = (visits.read(path).required() for path in pair)
     rows = np.r_[0:100, 0:50]
     both = {name: np.concatenate([column, test.columns()[name][rows]]) for name, column in train.columns().items()}
     mixed = write(tmp_path / "mixed.csv", replace(train, **both))
     with pytest.raises(DataError, match=r"100 of 4,000 rows are in .*mixed.csv, too \(by chance: about 0\)"):
-        advice.advise(pair[0], mixed, [])
-    kept, dropped = (advice.advise(pair[0], mixed, [], shared=way) for way in ("keep", "drop"))
+        advise(pair[0], mixed, [])
+    kept, dropped = (advise(pair[0], mixed, [], shared=way) for way in ("keep", "drop"))
     assert (kept.rows[1]["rows"], dropped.rows[1]["rows"]) == (4000, 3900)
     assert any("100 of 4,000 rows are in" in note and "left out" in note for note in dropped.notes)
-    assert not any("rows are in" in note for note in advice.advise(*pair, []).notes)
+    assert not any("rows are in" in note for note in advise(*pair, []).notes)
 
 
 def test_rows_that_are_alike_by_chance_are_kept(tmp_path):
@@ -276,7 +286,7 @@ def test_rows_that_are_alike_by_chance_are_kept(tmp_path):
         for seed in (1, 2)
     ]
     test, train = (write(tmp_path / f"{name}.csv", made) for name, made in zip(("test", "train"), few, strict=True))
-    found = advice.advise(test, train, [])
+    found = advise(test, train, [])
     assert found.rows[1]["rows"] == 2000
     assert any("about as many as chance makes" in note for note in found.notes)
 
@@ -286,7 +296,7 @@ def test_few_clicks_are_said(tmp_path):
     clicks = np.bincount(test.action, test.reward, minlength=4)
     dull = replace(test, reward=np.where(test.action == np.argmin(clicks), 0, test.reward))
     path = write(tmp_path / "test.csv", dull, none=(test.action == np.argmin(clicks)) * 1.0)
-    found = advice.advise(path, None, ["none"])
+    found = advise(path, None, ["none"])
     assert "uniform: few clicks: the bounds hold, but are wide" in found.notes
     assert "none: no click on an ad that it shows" in " ".join(found.notes)
 
@@ -294,7 +304,7 @@ def test_few_clicks_are_said(tmp_path):
 def test_ads_without_a_click_are_named(pair, tmp_path):
     train = log(seed=1)
     dull = write(tmp_path / "dull.csv", replace(train, reward=np.where(train.action == 2, 0, train.reward)))
-    found = advice.advise(pair[0], dull, ["logistic"], **QUICK)
+    found = advise(pair[0], dull, ["logistic"], **QUICK)
     assert found.rows[-1]["untrained"] == "c"
     assert any(note.startswith("logistic: ads c had no click") for note in found.notes)
 
@@ -302,13 +312,13 @@ def test_ads_without_a_click_are_named(pair, tmp_path):
 def test_logs_that_do_not_fit_each_other_are_refused(pair, tmp_path):
     other = write(tmp_path / "other.csv", replace(visits.read(pair[1]).required(), names=("x", "y", "w")))
     with pytest.raises(DataError, match="features that only one of the two logs has: 'w', 'z'"):
-        advice.advise(pair[0], other, ["logistic"])
+        advise(pair[0], other, ["logistic"])
     with pytest.raises(DataError, match=r"one\.csv: the log has one row"):
-        advice.advise(write(tmp_path / "one.csv", log(1)), pair[1], ["logistic"])
+        advise(write(tmp_path / "one.csv", log(1)), pair[1], ["logistic"])
     with pytest.raises(SettingError, match=r"unknown policy 'logistc': did you mean 'logistic'"):
-        advice.advise(*pair, ["logistc"])
+        advise(*pair, ["logistc"])
     with pytest.raises(SettingError, match="logistic is learnt from a log: give one with --train"):
-        advice.advise(pair[0], None, ["logistic"])
+        advise(pair[0], None, ["logistic"])
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -316,7 +326,7 @@ def test_a_log_without_clicks_leaves_no_verdict(which, pair, tmp_path):
     paths = list(pair)
     dull = visits.read(paths[which]).required()
     paths[which] = write(tmp_path / "dull.csv", replace(dull, reward=np.zeros(len(dull))))
-    found = advice.advise(*paths, ["logistic"], **QUICK)
+    found = advise(*paths, ["logistic"], **QUICK)
     assert {row["verdict"] for row in found.rows[1:]} == {"none"}
     assert f"{paths[which]}: all rewards are 0: rewards look missing, so that there is no verdict" in found.notes
 
@@ -328,15 +338,15 @@ def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
         write(tmp_path / f"{at}.csv", replace(first, **both).take(slice(None, None, at))) for at in (1, -1)
     )
     for path in (falling, rising):
-        found = advice.advise(path, None, [])
+        found = advise(path, None, [])
         assert found.rows[1]["drift"] < 1e-10
         assert found.rows[1]["low"] < found.rows[1]["estimate"] < found.rows[1]["high"]
         assert any(
             "uniform: its rate drifts, from" in note and "average over the log's period" in note for note in found.notes
         )
     row = {"verdict": "yes", "drift": 0.001}
-    assert advice._because(row) == ", on average over the log's period: rates drift (p = 0.001)"
-    assert advice._because(row | {"drift": 0.5}) == advice._because(row | {"drift": np.nan}) == ""
+    assert advice.because(row) == ", on average over the log's period: rates drift (p = 0.001)"
+    assert advice.because(row | {"drift": 0.5}) == advice.because(row | {"drift": np.nan}) == ""
 
 
 @pytest.mark.parametrize("falling", [True, False])
@@ -351,7 +361,7 @@ def test_intervals_hold_where_rates_drift(falling):
             (random.random(60_000) < rate).astype(float), np.full(60_000, 0.5), ("a", "b"), ("x",),
             given=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6), policies=("mixed",),
         )  # fmt: skip
-        row = advice.compare(test, names=["mixed"], seed=seed).rows[-1]
+        row = advice.compare(["mixed"], test, seed=seed).rows[-1]
         assert row["bound"] == "betting"
         missed += not row["low"] <= 0.054 <= row["high"]
     assert missed <= 3
@@ -360,10 +370,10 @@ def test_intervals_hold_where_rates_drift(falling):
 def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):
     test, train = (visits.read(path).required() for path in pair)
     without = write(tmp_path / "without.csv", train.take(train.action != 1))
-    found = advice.advise(pair[0], without, ["logistic"], **QUICK)
+    found = advise(pair[0], without, ["logistic"], **QUICK)
     row, share = found.rows[-1], np.mean(test.action == 1)
     assert row["rows"] == 4000 and row["new_ads"] == share
-    policy = learning.learn("logistic", visits.read(without).required(), QUICK["settings"], QUICK["lambdas"])
+    policy = Policy("logistic", **QUICK).fit(UserLog.read(without))
     shown = np.array(policy.actions)[policy.choice(test).best]
     chosen = shown == np.array(test.actions)[test.action]
     assert row["estimate"] == pytest.approx(np.mean(test.reward * chosen * 4))
@@ -378,11 +388,11 @@ def test_probabilities_that_do_not_sum_to_one_are_refused_as_in_the_check(tmp_pa
     with pytest.raises(
         DataError, match=r"test\.csv: the probabilities of policy:double do not sum to 1.*sum to 2 on average"
     ):
-        advice.advise(path, None, ["double"])
-    assert [problem["kind"] for problem in advice.check(path)["problems"] if problem["severity"] == "error"] == [
-        "policy-sum"
-    ]
-    assert advice.advise(path, None, ["fine"]).rows[-1]["estimate"] == pytest.approx(log().reward.mean())
+        advise(path, None, ["double"])
+    assert [
+        problem["kind"] for problem in UserLog.read(path).check()["problems"] if problem["severity"] == "error"
+    ] == ["policy-sum"]
+    assert advise(path, None, ["fine"]).rows[-1]["estimate"] == pytest.approx(log().reward.mean())
 
 
 def test_an_estimate_is_never_outside_of_its_interval():
@@ -393,7 +403,7 @@ def test_an_estimate_is_never_outside_of_its_interval():
     for matched in (100, 120, 130, 160):
         given = Visits(**vars(test), given=((rows < matched) * 1.0)[:, None], policies=("mine",))
         try:
-            found = advice.compare(given, names=["mine"])
+            found = advice.compare(["mine"], given)
         except DataError as error:  # 160 of 400, where 100 are expected
             assert "do not sum to 1" in str(error)
             continue
@@ -402,25 +412,26 @@ def test_an_estimate_is_never_outside_of_its_interval():
         assert (matched > 100) == any("shown as 100 %" in note for note in found.notes)
 
 
-def test_one_log_is_split(pair):
+def test_one_log_is_split(pair, capsys):
     whole = visits.read(pair[0]).required()
-    found = advice.advise(pair[0], None, ["logistic"], split=("random", 0.6), **QUICK)
+    found = advise(pair[0], None, ["logistic"], split=("random", 0.6), **QUICK)
     assert [row["rows"] for row in found.rows] == [1600] * 3  # today's policy is judged on the same part
     assert "training part: 2,400 rows" in found.about[0] and "today's policy" in found.about[1]
     assert found.rows[0]["clicks"] == found.rows[1]["clicks"] < whole.reward.sum()
-    with pytest.raises(SettingError, match="either --split or --train"):
-        advice.advise(*pair, ["logistic"], split=("random", 0.6))
+    arguments = [str(pair[0]), "--train", str(pair[1]), "--policy", "logistic"]
+    assert main(["ads", "evaluate", *arguments, "--split", "0.6"]) == 1
+    assert "either --split or --train" in capsys.readouterr().err
     with pytest.raises(SettingError, match="no column timestamp to split by"):
-        advice.advise(pair[0], None, ["logistic"], split=("time", 0.6))
+        advise(pair[0], None, ["logistic"], split=("time", 0.6))
 
 
-def test_columns_left_out_are_to_be_in_one_of_the_logs(pair):
-    assert advice.advise(*pair, [], ignore=["z"]).rows
-    for option in ("ignore", "categorical"):
-        with pytest.raises(SettingError, match=f"--{option}: unknown column 'zz': did you mean 'z'"):
-            advice.advise(*pair, [], **{option: ["zz"]})
-        with pytest.raises(SettingError, match="unknown column 'zz'"):
-            advice.check(pair[0], **{option: ["zz"]})
+def test_columns_left_out_are_to_be_in_one_of_the_logs(pair, capsys):
+    evaluated = ["ads", "evaluate", str(pair[0]), "--train", str(pair[1]), "--policy", "uniform"]
+    assert main([*evaluated, "--ignore", "z"]) == 0
+    for option in ("--ignore", "--categorical"):
+        for command in (evaluated, ["ads", "check", str(pair[0])]):
+            assert main([*command, option, "zz"]) == 1
+            assert f"{option}: unknown column 'zz': did you mean 'z'" in capsys.readouterr().err
 
 
 def test_logs_of_different_periods_are_named(pair, tmp_path):
@@ -429,7 +440,7 @@ def test_logs_of_different_periods_are_named(pair, tmp_path):
         times = np.datetime64(f"2026-0{3 - number}-01", "us") + np.arange(len(made)) * np.timedelta64(1, "s")
         frame = pd.read_parquet(path).assign(timestamp=times)
         frame.to_parquet(tmp_path / path.name)
-    notes = advice.advise(tmp_path / "test.parquet", tmp_path / "train.parquet", []).notes
+    notes = advise(tmp_path / "test.parquet", tmp_path / "train.parquet", []).notes
     assert "the training log is of 2026-02-01 to 2026-02-01, the test log of 2026-03-01 to 2026-03-01" in notes[0]
 
 
@@ -437,7 +448,7 @@ def test_logs_of_different_periods_are_named(pair, tmp_path):
 
 
 def test_all_that_is_told_is_written(pair, tmp_path):
-    found = advice.advise(*pair, ["logistic"], **QUICK)
+    found = advise(*pair, ["logistic"], **QUICK)
     found.write(tmp_path / "table.csv")
     found.write(tmp_path / "table.json")
     held = json.loads((tmp_path / "table.json").read_text())
@@ -449,7 +460,7 @@ def test_all_that_is_told_is_written(pair, tmp_path):
 
 
 def test_the_text_is_a_table_with_answers(pair):
-    lines = advice.advise(*pair, ["logistic"], **QUICK).text().splitlines()
+    lines = advise(*pair, ["logistic"], **QUICK).text().splitlines()
     assert lines[0].startswith(f"Training log {pair[1]}: 6,000 rows")
     assert [line.split()[0] for line in lines[5:9]] == ["policy", "logging", "uniform", "logistic"]
     assert len({len(line) for line in lines[5:9]}) == 1
@@ -460,18 +471,18 @@ def test_the_text_is_a_table_with_answers(pair):
 def test_a_log_is_described(tmp_path):
     made = log(100)
     path = write(tmp_path / "log.csv", made, mine=0.5)
-    facts = advice.check(path)
+    facts = UserLog.read(path).check()
     assert (facts["rows"], facts["features"], facts["policies"], facts["timestamps"]) == (
         100,
         ["x", "y", "z"],
         ["mine"],
         None,
     )
-    text = advice.describe(facts)
+    text = str(facts)
     for line in ("100 rows, 0 of them", "0.25 in all rows", "one value only: 'z'", "of one's own: mine"):
         assert line in text
     assert "the probabilities of policy:mine do not sum to 1: over the ads of a visit they sum to 2" in text
     assert sum(int(line.split()[1]) for line in text.splitlines()[-4:]) == 100
     times = np.array(["2026-01-02", "2026-01-01"], "datetime64[us]").repeat(50)
     logs.write(replace(made, timestamp=times), tmp_path / "log.parquet")
-    assert "2026-01-01T00:00:00.000000Z to 2026-01-02T00:00:00.000000Z" in advice.describe(advice.check(tmp_path / "log.parquet"))  # fmt: skip # noqa: E501
+    assert "2026-01-01T00:00:00.000000Z to 2026-01-02T00:00:00.000000Z" in str(UserLog.read(tmp_path / "log.parquet").check())  # fmt: skip # noqa: E501

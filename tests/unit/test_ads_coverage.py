@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 from scant.ads import coverage as study
+from scant.ads import likelihood
 from scant.ads.coverage import Setting, coverage, setting, settings
 from scant.ads.evaluation import evaluate
 from scant.errors import SettingError
 from scant.present import making
 
-EXACT = {"hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"}
+EXACT = {"betting, no range", "hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"}
 
 
 def found(one, repeats=400, seed=0, **options):
@@ -17,7 +19,7 @@ def found(one, repeats=400, seed=0, **options):
     return {(row["bound"], row["side"]): row for row in rows}
 
 
-@pytest.mark.parametrize("one", settings((1000,), 1.3)[:-1], ids=lambda one: f"{one.campaign}-{one.policy}")
+@pytest.mark.parametrize("one", settings((1000,), 1.3)[:-2], ids=lambda one: f"{one.campaign}-{one.policy}")
 def test_campaigns_carry_the_click_rates(one):
     share, weight, click = map(np.array, (one.share, one.weight, one.click))
     name = one.campaign.split(",")[0]
@@ -35,7 +37,7 @@ def test_the_rates_are_those_of_table_5_2():
     assert np.mean(study.RATES["bank"]) == pytest.approx(0.00310)
 
 
-@pytest.mark.parametrize("one", settings((1500,))[:-1], ids=lambda one: f"{one.campaign}-{one.policy}")
+@pytest.mark.parametrize("one", settings((1500,))[:-2], ids=lambda one: f"{one.campaign}-{one.policy}")
 def test_counts_give_what_rows_give(one):
     one = Setting(**{**vars(one), "click": (0.3, 0.2, 0.2)})
     clicks, shows = study._draw(one, 3, np.random.default_rng(1))
@@ -83,7 +85,7 @@ def test_what_holds_and_what_does_not():
 
 
 def test_a_frozen_normaliser_covers_less_where_large_weights_have_few_clicks():
-    one = settings((2000,))[-1]
+    one = study.contrary(2000)
     assert np.dot(one.share, one.weight) == pytest.approx(1)
     rows = found(one)
     assert rows["snips, frozen", "two-sided"]["coverage_high"] < 0.8
@@ -139,7 +141,7 @@ def test_rows_say_how_sure_they_are():
     assert row["coverage_low"] < row["coverage"] < row["coverage_high"]
     again = coverage([one], 50, np.random.default_rng(0), 0.9, 200)
     assert again == coverage([one], 50, np.random.default_rng(0), 0.9, 200)
-    assert len(again) == 2 * 11
+    assert len(again) == 2 * 13
 
 
 def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
@@ -164,3 +166,49 @@ def test_settings_that_cannot_be():
         study.drifting(100, "season")
     with pytest.raises(SettingError, match="repeats"):
         coverage([], 0, np.random.default_rng(0))
+
+
+def test_deficient_support_lowers_what_a_log_shows():
+    """The log's own mean is too low by what the policy would show in vain: lower bounds hold, upper ends fail."""
+    one = study.deficient(20_000)
+    share, weight = map(np.array, (one.share, one.weight))
+    assert share.sum() == pytest.approx(1) and share @ weight == pytest.approx(0.8)
+    assert one.truth == pytest.approx(setting("hotel", "deterministic", 1).truth)
+    explored = study.deficient(1, "epsilon-greedy")
+    assert explored.truth == pytest.approx(setting("hotel", "epsilon-greedy", 1).truth)
+    rows = found(one)
+    for bound in EXACT:
+        assert rows[bound, "lower"]["coverage"] == 1
+    assert rows["clopper-pearson", "two-sided"]["coverage_high"] < 0.5
+
+
+WEIGHT, REWARD = np.array([0, 5, 5, 0.0]), np.array([0, 1, 0, 1.0])
+
+
+def primal(count, level):
+    """The ends of the interval by SciPy's optimiser, over distributions on what was seen and on corners."""
+
+    def likely(q):
+        return (count[count > 0] * np.log(q[count > 0])).sum()
+
+    def optimum(objective, start, constraints):
+        options = {"maxiter": 500, "ftol": 1e-13}
+        return optimize.minimize(
+            objective, start, method="SLSQP", bounds=[(1e-9, 1)] * 4, constraints=constraints, options=options
+        ).x
+
+    proper = [{"type": "eq", "fun": lambda q: q.sum() - 1}, {"type": "eq", "fun": lambda q: q @ WEIGHT - 1}]
+    best = optimum(lambda q: -likely(q), np.maximum(count / count.sum(), 0.01), proper)
+    least = likely(best) - stats.chi2.ppf(level, 1) / 2
+    near = [*proper, {"type": "ineq", "fun": lambda q: likely(q) - least}]
+    ends = optimum(lambda q: q @ (WEIGHT * REWARD), best, near), optimum(lambda q: -q @ (WEIGHT * REWARD), best, near)
+    return [end @ (WEIGHT * REWARD) for end in ends]
+
+
+@pytest.mark.parametrize("cells", [(80, 6, 14), (80, 0, 20), (79, 12, 9)])
+def test_empirical_likelihood_is_that_of_the_primal_problem(cells):
+    for level in (0.9, 0.95):
+        pairs = WEIGHT[:3], REWARD[:3], np.array([cells])
+        estimate, low, high, _ = (float(end[0]) for end in likelihood.interval(*pairs, 5.0, level))
+        assert (low, high) == pytest.approx(tuple(primal(np.array([*cells, 0.0]), level)), abs=2e-3)
+        assert low <= estimate <= high

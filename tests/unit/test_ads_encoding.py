@@ -6,12 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scant.ads import scorers
-from scant.advice import encoding, learning
+from scant.advice import Policy, encoding, learning
 from scant.data import visits
 from scant.errors import DataError, SettingError
-
-QUICK = scorers.Settings(options={"steps": 2000})
 
 
 def log(tmp_path, name="train.csv", **columns):
@@ -81,7 +78,7 @@ def campaign(tmp_path, rows=3000, seed=0):
 @pytest.mark.parametrize("kind", ["logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"])
 def test_policies_learn_from_texts_and_missing_numbers(kind, tmp_path):
     train, test = (campaign(tmp_path, seed=seed) for seed in (0, 1))
-    policy = learning.learn(kind, train, QUICK, (0.01,))
+    policy = Policy(kind, steps=2000, lambdas=(0.01,)).fit(train).learnt
     shown = np.array(policy.actions)[policy.choice(test).best]
     kinds = np.array(test.categories["kind"])[test.features[:, test.names.index("kind")].astype(int)]
     suited = {"red": "a", "green": "b", "blue": "c"}

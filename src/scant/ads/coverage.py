@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scant.ads import intervals
+from scant.ads import intervals, likelihood
 from scant.ads.evaluation import snips_of
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet
@@ -44,6 +44,7 @@ class Setting:
     weight : (cells), the policy's probability of the logged ad over the logging policy's
     click : (cells), the probability of a click, on average over the log
     drift : factors on `click` in successive equal parts of the log, with a mean of 1; empty if rates are constant
+    unseen : the policy's clicks in a visit with ads that the logging policy could not have shown (deficient support)
     """
 
     campaign: str
@@ -53,11 +54,12 @@ class Setting:
     weight: tuple[float, ...]
     click: tuple[float, ...]
     drift: tuple[float, ...] = ()
+    unseen: float = 0.0
 
     @property
     def truth(self) -> float:
         """The policy's true CTR."""
-        return float(np.prod([self.share, self.weight, self.click], axis=0).sum())
+        return float(np.prod([self.share, self.weight, self.click], axis=0).sum()) + self.unseen
 
 
 def setting(campaign: str, policy: str, rows: int, lift: float = 1.5, logging: str = "uniform") -> Setting:
@@ -102,6 +104,24 @@ def contrary(rows: int) -> Setting:
     return Setting("contrary", "made up", rows, (0.05, 0.95), (16.0, 0.2 / 0.95), (0.02, 0.98))
 
 
+def deficient(rows: int, policy: str = "deterministic", share: float = 0.2) -> Setting:
+    """A log of the hotel's campaign with deficient support: in a share of visits the best ad could not be shown.
+
+    The other ads are then shown more often, as their propensities say. The mean weight is below 1 by what the policy
+    would have shown in vain.
+
+    policy : a key of `POLICIES`
+    share : of the visits
+    """
+    of, epsilon = setting("hotel", policy, rows), POLICIES[policy]
+    whole = [((1 - share) * part, weight, click) for part, weight, click in
+             zip(of.share, of.weight, of.click, strict=True)]  # fmt: skip
+    rest = (share, epsilon, of.click[1])  # one of the K - 1 others, at 1 / (K - 1)
+    cells = zip(*whole, rest, strict=True)
+    unseen = share * (1 - epsilon) * of.click[0]
+    return Setting("hotel, deficient", policy, rows, *map(tuple, cells), unseen=unseen)
+
+
 def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
     """A log whose click rates drift.
 
@@ -127,8 +147,8 @@ def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
 
 
 def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5, drifts=()) -> list[Setting]:
-    """The settings of the study at each n: both campaigns and policies, logged uniformly and rarely, and `contrary`;
-    and logs of both policies whose rates drift, for each of `drifts`.
+    """The settings of the study at each n: both campaigns and policies, logged uniformly and rarely, `contrary` and
+    `deficient`; and logs of both policies whose rates drift, for each of `drifts`.
     """
     return [
         setting(campaign, policy, n, lift, logging)
@@ -138,6 +158,7 @@ def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5, drifts=()) -> lis
         for n in rows
     ] + [
         *(contrary(n) for n in rows),
+        *(deficient(n) for n in rows),
         *(drifting(n, drift, policy) for drift in drifts for policy in POLICIES for n in rows),
     ]
 
@@ -252,6 +273,18 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
     bounds = {name: _ends_of(name, terms, level) for name in intervals.BOUNDS}
     estimate = terms.moments()[1]
 
+    misses = _terms(setting, impressions - clicks, impressions)  # w (1 - r)
+    lower, low, above = (
+        intervals.betting_without_range(part, p)
+        for part, p in ((terms, level), (terms, (1 + level) / 2), (misses, (1 + level) / 2))
+    )
+    bounds["betting, no range"] = estimate, lower, low, 1 - above
+    shown, clicked = impressions.sum(axis=1), clicks.sum(axis=1)
+    cells, pairs = len(setting.share), np.concatenate([clicked, shown - clicked], axis=1)
+    of_pairs = np.tile(setting.weight, 2), np.repeat((1.0, 0.0), cells), pairs, terms.largest
+    likely, low, high, lower = likelihood.interval(*of_pairs, level)
+    bounds["empirical-likelihood"] = likely, lower, low, high
+
     seen = np.where(terms.total > 0, value, 0.0).max(axis=-1)
     n, mean, variance = terms.moments()
     lower, low = (intervals.empirical_bernstein_of(n, mean, variance, seen, p) for p in (level, (1 + level) / 2))
@@ -266,7 +299,6 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
         bca[:, i] = [intervals.bca(log, means, p) for p in quantiles]
     bounds["bootstrap-percentile"], bounds["bootstrap-bca"] = (estimate, *percentile), (estimate, *bca)
 
-    shown, clicked = impressions.sum(axis=1), clicks.sum(axis=1)
     w, wr, ww, wwr = shown @ weight, clicked @ weight, shown @ weight**2, clicked @ weight**2
     ratio, error = snips_of(w, wr, ww, wwr, wwr)
     z_lower, z_two_sided = _normal(level), _normal((1 + level) / 2)

@@ -19,6 +19,7 @@ NAMES = {
     "empirical-bernstein, largest seen": "Bernstein, largest seen",
     "hoeffding": "Hoeffding",
     "betting-sequence": "betting sequence",
+    "empirical-likelihood": "empirical likelihood",
     "bootstrap-percentile": "bootstrap, percentile",
     "bootstrap-bca": "bootstrap, BCa",
     "snips, delta": "SNIPS, delta",

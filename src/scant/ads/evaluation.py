@@ -248,15 +248,52 @@ def evaluate(
     if weights is not None and not np.all((reward == 0) | (reward == 1)):
         raise SettingError("weights are declared for Clopper-Pearson, but rewards are not all 0 or 1; leave them out")
     diagnosed, sums = _diagnose(reward, weight, target, largest_weight, level)
-    refused, warnings = _judged(diagnosed, weight)
+    refused, warnings = _judged(diagnosed, weight.std(ddof=1))
     terms = reward * weight
     if shuffle is not None:
         shuffle.shuffle(terms)
-    bounds = _weighted_bounds(terms, largest_weight, level, random, weights)
+    bounds = _weighted_bounds(intervals.counted(terms, largest_weight, weights), level, random)
     estimate, error = map(float, snips_of(*sums))
     bounds.append(_normal("snips", "delta", estimate, error, level))
     if q is not None:
         bounds += _doubly_robust_bounds(reward, weight, q, largest_weight, level)
+    return _evaluation(diagnosed, bounds, refused, warnings)
+
+
+def evaluate_cells(
+    weight, reward, count, largest_weight: float, level: float, random: np.random.Generator, weights=None
+) -> Evaluation:
+    """As `evaluate`, from how often each pair of weight and reward occurs, which is all that the bounds depend on.
+
+    The stages of betting get counts as rows in random order would give them: a multivariate hypergeometric draw.
+
+    Parameters
+    ----------
+    weight, reward : float64 (cells), distinct pairs
+    count : int64 (cells), how often each occurs
+    random : the generator of the draw
+    largest_weight, level, weights : see `evaluate`
+    """
+    weight, reward, count = (np.asarray(part) for part in (weight, reward, count))
+    n, terms = int(count.sum()), weight * reward
+    sums = tuple(float(count @ part) for part in (weight, terms, weight**2, weight * terms, terms**2))
+    w, wr, ww, _, wwrr = sums
+    variance, matched = max(ww - w**2 / n, 0.0) / (n - 1), weight > 0
+    low = intervals.t_of(n, w / n, variance, (1 + level) / 2)
+    diagnosed = Diagnostics(
+        n, float(count @ reward), float((count * matched) @ reward), wr**2 / wwrr if wwrr else 0.0,
+        w**2 / ww if ww else 0.0, float(weight.max()), float(largest_weight),
+        float(1 - (count * matched).sum() / n), w / n, float(low), float(2 * w / n - low),
+    )  # fmt: skip
+    refused, warnings = _judged(diagnosed, np.sqrt(variance))
+    bounds = _weighted_bounds(intervals.drawn(terms, count, largest_weight, random, weights), level, None)
+    estimate, error = map(float, snips_of(*sums))
+    bounds.append(_normal("snips", "delta", estimate, error, level))
+    return _evaluation(diagnosed, bounds, refused, warnings)
+
+
+def _evaluation(diagnosed: Diagnostics, bounds: list[Bound], refused: Notice | None, warnings) -> Evaluation:
+    """An evaluation without the numbers that would mean nothing."""
     if refused:
         bounds = [_nan(bound) for bound in bounds]
     elif not diagnosed.matched_clicks:  # without a click, bounds that are not exact would be 0 with certainty
@@ -293,8 +330,11 @@ def _diagnose(reward, weight, target, largest_weight, level) -> tuple[Diagnostic
     return diagnosed, sums
 
 
-def _judged(diagnosed: Diagnostics, weight) -> tuple[Notice | None, list[Notice]]:
-    """The reason to refuse the evaluation, if there is one, and the warnings."""
+def _judged(diagnosed: Diagnostics, deviation: float) -> tuple[Notice | None, list[Notice]]:
+    """The reason to refuse the evaluation, if there is one, and the warnings.
+
+    deviation : of the weights, with n - 1 in its denominator
+    """
     if diagnosed.unmatched == 1:
         reason = "the policy never shows the logged ads: nothing can be said. Log with a policy that shows all ads"
         return Notice("no-overlap", reason), []
@@ -311,7 +351,7 @@ def _judged(diagnosed: Diagnostics, weight) -> tuple[Notice | None, list[Notice]
         clicks = f"{diagnosed.effective_clicks:.3g} effective clicks"
         reason = f"{clicks}: t, delta and bootstrap bounds may not hold; use exact ones"
         notices.append(Notice("few-clicks", reason))
-    error = weight.std(ddof=1) / np.sqrt(diagnosed.rows)
+    error = deviation / np.sqrt(diagnosed.rows)
     low = intervals.t_of(diagnosed.rows, diagnosed.mean_weight, error**2 * diagnosed.rows, (1 + ALARM) / 2)
     if abs(diagnosed.mean_weight - 1) > max(diagnosed.mean_weight - low, 1e-6):
         mean = f"the mean weight is {diagnosed.mean_weight:.4f}, not 1"
@@ -320,13 +360,12 @@ def _judged(diagnosed: Diagnostics, weight) -> tuple[Notice | None, list[Notice]
     return None, notices
 
 
-def _weighted_bounds(x, largest, level, random, weights) -> list[Bound]:
-    """The bounds of the importance-weighted CTR. `x` is float64 (rows), the terms r w."""
-    terms = intervals.counted(x, largest, weights)
+def _weighted_bounds(terms: intervals.Terms, level, random) -> list[Bound]:
+    """The bounds of the importance-weighted CTR, from the counted terms r w."""
     estimate = float(terms.moments()[1])
     bounds = []
     for name, bound in intervals.BOUNDS.items():
-        if name != "clopper-pearson" or weights is not None:
+        if name != "clopper-pearson" or terms.support is not None:
             exact = name != "t"
             lower, low, high = bound(terms, level), *intervals.interval(bound, terms, level)
             high = np.minimum(high, 1.0) if exact else high  # a CTR is 1 at most

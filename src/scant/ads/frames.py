@@ -23,8 +23,15 @@ POLICY = [*GROUP, "epsilon"]
 FIT = [*POLICY, "seed", "lambda", "fitted_on"]
 READINGS = ("validation", "threshold", "undersample", "undersampled", "standardise", "select")
 BOUNDS = {  # grouped by when they hold
-    "exact": ("betting", "betting-sequence", "clopper-pearson", "empirical-bernstein", "hoeffding"),
-    "in the limit": ("t", "bootstrap-percentile", "bootstrap-bca", "snips, delta"),
+    "exact": (
+        "betting",
+        "betting, no range",
+        "betting-sequence",
+        "clopper-pearson",
+        "empirical-bernstein",
+        "hoeffding",
+    ),
+    "in the limit": ("t", "bootstrap-percentile", "bootstrap-bca", "snips, delta", "empirical-likelihood"),
     "not to be used": ("betting, unshuffled", "empirical-bernstein, largest seen", "snips, frozen"),
 }
 WHISKERS = {"lower": "t", "exact_lower": "betting"}  # bounds that figures of importance-weighted CTR show
@@ -319,9 +326,13 @@ def _grouped(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows sorted: by setting, those of rare logging, of drifts, the contrary one last; bounds as in `BOUNDS`."""
+    """The rows sorted: by setting, in the order of `places`; bounds as in `BOUNDS`."""
     order = list(GROUPS)
-    places = {"rare logging": 1, "contrary": 3}  # by the end of a campaign's name; drifts come between these
+    places = {
+        "rare logging": 1,
+        "contrary": 3,
+        "deficient": 4,
+    }  # by the end of a campaign's name; drifts come between these
     frame = frame.assign(
         place=[places.get(name.split(", ")[-1], 2 * (", " in name)) for name in frame["campaign"]],
         bound_place=frame["bound"].map(lambda bound: order.index(bound) if bound in order else len(order)),

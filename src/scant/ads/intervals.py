@@ -126,6 +126,23 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     return Terms(value, count, largest, support, low, high)
 
 
+def drawn(x, count, largest: float, random: np.random.Generator, support: tuple[float, ...] | None = None) -> Terms:
+    """The terms of a log whose rows are put in random order, from how often each value occurs.
+
+    x, count : float64 and int64 (cells), values, which may repeat, and how often each occurs
+    largest, support : see `counted`
+    """
+    value, place = np.unique(np.r_[0.0, np.minimum(x, largest)], return_inverse=True)
+    total = np.bincount(place[1:], count, len(value)).astype(np.int64)
+    ends = stage_ends(int(total.sum()))
+    stages, left = np.zeros((len(ends), len(value)), np.int64), total.copy()
+    for stage, rows in enumerate(np.diff(ends, prepend=0)):
+        stages[stage] = random.multivariate_hypergeometric(left, rows, method="marginals")
+        left -= stages[stage]
+    support = None if support is None else counted(value, largest, support).support
+    return Terms(value, stages, float(largest), support)
+
+
 # --- bounds in closed form
 
 
@@ -232,6 +249,18 @@ def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
 def betting_sequence(terms: Terms, level: float) -> np.ndarray:
     """`betting` for a log that grows: the bounds at all its lengths hold at once with a confidence of `level`."""
     return betting(terms, level, planned=False)
+
+
+def betting_without_range(terms: Terms, level: float) -> np.ndarray:
+    """`betting`'s lower bound where no largest value is known: of terms that are 0 or more, with a mean of at most 1.
+
+    The proof of `betting` needs of the range only that no bet loses more than the capital, and what a bet of at most
+    1 / m can lose in a row is bounded by X >= 0 alone. The range given to `betting` sets the first bets, here those of
+    the range [0, 1], which values may exceed; later ones follow from the variance of the stages before. There is no
+    such upper bound: that a rare large value has not been seen yet cannot be excluded. But if the mean weight is 1,
+    which needs every ad of the policy to be possible, 1 minus this bound for the terms w (1 - r) is one.
+    """
+    return betting(Terms(terms.value, terms.count, 1.0, None, terms.low, terms.high), level)
 
 
 # --- bootstrap

@@ -401,13 +401,17 @@ KINDS: dict[str, type[AdLearner]] = {
 }
 
 
-def learner_of(kind: str) -> type[AdLearner]:
+def learner_of(kind: str | type[AdLearner]) -> type[AdLearner]:
     """The class of a kind of learner. A user's `module:Class` gets what it does not declare from `Scorer`.
+
+    kind : its name, or the class itself (of `of_classifier`)
 
     Raises
     ------
     SettingError : an unknown kind, or a user's class that cannot be imported or is no scorer
     """
+    if isinstance(kind, type):
+        return kind
     if ":" in kind:
         return _completed(kind, own_class(kind))
     if kind not in KINDS:
@@ -429,7 +433,43 @@ def _completed(kind: str, user_class: type) -> type[Scorer]:
     return learner
 
 
-def check_options(kind: str, options: Mapping) -> None:
+def of_classifier(classifier) -> type[Scorer]:
+    """A kind of learner that fits a clone of a scikit-learn classifier to each ad; scores are probabilities of a click.
+
+    Where the classifier has a `random_state` that is None, the learner sets it.
+
+    Raises
+    ------
+    SettingError : it has no `fit`, `predict_proba` or `get_params`
+    """
+    for method in ("fit", "predict_proba", "get_params"):
+        if isinstance(classifier, type) or not callable(getattr(classifier, method, None)):
+            what = "a class, not an object of one" if isinstance(classifier, type) else f"without {method}"
+            raise SettingError(f"{classifier!r} is no classifier as scikit-learn has them: it is {what}")
+    name = type(classifier).__name__
+
+    class Classifier(Scorer):
+        kind = name
+        looks: ClassVar = {"": Look("grey", "P")}
+        regularised = False
+
+        def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
+            from sklearn.base import clone
+
+            self.fitted = clone(classifier)
+            if self.fitted.get_params().get("random_state", 0) is None:
+                self.fitted.set_params(random_state=int(random.integers(2**31)))
+            self.fitted.fit(features, clicked)
+
+        def score(self, features: np.ndarray) -> np.ndarray:
+            return self.fitted.predict_proba(features)[:, list(self.fitted.classes_).index(True)]
+
+    Classifier.classifier = True  # it heeds under-sampling
+    Classifier.heeds = (*Classifier.heeds, "undersample")
+    return Classifier
+
+
+def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
     """Raise a SettingError for settings that a kind of learner cannot have.
 
     options : settings by name. For a built-in learner, those that only other kinds have are ignored; a user's class has
@@ -438,6 +478,8 @@ def check_options(kind: str, options: Mapping) -> None:
     from scant.schema import check
 
     learner = learner_of(kind)
+    if isinstance(kind, type):
+        return
     if ":" not in kind:
         known = {name for other in KINDS.values() for name in settings_of(other)}
         for name in options:
@@ -452,12 +494,14 @@ def check_options(kind: str, options: Mapping) -> None:
             raise SettingError(f"{kind} cannot be made with {', '.join(arguments) or 'nothing'}: {error}") from None
 
 
-def made(kind: str, regularisation: float, options: Mapping):
+def made(kind: str | type[AdLearner], regularisation: float, options: Mapping):
     """Make a learner, not yet fitted.
 
     regularisation : lambda, for a learner that has one
     options : its settings by name; those that are absent have the declared defaults, those of other kinds are ignored
     """
+    if isinstance(kind, type):
+        return Checked(kind.kind, kind())
     arguments = _arguments(learner_of(kind), regularisation, options)
     return Checked(kind, own_class(kind)(**arguments)) if ":" in kind else KINDS[kind](**arguments)
 
@@ -472,7 +516,7 @@ def _arguments(learner: type[AdLearner], regularisation: float, options: Mapping
 
 @dataclass(frozen=True)
 class Checked:
-    """A user's scorer, whose scores are checked.
+    """A scorer of a user's, whose scores are checked.
 
     Raises
     ------

@@ -148,7 +148,7 @@ class Model:
 
 
 def train(
-    kind: str, log: Log, random: np.random.Generator, settings: Settings = Settings(), progress=None,
+    kind: str | type, log: Log, random: np.random.Generator, settings: Settings = Settings(), progress=None,
     scale: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Model:  # fmt: skip
     """Fit one model to a log.
@@ -158,7 +158,7 @@ def train(
 
     Parameters
     ----------
-    kind : the learner, a key of `scant.ads.learners.KINDS` or `module:Class`
+    kind : the learner, a key of `scant.ads.learners.KINDS` or `module:Class`, or a class
     log : a checked log
     random : a NumPy generator
     settings : see `Settings`
@@ -172,18 +172,18 @@ def train(
     """
     learner = learner_of(kind)
     if not learner.learns:
-        raise SettingError(f"the kind {kind!r} is a control, which learns nothing from a log")
+        raise SettingError(f"the kind {learner.kind!r} is a control, which learns nothing from a log")
     rows = [np.flatnonzero(log.action == ad) for ad in range(len(log.actions))]
     seeds = random.integers(2**63, size=len(rows))
     if learner.learns == "ad" and (odd := np.flatnonzero((log.reward != 0) & (log.reward != 1))).size:
-        reason = f"row {odd[0] + 1}: reward {log.reward[odd[0]]}; {kind} learns from clicks, 0 or 1"
+        reason = f"row {odd[0] + 1}: reward {log.reward[odd[0]]}; {learner.kind} learns from clicks, 0 or 1"
         whole_log_kinds = " or ".join(name for name, other in KINDS.items() if other.learns == "log")
         raise DataError("log", reason, advice=f"Round the rewards, or use {whole_log_kinds}")
     clicked = log.reward > 0
     learnt = [ad for ad, shown in enumerate(rows) if clicked[shown].any() and not clicked[shown].all()]
     untrained = tuple(action for ad, action in enumerate(log.actions) if ad not in learnt)
     centre, width = scale or _scale(log.features, settings.standardise and learner.scaled)
-    model = Model(kind, log.actions, centre, width, untrained)
+    model = Model(learner.kind, log.actions, centre, width, untrained)
     if learner.learns == "log":
         whole = made(kind, settings.regularisation, settings.options)
         whole.fit(_scaled(log.features, centre, width), log, np.array(learnt, int), random)
@@ -192,7 +192,7 @@ def train(
     for number, ad in enumerate(learnt, start=1):
         if progress:
             at = f" at lambda {settings.regularisation:g}" if learner.regularised else ""
-            progress(f"{kind}: learns ad {number} of {len(learnt)}{at}")
+            progress(f"{learner.kind}: learns ad {number} of {len(learnt)}{at}")
         ad_random = np.random.Generator(np.random.PCG64(seeds[ad]))
         shown = rows[ad]
         if settings.undersample and learner.heeds_in("undersample", {"undersampled": settings.undersampled}):

@@ -1,1 +1,24 @@
-"""For practitioners: which policy would have earned more clicks, according to their own logs."""
+"""For practitioners: which policy would have earned more clicks, according to their own logs.
+
+import scant.advice as sa
+
+log = sa.Log.read("visits.parquet")
+train, test = log.split(0.5)
+policy = sa.fit(train, "auc-ranker", undersample=1)
+found = sa.evaluate([policy, "logistic"], test, train=train)
+"""
+
+__all__ = ["Evaluation", "Log", "Parts", "Policy", "Report", "evaluate", "fit"]
+
+
+def __getattr__(name: str):
+    """The public names, imported when they are first asked for: the command line starts without them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from scant.advice import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -8,25 +8,28 @@ above 0 is possible; else the betting bound, which holds for all weights and rew
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replaced
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from scant import files
-from scant.ads import campaigns, evaluation, run
+from scant.ads import evaluation, intervals, run
 from scant.ads.learners import Logging, Uniform
-from scant.advice import encoding, health, learning
+from scant.advice import decisions, encoding, health, learning, rewards, text
 from scant.advice.learning import LEARNT
+from scant.advice.policy import Policy
 from scant.advice.progress import silent
-from scant.data import logs, visits
+from scant.data import logs
 from scant.data.visits import Visits
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
 
 ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
+UNKNOWN = "unknown"  # a least propensity that nobody knows
 HOPELESS = 1000  # if it takes so many times the rows, no number is given
 HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
 WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
@@ -35,18 +38,21 @@ WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bo
 }
 
 
-# --- advice
+# --- evaluations
 
 
 @dataclass(frozen=True)
-class Advice:
+class Evaluation:
     """The comparison of policies with today's.
 
     level : the confidence of each bound, interval and verdict
     about : sentences that describe the logs
-    rows : one mapping for each policy, today's first; see `advise`
+    rows : one mapping for each policy, today's first; see `compare`
     notes : sentences to read before the numbers are used
     seed : of the order of the rows for the betting bounds
+    policies : the learnt policies, by name
+    pairs : one mapping for each pair of policies that can be compared; see `decisions.pairs`
+    choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
     """
 
     level: float
@@ -54,6 +60,9 @@ class Advice:
     rows: tuple[dict, ...]
     notes: tuple[str, ...]
     seed: int = 0
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    pairs: tuple[dict, ...] = ()
+    choice: dict | None = None
 
     def text(self) -> str:
         """The table, the verdicts and the notes as text for a reader."""
@@ -64,117 +73,157 @@ class Advice:
             f"Click rates (CTR) in %; `at least` and the interval with {share} confidence",
             "Clicks and rows: effective, that is, as many as of equal weight would tell as much",
         ]
-        if any(row["bound"] == "betting" for row in self.rows):
+        if any(row["bound"].startswith("betting") for row in self.rows):
             lines.append(f"Betting's bounds: for the average over the log, rows in random order (seed {self.seed})")
-        cells = [HEADINGS] + [
-            (row["policy"], *(_percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
+        lines += text.aligned([HEADINGS, *self.table()])
+        judged = self.rows[1:]
+        lines += ["", f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence"]
+        width = max(len(row["policy"]) for row in self.rows)
+        lines += [f"  {row['policy']:<{width}}  {row['verdict']}{because(row)}" for row in judged]
+        if len(judged) > 1:
+            joint = 100 * (1 - (1 - self.level) / len(judged))
+            lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
+        lines += self._decisions(width)
+        if self.notes:
+            lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
+        return "\n".join(lines) + "\n"
+
+    __str__ = text
+
+    def table(self) -> list[tuple[str, ...]]:
+        """The rows as texts, below `HEADINGS`."""
+        return [
+            (row["policy"], *(text.percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
              f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
              f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
             for row in self.rows
         ]  # fmt: skip
-        lines += _aligned(cells)
-        judged = self.rows[1:]
-        lines += ["", f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence"]
-        width = max(len(row["policy"]) for row in self.rows)
-        lines += [f"  {row['policy']:<{width}}  {row['verdict']}{_because(row)}" for row in judged]
-        if len(judged) > 1:
-            joint = 100 * (1 - (1 - self.level) / len(judged))
-            lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
+
+    def report(self, path, *logs, settings: Mapping = (), inputs=()) -> None:
+        """Write one self-contained HTML file.
+
+        logs : each a `Log`, whose health is told
+        settings, inputs : see `report.write`
+        """
+        from scant.advice import report
+
+        health = {log.name: log.check() for log in logs}
+        report.write(self, path, health, settings, inputs)
+
+    def decision(self) -> str:
+        """Which policy to choose, in a sentence; empty where there is no choice."""
+        choice = self.choice
+        if choice is None:
+            return ""
+        share, lower = f"{100 * self.level:.3g} %", f"{text.percent(choice['lower'])} %"
+        sentence = (
+            f"Best of {choice['of']} by its lower bound: {choice['policy']}, with {share} confidence at least {lower}"
+        )
+        if not choice["better"]:
+            return f"{sentence}; that it is better than today's is not certain"
+        return f"{sentence}, and better than today's (at most {text.percent(choice['today'])} %)"
+
+    def _decisions(self, width: int) -> list[str]:
+        """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
+        lines, percent = [], text.percent
+        for row in self.rows:
+            if row.get("dr") == row.get("dr", np.nan):
+                ends = f"at least {percent(row['dr_lower'])}, {percent(row['dr_low'])} to {percent(row['dr_high'])}"
+                lines.append(f"  {row['policy']:<{width}}  {percent(row['dr'])}, {ends}")
+        if lines:
+            lines = [
+                "",
+                "Doubly robust CTR in %, by models of rewards fitted to earlier rows of a random order:",
+                *lines,
+            ]
+        if self.choice and self.choice["of"] > 1:
+            lines += ["", self.decision()]
+        if len(self.pairs) > 1 or (self.pairs and self.choice["of"] > 1):
+            head = f"Differences of CTR in %, each with its {100 * self.level:.3g} % interval; answers hold together"
+            cells = [(f"  {pair['policy']} - {pair['other']}", percent(pair["difference"]),
+                      f"{percent(pair['low'])} to {percent(pair['high'])}", _answer(pair, self.rows))
+                     for pair in self.pairs]  # fmt: skip
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            lines += [head] + [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in cells]
+        return lines
+
+    def to_frame(self):
+        """The rows as a frame of pandas, one for each policy, today's first."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def plot(self, axes=None):
+        """Draw the click rates of all policies, with intervals and lower bounds; returns Matplotlib's axes.
+
+        axes : to draw on; None for those of a new figure
+        """
+        from scant.advice import plotting
+
+        return plotting.intervals(self.rows, self.level, axes)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        numbers = [[text.percent(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
+        cells = [(row["policy"], *values, f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
+                 for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
+        head = ("policy", "CTR, %", "at least", "from", "to", "better than today's?")
+        lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
+        lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
+        lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
+        lines.append(f"</tbody></table><p>Each with {100 * self.level:.3g} % confidence</p>")
         if self.notes:
-            lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
-        return "\n".join(lines) + "\n"
+            lines.append("<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>")
+        return "".join(lines)
 
     def write(self, path) -> None:
         """Write everything as JSON if the name ends in .json; else write the rows as CSV."""
         if Path(path).suffix.lower() == ".json":
             import json
 
-            rows = [{key: None if value != value else value for key, value in row.items()} for row in self.rows]
             content = {
                 "level": self.level,
                 "seed": self.seed,
                 "about": self.about,
                 "notes": self.notes,
-                "policies": rows,
+                "policies": [_plain(row) for row in self.rows],
+                "pairs": [_plain(pair) for pair in self.pairs],
+                "choice": self.choice and _plain(self.choice),
             }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
-            import pandas as pd
-
-            files.write_text(path, files.harmless(pd.DataFrame(self.rows)).to_csv(index=False, lineterminator="\n"))
-
-
-def advise(
-    test, train=None, names: Iterable[str] = ("auc-ranker",), level: float = 0.95, declared: float | None = None,
-    epsilon: float = 0.0, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
-    split: tuple[str, float] | None = None, shared: str = "refuse", progress=silent, **learning_settings,
-) -> Advice:  # fmt: skip
-    """Compare policies with today's, on the logs in files.
-
-    Parameters
-    ----------
-    test, train : paths of logs, see `visits.read`
-    columns, ignore, categorical : see `visits.read`; for both logs
-    split : without `train`: how to split `test` into a log to learn from and one to evaluate on, ("random", share) or
-        ("time", share), with the share of the rows that train
-    progress : called with a sentence on what is begun
-    names, level, declared, epsilon, shared, learning_settings : see `compare`
-
-    Raises
-    ------
-    DataError, SettingError : a log that cannot be read, and what `compare` raises
-    """
-    options = {"columns": columns, "ignore": ignore, "categorical": categorical}
-    readings = []
-    for path in (test, *([train] if train is not None else [])):
-        progress(f"reads {path}")
-        readings.append(visits.read(path, **options))
-    logs_read = [_long_enough(reading) for reading in readings]
-    for what, wanted in (("ignore", ignore), ("categorical", categorical)):
-        known = {name for reading in readings for name in reading.columns}
-        if absent := [name for name in wanted if name not in known]:
-            raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
-    paths = {"test": test, "train": train}
-    if split is not None:
-        if train is not None:
-            raise SettingError("--split makes a training log of the test's: give either --split or --train")
-        by, share = split
-        tested, trained = learning.split(logs_read[0], by, share, learning_settings.get("seed", 0), test)[::-1]
-        paths = {"test": f"{test}, test part", "train": f"{test}, training part"}
-        learning_settings["same_log"] = True
-    else:
-        tested, trained = logs_read[0], logs_read[1] if train is not None else None
-    return compare(
-        tested, trained, names, level, declared, epsilon, shared, paths=paths, progress=progress, **learning_settings
-    )
+            files.write_text(path, files.harmless(self.to_frame()).to_csv(index=False, lineterminator="\n"))
 
 
 def compare(
-    test: Visits, train: Visits | None = None, names: Iterable[str] = ("auc-ranker",), level: float = 0.95,
-    declared: float | None = None, epsilon: float = 0.0, shared: str = "refuse", seed: int = 0,
-    same_log: bool = False, paths: Mapping | None = None, progress=silent, **learning_settings,
-) -> Advice:  # fmt: skip
+    policies: Iterable | Mapping, test: Visits, train: Visits | None = None, level: float = 0.95,
+    declared: float | str | None = None, shared: str = "refuse", seed: int = 0, same_log: bool = False,
+    paths: Mapping | None = None, progress=silent, doubly_robust: bool = False,
+) -> Evaluation:  # fmt: skip
     """Compare policies with today's.
 
     Parameters
     ----------
-    test, train : logs. Without `train` today's policy is the one that logged `test`
-    names : the policies: kinds of learners (`LEARNT`), which are learnt from `train`; or NAME, or column:NAME, for the
-        probabilities in the column `policy:NAME` of `test`. "logging" (today's) and "uniform" are always compared
+    policies : the policies, or a mapping of names to them: a `Policy`, which is fitted to `train` if it is not yet; a
+        kind of learner (`LEARNT`), the same as `Policy(kind)`; or NAME, or column:NAME, for the probabilities in the
+        column `policy:NAME` of `test`. "logging" (today's) and "uniform" are always compared
+    test, train : logs
     level : the confidence of each lower bound, two-sided interval and verdict
-    declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ
-    epsilon : the share of visits in which learnt policies show another ad than the best
+    declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ. If it
+        is "unknown", bounds are `intervals.betting_without_range`
     shared : what is done with rows of `test` that are in `train`, too, if they are more than chance explains:
         "refuse" the logs, "drop" the rows from the test, or "keep" them
-    seed : of the order of the rows for the betting bounds, and of learning
+    seed : of the order of the rows for the betting bounds
     same_log : whether both logs are parts of one: today's CTR is then that of the test part
     paths : what messages call "test" and "train"
     progress : called with a sentence on what is begun
-    learning_settings : further settings of `learning.learn`
+    doubly_robust : whether to add doubly robust estimates of learnt policies: the columns dr, dr_lower (one-sided),
+        dr_low and dr_high; see `rewards`
 
     Returns
     -------
-    advice : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
+    evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
         importance-weighted CTR, 1 if it is above), snips, lower (one-sided), low and high (two-sided); the fields of
         `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the share of the rows of `test`
         whose ad is not in `train`, which a learnt policy never shows); drift (the p-value of the test that the rate is
@@ -192,86 +241,210 @@ def compare(
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     paths = {"test": "test log", "train": "training log"} | dict(paths or {})
-    names = list(dict.fromkeys(name for name in names if name not in ALWAYS))
-    given = {name: _given(name, test) for name in names}
-    if train is None and (learnt := [name for name in names if given[name] is None]):
-        raise SettingError(f"{learnt[0]} is learnt from a log: give one with --train, of other visits than the test's, "
-                           "or part this one with --split")  # fmt: skip
+    named = {name: asked(policy, test) for name, policy in named_ones(policies).items()}
+    given = [policy for policy in named.values() if isinstance(policy, str)]
+    learnt = {name: policy for name, policy in named.items() if not isinstance(policy, str)}
+    if train is None and (unfitted := [name for name, policy in learnt.items() if not policy.fitted]):
+        raise SettingError(f"{unfitted[0]} is learnt from a log: give one with --train, of other visits than the "
+                           "test's, or part this one with --split")  # fmt: skip
     progress("compares the rows of the logs")
     least, constant = _least(paths["test"], test, declared)
-    _check_given(paths["test"], test, least, [column for column in given.values() if column])
+    _check_given(paths["test"], test, least, given)
     notes = _problems_said(paths["test"], health.duplicates(test))
-    new_ads, shown = 0.0, len(test.actions)
+    shown = len(test.actions)
     if train is not None:
         notes += _problems_said(paths["train"], health.duplicates(train))
-        test, new_ads, more = _aligned_logs(test, train, paths)
+        test, more = _aligned_logs(test, train, paths)
         test, about_shared = _without_shared(test, train, paths, shared)
         notes += more + about_shared + _periods(test, train, same_log)
     lacking = [role for role, log in (("train", train), ("test", test)) if log is not None and not log.reward.any()]
     missing = "all rewards are 0: rewards look missing, so that there is no verdict"
     notes += [f"{paths[role]}: {missing}" for role in lacking]
     of_today = test if train is None or same_log else train
-    case = _Comparison(test, of_today, level, constant, seed, bool(lacking))
-    case.judge(Uniform.kind, np.full(len(test), 1 / shown), 1 / shown / least, (1 / shown / least,))
-    if train is not None and any(column is None for column in given.values()):
+    case = _Comparison(test, of_today, level, least, constant, seed, bool(lacking))
+    case.judge(Uniform.kind, np.full(len(test), 1 / shown), (1 / shown,))
+    encoded = None
+    if any(not policy.fitted for policy in learnt.values()):
         progress("encodes features")
         encoder = encoding.fit(train)
-        encoded = encoder.transform(train, paths["train"]), encoder.transform(test, paths["test"])
-        weights = evaluation.declared_weights((least,), epsilon, len(train.actions))
-    for name in names:
-        if given[name] is not None:
-            case.judge(name, test.given[:, test.policies.index(given[name])], 1 / least, None)
+        encoded = encoder, encoder.transform(train, paths["train"])
+    contexts = {}  # the features of the test, by encoder
+    for name, policy in named.items():
+        if isinstance(policy, str):
+            case.judge(name, test.given[:, test.policies.index(policy)])
             continue
-        fit = learning.fit(name, encoded[0], seed=seed, progress=progress, **learning_settings)
+        if not policy.fitted:
+            policy = learnt[name] = policy.fitted_to(train, encoded, progress)
         progress(f"{name}: chooses ads for {len(test):,} rows")
-        target = learning.probability(fit.choice(encoded[1].features, epsilon), test.action)
-        untrained = fit.model.untrained
-        learnt_columns = {"lambda": fit.regularisation, "epsilon": epsilon, "untrained": " ".join(untrained)}
-        case.judge(name, target, weights[-1], weights, new_ads=new_ads, **learnt_columns)
-        if untrained:
+        encoder = policy.learnt.encoder
+        if id(encoder) not in contexts:
+            aligned = logs.align_features(test, encoder.names, paths["test"])
+            contexts[id(encoder)] = encoder.transform(aligned, paths["test"]).features
+        choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon)
+        number = {ad: at for at, ad in enumerate(policy.actions)}
+        action = np.array([number.get(ad, -1) for ad in test.actions], np.int32)[test.action]
+        case.judge(
+            name, learning.probability(choice, action), probabilities_of(policy), new_ads=float(np.mean(action < 0)),
+            untrained=" ".join(policy.untrained), **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
+        )  # fmt: skip
+        if doubly_robust:
+            progress(f"{name}: learns rewards for the doubly robust estimate")
+            case.doubly_robust(name, contexts[id(encoder)], action, choice)
+        if policy.untrained:
             reason = "had no click, or nothing but clicks, in training: never shown, but if all ads are such"
-            case.notes.append(f"{name}: ads {', '.join(untrained)} {reason}")
-    return Advice(level, _about(test, train, paths, same_log), tuple(case.rows), tuple(notes + case.notes), seed)
+            case.notes.append(f"{name}: ads {', '.join(policy.untrained)} {reason}")
+    progress("compares the policies")
+    pairs, choice = case.decided()
+    about = _about(test, train, paths, same_log)
+    return Evaluation(level, about, tuple(case.rows), tuple(notes + case.notes), seed, learnt, tuple(pairs), choice)
+
+
+def named_ones(policies: Iterable | Mapping) -> dict[str, object]:
+    """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out."""
+    if isinstance(policies, Mapping):
+        return {name: policy for name, policy in policies.items() if policy not in ALWAYS}
+    named = {}
+    for policy in [policies] if isinstance(policies, str | Policy) else policies:
+        name = policy.name if isinstance(policy, Policy) else str(policy)
+        if policy in ALWAYS or policy in named.values():
+            continue
+        number = 1 + sum(other == name or other.startswith(f"{name} ") for other in named)
+        named[name if number == 1 else f"{name} {number}"] = policy
+    return named
+
+
+def asked(policy, test: Visits) -> Policy | str:
+    """What a policy asked for stands for: a `Policy`, or the NAME of a column `policy:NAME`."""
+    if isinstance(policy, Policy):
+        return policy
+    if not isinstance(policy, str):
+        raise SettingError(f"{policy!r} is no policy: give a Policy, the kind of a learner, or the name of a column")
+    if policy in LEARNT:
+        return Policy(policy)
+    column = policy.removeprefix("column:")
+    if column not in test.policies:
+        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in test.policies)))
+    return column
+
+
+def probabilities_of(policy: Policy) -> tuple[float, ...]:
+    """Every probability above 0 with which a learnt policy shows an ad."""
+    return evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions))
 
 
 class _Comparison:
-    """The rows of an advice, as they are made, today's first, and the notes on them.
+    """The rows of an evaluation, as they are made, today's first, and the notes on them.
 
     test : the log to evaluate on
     of_today : the log whose rewards are those of today's policy
+    least : the least propensity possible; None if it is not known
     constant : whether a single propensity is possible
     seed : of the order of the rows for the betting bounds
     undecided : whether no verdict is to be given
     """
 
-    def __init__(self, test: Visits, of_today: Visits, level: float, constant: bool, seed: int, undecided: bool):
-        self.test, self.level, self.constant, self.seed, self.undecided = test, level, constant, seed, undecided
-        self.same_log = of_today is test
+    def __init__(self, test: Visits, of_today: Visits, level: float, least: float | None, constant: bool, seed: int,
+                 undecided: bool):  # fmt: skip
+        self.test, self.level, self.least, self.constant = test, level, least, constant
+        self.seed, self.undecided, self.same_log = seed, undecided, of_today is test
         self.binary = bool(np.all((test.reward == 0) | (test.reward == 1)))
         self.order, self.rows, self.notes = health.by_time(test), [], []
+        self.weights, self.lowers = {}, {}  # of policies that can be compared: their weights, and lower bounds
         evaluated = run.own_policy(of_today, level, None, self._shuffle(Logging.kind))
         drift = health.drift(of_today.reward, self.order if self.same_log else health.by_time(of_today))
         self.rows.append(self._row(Logging.kind, evaluated, drift))
+        self.of_today = of_today
 
-    def judge(self, name, target, largest, weights, **learnt_columns) -> None:
-        """Evaluate a policy, given its probabilities of the logged ads and the weights that it can have."""
-        few = self.binary and self.constant and weights is not None and len(weights) == 1
+    def judge(self, name, target, possible: tuple[float, ...] | None = None, **learnt_columns) -> None:
+        """Evaluate a policy.
+
+        target : its probabilities of the logged ads
+        possible : its probabilities that are possible, if they are few; None for any up to 1
+        """
+        weight = target / self.test.propensity
+        if self.least is None:
+            largest, weights = max(float(weight.max()), 1.0), None
+        else:
+            weights = tuple(share / self.least for share in possible or (1.0,))
+            largest = max(weights)
+        few = self.binary and self.constant and self.least is not None and possible is not None and len(weights) == 1
         evaluated = evaluation.evaluate(
             self.test.reward, self.test.propensity, target, largest, self.level,
             weights=weights if few else None, shuffle=self._shuffle(name),
         )  # fmt: skip
-        drift = health.drift(self.test.reward * target / self.test.propensity, self.order)
-        row = self._row(name, evaluated, drift, **learnt_columns)
-        verdict = {"verdict": "none"} if self.undecided else _verdict(row, self.rows[0], self.same_log)
+        drift = health.drift(self.test.reward * weight, self.order)
+        without_range = {} if self.least is not None or evaluated.refused else self._without_range(name, weight)
+        row = self._row(name, evaluated, drift, without_range, **learnt_columns)
+        verdict = {"verdict": "none"} if self.undecided else verdict_of(row, self.rows[0], self.same_log)
         self.rows.append(row | verdict)
+        if (row | verdict)["verdict"] != "none":
+            self.weights[name] = weight, largest
+            self.lowers[name] = self._lower(name, weight, largest, weights if few else None)
+
+    def doubly_robust(self, name, features, action, choice) -> None:
+        """Add the doubly robust estimate to the last row; see `rewards.doubly_robust`."""
+        if name in self.weights and self.least is not None:
+            weight, largest = self.weights[name]
+            random = generator(self.seed, "advice", "doubly robust", name)
+            order = random.permutation(len(self.test))
+            terms = rewards.doubly_robust(features, action, self.test.reward, weight, choice, order)
+            mean = decisions.Mean(
+                float(terms.mean()), decisions.gridded(terms, -largest, largest + 1, random), -largest
+            )
+            low, high = mean.interval(self.level)
+            self.rows[-1] |= {"dr": mean.estimate, "dr_lower": max(mean.lower(self.level), 0.0),
+                              "dr_low": max(low, 0.0), "dr_high": min(high, 1.0)}  # fmt: skip
+
+    def decided(self) -> tuple[list[dict], dict | None]:
+        """Which is better of each pair of policies, and which to choose; see `decisions`."""
+        weights, rows = dict(self.weights), len(self.test)
+        if self.same_log and weights:
+            weights = {Logging.kind: (np.ones(rows), 1.0)} | weights
+        means = {}
+        if self.least is not None:
+            for first, second in combinations(weights, 2):
+                (w, most), (v, other_most) = weights[first], weights[second]
+                random = generator(self.seed, "advice", "pairs")  # one order for all
+                means[first, second] = decisions.difference(self.test.reward, w, v, (most, other_most), random)
+        pairs = decisions.pairs(list(weights), means, rows, self.level)
+        if not self.lowers:
+            return pairs, None
+        return pairs, decisions.chosen(self.lowers, self._upper_of_today(), self.level)
+
+    def _upper_of_today(self):
+        """Today's one-sided upper bound at a confidence; None if it was refused."""
+        if self.rows[0]["refused"]:
+            return None
+        reward = self.of_today.reward
+        support = (1.0,) if self.rows[0]["bound"] == "clopper-pearson" else None
+        terms = intervals.counted(self._shuffle(Logging.kind).permutation(reward), 1.0, support)
+        if support:
+            return lambda level: float(intervals.clopper_pearson(terms, level, upper=True))
+        return lambda level: 1 - float(intervals.betting(terms.reflected(), level))
+
+    def _lower(self, name: str, weight, largest: float, support):
+        """A policy's one-sided lower bound at a confidence."""
+        terms = intervals.counted(self._shuffle(name).permutation(self.test.reward * weight), largest, support)
+        bound = intervals.clopper_pearson if support else intervals.betting
+        bound = intervals.betting_without_range if self.least is None else bound
+        return lambda level: float(bound(terms, level))
+
+    def _without_range(self, name: str, weight) -> dict:
+        """The bounds of a policy whose largest weight is not known."""
+        lower = self._lower(name, weight, max(float(weight.max()), 1.0), None)
+        missed = self._shuffle(f"{name}, missed").permutation((1 - self.test.reward) * weight)
+        missed = intervals.counted(missed, max(float(missed.max()), 1.0))
+        high = 1 - float(intervals.betting_without_range(missed, (1 + self.level) / 2))
+        return {"bound": "betting, no range", "lower": lower(self.level), "low": lower((1 + self.level) / 2),
+                "high": high, "declared_weight": np.inf}  # fmt: skip
 
     def _shuffle(self, name: str) -> np.random.Generator:
         return generator(self.seed, "advice", "order", name)
 
-    def _row(self, name, evaluated, drift: health.Drift, **learnt_columns) -> dict:
-        row = _row(name, evaluated, self.level, drift=drift.p, **learnt_columns)
-        self.notes += _noticed(name, evaluated)
-        bounds = [bound for bound in evaluated.bounds if (bound.estimator, bound.bound) == ("ips", row["bound"])]
+    def _row(self, name, evaluated, drift: health.Drift, without_range=(), **learnt_columns) -> dict:
+        row = row_of(name, evaluated, self.level, drift=drift.p, **learnt_columns) | dict(without_range)
+        self.notes += noticed(name, evaluated)
+        bounds = [bound for bound in evaluated.bounds if (bound.estimator, bound.bound) == ("ips", "betting")]
         if (above := bounds[0].estimate) > 1:
             self.notes.append(
                 f"{name}: its importance-weighted CTR is {100 * above:.4g} %, more than any: shown as 100 %"
@@ -282,23 +455,6 @@ class _Comparison:
         if drift.found and not evaluated.refused:
             self.notes.append(f"{name}: its rate drifts, {drift}: the CTR is the average over the log's period")
         return row
-
-
-def _long_enough(reading: visits.Reading) -> Visits:
-    log = reading.required()
-    if len(log) < 2:
-        raise DataError(reading.path, "the log has one row, of which nothing can be said")
-    return log
-
-
-def _given(name: str, test: Visits) -> str | None:
-    """The NAME of the column `policy:NAME` that a policy stands for; None for a kind of learner."""
-    if name in LEARNT:
-        return None
-    column = name.removeprefix("column:")
-    if column not in test.policies:
-        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in test.policies)))
-    return column
 
 
 def _check_given(path, test: Visits, least: float, names: list[str]) -> None:
@@ -316,8 +472,8 @@ def _problems_said(path, problems) -> list[str]:
     return [f"{path}: {problem.reason}. {problem.mend}" for problem in problems]
 
 
-def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, float, list[str]]:
-    """The test log with the features of the training log and its ads first, the share of rows with other ads, notes."""
+def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, list[str]]:
+    """The test log with the features of the training log and its ads first, and a note on rows with other ads."""
     test = logs.align_features(test, train.names, paths["test"])
     shown = np.bincount(test.action, minlength=len(test.actions))
     new = [name for name, count in zip(test.actions, shown, strict=True) if count and name not in train.actions]
@@ -326,11 +482,11 @@ def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, float, li
     moved = np.array([index_of.get(name, -1) for name in test.actions], np.int32)[test.action]
     test = replaced(test, action=moved, actions=actions)
     if not new:
-        return test, 0.0, []
+        return test, []
     share = float(np.mean(moved >= len(train.actions)))
     note = (f"{paths['test']}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
             "learnt policies never show them, so that these rows have weight 0")  # fmt: skip
-    return test, share, [note]
+    return test, [note]
 
 
 def _without_shared(test: Visits, train: Visits, paths, shared: str) -> tuple[Visits, list[str]]:
@@ -377,15 +533,18 @@ def _periods(test: Visits, train: Visits, same_log: bool) -> list[str]:
             "that of another time than the policies'"]  # fmt: skip
 
 
-def _least(path, log: Visits, declared: float | None) -> tuple[float, bool]:
-    """The least propensity possible, and whether it is the only one."""
+def _least(path, log: Visits, declared: float | str | None) -> tuple[float | None, bool]:
+    """The least propensity possible, None if it is "unknown", and whether it is the only one."""
+    if declared == UNKNOWN:
+        return None, False
     constant = evaluation.least_propensity(log.propensity) is not None
     least = evaluation.least_propensity(log.propensity, declared)
     if least is None:
         raise SettingError(
             f"{path}: propensities differ, so that --least-propensity is needed: the least probability with which the "
             "policy that logged it shows any ad to anyone, by its design. The least in the log will not do: an ad's "
-            "rarest showings are those that a log is likely to lack, and bounds made without them are too good"
+            "rarest showings are those that a log is likely to lack, and bounds made without them are too good. "
+            "--least-propensity unknown makes do with wider bounds that need none"
         )
     if not 0 < least <= 1:
         raise SettingError(f"--least-propensity is {least}; a propensity is above 0 and at most 1")
@@ -395,7 +554,7 @@ def _least(path, log: Visits, declared: float | None) -> tuple[float, bool]:
     return least, constant and math.isclose(least, log.propensity[0])
 
 
-def _row(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
+def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
     """The row of a policy without its verdict.
 
     learnt : drift; and lambda, epsilon, untrained and new_ads, of a policy that was learnt
@@ -414,7 +573,7 @@ def _row(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) ->
     }  # fmt: skip
 
 
-def _verdict(row: Mapping, today: Mapping, same_log: bool) -> dict:
+def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
     """Whether a policy is better than today's: clear if their intervals do not overlap; else how many rows it takes.
 
     A wrong verdict needs one of two ends to be wrong, each of which has a probability of (1 - level) / 2. The
@@ -440,15 +599,39 @@ def _verdict(row: Mapping, today: Mapping, same_log: bool) -> dict:
 # --- text
 
 
-def _noticed(name: str, evaluated: evaluation.Evaluation) -> list[str]:
+def _plain(row: Mapping) -> dict:
+    """A mapping fit for JSON: None for NaN and infinity."""
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+
+
+def noticed(name: str, evaluated: evaluation.Evaluation) -> list[str]:
     """Notes on a policy's evaluation: why it was refused, and its warnings."""
     notices = (evaluated.refused, *evaluated.warnings)
-    return [f"{name}: {WARNINGS.get(notice.kind, notice.reason)}" for notice in notices if notice]
+    notes = [f"{name}: {WARNINGS.get(notice.kind, notice.reason)}" for notice in notices if notice]
+    mean = evaluated.diagnostics.mean_weight
+    if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
+        notes.append(
+            f"{name}: if propensities are right, the log cannot show the ads that it chooses in about "
+            f"{100 * (1 - mean):.2g} % of visits (deficient support): its lower bound holds, but its estimate and its "
+            "upper end are too low by the clicks of these"
+        )
+    return notes
 
 
-def _because(row: Mapping) -> str:
+def _answer(pair: Mapping, rows) -> str:
+    """Which policy of a pair is better, or how many rows it would take."""
+    if pair["better"]:
+        return f"{pair['better']} is better"
+    if not pair["needed"] < HOPELESS * rows[-1]["rows"]:
+        return f"open: too close for {HOPELESS:,} times as many rows"
+    return f"open: about {text.rounded(pair['needed'])} test rows would tell"
+
+
+def because(row: Mapping) -> str:
     """What follows a verdict in the text: why it is not clear, and what it would take."""
     if row["verdict"] == "none":
+        if not row["refused"] and "mean-weight" in row["warnings"] and row["mean_weight"] < 1:
+            return ": deficient support or wrong propensities, see below"
         return ": the log says nothing that can be used, see below"
     if row["verdict"] != "cannot tell":
         return (
@@ -459,7 +642,7 @@ def _because(row: Mapping) -> str:
     if not row["needed_test"] < HOPELESS * row["rows"]:
         return f": the estimates are too close for {HOPELESS:,} times as many rows"
     parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
-    needed = [f"{float(f'{rows:.2g}'):,.0f} {log} rows" for rows, log in parts if rows == rows]
+    needed = [f"{text.rounded(rows)} {log} rows" for rows, log in parts if rows == rows]
     return f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"
 
 
@@ -474,129 +657,3 @@ def _about(test: Visits, train: Visits | None, paths, same_log: bool) -> tuple[s
     if train is None:
         return (of_test,)
     return sentence("Training log", paths["train"], train, not same_log), of_test
-
-
-def _percent(value: float) -> str:
-    """A share in percent; a dash for NaN."""
-    return "-" if value != value else f"{100 * value:.3f}"
-
-
-def _aligned(cells: list[tuple[str, ...]]) -> list[str]:
-    """Lines of a text table: the first column aligned to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in cells
-    ]
-
-
-# --- logs
-
-
-def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, target) -> None:
-    """Write a log of a simulated campaign, as CSV if the target's name ends in .csv, else as parquet.
-
-    It has the columns that a user's log has: action, reward, propensity, and one for each feature.
-
-    Raises
-    ------
-    SettingError : an unknown campaign, setting or policy; fewer than one row
-    """
-    import pyarrow as pa
-
-    log = campaigns.make(name, **settings).log(rows, generator(seed, "campaign log", name, policy), policy)
-    columns = {
-        "action": pa.DictionaryArray.from_arrays(pa.array(log.action), list(log.actions)).cast(pa.string()),
-        "reward": pa.array(log.reward.astype(np.int64)),
-        "propensity": pa.array(log.propensity),
-    }
-    table = pa.table(columns | {name: pa.array(log.features[:, at]) for at, name in enumerate(log.names)})
-    if Path(target).suffix.lower() == ".csv":
-        files.write_text(target, files.harmless(table.to_pandas()).to_csv(index=False, lineterminator="\n"))
-    else:
-        files.write_parquet(table, target, {"campaign": name, "settings": settings, "policy": policy, "seed": seed})
-
-
-def check(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> dict:
-    """Check a log, and return facts about it, fit for JSON.
-
-    columns, ignore, categorical : see `visits.read`
-
-    Returns
-    -------
-    facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
-        rows) and place (of the first row). If there is no error, also those of `logs.facts`; features, their names;
-        texts, by text feature the number of its texts; missing, by feature how many numbers it lacks; policies, the
-        names of the user's own policies in it; timestamps, the first and the last, ISO 8601 in UTC, or None
-
-    Raises
-    ------
-    DataError, SettingError : the file cannot be read at all
-    """
-    reading = visits.read(path, columns, ignore, categorical)
-    for what, wanted in (("ignore", ignore), ("categorical", categorical)):
-        if absent := [name for name in wanted if name not in reading.columns]:
-            raise SettingError(f"--{what}: {unknown('column', absent[0], reading.columns)}")
-    log, problems = reading.visits, list(reading.problems)
-    facts = {"form": reading.form}
-    if log is not None:
-        problems += health.problems(log)
-        times = None if log.timestamp is None else [f"{end}Z" for end in (log.timestamp.min(), log.timestamp.max())]
-        facts |= logs.facts(log) | {
-            "features": list(log.names),
-            "texts": {name: len(texts) for name, texts in log.categories.items()},
-            "missing": log.missing,
-            "policies": list(log.policies),
-            "timestamps": times,
-        }
-    problems.sort(key=lambda problem: problem.severity)  # errors first
-    listed = [
-        {"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
-         "count": problem.count, "place": reading.place(problem)}
-        for problem in problems
-    ]  # fmt: skip
-    return facts | {"problems": listed}
-
-
-def describe(facts: Mapping) -> str:
-    """The facts that `check` returns as text for a reader."""
-    lines = [facts["form"]]
-    if "rows" in facts:
-        low, high = facts["propensity"]
-        lines += [
-            f"{facts['rows']:,} rows, {facts['duplicates']:,} of them equal to an earlier one",
-            f"propensities: {low:g} in all rows" if low == high else f"propensities: from {low:g} to {high:g}",
-            f"features: {len(facts['features'])}",
-        ]
-        if facts["texts"]:
-            counts = ", ".join(f"{name} ({count:,})" for name, count in facts["texts"].items())
-            lines.append(f"  of which these are text, with so many different ones: {counts}")
-        if facts["missing"]:
-            counts = ", ".join(f"{name} ({count:,})" for name, count in facts["missing"].items())
-            lines.append(f"  of which these lack values, in so many rows: {counts}")
-        if facts["timestamps"]:
-            lines.append(f"timestamps: {' to '.join(facts['timestamps'])}")
-        if facts["policies"]:
-            lines.append(f"policies of one's own: {', '.join(facts['policies'])}")
-    lines += ["", *_problems_listed(facts["problems"])]
-    if "rows" in facts:
-        cells = [("ad", "impressions", "clicks", "CTR, %")]
-        for ad in facts["actions"]:
-            rate = math.nan if ad["rate"] is None else ad["rate"]
-            cells.append((ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", _percent(rate)))
-        lines += ["", *_aligned(cells)]
-    return "\n".join(lines) + "\n"
-
-
-def _problems_listed(problems: list[Mapping]) -> list[str]:
-    """The problems of a log as lines of text: where, what, in how many rows; and the mend below."""
-    if not problems:
-        return ["no problems found"]
-    errors = sum(problem["severity"] == "error" for problem in problems)
-    lines = [f"problems: {errors} that must be mended, {len(problems) - errors} to know of"]
-    for problem in problems:
-        place = f"{problem['place']}: " if problem["place"] else ""
-        rows = f" ({problem['count']:,} rows)" if problem["place"] and problem["count"] > 1 else ""
-        lines.append(f"  {problem['severity']:<7}  {place}{problem['reason']}{rows}")
-        lines += [f"           {problem['mend']}"] if problem["mend"] else []
-    return lines

@@ -46,37 +46,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
                help="features to take as text though they are numbers"),
     )  # fmt: skip
-    command(
-        "simulate", simulate, "Write a log of a simulated campaign.",
-        option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
-        option("--policy", choices=policies, required=True, help="who shows the ads: the campaign, or chance"),
-        option("--rows", type=int, required=True, help="how many visits"),
-        option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
-        option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
-        option("--output", type=Path, required=True, help="the log to write; CSV if it ends in .csv, else parquet"),
-    )  # fmt: skip
-    command(
-        "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
-        option("log", help="the log: CSV, also packed with gzip or zstd, parquet or Arrow"),
-        *reading,
-        option("--json", action="store_true", help="print JSON"),
-    )  # fmt: skip
-    command(
-        "evaluate", evaluate, "Learn policies from one log, compare them with today's on another.",
-        option("test", help="the log to evaluate on: CSV, also packed with gzip or zstd, parquet or Arrow"),
-        option("--train", help="the log to learn from, of today's policy and of other visits"),
-        option("--split", type=_split, metavar="SHARE|time[:SHARE]",
-               help="instead of --train: learn from this share of the log, drawn at random, or its earliest rows "
-               "(70 %% unless said)"),
-        option("--shared", choices=("refuse", "drop", "keep"), default="refuse",
-               help="what to do with rows of the test that the training log has, too (default refuse)"),
-        *reading,
-        option("--policy", action="append", required=True,
-               help="a kind of learner, or NAME of a column policy:NAME of the test log; may be repeated"),
+    learning = (
         option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
-        option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
-        option("--least-propensity", type=float,
-               help="least probability, by design, of any ad under the policy that logged the test"),
         option("--lambdas", type=float, nargs="+", default=[0.01, 0.1, 1.0, 10.0],
                help="regularisation, the best of which is chosen on a part of the training log"),
         option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
@@ -90,49 +61,198 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="what a ranker's thresholds maximise (default f1)"),
         option("--select", type=float, default=1.0, help="share of features kept, by information gain (default 1)"),
         option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
+    )  # fmt: skip
+    command(
+        "simulate", simulate, "Write a log of a simulated campaign.",
+        option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
+        option("--policy", choices=policies, required=True, help="who shows the ads: the campaign, or chance"),
+        option("--rows", type=int, required=True, help="how many visits"),
+        option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
+        option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
+        option("--parts", type=int, help="write a folder of so many parquet files instead, one after the other"),
+        option("--output", type=Path, required=True, help="the log to write; CSV if it ends in .csv, else parquet"),
+    )  # fmt: skip
+    command(
+        "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
+        option("log", help="the log: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
+        *reading,
+        option("--json", action="store_true", help="print JSON"),
+    )  # fmt: skip
+    command(
+        "evaluate", evaluate, "Learn policies from one log, compare them with today's on another.",
+        option("test", help="the log to evaluate on: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
+        option("--train", help="the log to learn from, of today's policy and of other visits"),
+        option("--split", type=_split, metavar="SHARE|time[:SHARE]",
+               help="instead of --train: learn from this share of the log, drawn at random, or its earliest rows "
+               "(70 %% unless said)"),
+        option("--shared", choices=("refuse", "drop", "keep"), default="refuse",
+               help="what to do with rows of the test that the training log has, too (default refuse)"),
+        *reading,
+        option("--policy", action="append", required=True,
+               help="a kind of learner, the file of a saved policy, or NAME of a column policy:NAME of the test log; "
+               "may be repeated"),
+        option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
+        option("--least-propensity", type=_propensity,
+               help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
+        option("--doubly-robust", action="store_true", help="add doubly robust estimates of learnt policies"),
+        *learning,
         option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
+        option("--report", type=Path, help="the report to write, one HTML file"),
         learns=True,
+    )  # fmt: skip
+    command(
+        "fit", fit, "Learn a policy from a log, and save it.",
+        option("log", help="the log to learn from: CSV, also packed with gzip or zstd, parquet or Arrow"),
+        *reading,
+        option("--policy", required=True, help="the kind of learner"),
+        *learning,
+        option("--output", type=Path, required=True, help="the policy to write, an Arrow file"),
+        learns=True,
+    )  # fmt: skip
+    command(
+        "apply", apply, "Choose an ad for each of some new visits by a saved policy.",
+        option("policy", help="the saved policy"),
+        option("visits", help="the visits: CSV, also packed, parquet or Arrow, with the features of the policy"),
+        option("--epsilon", type=float, help="share of visits in which to explore (the policy's own unless said)"),
+        option("--seed", type=int, help="the seed of exploration (drawn, and said, unless given)"),
+        option("--keep", nargs="+", default=[], action="extend", metavar="COLUMN",
+               help="columns of the visits to write again, such as an id"),
+        option("--output", type=Path, required=True,
+               help="the file to write, with action and propensity; CSV if it ends in .csv, else parquet"),
     )  # fmt: skip
 
 
 def simulate(arguments) -> None:
-    from scant.advice import advise
+    from scant.advice import simulated
 
     draw = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
-    advise.simulate(*draw, arguments.output)
+    if arguments.parts is None:
+        simulated.simulate(*draw, arguments.output)
+    else:
+        simulated.simulate_parts(*draw, arguments.parts, arguments.output)
 
 
 def check(arguments) -> int:
-    from scant.advice import advise
+    from scant.advice.progress import Progress
 
-    facts = advise.check(arguments.log, *_reading(arguments))
-    print(json.dumps(facts, indent=1) if arguments.json else advise.describe(facts), end="\n" * arguments.json)
-    return int(any(problem["severity"] == "error" for problem in facts["problems"]))
+    with Progress() as progress:
+        (log,) = _logs(arguments, arguments.log, progress=progress)
+        report = log.check(progress)
+    print(json.dumps(dict(report), indent=1) if arguments.json else report, end="\n" * arguments.json)
+    return int(not report.ok)
 
 
 def evaluate(arguments) -> None:
-    from scant.ads import scorers
-    from scant.advice import advise
+    from scant import advice
+    from scant.advice.applying import files_differ
     from scant.advice.progress import Progress
+    from scant.errors import SettingError
 
-    names = ("lambdas", "epsilon", "validation", "threshold", "select", "seed", "split", "shared")
-    settings = {name: getattr(arguments, name) for name in names}
-    options = {name: getattr(arguments, name) for name in ("steps", "trees", "tree_rows", "leaf")}
-    columns, ignore, categorical = _reading(arguments)
+    paths = (arguments.test, *([arguments.train] if arguments.train else []))
+    for target in (arguments.output, arguments.report):
+        if target:
+            files_differ(target, *paths)
     with Progress() as progress:
-        advice = advise.advise(
-            arguments.test, arguments.train, arguments.policy, arguments.level, arguments.least_propensity,
-            columns=columns, ignore=ignore, categorical=categorical, progress=progress,
-            settings=scorers.Settings(undersample=arguments.undersample, options=options), **settings,
+        test, *trained = _logs(arguments, *paths, progress=progress)
+        train = trained[0] if trained else None
+        if arguments.split:
+            if Path(arguments.test).is_dir():
+                raise SettingError("--split takes a log in one file: of a folder, keep some parts for learning")
+            if train:
+                raise SettingError("--split makes a training log of the test's: give either --split or --train")
+            by, share = arguments.split
+            train, test = test.split(share, by, arguments.seed)
+        policies = dict(_policy(name, arguments) for name in arguments.policy)
+        found = advice.evaluate(
+            policies, test, train=train, level=arguments.level, shared=arguments.shared,
+            least_propensity=arguments.least_propensity, doubly_robust=arguments.doubly_robust, seed=arguments.seed,
+            progress=progress,
         )  # fmt: skip
     if arguments.output:
-        advice.write(arguments.output)
-    print(advice.text(), end="")
+        found.write(arguments.output)
+    if arguments.report:
+        unset, own = (None, False, []), ("function", "output", "report")
+        settings = {name: value for name, value in vars(arguments).items()
+                    if name not in own and not any(value is one or value == one == [] for one in unset)}  # fmt: skip
+        found.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
+    print(found.text(), end="")
 
 
-def _reading(arguments) -> tuple[dict, list, list]:
-    """How logs are to be read: the columns by role, those to ignore, and those to take as text."""
-    return dict(arguments.columns or ()), arguments.ignore, arguments.categorical
+def fit(arguments) -> None:
+    from scant.advice import Policy
+    from scant.advice.applying import files_differ
+    from scant.advice.progress import Progress
+
+    files_differ(arguments.output, arguments.log)
+    with Progress() as progress:
+        (log,) = _logs(arguments, arguments.log, progress=progress)
+        policy = Policy(arguments.policy, **_settings(arguments)).fitted_to(log.visits, progress=progress)
+        policy.save(arguments.output)
+    value = policy.regularisation
+    print(
+        f"{policy.name}, learnt from {len(log):,} rows of {log.name}"
+        + (f"; lambda {value:g}" if value == value else "")
+    )
+    print(f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features")
+    if policy.untrained:
+        print(f"never shown, since they had no click, or nothing but clicks: {', '.join(policy.untrained)}")
+
+
+def apply(arguments) -> None:
+    from scant.advice import Policy, applying
+    from scant.advice.progress import Progress
+
+    applying.files_differ(arguments.output, arguments.policy, arguments.visits)
+    policy = Policy.load(arguments.policy)
+    with Progress() as progress:
+        done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
+                              arguments.keep, progress)  # fmt: skip
+    shown = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
+    print(f"{done.rows:,} visits; ads shown: {shown}")
+    if done.epsilon:
+        print(f"{100 * done.epsilon:.3g} % of them explore (seed {done.seed}); least propensity by design: "
+              f"{done.epsilon / (len(policy.actions) - 1):.6g}")  # fmt: skip
+    else:
+        print("nothing is explored: from what is logged so, no other policy can be evaluated. See --epsilon")
+
+
+def _policy(name: str, arguments) -> tuple:
+    """What --policy asks for, and its name in tables: a saved policy, one to be learnt, or the name of a column."""
+    from scant.advice import Policy
+    from scant.advice.learning import LEARNT
+
+    if name in LEARNT:
+        return name, Policy(name, **_settings(arguments))
+    return (Path(name).stem, Policy.load(name)) if name.endswith(".arrow") else (name, name)
+
+
+def _settings(arguments) -> dict:
+    """The settings of a policy."""
+    names = ("epsilon", "lambdas", "validation", "threshold", "select", "undersample", "steps", "trees", "tree_rows",
+             "leaf", "seed")  # fmt: skip
+    return {name: getattr(arguments, name) for name in names}
+
+
+def _logs(arguments, *paths, progress=lambda step: None) -> list:
+    """The logs of some files, read as the arguments say.
+
+    Raises
+    ------
+    SettingError : a column to leave out, or to take as text, that no file has
+    """
+    from scant.advice import Log, Parts
+    from scant.errors import SettingError, unknown
+
+    found = []
+    for path in paths:
+        progress(f"reads {path}")
+        reading = dict(arguments.columns or ()), arguments.ignore, arguments.categorical
+        found.append(Parts(path, *reading) if Path(path).is_dir() else Log.read(path, *reading))
+    known = {name for log in found for name in log.column_names}
+    for what in ("ignore", "categorical"):
+        if absent := [name for name in getattr(arguments, what) if name not in known]:
+            raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
+    return found
 
 
 def _column(text: str) -> tuple[str, str]:
@@ -152,6 +272,15 @@ def _split(text: str) -> tuple[str, float]:
     if by not in ("random", "time") or not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no share between 0 and 1, nor 'time' or 'time:SHARE'")
     return by, value
+
+
+def _propensity(text: str) -> float | str:
+    if text == "unknown":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'unknown'") from None
 
 
 def _csv_or_json(text: str) -> Path:

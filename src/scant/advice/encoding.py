@@ -19,11 +19,11 @@ class Encoder:
 
     names : of the features, as they came
     texts : by text feature, the texts of the training log
-    numeric : indices of the other features
+    numeric : indices of the other features, int (numbers)
     lacking : indices of those of which the training log lacks values; each has a column that says where
-    imputer : scikit-learn's; a missing number becomes the median
-    one_hot : scikit-learn's, of the codes of texts; None without text features. A text that the training log lacks is
-        one of the rare ones, or 0 in all columns if there are none
+    medians : float32 (numbers), what a missing number becomes
+    places : by text feature, the encoded column that is 1 for each of its texts and, last, for a text that the training
+        log lacks; int (texts + 1), -1 for none. Rare texts share a column, which texts that are unknown have, too
     encoded : names of the encoded features: numbers, then what is missing, then texts
     """
 
@@ -31,8 +31,8 @@ class Encoder:
     texts: Mapping[str, tuple[str, ...]]
     numeric: np.ndarray
     lacking: np.ndarray
-    imputer: object
-    one_hot: object
+    medians: np.ndarray
+    places: Mapping[str, np.ndarray]
     encoded: tuple[str, ...]
 
     def transform(self, visits: Visits, where="log") -> Log:
@@ -50,19 +50,22 @@ class Encoder:
             raise DataError(where, reason, advice=f"Take it as text in both with --categorical {odd[0]}")
         features = visits.features
         if self.texts or len(self.lacking) or np.isnan(features).any():
-            numbers = features[:, self.numeric]
-            missing = np.isnan(features[:, self.lacking]).astype(np.float32)
-            filled = self.imputer.transform(numbers) if len(self.numeric) else numbers
-            parts = [filled.astype(np.float32, copy=False), missing]
+            numbers, given = features[:, self.numeric], features
+            features = np.zeros((len(visits), len(self.encoded)), np.float32)
+            features[:, : len(self.numeric)] = np.where(np.isnan(numbers), self.medians, numbers)
+            marks = slice(len(self.numeric), len(self.numeric) + len(self.lacking))
+            features[:, marks] = np.isnan(given[:, self.lacking])
             if self.texts:
-                parts.append(self.one_hot.transform(_codes(visits, self.texts)))
-            features = np.concatenate(parts, axis=1)
+                for place, codes in zip(self.places.values(), _codes(visits, self.texts).T, strict=True):
+                    columns = place[codes]  # -1, a text that is unknown, is the last one
+                    rows = np.flatnonzero(columns >= 0)
+                    features[rows, columns[rows]] = 1
         columns = {part.name: getattr(visits, part.name) for part in fields(Log)}
         return Log(**columns | {"features": features, "names": self.encoded})
 
 
 def fit(visits: Visits) -> Encoder:
-    """Learn from a training log how to encode features."""
+    """Learn from a training log how to encode features, by scikit-learn's imputer and encoder."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 
@@ -70,22 +73,25 @@ def fit(visits: Visits) -> Encoder:
     numeric = np.array([at for at, name in enumerate(visits.names) if name not in texts], int)
     missing = visits.missing
     lacking = np.array([at for at, name in enumerate(visits.names) if name in missing], int)
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True, copy=False)
+    medians = np.zeros(len(numeric), np.float32)
     if len(numeric):
+        imputer = SimpleImputer(strategy="median", keep_empty_features=True)
         imputer.fit(visits.features[:: max(1, len(visits) // SAMPLE), numeric])
+        medians = imputer.statistics_.astype(np.float32)
     names = [visits.names[at] for at in numeric] + [f"{visits.names[at]} is missing" for at in lacking]
-    one_hot = None
+    places = {}
     if texts:
-        one_hot = OneHotEncoder(
-            max_categories=MOST, handle_unknown="infrequent_if_exist", sparse_output=False, dtype=np.float32
-        )
+        one_hot = OneHotEncoder(max_categories=MOST, handle_unknown="infrequent_if_exist")
         one_hot.fit(_codes(visits, texts))
         infrequent = one_hot.infrequent_categories_
         for name, codes, rare in zip(texts, one_hot.categories_, infrequent, strict=True):
             kept = codes if rare is None else np.setdiff1d(codes, rare)
+            other = -1 if rare is None else len(names) + len(kept)
+            places[name] = np.full(len(texts[name]) + 1, other)
+            places[name][kept] = len(names) + np.arange(len(kept))
             names += [f"{name}={texts[name][code]}" for code in kept.tolist()]
             names += [f"{name}=(another)"] if rare is not None else []
-    return Encoder(visits.names, texts, numeric, lacking, imputer, one_hot, tuple(names))
+    return Encoder(visits.names, texts, numeric, lacking, medians, places, tuple(names))
 
 
 def _codes(visits: Visits, texts: Mapping[str, tuple[str, ...]]) -> np.ndarray:

@@ -56,11 +56,15 @@ def drift(terms: np.ndarray, order: np.ndarray | None = None) -> Drift:
 
 
 def _tested(part: np.ndarray, parts: int, terms: np.ndarray) -> Drift:
+    counts, sums = np.bincount(part, minlength=parts), np.bincount(part, terms, parts)
+    return tested_sums(counts, sums, terms.var(), terms.mean())
+
+
+def tested_sums(counts: np.ndarray, sums: np.ndarray, variance: float, mean: float) -> Drift:
+    """The test of `drift`, from the rows of each part, the sums of its terms, and the variance and mean of all."""
     from scipy import special
 
-    counts, sums = np.bincount(part, minlength=parts), np.bincount(part, terms, parts)
     counts, sums = counts[counts > 0], sums[counts > 0]
-    variance, mean = terms.var(), terms.mean()
     if len(counts) < 2 or not variance > 0:
         return Drift(np.nan, np.array([mean]))
     statistic = (counts * (sums / counts - mean) ** 2).sum() / variance

@@ -1,4 +1,4 @@
-"""Policies learnt from a user's log: an encoder of its features, and a model of `scant.ads`."""
+"""What policies learn from a user's log: an encoder of its features, and a model of `scant.ads`."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from scant.ads import policies, run, scorers
 from scant.ads.learners import KINDS, LAMBDAS
-from scant.advice import encoding
 from scant.advice.encoding import Encoder
 from scant.advice.progress import silent
 from scant.data import logs
@@ -21,8 +20,8 @@ TIME_SHARE = 0.7  # of the rows of a log that is split by time, those of the tra
 
 
 @dataclass(frozen=True)
-class Policy:
-    """A learnt policy.
+class Learnt:
+    """What a policy has learnt.
 
     encoder : turns a log's features into those of the model
     fitted : the model, and how it was chosen
@@ -47,35 +46,23 @@ class Policy:
         return self.fitted.choice(self.encoder.transform(visits).features, epsilon)
 
 
-def learn(
-    kind: str, visits: Visits, settings: scorers.Settings | None = None, lambdas=LAMBDAS, validation: float = 0.2,
-    threshold: str = "f1", select: float = 1.0, seed: int = 0,
-) -> Policy:  # fmt: skip
-    """Learn a policy: choose lambda on a validation part of the log, then fit a model to the whole log.
+def fit(
+    kind: str | type, log: Log, settings: scorers.Settings | None = None, lambdas=LAMBDAS, validation: float = 0.2,
+    threshold: str = "f1", select: float = 1.0, seed: int = 0, progress=silent,
+) -> run.Fit:  # fmt: skip
+    """Choose lambda on a validation part of a log, then fit a model to the whole log.
 
     Parameters
     ----------
-    kind : one of `LEARNT`
-    visits : the training log
+    kind : one of `LEARNT`, or a class of `learners.of_classifier`
+    log : the training log, its features encoded
     settings, lambdas, validation, threshold, select : see `run.fits`
     seed : the seed of the fit
+    progress : called with a sentence on what is begun
 
     Raises
     ------
     SettingError, DataError : invalid settings, or a log that cannot be learnt from
-    """
-    encoder = encoding.fit(visits)
-    learning = {"lambdas": lambdas, "validation": validation, "threshold": threshold, "select": select, "seed": seed}
-    return Policy(encoder, fit(kind, encoder.transform(visits), settings, **learning))
-
-
-def fit(
-    kind: str, log: Log, settings: scorers.Settings | None = None, lambdas=LAMBDAS, validation: float = 0.2,
-    threshold: str = "f1", select: float = 1.0, seed: int = 0, progress=silent,
-) -> run.Fit:  # fmt: skip
-    """As `learn`, from a log whose features are encoded.
-
-    progress : called with a sentence on what is begun
     """
     settings, random = settings or scorers.Settings(options=FOREST), generator(seed, "advice")
     return run.fits(kind, log, random, settings, lambdas, "held-out", validation, threshold, select, progress)[-1]
@@ -84,9 +71,9 @@ def fit(
 def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
     """A policy's probability of each ad logged, float64 (rows); 0 for an ad that it does not know.
 
-    action : int (rows), indices of ads, of which the policy knows those below `choice.actions`
+    action : int (rows), indices of the policy's ads; -1 for others
     """
-    known = action < choice.actions
+    known = action >= 0
     return np.where(known, choice.probability(np.where(known, action, 0)), 0.0)
 
 

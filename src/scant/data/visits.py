@@ -6,7 +6,8 @@ A log of a study has finite features and no texts (`read_log`). A log of a pract
 
 import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -175,12 +176,239 @@ def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=
         table, form, lines, found = _arrow(path), "Arrow", None, []
     else:
         table, form, lines, found = _csv(path, renaming)
-    names = tuple(table.column_names) if lines is None else renaming.header
     if lines is None:
         table = renaming.applied(table)
     if not policies:
         table = table.select([name for name in table.column_names if not name.startswith(logs.POLICY)])
-    return _Reader(path, form, names, table, lines, found, frozenset(categorical)).reading()
+    return _Reader(path, form, renaming.header, table, lines, found, frozenset(categorical)).reading()
+
+
+def read_frame(frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> Reading:
+    """Take a log from a data frame; see `read`, whose `path` is "data frame" then.
+
+    frame : of pandas, polars or Arrow
+    """
+    renaming = _Renaming("data frame", columns or {}, frozenset(ignore))
+    table = renaming.applied(table_of(frame))
+    return _Reader("data frame", "data frame", renaming.header, table, None, [], frozenset(categorical)).reading()
+
+
+def table_of(frame):
+    """A data frame of pandas, polars or Arrow as an Arrow table.
+
+    Raises
+    ------
+    DataError : no data frame, one whose columns have names that are no text, or with objects in its cells
+    """
+    import pyarrow as pa
+
+    with files.foreign("data frame", "data frame with columns of numbers, texts or times", "Look at its dtypes"):
+        if hasattr(frame, "to_numpy") and hasattr(frame, "index"):  # of pandas, which would add its index
+            if odd := [name for name in frame.columns if not isinstance(name, str)]:
+                raise ValueError(f"the column name {odd[0]!r} is no text")
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        if isinstance(frame, pa.RecordBatch):
+            return pa.Table.from_batches([frame])
+        if isinstance(frame, pa.Table):
+            return frame
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+        raise ValueError(f"a {type(frame).__name__} is none")
+
+
+def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0) -> Visits:
+    """The features of visits that no ad was chosen for yet.
+
+    Parameters
+    ----------
+    table : Arrow; columns that are no features are passed over
+    names : of the features, in their order; a one-hot column ("variable=category") that is absent is 0, if another of
+        its variable is there
+    texts : the names of those that are text
+    where, first : what messages call the table, and how many rows came before its first one
+
+    Raises
+    ------
+    DataError : a feature is not there, or has a value that is not a number
+    """
+    absent = _absent(table.column_names, names, where)
+    rows, categories = table.num_rows, {}
+    features = np.zeros((rows, len(names)), np.float32)
+    for at, name in enumerate(names):
+        if name in absent:
+            continue
+        column = _plain(table.column(name))
+        if name in texts:
+            codes, found = _distinct(column)
+            given = [*_ids(found), *([""] if (codes < 0).any() and "" not in _ids(found) else [])]
+            features[:, at] = codes if "" not in given else np.where(codes < 0, given.index(""), codes)
+            categories[name] = tuple(given)
+            continue
+        values, strings = _feature_numbers(column)
+        if values is None:
+            raise DataError(where, f"column {name!r} has type {column.type}; numbers are needed")
+        if strings is not None:
+            wrong = np.isnan(values) & np.array([text is not None and text.strip() not in MISSING
+                                                 for text in column.to_pylist()], bool)  # fmt: skip
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                text = short(str(column[row].as_py()))
+                raise DataError(where, f"row {first + row + 1}: {name} {text} is not a number",
+                                advice="The policy learnt from numbers there. Empty the cell")  # fmt: skip
+        with np.errstate(over="ignore"):
+            features[:, at] = values
+        if (bad := np.isinf(features[:, at])).any():
+            reason = f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
+            raise DataError(where, reason, advice="Leave the cell empty")
+    nothing = np.zeros(rows)
+    return Visits(features, np.zeros(rows, np.int32), nothing, nothing + 1, (), names, categories=categories)
+
+
+def _absent(columns, names: tuple[str, ...], where) -> list[str]:
+    """The one-hot columns among the features `names` that are absent, though others of their variables are there.
+
+    Raises
+    ------
+    DataError : another feature is absent
+    """
+    variables = {name.partition("=")[0] for name in columns if "=" in name}
+    absent = [name for name in names if name not in columns]
+    if lacking := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
+        near = nearest(lacking[0], [name for name in columns if name not in names])
+        advice = f"Is it {near!r}? Rename it" if near else "The policy learnt from it"
+        raise DataError(where, f"there is no column {lacking[0]!r}, a feature of the policy", advice=advice)
+    return absent
+
+
+def batches(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> Iterator:
+    """Visits in a file, as Arrow tables of at most `rows` rows, one after the other.
+
+    Of parquet and Arrow all of a file's columns that are asked for are read; in text, cells are read as numbers or
+    texts as the features ask for.
+
+    Parameters
+    ----------
+    path : CSV, which may be packed, parquet or Arrow
+    names, texts : the features, and which of them are text
+    keep : other columns
+
+    Raises
+    ------
+    DataError : there is no such file, it cannot be read, lacks a feature, or has no rows
+    SettingError : a column to keep is not there
+    """
+    if not Path(path).is_file():
+        raise DataError(path, "there is no such file")
+    with open(path, "rb") as file:
+        first = file.read(8)
+    empty = True
+    if first.startswith(logs.MAGIC):
+        parts = _parquet_batches(path, names, keep, rows)
+    elif first.startswith(ARROW):
+        parts = _arrow_batches(path, names, keep, rows)
+    else:
+        parts = _csv_batches(path, names, texts, keep)
+    with files.foreign(path, "readable file of visits"):
+        for table in parts:
+            empty = empty and not table.num_rows
+            if table.num_rows:
+                yield table
+    if empty:
+        raise DataError(path, "it has no rows")
+
+
+def _chosen(path, columns, names, keep) -> list[str]:
+    """Those of a file's columns that are features or to be kept, or one-hot encoded.
+
+    Raises
+    ------
+    DataError, SettingError : one that is absent
+    """
+    _absent(columns, names, path)
+    if lacking := [name for name in keep if name not in columns]:
+        raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
+    return [name for name in columns if name in names or name in keep or "=" in name]
+
+
+def _parquet_batches(path, names, keep, rows: int):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        columns = _chosen(path, file.schema_arrow.names, names, keep)
+        for batch in file.iter_batches(rows, columns=columns):
+            batch.validate(full=True)
+            yield pa.Table.from_batches([batch])
+
+
+def _arrow_batches(path, names, keep, rows: int):
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            batch.validate(full=True)
+            table = _named(pa.Table.from_batches([batch]))
+            table = table.select(_chosen(path, table.column_names, names, keep))
+            for start in range(0, table.num_rows, rows):
+                yield table.slice(start, rows)
+
+
+def _csv_batches(path, names, texts, keep):
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with open(path, "rb") as file:
+        first = file.read(8)
+    packing = next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
+    with _Unpacked(path, packing) as stream:
+        head = stream.first_lines()
+    header, delimiter, comma = _sniffed(path, head)
+    columns = _Renaming(path, {}, frozenset()).names(header)
+    wanted = _chosen(path, columns, names, keep)
+    numeric = [name for name in wanted if name not in texts and name not in keep]
+    decimals = {"decimal_point": "," if comma else "."}
+    reading = csv.ReadOptions(use_threads=False, block_size=1 << 22, column_names=columns, skip_rows=1)
+    parsing = csv.ParseOptions(delimiter=delimiter)
+    kinds = dict.fromkeys(numeric, pa.float64())
+    with suppress(pa.ArrowInvalid):  # truth values and times, as the first lines have them
+        lines = head[: head.rfind(b"\n") + 1]
+        guess = csv.ConvertOptions(include_columns=numeric, null_values=sorted(MISSING), **decimals)
+        sample = csv.read_csv(
+            pa.BufferReader(lines), csv.ReadOptions(column_names=columns, skip_rows=1), parsing, guess
+        )
+        kinds |= {field.name: field.type for field in sample.schema
+                  if pa.types.is_boolean(field.type) or pa.types.is_temporal(field.type)}  # fmt: skip
+    options = csv.ConvertOptions(
+        column_types=kinds | dict.fromkeys((*(name for name in texts if name in columns), *keep), pa.string()),
+        include_columns=wanted, null_values=sorted(MISSING),
+        strings_can_be_null=False, **decimals,
+    )  # fmt: skip
+    with _Unpacked(path, packing) as stream:
+        try:
+            with csv.open_csv(stream, reading, parsing, options) as reader:
+                for batch in reader:
+                    yield pa.Table.from_batches([batch])
+        except pa.ArrowInvalid as error:
+            advice = "Empty cells that are no numbers; quote texts with the delimiter in them"
+            reason = f"not readable as visits ({str(error).splitlines()[0][:200]})"
+            raise DataError(path, reason, advice=advice) from None
+
+
+def _feature_numbers(column):
+    """As `_numbers`, for features: times are days since 1970."""
+    from pyarrow import types
+
+    if types.is_timestamp(column.type) or types.is_date(column.type):
+        return _days(column), None
+    return _numbers(column)
+
+
+def _days(column) -> np.ndarray:
+    """Times as days since 1970, float64 (rows); NaN where one is missing."""
+    times = column.cast("timestamp[us]", safe=False)
+    days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
+    return np.where(np.asarray(column.is_null()), np.nan, days)
 
 
 def read_log(path) -> Log:
@@ -671,9 +899,7 @@ class _Reader:
             self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out")
             return None, None
         if types.is_timestamp(column.type) or types.is_date(column.type):
-            times = column.cast("timestamp[us]", safe=False)
-            days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
-            return np.where(np.asarray(column.is_null()), np.nan, days), None
+            return _days(column), None
         if name in self.categorical or types.is_dictionary(column.type) or _is_text(column.type):
             return self.text_feature(name, column)
         values, _ = _numbers(column)

@@ -1,0 +1,64 @@
+"""The names that `scant.advice` offers: logs, policies in scikit-learn's manner, and their evaluation."""
+
+from collections.abc import Iterable, Mapping
+
+from scant.advice import advise, parts
+from scant.advice.advise import Evaluation
+from scant.advice.log import Log, Report
+from scant.advice.parts import Parts
+from scant.advice.policy import Policy
+from scant.advice.progress import silent
+
+__all__ = ["Evaluation", "Log", "Parts", "Policy", "Report", "evaluate", "fit"]
+
+
+def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
+    """Learn a policy from a log.
+
+    log : a `Log`, or a data frame with the columns of one
+    kind, settings : see `Policy`
+
+    Raises
+    ------
+    SettingError, DataError : an unknown kind or setting, or a log that cannot be learnt from
+    """
+    return Policy(kind, **settings).fit(log)
+
+
+def evaluate(
+    policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log | Parts, *, train: Log | None = None,
+    level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
+    doubly_robust: bool = False, progress=silent,
+) -> Evaluation:  # fmt: skip
+    """Compare policies with today's on a log that none of them was learnt from.
+
+    Parameters
+    ----------
+    policies : each a `Policy`; the kind of one, which is learnt from `train`; or the NAME of a column `policy:NAME` of
+        the test, which has the policy's probability of the ad shown. "logging", today's, and "uniform" are always
+        compared
+    test : the log to evaluate on; `Parts` if it is larger than memory
+    train : the log that policies are learnt from, whose rewards are those of today's policy; None if all policies are
+        fitted. Today's is then the policy that logged `test`, and nobody sees whether `test` was learnt from
+    level : the confidence of each bound, interval and verdict
+    least_propensity : the least probability, by design, of any ad under the policy that logged `test`; needed if its
+        propensities differ. "unknown" makes do with wider bounds that need none
+    shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too
+    seed : of the order of the rows for the betting bounds
+    doubly_robust : whether to add doubly robust estimates of learnt policies
+    progress : called with a sentence on what is begun
+
+    Raises
+    ------
+    DataError, SettingError : see `advise.compare`
+    """
+    if isinstance(test, Parts):
+        given = (policies, test, None if train is None else train.visits, level, least_propensity, shared, seed)
+        return parts.compare(*given, {} if train is None else {"train": train.name}, progress)
+    test, train = (log if log is None or isinstance(log, Log) else Log.from_frame(log) for log in (test, train))
+    paths = {"test": test.name} | ({} if train is None else {"train": train.name})
+    same_log = train is not None and test.half_of is not None and test.half_of is train.half_of
+    return advise.compare(
+        policies, test.visits, None if train is None else train.visits, level, least_propensity, shared, seed,
+        same_log, paths, progress, doubly_robust,
+    )  # fmt: skip

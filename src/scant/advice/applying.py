@@ -1,0 +1,130 @@
+"""A policy in use: which ad each new visit is shown, and with what probability, for what is logged next."""
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from scant import files
+from scant.advice.policy import Policy
+from scant.advice.progress import silent
+from scant.data import visits
+from scant.errors import SettingError
+from scant.randomness import generator
+
+ROWS = 1 << 16  # of a batch
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What `apply` has done.
+
+    rows : the number of visits
+    epsilon, seed : of what was drawn
+    shown : by ad, how many visits it is shown to
+    """
+
+    rows: int
+    epsilon: float
+    seed: int
+    shown: dict[str, int]
+
+
+def drawn(policy: Policy, contexts, u: np.ndarray, epsilon: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The ad to show on each visit, int32 (rows), and the probability with which it was chosen, float64 (rows).
+
+    u : float64 (rows), one number of the uniform distribution on [0, 1) for each visit, so that it does not matter how
+        visits are put into batches: below epsilon, it tells which of the other ads is shown
+    epsilon : other than the policy's own
+    """
+    choice = policy.choice(contexts, epsilon)
+    if not choice.epsilon:
+        return choice.best, np.ones(len(u))
+    others = np.minimum((u / choice.epsilon * (choice.actions - 1)).astype(np.int32), choice.actions - 2)
+    others += others >= choice.best
+    action = np.where(u < choice.epsilon, others, choice.best).astype(np.int32)
+    return action, choice.probability(action)
+
+
+def apply(
+    policy: Policy, path, target, epsilon: float | None = None, seed: int | None = None, keep=(), progress=silent
+) -> Applied:  # fmt: skip
+    """Choose an ad for each visit in a file, batch by batch, and write them with their propensities.
+
+    Parameters
+    ----------
+    policy : a fitted one
+    path : the visits: CSV, which may be packed, parquet or Arrow, with the features of the policy; other columns are
+        passed over
+    target : the file to write, CSV if its name ends in .csv, else parquet: the columns of `keep`, and then action and
+        propensity, which make a log once rewards are known
+    epsilon : other than the policy's own
+    seed : of exploration; None draws one. Visits of another day need another one
+    keep : columns of the visits to write again, such as an id
+    progress : called with a sentence on what is begun
+
+    Raises
+    ------
+    DataError : a file that cannot be read, a feature that is missing, or a cell that is not a number; nothing is
+        written then
+    SettingError : an epsilon out of range, a column that is not there, or a target that is the file of visits
+    """
+    files_differ(target, path)
+    seed = secrets.randbits(32) if seed is None else seed
+    epsilon = policy.epsilon if epsilon is None else epsilon
+    if not 0 <= epsilon <= 1:
+        raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
+    random, counts, rows = generator(seed, "advice", "apply"), np.zeros(len(policy.actions), int), 0
+    names = policy.learnt.encoder.names
+    metadata = {"epsilon": epsilon, "seed": seed, "policy": policy.name, "input": files.sha256(path)}
+    with _Writer(target, metadata) as writer:
+        for table in visits.batches(path, names, policy.learnt.encoder.texts, keep, ROWS):
+            contexts = visits.contexts(table, names, policy.learnt.encoder.texts, path, rows)
+            action, propensity = drawn(policy, contexts, random.random(len(contexts)), epsilon)
+            writer.write(table.select(list(keep)), action, propensity, policy.actions)
+            counts += np.bincount(action, minlength=len(counts))
+            rows += len(contexts)
+            progress(f"chose ads for {rows:,} visits")
+    return Applied(rows, epsilon, seed, dict(zip(policy.actions, counts.tolist(), strict=True)))
+
+
+def files_differ(target, *inputs) -> None:
+    """Raise a SettingError if a file to be written is one of those that are read."""
+    target = Path(target)
+    for path in inputs:
+        if target.exists() and Path(path).exists() and target.samefile(path):
+            raise SettingError(f"{target} is also an input, which is never overwritten: give another name")
+
+
+class _Writer:
+    """Writes batches to a CSV or parquet file, whole or not at all."""
+
+    def __init__(self, target, metadata: dict):
+        self.target, self.metadata, self.writer = target, metadata, None
+
+    def __enter__(self):
+        self.context = files.atomic(self.target)
+        self.path = self.context.__enter__()
+        return self
+
+    def write(self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]) -> None:
+        import pyarrow as pa
+        from pyarrow import csv
+        from pyarrow import parquet as pq
+
+        shown = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(pa.string())
+        table = kept.append_column("action", shown) if kept.num_columns else pa.table({"action": shown})
+        table = table.append_column("propensity", pa.array(propensity))
+        if self.writer is None:
+            as_csv = Path(self.target).suffix.lower() == ".csv"
+            table_schema = table.schema if as_csv else files.with_metadata(table.schema, self.metadata)
+            self.schema = table_schema
+            self.writer = (csv.CSVWriter(str(self.path), table_schema) if as_csv
+                           else pq.ParquetWriter(self.path, table_schema, compression="zstd"))  # fmt: skip
+        self.writer.write_table(table.cast(self.schema))
+
+    def __exit__(self, kind, error, trace):
+        if self.writer is not None:
+            self.writer.close()
+        return self.context.__exit__(kind, error, trace)

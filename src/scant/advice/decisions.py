@@ -1,0 +1,154 @@
+"""Decisions among several policies: which is better of each pair, and which to choose with an error that is known.
+
+All work on one test log. Which is better of two policies is told by the mean of r (w - v), where w and v are their
+weights: it varies less than either estimate where they show the same ads. Its interval is betting's. Of all pairs at
+once, and of all policies that are compared with today's, Holm's procedure says which answers can be relied on together.
+
+The policy chosen is that with the largest lower bound, each bound with an error of (1 - level) / m for m policies, so
+that all of them, and hence that of the chosen one, hold with confidence `level`.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from scant.ads import intervals
+
+CELLS = 4096  # of the grid that terms are rounded to at random
+
+
+def gridded(x: np.ndarray, low: float, high: float, random: np.random.Generator) -> intervals.Terms:
+    """Count the terms x - low, which are in [0, high - low], in their order.
+
+    More than `intervals.EXACT` distinct values are rounded to a grid of `CELLS` cells, up or down at random so that the
+    expectation stays the same: bounds on the mean hold exactly, and the variance grows by a quarter of a squared cell
+    at most.
+
+    x : float64 (rows)
+    """
+    width = high - low
+    x = np.clip(x - low, 0.0, width)
+    if len(np.unique(x[:10_000])) <= intervals.EXACT:
+        value, code = np.unique(x, return_inverse=True)
+    if len(np.unique(x[:10_000])) > intervals.EXACT or len(value) > intervals.EXACT:
+        scaled = x * (CELLS / width)
+        code = np.minimum(np.floor(scaled), CELLS - 1).astype(np.int64)
+        code += random.random(len(x)) < scaled - code
+        value = np.linspace(0.0, width, CELLS + 1)
+    ends = intervals.stage_ends(len(x))
+    stage = np.searchsorted(ends, np.arange(len(x)), side="right")
+    count = np.bincount(stage * len(value) + code, minlength=len(ends) * len(value)).reshape(len(ends), len(value))
+    return intervals.Terms(value, count, width)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean that betting bounds.
+
+    estimate : the mean of the rows
+    terms, low : the counted terms less `low`
+    """
+
+    estimate: float
+    terms: intervals.Terms
+    low: float = 0.0
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The two-sided interval."""
+        low, high = intervals.interval(intervals.betting, self.terms, level)
+        return float(low) + self.low, float(high) + self.low
+
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound."""
+        return float(intervals.betting(self.terms, level)) + self.low
+
+
+def difference(reward, first, second, largest: tuple[float, float], random) -> Mean:
+    """The mean of r (w - v), how much better the first of two policies is.
+
+    Parameters
+    ----------
+    reward : float64 (rows)
+    first, second : float64 (rows), the weights w and v
+    largest : those possible
+    random : the generator that puts rows in random order
+    """
+    terms = reward * (first - second)
+    return Mean(float(terms.mean()), gridded(random.permutation(terms), -largest[1], largest[0], random), -largest[1])
+
+
+def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[object, str]:
+    """The answers that hold together with a confidence of `level` (Holm 1979).
+
+    decide : by question, its answer at a confidence, "" where it has none; more confidence never adds an answer
+    """
+    answers, left = {}, dict(decide)
+    while left:
+        confidence = 1 - (1 - level) / len(left)
+        found = {key: answer for key, function in left.items() if (answer := function(confidence))}
+        if not found:
+            break
+        answers |= found
+        left = {key: function for key, function in left.items() if key not in found}
+    return answers | dict.fromkeys(left, "")
+
+
+def pairs(names: Sequence[str], means: Mapping[tuple[str, str], Mean], rows: int, level: float) -> list[dict]:
+    """Which is better of each pair of policies.
+
+    means : by pair, see `difference`
+    rows : of the log
+
+    Returns
+    -------
+    rows : one mapping for each pair, with policy, other; difference of their CTRs with low and high, each interval by
+        itself with a confidence of `level`; better, the better one, or "" if that is open, all of them together with
+        this confidence; needed, how many rows would tell if the estimate stayed the same, NaN if they do
+    """
+
+    def better(pair):
+        def answer(confidence: float) -> str:
+            low, high = means[pair].interval(confidence)
+            return pair[0] if low > 0 else pair[1] if high < 0 else ""
+
+        return answer
+
+    asked = [pair for pair in combinations(names, 2) if pair in means]
+    answers, found = holm({pair: better(pair) for pair in asked}, level), []
+    joint = 1 - (1 - level) / max(len(asked), 1)
+    for pair in asked:
+        mean = means[pair]
+        low, high = mean.interval(level)
+        needed = math.nan
+        if not answers[pair]:
+            ends = mean.interval(joint)
+            half_width = mean.estimate - ends[0] if mean.estimate > 0 else ends[1] - mean.estimate
+            needed = rows * (half_width / abs(mean.estimate)) ** 2 if mean.estimate else math.inf
+        found.append({"policy": pair[0], "other": pair[1], "difference": mean.estimate, "low": low, "high": high,
+                      "better": answers[pair], "needed": needed})  # fmt: skip
+    return found
+
+
+def chosen(
+    lowers: Mapping[str, Callable[[float], float]], upper: Callable[[float], float] | None, level: float
+) -> dict:
+    """The policy with the largest lower bound, all bounds together with a confidence of `level`.
+
+    Parameters
+    ----------
+    lowers : by policy, its one-sided lower bound at a confidence
+    upper : today's one-sided upper bound at a confidence; None if nothing is known of it
+
+    Returns
+    -------
+    choice : policy; lower, its bound; of, how many policies; today, today's upper bound (NaN without); better, whether
+        the one is above the other, which is wrong with a probability of 1 - `level` at most
+    """
+    confidence = 1 - (1 - level) / (len(lowers) + (upper is not None))
+    bounds = {name: lower(confidence) for name, lower in lowers.items()}
+    best = max(bounds, key=bounds.get)
+    today = math.nan if upper is None else upper(confidence)
+    return {"policy": best, "lower": bounds[best], "of": len(bounds), "today": today, "better": bounds[best] > today}

@@ -1,0 +1,40 @@
+"""Plots of evaluations, for notebooks and reports. They leave the settings of Matplotlib as they are."""
+
+from collections.abc import Sequence
+
+TODAY, OTHERS, BAND = "0.25", "#0173b2", "0.9"  # colours
+
+
+def intervals(rows: Sequence[dict], level: float, axes=None):
+    """Draw the click rates of policies in percent: a line for each, its estimate, interval and lower bound.
+
+    Parameters
+    ----------
+    rows : those of an `Evaluation`; a policy that was refused has no marks
+    level : confidence of intervals and of bounds
+    axes : Matplotlib's, to draw on; None for those of a new figure
+
+    Returns
+    -------
+    axes
+    """
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        _, axes = plt.subplots(figsize=(6.4, 1.1 + 0.34 * len(rows)), layout="constrained")
+    today = rows[0]
+    if today["low"] == today["low"]:
+        axes.axvspan(100 * today["low"], 100 * today["high"], color=BAND, lw=0, zorder=0)
+    for place, row in enumerate(rows):
+        look = {"color": OTHERS if place else TODAY}
+        axes.plot([100 * row["low"], 100 * row["high"]], [place, place], lw=1.6, solid_capstyle="butt", **look)
+        axes.plot(100 * row["lower"], place, marker="|", markersize=10, markeredgewidth=1.6, **look)
+        axes.plot(100 * row["estimate"], place, marker="o", markersize=5, **look)
+    axes.set_yticks(range(len(rows)), [row["policy"] for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    share = f"{100 * level:g} %"
+    axes.set_xlabel(f"click rate (%): estimate and {share} interval; | lower bound, {share}; grey: today's")
+    return axes
