@@ -33,6 +33,10 @@ if profile != "none" and not any(Path(folder, profile).exists() for folder in fo
 
 try:
     STUDY, DATASETS = studies.load(config)
+    if workflow.configfiles:
+        studies.check_file(
+            config, os.path.relpath(workflow.configfiles[-1]), f".snakemake/scant/{config['study']}.file"
+        )
     CLAIMED = studies.claims(STUDY["claims"]) if STUDY["claims"] else {}
 except ScantError as error:
     raise WorkflowError(str(error)) from None
@@ -121,6 +125,12 @@ def kept(path):
 def study_file():
     """The path of the study file that the command line names, relative to the working folder."""
     return os.path.relpath(workflow.configfiles[-1])
+
+
+def dataset_id(wildcards):
+    """The id of a data set in the study, of which a study's own have another name among the tables."""
+    ids = {dataset.stored: id for id, dataset in DATASETS.items()}
+    return ids.get(wildcards.dataset, wildcards.dataset)
 
 
 def own_file(dataset, part):

@@ -17,7 +17,7 @@ rule streams:
 
 rule fetch:
     input:
-        own=lambda wildcards: own_file(wildcards.dataset, wildcards.part),
+        own=lambda wildcards: own_file(dataset_id(wildcards), wildcards.part),
     output:
         plan.ORIGINAL,
     log:
@@ -30,9 +30,10 @@ rule fetch:
         runtime=growing(30),
     params:
         code=code("scant.data.fetch"),
-        own=lambda wildcards: own_entry(wildcards.dataset),
+        dataset=lambda wildcards: dataset_id(wildcards),
+        own=lambda wildcards: own_entry(dataset_id(wildcards)),
     shell:
-        "scant fetch {wildcards.dataset:q} {wildcards.part:q}"
+        "scant fetch {params.dataset:q} {wildcards.part:q}"
         " --own {params.own:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
@@ -51,9 +52,10 @@ rule convert:
         runtime=growing(5),
     params:
         code=code("scant.data.tables"),
-        own=lambda wildcards: own_entry(wildcards.dataset),
+        dataset=lambda wildcards: dataset_id(wildcards),
+        own=lambda wildcards: own_entry(dataset_id(wildcards)),
     shell:
-        "scant convert {wildcards.dataset:q} {wildcards.part:q}"
+        "scant convert {params.dataset:q} {wildcards.part:q}"
         " --own {params.own:q} --input {input.original:q} --output {output:q} 2>&1 | tee {log:q}"
 
 

@@ -55,7 +55,13 @@ rule claims_figures:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
-        code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures", "scant.study.plan"),
+        code=code(
+            "scant.verdict.drawings",
+            "scant.verdict.readings",
+            "scant.present.figures",
+            "scant.study.plan",
+            "scant.study.code",
+        ),
         figures=compact(CLAIM_FIGURES),
         folder=lambda wildcards, output: Path(output.csv[0]).parent,
     shell:

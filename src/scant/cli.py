@@ -48,7 +48,7 @@ def _run(arguments) -> None:
     from scant.files import read_once
 
     engine = called(arguments.engine)
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")}
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")} | _code(arguments)
     learners = [{"learner": learner} for learner in arguments.learner] or [{}]
     settings = arguments.own or [{}] * len(learners)
     if not len(learners) == len(settings) == len(arguments.output):
@@ -56,6 +56,11 @@ def _run(arguments) -> None:
     with read_once():
         for learner, own, target in zip(learners, settings, arguments.output, strict=True):
             engine(arguments.settings | own | identity | learner, target, arguments.seeds, arguments.input)
+
+
+def _code(arguments) -> dict:
+    """The digest of a job's code, for the metadata of the file that it makes; empty if it was not given."""
+    return {"code": arguments.code} if arguments.code else {}
 
 
 def _time(arguments) -> None:
@@ -86,8 +91,10 @@ def _coverage(arguments) -> None:
 def _comparator(arguments) -> None:
     from scant.online import comparator
 
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "judge")}
-    job, streams = arguments.settings | identity, arguments.input.get("streams", ())
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "judge")} | _code(
+        arguments
+    )
+    job, streams = arguments.settings | identity | _code(arguments), arguments.input.get("streams", ())
     comparator.compare(job, arguments.output, arguments.seeds, streams)
 
 
@@ -128,18 +135,20 @@ def _claims(arguments) -> None:
 
 def _claims_figures(arguments) -> None:
     from scant.present import figures
+    from scant.study import code
     from scant.study.plan import OF_CLAIMS
     from scant.verdict import drawings, readings
 
     frame = readings.read(arguments.readings)
+    digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
     for name, claims in arguments.figures.items():
         shown = readings.specification(frame, claims)
-        figures.save(drawings.specification(shown), shown, arguments.output / f"{OF_CLAIMS}{name}")
+        figures.save(drawings.specification(shown), shown, arguments.output / f"{OF_CLAIMS}{name}", digest)
 
 
 def _page(arguments) -> None:
     from scant.compare import manifest, provenance
-    from scant.files import write_text
+    from scant.files import sha256, write_text
     from scant.page import about, page
 
     study, folder = _settings_of(arguments.study), arguments.output.parent
@@ -148,6 +157,8 @@ def _page(arguments) -> None:
     facts = about.facts(study, folder, arguments.study_file)
     made = provenance.made()
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
+    hashed = {"study.json": arguments.copy and sha256(arguments.copy), "lock file": made["lock"]}
+    facts["environment"] |= {f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text}
     claims, cells = about.claims(arguments.claims), about.cells(arguments.readings)
     page.make(study, folder, arguments.output, claims, facts, cells)
     if arguments.manifest:
@@ -280,6 +291,7 @@ def parser() -> argparse.ArgumentParser:
         option("--stream", required=True, help="the id of the stream, game or log"),
         option("--seeds", type=int, nargs="+", required=True, help="the seeds"),
         option("--input", nargs="+", action=_Files, default={}, metavar=("NAME", "FILE"), help="files of one kind"),
+        option("--code", default="", help="the digest of the code that makes the file, for its metadata"),
         settings,
     )
     engine = option("--engine", required=True, help="what plays, module:function: see scant.families.Family")

@@ -79,6 +79,15 @@ def test_a_run_by_the_command_line(tmp_path):
     assert sorted(path.name for path in target.parent.iterdir()) == ["run.parquet"]
 
 
+def test_a_run_file_says_which_code_made_it_and_differs_in_nothing_else(tmp_path):
+    source, target = simulate(tmp_path), tmp_path / "run.parquet"
+    assert main(run_command(source, target)) == 0
+    without = pq.read_table(target)
+    assert main([*run_command(source, target), "--code", "0123456789ab"]) == 0
+    assert pq.read_table(target).to_pandas().equals(without.to_pandas())
+    assert metadata_of(pq.read_schema(target)) == metadata_of(without.schema) | {"code": "0123456789ab"}
+
+
 def test_several_seeds_by_the_command_line(tmp_path, capsys):
     draws, target = [simulate(tmp_path, seed) for seed in (4, 5)], tmp_path / "run.parquet"
     at_the_top = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": "kl"}

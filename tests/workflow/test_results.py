@@ -240,7 +240,7 @@ def test_runs_of_ads_are_those_of_the_settings(ads, study, tiny):
         assert set(frame["estimator"]) == estimators[about["source"]] - own
         assert frame["estimate"].between(0, 1 if about["source"] == "classification" else 5).all()
         seeds_ = {f"seed-{seed}/{part}.parquet" for seed in about["seeds"] for part in ("train", "test")}
-        logged = {f"example-logs/{part}.parquet" for part in ("targeted", "uniform")}
+        logged = {f"example-logs@tiny/{part}.parquet" for part in ("targeted", "uniform")}
         assert set(about["inputs"]) == (logged if about["source"] == "log" else seeds_)
         for name, digest in about["inputs"].items():
             place = tiny.parent / "data/tables" if about["source"] == "log" else tiny / "bandit" / about["stream"]

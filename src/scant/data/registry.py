@@ -32,8 +32,9 @@ class Archive:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One data set, with the fields that the schema of the registry describes; `own` is true for a study's own sets.
+    """One data set, with the fields that the schema of the registry describes.
 
+    `own` is true for a study's own sets, and `study` is the id of that study, if it is known.
     `features` is None for logs (task `ads`), whose header names the features.
     """
 
@@ -53,6 +54,12 @@ class Dataset:
     archive: Archive | None = None
     get: str = ""
     own: bool = False
+    study: str = ""
+
+    @property
+    def stored(self) -> str:
+        """Its name among the tables of all studies: no two studies share a data set of their own."""
+        return f"{self.id}@{self.study}" if self.study else self.id
 
     def part(self, name: str) -> Part:
         """The part with this id; if there is none, a SettingError that suggests the nearest id."""
@@ -65,6 +72,7 @@ def load(
     path="config/datasets.yaml",
     extra: dict | None = None,
     schema="workflow/schemas/datasets.schema.yaml",
+    study: str = "",
 ) -> dict[str, Dataset]:
     """Read and check the registry.
 
@@ -73,6 +81,7 @@ def load(
     path : the registry, YAML
     extra : a study's own data sets by id, in the same form; title, home, terms and checksums may be absent
     schema : the JSON schema of the registry, YAML
+    study : the id of the study whose own data sets these are
 
     Returns
     -------
@@ -90,7 +99,7 @@ def load(
         raise SettingError(f"the study's own data sets: {both[0]} is in {path} already. Choose another id")
     return {
         **{name: _dataset(name, entry) for name, entry in registered.items()},
-        **{name: _dataset(name, entry, own=True) for name, entry in extra.items()},
+        **{name: _dataset(name, entry, own=True, study=study) for name, entry in extra.items()},
     }
 
 
@@ -101,7 +110,7 @@ def find(datasets: dict[str, Dataset], name: str) -> Dataset:
     return datasets[name]
 
 
-def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
+def _dataset(name: str, entry: dict, own: bool = False, study: str = "") -> Dataset:
     parts = {key: Part(key, **part) for key, part in entry["parts"].items()}
     cover = tuple(entry.get("cover", parts))
     for part in cover:
@@ -121,4 +130,4 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
         "classes": tuple(map(str, entry["classes"])) if "classes" in entry else None,
         "archive": Archive(**entry["archive"]) if "archive" in entry else None,
     }
-    return Dataset(name, own=own, **{**entry, **fields})
+    return Dataset(name, own=own, study=study, **{**entry, **fields})

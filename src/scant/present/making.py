@@ -8,6 +8,7 @@ from scant import families
 from scant.errors import unknown
 from scant.families import Shown, called
 from scant.present import traces
+from scant.study import code
 
 
 def find(name: str, drawn: bool) -> Shown:
@@ -53,5 +54,8 @@ def make(shown: Shown, stem, *inputs) -> None:
     SettingError : the study has nothing to show in it
     """
     frame = frame_of(shown, *inputs)
-    drawn = (called(shown.draw)(frame),) if shown.draw else ()
-    called(shown.writer)(*drawn, frame, stem)
+    if shown.draw:
+        made_by = code.digest("scant.present.making", *shown.modules)
+        called(shown.writer)(called(shown.draw)(frame), frame, stem, made_by)
+    else:
+        called(shown.writer)(frame, stem)
