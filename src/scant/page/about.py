@@ -9,6 +9,7 @@ from scant import families
 from scant.files import foreign, read_parquet
 from scant.page import status
 from scant.schema import of_project, read_yaml
+from scant.study import plan
 from scant.study import settings as studies
 from scant.study.plan import OF_CLAIMS, Plan
 from scant.verdict import readings
@@ -40,6 +41,8 @@ def facts(config: dict, folder, study_file: str = "") -> dict:
     """
     study, datasets = studies.load(config)
     return {
+        "studied": studied(study),
+        "sources": sources() if study["claims"] else [],
         "captions": captions(folder),
         "headings": headings(),
         "datasets": _datasets(study, datasets),
@@ -93,6 +96,44 @@ def caption(shown: families.Shown) -> str:
 def headings() -> dict[str, str]:
     """The headings of figures and tables on the page, for those that declare one."""
     return {shown.name: shown.heading for _, shown in families.shown() if shown.heading}
+
+
+def studied(study: dict) -> list[dict[str, str]]:
+    """What each family of the study's experiments plays: `kind`, `about`, `places`, `learners` and `seeds`, as text."""
+    rows = []
+    for kind, family in families.families().items():
+        experiments = [
+            experiment
+            for experiment in study["experiments"].values()
+            if families.of(experiment) is family and "stands_for" not in experiment
+        ]
+        if not experiments:
+            continue
+        counts = sorted({plan.total(experiment["seeds"]) for experiment in experiments})
+        row = {
+            "kind": kind,
+            "about": family.about.removeprefix("learners ").removeprefix("they "),
+            "place": family.place.name,
+        }
+        for key, section in {"places": family.place.key, "learners": "learners"}.items():
+            ids = dict.fromkeys(id for experiment in experiments for id in experiment[section])
+            titles = dict.fromkeys(study[section][id].get("title", id) for id in ids)
+            row |= {key: "; ".join(titles), f"{key}_count": str(len(titles))}
+        rows.append(row | {"seeds": " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))})
+    return rows
+
+
+def sources() -> list[dict[str, str]]:
+    """The documents whose statements are tested, from CITATION.cff: `authors`, `title`, `year` and `url`."""
+    return [
+        {
+            "authors": " and ".join(
+                f"{author['given-names']} {author['family-names']}" for author in reference["authors"]
+            )
+        }
+        | {"title": reference["title"], "year": str(reference["year"]), "url": reference["url"]}
+        for reference in read_yaml(of_project(CITATION))["references"]
+    ]
 
 
 def citation() -> str:
