@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 
 from scant import families
@@ -72,6 +73,7 @@ shell.prefix(
 )
 if STUDY["data"]["mirror"]:
     os.environ.update(SCANT_DATA=STUDY["data"]["mirror"])
+os.environ.update(SCANT_FIGURES=json.dumps(STUDY["figures"]))
 
 FIGURE = "<results>/figures/{figure}"
 STUDY_TABLE = "<results>/tables/{table}"
@@ -227,9 +229,18 @@ def rules_together():
 
 
 def looks(name):
-    """How the learners of a figure's family, and one's own in it, are drawn, which digests of code leave out."""
+    """How a figure is drawn, as digests of code do not say: its family's learners, one's own, and the key `figures`."""
     target = PLAN.figures[name]
     learners = (learner for shown in target.experiments for learner in STUDY["experiments"][shown]["learners"])
     own = {kind for kind in (STUDY["learners"][learner]["kind"] for learner in learners) if ":" in kind}
     declared = {kind: learner.looks for kind in own for learner in families.classes(kind)}
-    return declared | {kind: learner.looks for kind, learner in target.family.learners.items()}
+    declared |= {kind: learner.looks for kind, learner in target.family.learners.items()}
+    return declared | {"figures": STUDY["figures"]}
+
+
+def titles():
+    """The titles of places and learners, by their ids, for figures of claims; without ids that have several titles."""
+    sections = [STUDY[key] for key in (*families.places(), "learners")]
+    named = {(name, entry.get("title", name)) for section in sections for name, entry in section.items()}
+    counts = Counter(name for name, _ in named)
+    return {name: title for name, title in named if counts[name] == 1 and title != name}

@@ -63,9 +63,12 @@ rule claims_figures:
             "scant.study.code",
         ),
         figures=compact(CLAIM_FIGURES),
+        titles=compact(titles()),
+        drawn=compact(STUDY["figures"]),
         folder=lambda wildcards, output: Path(output.csv[0]).parent,
     shell:
-        "scant claims-figures {input.readings:q} --figures {params.figures:q} --output {params.folder:q}"
+        "scant claims-figures {input.readings:q} --figures {params.figures:q} --titles {params.titles:q}"
+        " --output {params.folder:q}"
         " 2>&1 | tee {log:q}"
 
 

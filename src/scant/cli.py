@@ -142,7 +142,7 @@ def _claims_figures(arguments) -> None:
     frame = readings.read(arguments.readings)
     digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
     for name, claims in arguments.figures.items():
-        shown = readings.specification(frame, claims)
+        shown = readings.specification(frame, claims, arguments.titles)
         figures.save(drawings.specification(shown), shown, arguments.output / f"{OF_CLAIMS}{name}", digest)
 
 
@@ -324,7 +324,8 @@ def parser() -> argparse.ArgumentParser:
     readings = option("readings", type=Path, help="the CSV of all readings")
     drawn = option("--figures", type=_json, required=True, help="the ids of the claims of each figure, as JSON")
     figures = option("--output", type=Path, required=True, help="the folder of the figures")
-    command("claims-figures", _claims_figures, "Draw the claims: SVG, PNG, CSV.", readings, drawn, figures)
+    titles = option("--titles", type=_json, default={}, help="the titles of places and learners by their ids, as JSON")
+    command("claims-figures", _claims_figures, "Draw the claims: SVG, PNG, CSV.", readings, drawn, titles, figures)
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
     of_cells = option("--readings", type=Path, help="the CSV of all readings, of these claims")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")

@@ -70,7 +70,8 @@ def results(plan: Plan, claims: dict) -> list[str]:
         file for target in plan.tables.values() for file in plan.files(target) if target.shown.reads == "coverage"
     ]
     names += [f"{OF_CLAIMS}{name}" for name in selection.figures(plan, claims)] if claims else []
-    paths += [f"figures/{name}.{ending}" for name in names for ending in ("svg", "png", "csv")]
+    endings = ("svg", "png", "csv", *(["pdf"] if plan.study["figures"]["pdf"] else []))
+    paths += [f"figures/{name}.{ending}" for name in names for ending in endings]
     paths += [f"tables/{name}.{ending}" for name in plan.tables for ending in ("csv", "tex")]
     folder = COVERAGE.format(study=study).rpartition("/")[0] + "/"
     own = (path.removeprefix(folder) for path in paths)

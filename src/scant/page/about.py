@@ -1,5 +1,6 @@
 """What the page of a study shows besides results: captions, data sets, environment, timings, citation, commands."""
 
+import csv
 import os
 import platform
 from importlib import metadata
@@ -84,8 +85,46 @@ def captions(folder) -> dict[str, str]:
         names = {path.stem for path in Path(folder, f"{folder_name}s").glob(f"*.{ending}")}
         for name in sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name)):
             if name in declared or name.startswith(OF_CLAIMS):
-                present[name] = declared.get(name, f"{CLAIMS_CAPTION} {CSV}")
+                text = declared.get(name, f"{CLAIMS_CAPTION} {CSV}")
+                file = Path(folder, f"{folder_name}s", f"{name}.csv")
+                present[name] = f"{text} {shown_in(file)}".strip() if folder_name == "figure" else text
     return present
+
+
+def shown_in(path) -> str:
+    """What a figure shows, from its CSV file: its data, learning rates, rounds and n, as far as it has them."""
+    if not Path(path).is_file():
+        return ""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = {name: list(dict.fromkeys(row[name] for row in rows if row[name])) for name in (rows[0] if rows else ())}
+    said = []
+    if data := columns.get("panel") or columns.get("campaign"):
+        said.append(f"Data: {'; '.join(data)}.")
+    if lengths := columns.get("horizon") or columns.get("rounds") or columns.get("round"):
+        said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{int(float(max(lengths, key=float))):,}.")
+    if "label" in columns and "rate" in columns and "tuning" in columns:
+        rates = {}
+        for row in rows:
+            if row["rate"]:
+                rates.setdefault(row["label"], {})[_rate(row["rate"])] = None
+        said += (
+            [f"Learning rates: {'; '.join(f'{name} {_spread(values)}' for name, values in rates.items())}."]
+            if rates
+            else []
+        )
+    if counts := sorted({int(float(n)) for n in columns.get("n") or columns.get("repeats") or ()}):
+        said.append(f"n = {' to '.join(f'{n:,}' for n in dict.fromkeys((counts[0], counts[-1])))}.")
+    return " ".join(said)
+
+
+def _rate(text: str) -> str:
+    return f"{float(text):.3g}" if text[0].isdigit() else text
+
+
+def _spread(values) -> str:
+    """Up to three values; of more, how many there are."""
+    return ", ".join(values) if len(values) <= 3 else f"{len(values)} different ones"
 
 
 def caption(shown: families.Shown) -> str:

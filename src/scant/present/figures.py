@@ -7,6 +7,7 @@ import pandas as pd
 
 from scant import __version__
 from scant.files import atomic, sha256
+from scant.present import style
 
 
 def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
@@ -26,7 +27,10 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
         shown = f"{stem.name}.csv with SHA-256 {sha256(temporary)}{f', code {code}' if code else ''}"
     about = {"Title": stem.name, "Description": shown}
     maker = f"scant {__version__}, Matplotlib {matplotlib.__version__}"
-    for ending, metadata in {"svg": {"Date": None, "Creator": maker}, "png": {"Software": maker}}.items():
+    formats = {"svg": {"Date": None, "Creator": maker}, "png": {"Software": maker}}
+    if style.wanted()["pdf"]:
+        formats["pdf"] = {"CreationDate": None, "Creator": maker, "Subject": about.pop("Description")}
+    for ending, metadata in formats.items():
         with atomic(stem.with_name(f"{stem.name}.{ending}")) as temporary:
             figure.savefig(temporary, format=ending, metadata=about | metadata)
 
