@@ -1,8 +1,10 @@
 """The tiny study from end to end: which files there are, what they hold, and what they say of themselves."""
 
 import hashlib
+import json
 import re
 from html import unescape
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -526,3 +528,14 @@ def test_the_manifest_says_what_made_the_study(tiny, plan):
     assert study.manifest["code"].keys() >= {family.kind for family in plan.families.values()}
     assert all(len(checksum) == 64 for checksum in study.manifest["data"].values())
     assert not compare(study, study).fails("numbers")
+
+
+def test_the_notebook_runs(tiny, monkeypatch):
+    """Every code cell of the example, in one namespace, on these results."""
+    monkeypatch.chdir(tiny.parents[1])
+    cells = json.loads((Path(__file__).parents[2] / "examples/results.ipynb").read_text(encoding="utf-8"))["cells"]
+    space = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), space)
+    assert len(space["last"]) and set(space["runs"]["learner"]) == {"listnet"}
