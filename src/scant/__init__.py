@@ -6,7 +6,7 @@ __version__ = "0.1.0"
 
 
 def results(folder):
-    """The results of a study as DataFrames: a `scant.compare.results.Results` with `claims`, `finals`, `runs(...)` and more.
+    """The results of a study as DataFrames: `scant.compare.results.Results`.
 
     folder : results/{study}
 

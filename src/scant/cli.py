@@ -23,6 +23,18 @@ def _fetch(arguments) -> None:
     fetch.fetch(dataset, arguments.part, arguments.output, arguments.mirror or None)
 
 
+def _datasets(arguments) -> None:
+    from scant.data import croissant, registry
+
+    datasets = registry.load(arguments.registry)
+    if arguments.croissant:
+        for path in croissant.write(datasets, arguments.croissant):
+            print(path)
+        return
+    for dataset in datasets.values():
+        print(f"{dataset.id:20} {dataset.title}")
+
+
 def _convert(arguments) -> None:
     from scant.data import registry, tables
 
@@ -281,6 +293,9 @@ def parser() -> argparse.ArgumentParser:
 
     mirror = option("--mirror", default=os.environ.get("SCANT_DATA") or None, help="a folder or address tried first")
     command("fetch", _fetch, "Fetch one file of a data set and check it.", *dataset, mirror, output)
+    about = "List the registry's data sets, or describe them in Croissant: a JSON-LD file for each."
+    croissant = option("--croissant", type=Path, metavar="FOLDER", help="the folder to write the files to")
+    command("datasets", _datasets, about, dataset[2], croissant)
     original = option("--input", required=True, type=Path, help="the original file")
     command("convert", _convert, "Convert an original file to a parquet table.", *dataset, original, output)
     command("pack", _pack, "Pack tables into a stream.", stream, inputs, settings, study_seed, output)

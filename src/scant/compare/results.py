@@ -91,7 +91,7 @@ class Results:
         return sorted(path.name for path in (self.folder / "runs").glob("*") if path.is_dir())
 
     def runs(self, experiment: str, stream: str | None = None, learner: str | None = None) -> pd.DataFrame:
-        """The rows of all run files of an experiment: a row for each seed, rate and kept round, or as its family has it.
+        """The rows of all run files of an experiment: see docs/results.md for their columns.
 
         The columns `experiment`, `stream` (or log, game, population) and `learner` tell them apart.
 
