@@ -34,6 +34,7 @@ if profile != "none" and not any(Path(folder, profile).exists() for folder in fo
 
 try:
     STUDY, DATASETS = studies.load(config)
+    studies.check_own_files(STUDY)
     if workflow.configfiles:
         studies.check_file(
             config, os.path.relpath(workflow.configfiles[-1]), f".snakemake/scant/{config['study']}.file"
@@ -59,6 +60,10 @@ if not Path(STUDY_FILE).is_file() or Path(STUDY_FILE).read_text() != json.dumps(
 # that ends adds a look: after a few hundred jobs it does little else. Cores, or the cluster, are limit enough.
 onstart:
     workflow.scheduler.job_rate_limiter = None
+
+
+onerror:
+    print(f"Which jobs failed, and why: scant status results/{STUDY['study']}", file=sys.stderr)
 
 
 pathvars:

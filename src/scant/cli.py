@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from scant import __version__
-from scant.errors import ScantError, SettingError
+from scant.errors import DataError, ScantError, SettingError
 
 
 def _fetch(arguments) -> None:
@@ -40,7 +40,13 @@ def _convert(arguments) -> None:
 
     datasets = registry.load(arguments.registry, arguments.own)
     dataset = registry.find(datasets, arguments.dataset)
-    tables.convert(dataset, arguments.part, arguments.input, arguments.output)
+    try:
+        tables.convert(dataset, arguments.part, arguments.input, arguments.output)
+    except DataError as error:
+        if not dataset.own or error.file != str(arguments.input):
+            raise
+        file = dataset.part(arguments.part).file  # a person edits this one, not its copy
+        raise DataError(file, error.reason, error.line, error.advice) from error
 
 
 def _pack(arguments) -> None:
@@ -208,6 +214,18 @@ def _verify(arguments) -> int:
     return int(bool(found.changed or found.gone))
 
 
+def _prune(arguments) -> None:
+    from scant.compare import provenance
+
+    unasked = provenance.unasked(arguments.folder)
+    for path in unasked:
+        print(path)
+        if arguments.delete:
+            (arguments.folder / path).unlink()
+    done = "were deleted" if arguments.delete else "are asked for by no setting of the study; --delete deletes them"
+    print(f"{len(unasked):,} files {done}.")
+
+
 def _archive(arguments) -> None:
     from scant.compare import archive
 
@@ -349,6 +367,9 @@ def parser() -> argparse.ArgumentParser:
     copy = option("--copy", type=Path, help="where to write the settings, as a study file: JSON")
     command("page", _page, about, of_study, judged, of_cells, file, copy, manifest, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
+    delete = option("--delete", action="store_true", help="delete them; else they are only listed")
+    about = "List the files of a finished study that its settings do not ask for any more."
+    command("prune", _prune, about, folder, delete)
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
         "show", _show, "Print the claims of a finished study, or one of its tables.",

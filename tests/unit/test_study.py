@@ -119,6 +119,32 @@ def test_two_studies_may_have_own_data_with_one_id():
     assert tables == ["results/data/tables/mine@one/all.parquet", "results/data/tables/mine@two/all.parquet"]
 
 
+def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SCANT_DATA", raising=False)
+    own = {"task": "ranking", "parser": "letor", "features": 3, "parts": {"all": {"file": "october.txt"}}}
+    study = load(small(datasets={"mine": own}))[0]
+    Path("oktober.txt").write_text("")
+    with pytest.raises(SettingError, match=r"there is no file october\.txt; did you mean oktober\.txt"):
+        studies.check_own_files(study)
+    Path("data/mine").mkdir(parents=True)
+    Path("data/mine/october.txt.gz").write_bytes(b"")
+    studies.check_own_files(study)
+
+
+def test_a_learner_that_cannot_be_imported_is_named_with_the_nearest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("mine_here.py").write_text("class Learner:\n    pass\n")
+    Path("broken_here.py").write_text("1 / 0\n")
+    for kind, message in (
+        ("mine_her:Learner", "did you mean mine_here:Learner"), ("mine_here:Lerner", "did you mean mine_here:Learner"),
+        ("broken_here:Learner", "ZeroDivisionError: division by zero"),
+    ):  # fmt: skip
+        with pytest.raises(SettingError, match=message):
+            load(small(learners={"slam": {"kind": kind}, "random": {"kind": "random"}}))
+
+
 # --- defaults
 
 

@@ -1,11 +1,12 @@
 """Loading a study: its settings are checked, defaults are filled in, and sweeps are expanded to experiments."""
 
+import os
 from pathlib import Path
 
 from scant import families
 from scant.data import registry
 from scant.declared import Learner, own_class, settings_of
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, nearest, unknown
 from scant.files import write_text
 from scant.schema import check, of_project, read_yaml, with_defaults
 from scant.study import plan, sweeps
@@ -71,6 +72,31 @@ def check_file(config: dict, file, record) -> None:
                 "results of the latter. Give one of them another id"
             )
     write_text(record, file)
+
+
+def check_own_files(study: dict) -> None:
+    """Refuse a file of the study's own data that is neither at its path nor where mirrors and data/ are looked up.
+
+    Raises
+    ------
+    SettingError : names the file, and the nearest name in its folder
+    """
+    mirror = study["data"]["mirror"] or os.environ.get("SCANT_DATA")
+    for name, entry in study["datasets"].items():
+        for part, settings in entry["parts"].items():
+            file = Path(settings["file"])
+            stem = Path(entry.get("folder", name), file)
+            places = [Path(place, stem) for place in (mirror, "data") if place and "://" not in place]
+            if "archive" in entry or {"url", "package"} & settings.keys() or (mirror and "://" in mirror):
+                continue
+            if any(Path(f"{path}{ending}").is_file() for path in (file, *places) for ending in ("", ".gz", ".Z")):
+                continue
+            names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+            near = nearest(file.name, names)
+            raise SettingError(
+                f"datasets.{name}.parts.{part}: there is no file {file}"
+                + (f"; did you mean {file.with_name(near)}?" if near else "")
+            )
 
 
 def _without_seeds(config: dict) -> dict:
