@@ -226,7 +226,7 @@ def rules_together():
         places.setdefault((experiment, learners, tuple(batches)), []).append(place)
     rules = {}
     for (experiment, learners, batches), at in places.items():
-        name = f"{plan.TOGETHER}{re.sub('[^A-Za-z0-9]', '_', experiment)}"
+        name = f"run_{re.sub('[^A-Za-z0-9]', '_', experiment)}"
         while name in rules:
             name += "_more"
         rules[name] = (experiment, learners, at, batches)
@@ -249,3 +249,31 @@ def titles():
     named = {(name, entry.get("title", name)) for section in sections for name, entry in section.items()}
     counts = Counter(name for name, _ in named)
     return {name: title for name, title in named if counts[name] == 1 and title != name}
+
+
+def made_alone(targets):
+    """Those figures, or tables, of the study that have a process of their own."""
+    return () if STUDY["together"] == "all" else targets
+
+
+def files_of(targets):
+    """The files that some figures or tables read."""
+    files = (file for target in targets.values() for file in (*PLAN.files(target), *PLAN.compared(target)))
+    return list(dict.fromkeys(files))
+
+
+def inputs_of(targets):
+    """The files that each of some figures or tables reads."""
+    return {
+        name: {"inputs": PLAN.files(target), "comparators": PLAN.compared(target)} for name, target in targets.items()
+    }
+
+
+def code_of(targets):
+    """A digest of the code that makes some figures or tables."""
+    return code("scant.present.making", *(module for target in targets.values() for module in target.shown.modules))
+
+
+def options_of(targets):
+    """What the declarations of some figures or tables ask of their frames."""
+    return compact({name: dict(target.shown.options) for name, target in targets.items()})

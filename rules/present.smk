@@ -49,6 +49,8 @@ rule figure:
         "<results>/logs/figure/{figure}.log",
     benchmark:
         "<results>/benchmarks/figure/{figure}.jsonl"
+    wildcard_constraints:
+        figure=one_of(made_alone(PLAN.figures)),
     resources:
         mem_mb=growing(1500),
         runtime=growing(5),
@@ -74,6 +76,8 @@ rule table:
         "<results>/logs/table/{table}.log",
     benchmark:
         "<results>/benchmarks/table/{table}.jsonl"
+    wildcard_constraints:
+        table=one_of(made_alone(PLAN.tables)),
     resources:
         mem_mb=growing(1500),
         runtime=growing(5),
@@ -87,3 +91,69 @@ rule table:
     shell:
         "scant table {wildcards.table:q} {params.files} --comparators {params.comparators} --study-seed {params.seed}"
         " --output {params.stem:q} 2>&1 | tee {log:q}"
+
+
+# If the study's key `together` is "all": a rule for the figures of each family, and one for its tables.
+for kind, targets in PLAN.shared(PLAN.figures).items():
+
+    rule:
+        name:
+            f"figures_{kind}"
+        input:
+            files_of(targets),
+        output:
+            svg=[
+                report(
+                    f"{FIGURE}.svg".format(figure=figure), caption="../workflow/report/figure.rst", category="Figures"
+                )
+                for figure in targets
+            ],
+            png=[f"{FIGURE}.png".format(figure=figure) for figure in targets],
+            csv=[f"{FIGURE}.csv".format(figure=figure) for figure in targets],
+        log:
+            f"<results>/logs/figure/{kind}.log",
+        benchmark:
+            f"<results>/benchmarks/figure/{kind}.jsonl"
+        resources:
+            mem_mb=growing(1500),
+            runtime=growing(5),
+        params:
+            code=code_of(targets),
+            options=options_of(targets),
+            looks=compact({figure: looks(figure) for figure in targets}),
+            made=compact(inputs_of(targets)),
+            folder=lambda wildcards, output: Path(output.csv[0]).parent,
+        shell:
+            "scant figures {params.made:q} --output {params.folder:q} 2>&1 | tee {log:q}"
+
+
+for kind, targets in PLAN.shared(PLAN.tables).items():
+
+    rule:
+        name:
+            f"tables_{kind}"
+        input:
+            files_of(targets),
+        output:
+            csv=[
+                report(
+                    f"{STUDY_TABLE}.csv".format(table=table), caption="../workflow/report/table.rst", category="Tables"
+                )
+                for table in targets
+            ],
+            tex=[f"{STUDY_TABLE}.tex".format(table=table) for table in targets],
+        log:
+            f"<results>/logs/table/{kind}.log",
+        benchmark:
+            f"<results>/benchmarks/table/{kind}.jsonl"
+        resources:
+            mem_mb=growing(1500),
+            runtime=growing(5),
+        params:
+            code=code_of(targets),
+            options=options_of(targets),
+            made=compact(inputs_of(targets)),
+            folder=lambda wildcards, output: Path(output.csv[0]).parent,
+            seed=STUDY["seed"],
+        shell:
+            "scant tables {params.made:q} --study-seed {params.seed} --output {params.folder:q} 2>&1 | tee {log:q}"

@@ -13,7 +13,7 @@ import yaml
 from numba.core.caching import UserProvidedCacheLocator
 
 from scant import kernels
-from scant.study.plan import TOGETHER
+from scant.study.plan import rule_of
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
@@ -101,11 +101,6 @@ class Project:
     def digests(self, study="tiny") -> dict[str, str]:
         """Those of the results of a study."""
         return digests(self.folder / "results" / study)
-
-
-def rule_of(name: str) -> str:
-    """`run` for a rule that plays several learners, else the name of the rule."""
-    return "run" if name.startswith(TOGETHER) else name
 
 
 def digests(results: Path) -> dict[str, str]:

@@ -130,6 +130,16 @@ def _shown(drawn: bool, arguments) -> None:
     making.make(shown, arguments.output, *making.read(shown, arguments.inputs, arguments.comparators, seed))
 
 
+def _all_shown(drawn: bool, arguments) -> None:
+    from scant.files import read_once
+
+    with read_once():
+        for name, read in arguments.made.items():
+            _shown(
+                drawn, argparse.Namespace(**vars(arguments) | read | {"name": name, "output": arguments.output / name})
+            )
+
+
 def _settings_of(path) -> dict:
     """The settings of a study, from the JSON file that the workflow writes."""
     return json.loads(path.read_text(encoding="utf-8"))
@@ -349,6 +359,10 @@ def parser() -> argparse.ArgumentParser:
     read = option("inputs", nargs="*", type=Path, help="the files that it is made of")
     command("figure", partial(_shown, True), "Draw a figure: SVG, PNG, CSV.", name, read, comparators, stem)
     command("table", partial(_shown, False), "Make a table: CSV, LaTeX.", name, read, comparators, study_seed, stem)
+    made = option("made", type=_json, help="the inputs and comparators of each, by its name, as JSON")
+    folder = option("--output", type=Path, required=True, help="their folder")
+    command("figures", partial(_all_shown, True), "Draw several figures.", made, folder)
+    command("tables", partial(_all_shown, False), "Make several tables.", made, study_seed, folder)
     made = option("--tables", nargs="*", default=(), help="the tables of theory, CSV")
     traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
     about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."

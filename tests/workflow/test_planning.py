@@ -46,10 +46,10 @@ def test_every_study_can_be_planned(bare, study):
     coverage = whole.get("coverage") is not None
     timed = sum(one.get("figures") == ["figure-games-time"] for one in experiments)
     jobs = bare.jobs(study=study)
-    assert jobs["figure"] == len(plan.figures) > 0 and jobs["all"] == 1
+    assert jobs["figure"] == len(plan.shared(plan.figures) or plan.figures) > 0 and jobs["all"] == 1
     assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds  # each kind has runs
     assert jobs["run"] == len(plan.processes)
-    assert (len(plan.processes) < sum(map(len, plan.jobs.values()))) == whole.get("together", False)
+    assert (len(plan.processes) < sum(map(len, plan.jobs.values()))) == bool(whole.get("together"))
     assert jobs["traces"] == len(plan.played) == len(plan.study["experiments"]) - timed
     assert jobs.get("times", 0) == timed
     tables = set().union(*(TABLES_OF[kind] for kind in kinds))
@@ -57,7 +57,7 @@ def test_every_study_can_be_planned(bare, study):
     tables |= {"ads-coverage"} if coverage else set()
     logs = [plan.study["logs"][log] for log in logs_in_use(plan.study)]
     tables |= {TABLES_OF_LOGS[log_origin(log, plan.datasets)] for log in logs}
-    assert {*plan.tables} == tables and jobs["table"] == len(tables)
+    assert {*plan.tables} == tables and jobs["table"] == len(plan.shared(plan.tables) or tables)
     assert jobs.get("coverage", 0) == coverage
     assert ("comparator" in jobs) == regret
     judged = whole.get("claims", True) is not None

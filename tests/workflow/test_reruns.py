@@ -119,6 +119,20 @@ def test_learners_played_alone_have_the_bytes_of_those_played_together(finished)
     }
 
 
+def test_figures_and_tables_made_together_have_the_bytes_of_those_made_alone(finished):
+    settings = finished.settings()
+    settings["together"] = "all"
+    finished.write(settings)
+    jobs = without_all(finished.jobs())
+    assert jobs == VERDICT | {
+        "figure": 5,
+        "table": 6,
+    }  # a job for each kind of experiments, and one for tables of theory
+    finished.snakemake("--cores", 2)
+    assert finished.digests() == finished.reference
+    assert "Nothing to be done" in finished.snakemake("--cores", 1)
+
+
 def test_a_new_seed_reruns_no_batch_that_was_full(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron"]["tuning_seeds"] = 2

@@ -25,8 +25,10 @@ def texts() -> dict[str, str]:
         files[f"workflow/report/{folder}.rst"] = (
             f"{{# {NOTE} #}}\n"
             f"{{% set captions = {json.dumps(captions, indent=1, ensure_ascii=False)} %}}\n"
-            f'{{% set name = snakemake.output.{ending}.split("/")[-1].removesuffix(".{ending}") %}}\n'
-            "{{ captions[name] }}\n"
+            f"{{% for file in snakemake.output if file.endswith('.{ending}') %}}\n"
+            f"{{% set name = file.split('/')[-1].removesuffix('.{ending}') %}}\n"
+            "**{{ name }}**: {{ captions[name] }}\n\n"
+            "{% endfor %}\n"
         )
     files["workflow/report/claims-figures.rst"] = f"{{# {NOTE} #}}\n{CLAIMS_CAPTION}\n"
     return files

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scant.errors import DataError, SettingError
 from scant.schema import read_yaml
-from scant.study.plan import TOGETHER
+from scant.study.plan import rule_of
 
 STEPS = re.compile(r"^(\d+) of (\d+) steps", re.M)
 DONE = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)", re.M)
@@ -82,8 +82,8 @@ def status(folder, root=".") -> Status:
     table = text.partition("Job stats:")[2].partition("\n\n")[0]
     planned = Counter()
     for rule, count in PLANNED.findall(table):
-        planned[_rule(rule)] += int(count)
-    total, done = planned.pop("total", 0), Counter(_rule(rule) for _, rule in DONE.findall(text))
+        planned[rule_of(rule)] += int(count)
+    total, done = planned.pop("total", 0), Counter(rule_of(rule) for _, rule in DONE.findall(text))
     steps = int(STEPS.findall(text)[-1][0]) if STEPS.search(text) else 0
     failed = _failures(text, root)
     if not text:
@@ -133,7 +133,7 @@ def benchmarks(folder) -> list[dict]:
             try:
                 job = json.loads(line)
                 wildcards, memory = job["wildcards"], job.get("max_rss")  # unknown if the job was short
-                rule = _rule(job["rule_name"])
+                rule = rule_of(job["rule_name"])
                 jobs.append(
                     {
                         "rule": rule,
@@ -145,11 +145,6 @@ def benchmarks(folder) -> list[dict]:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 raise DataError(path, "is no benchmark of Snakemake", number, "Remove the file") from None
     return jobs
-
-
-def _rule(name: str) -> str:
-    """A rule of Snakemake's as it is told: `run` for each of those that play several learners of an experiment."""
-    return "run" if name.startswith(TOGETHER) else name
 
 
 def _learner(rule: str, wildcards: dict) -> str | None:

@@ -19,7 +19,9 @@ COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TRACES = "results/{study}/traces/{experiment}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
-TOGETHER = "run_"  # the start of the names of rules whose jobs play several learners; the experiment's name follows
+# The start of the names of rules whose jobs make what several jobs of another rule would, which it stands for. What it
+# is of follows: an experiment, a kind of experiments.
+TOGETHER = {"run_": "run", "figures_": "figure", "tables_": "table"}
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
 
@@ -51,7 +53,7 @@ class Plan:
     def processes(self) -> dict[str, list[Job]]:
         """The run files that each process makes, by the path that names its log.
 
-        One file each; or, if the study's key `together` is true, those of all built-in learners that play the same
+        One file each; or, with the study's key `together`, those of all built-in learners that play the same
         seeds of an experiment at one place and read the same files, in the order of the learners' ids. The path of
         several is experiment/place/seeds.
         """
@@ -98,6 +100,18 @@ class Plan:
         """The tables that the study has something to show in, by name."""
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
+    def shared(self, targets: Mapping[str, Target]) -> dict[str, dict[str, Target]]:
+        """Of the study's figures or tables, those that one process makes, by the kind of their family.
+
+        If the study's key `together` is "all" these are all of a family, but for tables that no run is needed for: all
+        of them are of one process, "theory", so that claims need not wait for the others. Otherwise there are none.
+        """
+        by_kind: dict[str, dict[str, Target]] = {}
+        for name, target in targets.items() if self.study["together"] == "all" else ():
+            kind = "theory" if target.shown.reads == "nothing" else target.family.kind
+            by_kind.setdefault(kind, {})[name] = target
+        return by_kind
+
     def _targets(self):
         for family, shown in families.shown():
             target = Target(family, shown, self._experiments(family, shown))
@@ -140,6 +154,11 @@ class Plan:
     def details(self, experiment: str) -> dict:
         """What reports need to know of an experiment, see `scant.families.Family.details`."""
         return self.families[experiment].details(self.study, experiment)
+
+
+def rule_of(name: str) -> str:
+    """The rule as it is told: for a rule whose jobs make several things, the one that makes each of them alone."""
+    return next((alone for start, alone in TOGETHER.items() if name.startswith(start)), name)
 
 
 def untitled(settings: dict, *others: str) -> dict:
