@@ -12,6 +12,7 @@ from pathlib import Path
 
 from scant import families
 from scant.ads import family as logs
+from scant.data.registry import groups_beside
 from scant.errors import ScantError
 from scant.files import braces, write_text
 from scant.games.family import times_job
@@ -141,9 +142,13 @@ def dataset_id(wildcards):
 
 
 def own_file(dataset, part):
-    """The local file of a part of the study's own data set, so that an edit reruns jobs; [] for other data sets."""
+    """The local files of a part of the study's own data set, so that an edit reruns jobs; [] for other data sets.
+
+    With one that says how many rows its queries have, if there is one beside it.
+    """
     file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
-    return [file] if file and Path(file).is_file() else []
+    beside = groups_beside(file) if file else None
+    return [path for path in (file, beside and str(beside)) if path and Path(path).is_file()]
 
 
 def own_entry(dataset):

@@ -1,7 +1,7 @@
 """The registry: which data sets exist, where their files come from, and how they are read."""
 
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from scant.errors import SettingError, unknown
 from scant.schema import check, of_project, read_yaml
@@ -101,6 +101,13 @@ def load(
         **{name: _dataset(name, entry) for name, entry in registered.items()},
         **{name: _dataset(name, entry, own=True, study=study) for name, entry in extra.items()},
     }
+
+
+def groups_beside(path) -> Path | None:
+    """The file beside another that says how many rows each query has: LightGBM's `.query`, XGBoost's `.group`."""
+    path = Path(path)
+    names = (f"{stem}{ending}" for stem in (path.name, path.stem) for ending in (".query", ".group"))
+    return next((file for name in names if (file := path.with_name(name)).is_file()), None)
 
 
 def find(datasets: dict[str, Dataset], name: str) -> Dataset:

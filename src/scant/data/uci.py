@@ -23,10 +23,10 @@ class Examples(NamedTuple):
 
 
 def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] | None = None) -> Iterator[Examples]:
-    """Read a comma-separated table without a header in blocks of rows.
+    """Read a table without a header in blocks of rows, its fields separated by commas.
 
-    Fields may be padded with blanks, lines may end in CR LF, blank lines are skipped. A label that is a whole
-    number is written as one ("1." becomes "1").
+    A line without a comma is separated by blanks or tabs. Fields may be padded with blanks, lines may end in CR LF, blank
+    lines are skipped. A label that is a whole number is written as one ("1." becomes "1").
 
     Parameters
     ----------
@@ -48,8 +48,9 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
                 raise DataError(path, f"the line is longer than {LONGEST:,} bytes", number, "It is no such table")
             if not line.strip():
                 continue
-            count = line.count(b",") + 1
-            fields = line.split(b",", features + 1)
+            separator = b"," if b"," in line else None  # None: blanks and tabs
+            count = line.count(b",") + 1 if separator else len(line.split())
+            fields = line.split(separator, features + 1)
             if count != features + 1:
                 reason = f"{count} fields; {features} features and a label are expected"
                 raise DataError(path, reason, number, "Correct the line, or fetch the file again")
