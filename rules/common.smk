@@ -47,6 +47,7 @@ except ScantError as error:
 PLAN = plan.Plan(STUDY, DATASETS)
 RUNS = {path: jobs[0] for path, jobs in PLAN.processes.items() if len(jobs) == 1}
 TOGETHER = {path: jobs for path, jobs in PLAN.processes.items() if len(jobs) > 1}
+SIMULATED, DRAWN = PLAN.drawn(plan.DRAW), PLAN.drawn(plan.BANDIT)  # streams and logs with the seeds that a job draws
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
 

@@ -93,6 +93,8 @@ rule simulate:
         "<results>/logs/simulate/{stream}/seed-{seed}.log",
     benchmark:
         "<results>/benchmarks/simulate/{stream}/seed-{seed}.jsonl"
+    wildcard_constraints:
+        stream="(?!)" if SIMULATED else "[^/]+",
     priority: 6
     resources:
         mem_mb=growing(2500),
@@ -104,6 +106,33 @@ rule simulate:
     shell:
         "scant simulate {wildcards.stream:q} --seed {wildcards.seed}"
         " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
+
+
+# If the study's key `together` is "all": a rule for all seeds of a stream that a job needs.
+for number, (stream, seeds) in enumerate(SIMULATED):
+
+    rule:
+        name:
+            f"simulate_{number}"
+        output:
+            [kept(plan.DRAW).format(stream=stream, seed=seed) for seed in seeds],
+        log:
+            f"<results>/logs/simulate/{stream}/seed-{plan.span(seeds)}.log",
+        benchmark:
+            f"<results>/benchmarks/simulate/{stream}/seed-{plan.span(seeds)}.jsonl"
+        priority: 6
+        resources:
+            mem_mb=growing(2500),
+            runtime=growing(5),
+        params:
+            code=code("scant.data.simulated"),
+            settings=compact(plan.untitled(STUDY["streams"][stream])),
+            stream=stream,
+            seed=STUDY["seed"],
+            seeds=seeds,
+        shell:
+            "scant simulate {params.stream:q} --seed {params.seeds}"
+            " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule campaign:
@@ -135,6 +164,8 @@ rule draw:
         "<results>/logs/draw/{stream}/seed-{seed}.log",
     benchmark:
         "<results>/benchmarks/draw/{stream}/seed-{seed}.jsonl"
+    wildcard_constraints:
+        stream="(?!)" if DRAWN else "[^/]+",
     priority: 6
     resources:
         mem_mb=growing(2000),
@@ -146,3 +177,35 @@ rule draw:
     shell:
         "scant draw {wildcards.stream:q} {input.source:q} --seed {wildcards.seed}"
         " --settings {params.settings:q} --study-seed {params.seed} --outputs {output:q} 2>&1 | tee {log:q}"
+
+
+for number, (log_id, seeds) in enumerate(DRAWN):
+
+    rule:
+        name:
+            f"draw_{number}"
+        input:
+            source=logs.drawn_from(STUDY, DATASETS, log_id),
+        output:
+            [
+                kept(plan.BANDIT).format(stream=log_id, seed=seed, part=part)
+                for seed in seeds
+                for part in ("train", "test")
+            ],
+        log:
+            f"<results>/logs/draw/{log_id}/seed-{plan.span(seeds)}.log",
+        benchmark:
+            f"<results>/benchmarks/draw/{log_id}/seed-{plan.span(seeds)}.jsonl"
+        priority: 6
+        resources:
+            mem_mb=growing(2000),
+            runtime=growing(5),
+        params:
+            code=code("scant.ads.draw"),
+            settings=compact(plan.untitled(STUDY["logs"][log_id])),
+            log_id=log_id,
+            seed=STUDY["seed"],
+            seeds=seeds,
+        shell:
+            "scant draw {params.log_id:q} {input.source:q} --seed {params.seeds}"
+            " --settings {params.settings:q} --study-seed {params.seed} --outputs {output:q} 2>&1 | tee {log:q}"

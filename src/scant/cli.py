@@ -58,7 +58,8 @@ def _pack(arguments) -> None:
 def _simulate(arguments) -> None:
     from scant.data import simulated
 
-    simulated.simulate(arguments.stream, arguments.settings, arguments.output, arguments.study_seed, arguments.seed)
+    for seed, target in _files_of(arguments.seed, arguments.output, 1):
+        simulated.simulate(arguments.stream, arguments.settings, *target, arguments.study_seed, seed)
 
 
 def _run(arguments) -> None:
@@ -96,8 +97,15 @@ def _campaign(arguments) -> None:
 def _draw(arguments) -> None:
     from scant.ads import draw
 
-    files = arguments.inputs, arguments.outputs
-    draw.draw(arguments.log, arguments.settings, *files, arguments.study_seed, arguments.seed)
+    for seed, targets in _files_of(arguments.seed, arguments.outputs, 2):
+        draw.draw(arguments.log, arguments.settings, arguments.inputs, targets, arguments.study_seed, seed)
+
+
+def _files_of(seeds: list[int], files: list[Path], each: int) -> list[tuple[int, list[Path]]]:
+    """Each seed and its files."""
+    if len(files) != each * len(seeds):
+        raise SettingError(f"{len(files)} files to write for {len(seeds)} seeds: each seed has {each}")
+    return [(seed, files[each * at : each * (at + 1)]) for at, seed in enumerate(seeds)]
 
 
 def _coverage(arguments) -> None:
@@ -327,8 +335,9 @@ def parser() -> argparse.ArgumentParser:
     original = option("--input", required=True, type=Path, help="the original file")
     command("convert", _convert, "Convert an original file to a parquet table.", *dataset, original, output)
     command("pack", _pack, "Pack tables into a stream.", stream, inputs, settings, study_seed, output)
-    seed = option("--seed", type=int, required=True, help="the seed of the run or draw")
-    command("simulate", _simulate, "Draw a simulated stream.", stream, settings, study_seed, seed, output)
+    drawn = option("--seed", type=int, nargs="+", required=True, help="the seeds of the draws")
+    files = option("--output", nargs="+", required=True, type=Path, help="the files to write, one for each seed")
+    command("simulate", _simulate, "Draw a simulated stream.", stream, settings, study_seed, drawn, files)
     played = (
         *(option(f"--{id}", required=True, help=f"the {id}'s id") for id in ("study", "experiment")),
         option("--stream", required=True, help="the id of the stream, game or log"),
@@ -345,9 +354,11 @@ def parser() -> argparse.ArgumentParser:
     command("run", _run, about, engine, learners, own, *played, files)
     command("campaign", _campaign, "Make a simulated campaign: JSON.", name, settings, output)
     log = option("log", help="the log's id")
-    outputs = option("--outputs", nargs=2, required=True, type=Path, help="the logs that train and test")
+    outputs = option(
+        "--outputs", nargs="+", required=True, type=Path, help="the logs that train and test, of each seed"
+    )
     about = "Draw a campaign's logs, or make them of a classification set."
-    command("draw", _draw, about, log, inputs, settings, study_seed, seed, outputs)
+    command("draw", _draw, about, log, inputs, settings, study_seed, drawn, outputs)
     command("coverage", _coverage, "Study how often bounds on CTR hold.", settings, study_seed, output)
     jobs = option("--jobs", type=_json, required=True, help="what to play, as JSON")
     details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")

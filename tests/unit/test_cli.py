@@ -50,6 +50,16 @@ def simulate(folder, seed=0):
     return target
 
 
+def test_several_seeds_are_drawn_with_the_bytes_of_each_alone(tmp_path, capsys):
+    alone = [simulate(tmp_path, seed).read_bytes() for seed in (3, 5)]
+    targets = [tmp_path / "a.arrow", tmp_path / "b.arrow"]
+    options = ["--settings", json.dumps(SIMULATED), "--study-seed", "1", "--seed", "3", "5", "--output"]
+    assert main(["simulate", "sim", *options, *map(str, targets)]) == 0
+    assert [target.read_bytes() for target in targets] == alone
+    assert main(["simulate", "sim", *options, str(targets[0])]) == 1
+    assert "1 files to write for 2 seeds: each seed has 1" in capsys.readouterr().err
+
+
 def run_command(stream_files, target, learner="slam", seeds=(0,), **changes):
     settings = JOB | {"learner_settings": LEARNERS.get(learner, {"kind": learner})} | changes
     identity = {"study": "toy", "experiment": "all", "stream": "sim", "learner": learner}

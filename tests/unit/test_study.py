@@ -27,7 +27,7 @@ from scant.online.learners import LEARNERS, MEASURES, Settings
 from scant.online.streams import SEPARABLE, SETTINGS
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
-from scant.study.plan import Plan, span, spanned, tables_of, total
+from scant.study.plan import BANDIT, DRAW, Plan, span, spanned, tables_of, total
 from scant.study.schema import experiment_settings, readings, schema
 
 ROOT = Path(__file__).parents[2]
@@ -819,6 +819,17 @@ def test_built_in_learners_of_a_place_and_of_the_same_seeds_are_played_together(
         # the one that tunes has other seeds; that of one's own is alone in any case
         for path in (f"{place}/listnet/seed-0-2+tuning-0", f"{place}/mine/seed-3-6"):
             assert played[path] == [path]
+
+
+def test_one_process_draws_all_seeds_that_a_job_is_the_first_to_need():
+    config = with_top(learners=["random"], streams=["sim", "real"], batch=4) | {"together": "all"}
+    config["experiments"] = {"top": config["experiments"]["top"] | {"seeds": [3, 5]}}
+    assert planned(config | {"together": True}).drawn(DRAW) == []
+    drawn = planned(config).drawn(DRAW)
+    assert drawn == [("sim", [0, 1, 2]), ("sim", [3, 4, 5, 6]), ("sim", [7])]  # `real` is of a data set
+    config["experiments"]["more"] = config["experiments"]["top"] | {"seeds": [3, 5, 2], "batch": 10}
+    assert planned(config).drawn(DRAW) == [*drawn, ("sim", [8, 9])]  # what is drawn already is not drawn again
+    assert planned(with_ads() | {"together": "all"}).drawn(BANDIT)[0] == ("digits", [0, 1, 2])
 
 
 @pytest.mark.parametrize("kind", ["with_games", "with_ads"])

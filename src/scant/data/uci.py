@@ -25,8 +25,8 @@ class Examples(NamedTuple):
 def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] | None = None) -> Iterator[Examples]:
     """Read a table without a header in blocks of rows, its fields separated by commas.
 
-    A line without a comma is separated by blanks or tabs. Fields may be padded with blanks, lines may end in CR LF, blank
-    lines are skipped. A label that is a whole number is written as one ("1." becomes "1").
+    A line without a comma is separated by blanks or tabs. Fields may be padded with blanks, lines may end in CR LF,
+    empty lines are skipped. A label that is a whole number is written as one ("1." becomes "1").
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """The jobs, figures and tables of a study, and the files that each reads. No other module composes a path."""
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -20,8 +21,8 @@ TRACES = "results/{study}/traces/{experiment}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
 # The start of the names of rules whose jobs make what several jobs of another rule would, which it stands for. What it
-# is of follows: an experiment, a kind of experiments.
-TOGETHER = {"run_": "run", "figures_": "figure", "tables_": "table"}
+# is of follows: an experiment, a kind of experiments, a number.
+TOGETHER = {"run_": "run", "figures_": "figure", "tables_": "table", "simulate_": "simulate", "draw_": "draw"}
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
 
@@ -69,6 +70,29 @@ class Plan:
             else:
                 processes |= {job.path: [job] for job in jobs}
         return processes
+
+    def drawn(self, pattern: str) -> list[tuple[str, list[int]]]:
+        """The stream or log, and the seeds, that each process draws: all that a job needs and none before it.
+
+        So seeds that are added to an experiment are drawn by processes of their own. There are no such processes unless
+        the study's key `together` is "all".
+
+        pattern : of the files, `DRAW` or `BANDIT`
+        """
+        if self.study["together"] != "all":
+            return []
+        path = re.escape(pattern.replace("{study}", self.study["study"]))
+        for name, values in {"stream": "(?P<stream>[^/]+)", "seed": "(?P<seed>[0-9]+)", "part": "[^/]+"}.items():
+            path = path.replace(rf"\{{{name}\}}", values)
+        drawn: dict[tuple[str, int], int] = {}  # the number of the job that first needs a draw
+        for number, job in enumerate(job for jobs in self.jobs.values() for job in jobs):
+            for file in (file for files in job.inputs.values() for file in files):
+                if found := re.fullmatch(path, file):
+                    drawn.setdefault((found["stream"], int(found["seed"])), number)
+        processes: dict[tuple[str, int], list[int]] = {}
+        for (stream, seed), number in drawn.items():
+            processes.setdefault((stream, number), []).append(seed)
+        return [(stream, seeds) for (stream, _), seeds in processes.items()]
 
     def _has_company(self, job: Job) -> bool:
         """Whether a run may be of a process that makes several: users' own learners are played alone."""
