@@ -77,6 +77,8 @@ def check_file(config: dict, file, record) -> None:
 def check_own_files(study: dict) -> None:
     """Refuse a file of the study's own data that is neither at its path nor where mirrors and data/ are looked up.
 
+    Files of sets with a folder or an address are not looked for: they may come later.
+
     Raises
     ------
     SettingError : names the file, and the nearest name in its folder
@@ -87,7 +89,8 @@ def check_own_files(study: dict) -> None:
             file = Path(settings["file"])
             stem = Path(entry.get("folder", name), file)
             places = [Path(place, stem) for place in (mirror, "data") if place and "://" not in place]
-            if "archive" in entry or {"url", "package"} & settings.keys() or (mirror and "://" in mirror):
+            elsewhere = {"archive", "folder"} & entry.keys() or {"url", "package"} & settings.keys()
+            if elsewhere or (mirror and "://" in mirror):
                 continue
             if any(Path(f"{path}{ending}").is_file() for path in (file, *places) for ending in ("", ".gz", ".Z")):
                 continue
