@@ -1,5 +1,7 @@
 """Time a round of RTop-kF beside a round with full feedback on the same surrogate, and beside ListNet's.
 
+Then rounds of PDGD and DBGD, which learn from clicks on ten documents.
+
     python benchmarks/top.py [--rounds 200000] [--queries 19944]
 
 One thread, on a stream of the shape of Yahoo's set (24 documents, 700 features), drawn in memory. `x full` is the time
@@ -11,9 +13,9 @@ import argparse
 import numpy as np
 from rounds import best, stream
 
-from scant.online import top
+from scant.online import click_learners, top
 from scant.online.learners import Settings
-from scant.online.play import play_compiled, play_top
+from scant.online.play import play_clicks, play_compiled, play_top
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 LEARNERS = {"squared": (1, 5), "kl": (1, 5), "smoothdcg": (1, 5), "ranksvm": (2, 5), "listnet": (), "ndcg-squared": ()}
@@ -42,6 +44,11 @@ def main() -> None:
             full = full or one
             each = one / asked.rounds * 1e6
             print(f"{surrogate:13} {k:>4} {one:8.2f} {each:6.2f} {one / full:7.2f} {one / listnet:10.2f}")
+    for kind in click_learners.LEARNERS:
+        for user in ("perfect", "navigational", "informational"):
+            settings, rates = click_learners.resolve({"kind": kind, "user": user}, made.metadata["largest_grade"])
+            one = seconds(play_clicks, settings, rates[0])
+            print(f"{f'{kind}, {user}':18} {one:8.2f} {one / asked.rounds * 1e6:6.2f} {'':7} {one / listnet:10.2f}")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ def _contextual(folder: Path) -> None:
     run.run(JOB | further | {"kind": "perceptron", "learner_settings": slam}, folder / "run.parquet", [0], drawn)
     ranksvm = {"kind": "rtop", "surrogate": "ranksvm"}
     run.run(JOB | TOP | {"learner_settings": ranksvm}, folder / "run.parquet", [0], drawn)
+    run.run(JOB | TOP | {"learner_settings": {"kind": "pdgd"}}, folder / "run.parquet", [0], drawn)
     comparator.compare(JOB | TOP | {"judge": "ranksvm"}, folder / "run.parquet", [0], drawn)
 
 

@@ -16,8 +16,8 @@ from scant.ads.learners import KINDS, AdLearner, Scorer
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.families import Quantity, Shown
 from scant.games.learners import ETA, FTPL, Player
+from scant.online import click_learners, top
 from scant.online import learners as online
-from scant.online import top
 from scant.present import style
 from scant.study.schema import COMMON
 
@@ -183,6 +183,18 @@ def of_top(learner) -> list[str]:
     return found
 
 
+def of_clicks(learner) -> list[str]:
+    """A learner from clicks: its settings are those of `scant.online.click_learners.Settings`."""
+    found = methods(learner, "rank", "learn", "events", "direction")
+    found += [] if "" in learner.looks else ["has no look under the key ''"]
+    known = {field.name for field in fields(click_learners.Settings)} - {"click", "stop"}
+    found += [f"declares the setting {name}, which Settings has not" for name in {*settings_of(learner)} - known
+              - {"rates"}]  # fmt: skip
+    if not isinstance(getattr(learner, "published_rate", None), float):
+        found.append("declares no published rate")
+    return found
+
+
 def of_player(learner) -> list[str]:
     """A player of games: its settings are the arguments of `__init__` after facts and random."""
     found = methods(learner, "rank", "learn") + ([] if "" in learner.looks else ["has no look under the key ''"])
@@ -215,7 +227,13 @@ def of_ads(learner) -> list[str]:
 
 
 # A family whose learners are none of these has no rules of its own here.
-BASES = {online.Contextual: of_contextual, top.Top: of_top, Player: of_player, AdLearner: of_ads}
+BASES = {
+    online.Contextual: of_contextual,
+    top.Top: of_top,
+    click_learners.FromClicks: of_clicks,
+    Player: of_player,
+    AdLearner: of_ads,
+}
 
 
 @pytest.mark.parametrize(("family", "kind"), BUILT_IN.values(), ids=BUILT_IN)

@@ -6,11 +6,11 @@ from scant import compiling
 from scant.ads.learners import AucRanker
 from scant.games import streams
 from scant.games.play import Game, play
-from scant.kernels import batch, full, games, pairs, pieces, top
+from scant.kernels import batch, clicks, full, games, pairs, pieces, top
 from scant.online import comparator, run
 from scant.randomness import generator
 
-MODULES = (batch, full, games, pairs, pieces, top)
+MODULES = (batch, clicks, full, games, pairs, pieces, top)
 
 
 def signatures():
@@ -22,8 +22,9 @@ def signatures():
 def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     compiling.compile_all()
     before = signatures()
-    called = ("full.play", "full.surrogate_along", "top.play", "batch.total", "batch.curvature", "games.play_full")
-    called += ("games.play_blocks", "games.best_path", "games.balance", "pairs.descend_pairs", "pairs.descend_examples")
+    called = ("full.play", "full.surrogate_along", "top.play", "clicks.play", "batch.total", "batch.curvature")
+    called += ("games.play_full", "games.play_blocks", "games.best_path", "games.balance")
+    called += ("pairs.descend_pairs", "pairs.descend_examples")
     assert [name for name in called if not before[f"scant.kernels.{name}"]] == []
 
     drawn = [tmp_path / "stream.arrow"]
@@ -31,7 +32,8 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     for learner in ({"kind": "listnet"}, {"kind": "binary-perceptron"}, {"kind": "max-hinge", "rates": ["theory"]}):
         job = compiling.JOB | {"kind": "perceptron", "learner_settings": learner, "measures": ["err", "ndcg@3"]}
         run.run(job, tmp_path / "run", [1], drawn)
-    for learner in ({"kind": "rtop", "surrogate": "kl"}, {"kind": "ogd", "surrogate": "squared"}, {"kind": "listnet"}):
+    at_the_top = ({"kind": "rtop", "surrogate": "kl"}, {"kind": "ogd", "surrogate": "squared"}, {"kind": "listnet"})
+    for learner in (*at_the_top, {"kind": "pdgd", "rates": [1]}, {"kind": "dbgd", "delta": 2, "shown": 3}):
         run.run(compiling.JOB | compiling.TOP | {"learner_settings": learner}, tmp_path / "run", [1], drawn)
     comparator.compare(compiling.JOB | compiling.TOP | {"judge": "squared"}, tmp_path / "best", [1], drawn)
     for stream, settings, loss in (

@@ -62,7 +62,7 @@ def regrets() -> pd.DataFrame:
 
 def ends() -> pd.DataFrame:
     rankings = ({"ranking": ranking, "place": place} for ranking in ("shown", "own") for place in ("1", "all"))
-    return frame(*rankings, rounds=1000, objective="squared", line="Squared")
+    return frame(*rankings, rounds=1000, objective="squared", user=None, line="Squared")
 
 
 def grown(along: str) -> pd.DataFrame:

@@ -133,7 +133,7 @@ def test_claims_may_be_of_any_measure_that_has_a_name():
 
 
 def test_the_table_of_the_top_has_them_last(traces):
-    more = {"objective": "", "judge": "", "k": 0, "sign": "", "source": "text", "updates": 1}
+    more = {"objective": "", "judge": "", "k": 0, "sign": "", "user": "", "source": "text", "updates": 1}
     more |= dict.fromkeys(("gamma", "gamma_decay", "mismatch", "radius", "epsilon", "epsilon_decay"), np.nan)
     more |= dict.fromkeys(frames_top.EVENTS, 0)
     details = {name: about | {"readings": about["readings"] | {"schedule": "thesis"}} for name, (_, about) in

@@ -160,7 +160,7 @@ def test_the_facts_of_the_default_study(tmp_path):
         "}"
     )
     keys = re.findall(r"^@\w+\{(.*),$", facts["citation"], re.MULTILINE)
-    assert len(keys) == len(set(keys)) == 6, "the project and the five documents"
+    assert len(keys) == len(set(keys)) == 7, "the project and the six documents"
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]
     other = about.facts(config, tmp_path, "config/studies/real.yaml")["commands"]

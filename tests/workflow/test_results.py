@@ -36,7 +36,7 @@ TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", 
 TABLES += ("generalisation", "generalisation-slopes", "generalisation-bounds")
 CLAIMED = ("perceptron", "top", "items", "choice", "ads", "generalisation")  # the families of claims that have figures
 # Files: of one learner each, of best fixed weights, of all learners of a game or population.
-RUNS, COMPARATORS, PLAYED = 94, 8, 11
+RUNS, COMPARATORS, PLAYED = 96, 8, 11
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     "data",
@@ -289,7 +289,7 @@ def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
         averages = frame[["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]].to_numpy()
         assert ((averages >= 0) & (averages <= 1 + 1e-12)).all(), name
         assert (frame["surrogate_loss"].notna() == ("judge" in metadata["resolved"])).all(), name
-        explores = metadata["learner_settings"]["kind"] == "rtop"
+        explores = metadata["learner_settings"]["kind"] in ("rtop", "pdgd")
         assert (frame.loc[ends, "explored"] > 0).all() if explores else not frame["explored"].any(), name
         assert (frame["explored"] >= frame["mismatched"]).all(), name
 

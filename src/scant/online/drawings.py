@@ -107,7 +107,7 @@ def against_k(frame: pd.DataFrame):
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         texts = []
         for line, row in panel[panel["place"].isna()].drop_duplicates("line").set_index("line").iterrows():
-            colour, _, dashed = style.own_look(row["kind"], row["objective"]) or ("0.3", "", ":")
+            colour, _, dashed = style.own_look(row["kind"], row["user"] or row["objective"]) or ("0.3", "", ":")
             axis.axhspan(row["low"], row["high"], color=colour, alpha=0.2, lw=0)
             axis.axhline(row["mean"], color=colour, ls=dashed, lw=1.0)
             texts.append((row["mean"], line, (colour, "", dashed)))
@@ -153,7 +153,7 @@ def dots(frame: pd.DataFrame):
         axis.set_axis_on()
         learners, exploring = list(labels[experiment]), set(panel.loc[panel["ranking"] == "own", "learner"])
         for row in panel.itertuples():
-            colour, marker, dashed = style.own_look(row.kind, row.objective) or ("0.3", "o", ":")
+            colour, marker, dashed = style.own_look(row.kind, row.user or row.objective) or ("0.3", "o", ":")
             hollow = row.ranking == "own"
             height = learners.index(row.learner) + (0.16 if hollow else -0.16 if row.learner in exploring else 0.0)
             look = {"color": colour, "marker": marker, "markersize": 4} | (OWN if hollow else {})

@@ -8,8 +8,8 @@ from scant import measures
 from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Quantity, Shown, asked_for
-from scant.online import learners, top
-from scant.online.streams import ADVERSARY, SEPARABLE, STREAMS
+from scant.online import click_learners, clicks, learners, top
+from scant.online.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
 from scant.study.plan import DRAW, STREAM, batches, span, untitled
 
 ANY_HORIZON = 10**9  # stands for the horizon in checks where it is the length of the stream: longer than any stream
@@ -343,7 +343,7 @@ class Top(Contextual):
         SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING,
         TUNING_SEEDS, REGRET,
     )  # fmt: skip
-    learners = top.LEARNERS
+    learners: Mapping = {**top.LEARNERS, **click_learners.LEARNERS}
     shown = (
         _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"),
         _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"),
@@ -427,6 +427,8 @@ class Top(Contextual):
                 raise SettingError(
                     f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
                 )
+            if settings["kind"] in click_learners.LEARNERS:
+                self._check_user(study, datasets, experiment["streams"], learner)
         if "figure-top-regret" in experiment["figures"] and not experiment["regret"]:
             raise SettingError("figure-top-regret shows what regret: true finds")
         if experiment["regret"] and experiment["judge"] == top.NOT_CONVEX:
@@ -436,6 +438,16 @@ class Top(Contextual):
         if ADVERSARY in [study["streams"][stream].get("generator") for stream in experiment["streams"]]:
             raise SettingError("the adversary plays against learners that see every grade: kind perceptron")
         super().check(study, datasets, experiment)
+
+    def _check_user(self, study: dict, datasets: dict, streams: list[str], learner: str) -> None:
+        """Raise a SettingError if the learner's user has no probability for a grade of one of the streams."""
+        user = study["learners"][learner].get("user", click_learners.USER.absent)
+        for stream in streams:
+            grade = largest_grade(study["streams"][stream], datasets)
+            try:
+                clicks.user_for(user, grade or 0)  # if it is not known, runs check it
+            except SettingError as error:
+                raise SettingError(f"the learner {learner!r} on the stream {stream!r}: {error}") from None
 
     def _several_rates(self, study, experiment):
         return any(len(study["learners"][learner].get("rates", [1])) > 1 for learner in experiment["learners"])

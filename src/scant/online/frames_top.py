@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
+from scant.online import click_learners
 from scant.online.top import EVENTS
 from scant.online.traces import (
     at_chosen_rates,
@@ -33,6 +34,7 @@ OBJECTIVES = {
     "listnet": "ListNet",
     "ndcg-squared": "NDCG-squared",
 }
+WITHOUT_K = ("random", "ideal", *click_learners.LEARNERS)  # kinds of learners
 POINTS = 4  # how many rounds a slope of regret needs at least
 
 
@@ -105,7 +107,8 @@ def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
         "kind": run["kind"],
         "objective": run["objective"] or None,
         "judge": run["judge"] or None,
-        "k": pd.NA if run["kind"] in ("random", "ideal") else run["k"],
+        "k": pd.NA if run["kind"] in WITHOUT_K else run["k"],
+        "user": run["user"] or None,
         "source": run["source"],
         "schedule": schedule if descends else None,
         "radius": run["radius"],
@@ -149,9 +152,10 @@ def growth(group: pd.DataFrame) -> dict:
 
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The frame of figures over rounds: averages over seeds of all learners except the ideal ranking."""
-    frame = averages(traces[traces["kind"] != "ideal"], details, MEASURE, ("objective", "k"))
-    k = frame["k"].astype("Int64").mask(frame["kind"] == "random")
-    return frame.assign(objective=frame["objective"].where(frame["objective"] != ""), k=k)
+    frame = averages(traces[traces["kind"] != "ideal"], details, MEASURE, ("objective", "k", "user"))
+    k = frame["k"].astype("Int64").mask(frame["kind"].isin(WITHOUT_K))
+    stated = {name: frame[name].where(frame[name] != "") for name in ("objective", "user")}
+    return frame.assign(**stated, k=k)
 
 
 def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -166,7 +170,9 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rows = []
     for key, group, _ in _finals(traces[traces["kind"] != "ideal"], details):
         identity = _identity(key, group, details)
-        identity = {name: identity[name] for name in ("kind", "objective", "k", "epsilon", "epsilon_decay", "sign")}
+        identity = {
+            name: identity[name] for name in ("kind", "objective", "k", "user", "epsilon", "epsilon_decay", "sign")
+        }
         for ranking, measure in RANKINGS.items():
             if ranking == "own" and not group["explored"].any():
                 continue
@@ -187,8 +193,8 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def against_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The rows of `ends` with two more columns, for a figure over k.
 
-    place : k, "all" for learners that see every grade, or None for reference lines (ListNet, Random and users' own
-        learners)
+    place : k, "all" for learners that see every grade, or None for reference lines (ListNet, Random, learners from
+        clicks, and users' own)
     line : the name of the line that a point is on: its objective, followed by the learner if another learner has the
         same objective and k
 

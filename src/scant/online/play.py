@@ -8,6 +8,7 @@ import numpy as np
 from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
 from scant.errors import ScantError, SettingError
 from scant.measures import codes_of, function_of, named, rank
+from scant.online.click_learners import Settings as ClickSettings
 from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
 from scant.online.top import OBJECTIVES
 from scant.online.top import Settings as TopSettings
@@ -180,6 +181,37 @@ def play_top(
     return Play(
         measured[:played], own_loss[:played], updated[:played], weights, 0 if played == rounds else played + 1,
         ranker[:played], loss[:played], events[:played],
+    )  # fmt: skip
+
+
+def play_clicks(
+    stream: Stream,
+    queries: np.ndarray,
+    settings: ClickSettings,
+    rate: float,
+    random,
+    empty: str = "zero",
+    measures: Iterable[str] = (),
+) -> Play:
+    """Play PDGD or DBGD in the compiled loop. Parameters are as for `play_compiled`."""
+    from scant.kernels import clicks
+
+    largest_grade = max(1, stream.metadata["largest_grade"])
+    rounds, measures = len(queries), codes_of(recorded(measures, largest_grade))
+    measured, ranker = np.zeros((rounds, len(measures))), np.zeros(rounds)
+    events, updated = np.zeros((rounds, 4), np.int32), np.zeros(rounds, np.uint8)
+    weights = np.zeros(stream.features.shape[1])
+    played = clicks.play(
+        stream.features, stream.offsets, stream.grades, _ideals(stream, measures), stream.relevant, queries,
+        settings.kind == "dbgd", settings.shown, np.array(settings.click), np.array(settings.stop),
+        float(settings.delta), float(rate), float(settings.learning_rate_decay), 1.0 if empty == "one" else 0.0,
+        measures, gains(largest_grade), discounts(stream.metadata["largest_query"]), random, weights,
+        measured, ranker, events, updated,
+    )  # fmt: skip
+    own_loss = np.where(stream.relevant[queries] > 0, 1 - measured[:, 0], 0.0)
+    return Play(
+        measured[:played], own_loss[:played], updated[:played], weights, 0 if played == rounds else played + 1,
+        ranker[:played], None, events[:played],
     )  # fmt: skip
 
 

@@ -15,10 +15,20 @@ import pyarrow as pa
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.files import write_parquet
-from scant.online import top
+from scant.online import click_learners, top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import LEARNERS, MEASURES, Contextual, Settings, make, own_settings, resolve, theory_rate
-from scant.online.play import KINDS, OwnError, Play, play_compiled, play_python, play_top, query_order, recorded
+from scant.online.play import (
+    KINDS,
+    OwnError,
+    Play,
+    play_clicks,
+    play_compiled,
+    play_python,
+    play_top,
+    query_order,
+    recorded,
+)
 from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
 from scant.theory import bounds
@@ -106,6 +116,8 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
     at_the_top = job["kind"] == "top" and learner["kind"] in top.DESCENDING
     if at_the_top:
         settings, rates = top.resolve(learner, job, len(queries))
+    elif learner["kind"] in click_learners.LEARNERS:
+        settings, rates = _resolve_clicks(job, stream.metadata)
     else:
         settings, rates = resolve(learner, job["source"], bool(job["stream_settings"].get("generator")))
     for rate in rates if _class(settings).learns else [None]:
@@ -114,6 +126,8 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
         step, general = theory(settings, stream.metadata) if rate == "theory" else rate, None
         if at_the_top:
             played = play_top(stream, queries, settings, step, noise, job["empty"], measures)
+        elif settings.kind in click_learners.LEARNERS:
+            played = play_clicks(stream, queries, settings, step, noise, job["empty"], measures)
         elif settings.kind in KINDS:
             played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"], measures)
         else:
@@ -143,6 +157,14 @@ def _naming(job: dict, seed: int, rate) -> Iterator[None]:
         ) from error
 
 
+def _resolve_clicks(job: dict, stream: dict) -> tuple[click_learners.Settings, list]:
+    """The settings and rates of a learner from clicks; `stream` is the stream's metadata."""
+    try:
+        return click_learners.resolve(job["learner_settings"], stream["largest_grade"])
+    except SettingError as error:
+        raise SettingError(f"learners.{job['learner']} on streams.{job['stream']}: {error}") from None
+
+
 def _measures(job: dict, stream: dict) -> tuple[str, ...]:
     """The names of the measures that the run records, in the order of their columns; `stream` is its metadata."""
     try:
@@ -153,9 +175,9 @@ def _measures(job: dict, stream: dict) -> tuple[str, ...]:
 
 def _class(settings) -> type:
     """The class of the learner with these settings; for a user's own learner, the base class of contextual ones."""
-    return (
-        top.DESCENDING[settings.kind] if isinstance(settings, top.Settings) else LEARNERS.get(settings.kind, Contextual)
-    )
+    if isinstance(settings, top.Settings):
+        return top.DESCENDING[settings.kind]
+    return {**click_learners.LEARNERS, **LEARNERS}.get(settings.kind, Contextual)
 
 
 def _play_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settings]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from scant.declared import defaults_of
 from scant.errors import SettingError
 from scant.families import Place
 
@@ -147,6 +148,18 @@ def check(stream: dict, datasets: dict) -> None:
                 "retrieval makes a ranking stream of a classification set: it is needed for those, and "
                 f"{dataset.id} is a {dataset.task} set"
             )
+
+
+def largest_grade(stream: dict, datasets: Mapping) -> int | None:
+    """The largest grade that a stream with these settings may have; None if it is not known without its data."""
+    if "retrieval" in stream:
+        return 1
+    if "dataset" in stream:
+        return datasets[stream["dataset"]].grades
+    from scant.data.simulated import GENERATORS  # here, since only planning needs it
+
+    draw = GENERATORS.get(stream["generator"])  # the adversary has none
+    return stream["settings"].get("grades", defaults_of(draw).get("grades") if draw else None)
 
 
 def changes(stream: dict, reading: str) -> bool:

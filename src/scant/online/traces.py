@@ -24,6 +24,7 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
     "epsilon": math.nan,
     "epsilon_decay": math.nan,
     "sign": "",
+    "user": "",
 }
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record

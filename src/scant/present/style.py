@@ -124,7 +124,8 @@ def looks(frame) -> dict[str, tuple[str, str, str]]:
     already, the learner gets the next spare one; a second learner of the same kind and surrogate differs from the first
     in its marker alone.
 
-    frame : the columns learner, kind, objective (a surrogate) or own_measure, if any, and id, if `learner` holds titles
+    frame : the columns learner, kind, objective (a surrogate) or own_measure, if any, user, if any (of learners from
+        clicks), and id, if `learner` holds titles
     """
     column = next((name for name in ("objective", "own_measure") if name in frame), None)
     frame = frame if column else frame.assign(none="")
@@ -132,6 +133,8 @@ def looks(frame) -> dict[str, tuple[str, str, str]]:
     looks, spare = {}, chain(product(LINES, OTHERS), product(LINES, product(PALETTE, "XdpH>")))
     spare = ((*colour_and_marker, line) for line, colour_and_marker in spare)
     frame = frame.assign(id=frame.get("id", frame["learner"])).drop_duplicates("learner")
+    if "user" in frame:
+        frame = frame.assign(**{column: frame["user"].where(frame["user"].notna(), frame[column])})
     for learner, kind, variant, id in frame[["learner", "kind", column, "id"]].itertuples(index=False):
         look = own_look(kind, variant, id) or next(spare)
         others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if _declares(kind, variant) else ()

@@ -1,0 +1,199 @@
+"""The loop over rounds of PDGD and DBGD, which learn from clicks: in plain Python in `scant.online.click_learners`."""
+
+import math
+
+import numpy as np
+
+from scant.kernels import compiled
+from scant.kernels.pieces import exponentials_below, measure_ranking, prefetch, score, sort_scores, step
+
+EXPLORED, MISMATCHED = 0, 1
+
+
+@compiled()
+def browse(ranking, labels, click, stop, random, clicked):
+    """The user's clicks on the first documents of the ranking, into `clicked`: int8, as long as what is shown."""
+    clicked[:] = 0
+    for place in range(clicked.shape[0]):
+        grade = labels[ranking[place]]
+        if random.random() < click[grade]:
+            clicked[place] = 1
+            if random.random() < stop[grade]:
+                return
+
+
+@compiled()
+def preference_gradient(scores, ranking, clicked, odds, left, bits, g):
+    """PDGD's gradient in the scores, into `g`; returns whether the clicks show a preference at all.
+
+    P(R) and P(R*) differ in the denominators from the pair's first place, excluded, to its second: with the two
+    exchanged the first document is left there in place of the second.
+
+    odds, g : float64 as long as the scores; bits : the same of int64; left : float64, as long as `clicked`
+    """
+    m, places, last = scores.shape[0], clicked.shape[0], -1
+    for place in range(places):
+        if clicked[place]:
+            last = place
+    observed, found = min(last + 2, places), False
+    if last < 0:
+        return False
+    largest = scores[0]
+    for i in range(m):
+        largest = max(largest, scores[i])
+    exponentials_below(scores, np.float64(largest), odds, bits)
+    total = 0.0
+    for place in range(m - 1, -1, -1):  # from below, so that the smallest are not lost
+        total += odds[ranking[place]]
+        if place < places:
+            left[place] = total
+    g[:] = 0.0
+    for above in range(last + 1):
+        if not clicked[above]:
+            continue
+        for below in range(observed):
+            if clicked[below]:
+                continue
+            k, j = ranking[above], ranking[below]
+            first, second = min(above, below), max(above, below)
+            moved = odds[ranking[first]] - odds[ranking[second]]
+            likelier = 1.0  # P(R) / P(R*)
+            for place in range(first + 1, second + 1):
+                likelier *= max(left[place] + moved, 0.0) / left[place]
+            both = odds[k] + odds[j]
+            weight = (odds[k] / both) * (odds[j] / both) / (1.0 + likelier)
+            g[k] += weight
+            g[j] -= weight
+            found = True
+    return found
+
+
+@compiled()
+def team_draft(current, candidate, random, picked, ranking, teams):
+    """Interleave two rankings into `ranking`; `teams[place]` is 1 where the candidate picked.
+
+    picked : int8 (m), scratch
+    """
+    m, ahead, next_current, next_candidate = current.shape[0], 0, 0, 0
+    picked[:] = 0
+    for place in range(m):
+        if ahead < 0 or (ahead == 0 and random.random() < 0.5):
+            while picked[candidate[next_candidate]]:
+                next_candidate += 1
+            ranking[place], teams[place] = candidate[next_candidate], 1
+            ahead += 1
+        else:
+            while picked[current[next_current]]:
+                next_current += 1
+            ranking[place], teams[place] = current[next_current], 0
+            ahead -= 1
+        picked[ranking[place]] = 1
+
+
+@compiled()
+def play(
+    features, offsets, grades, ideals, relevant, queries,
+    duels, shown, click, stop, delta, rate, rate_decay,
+    empty, measures, gains, discounts, random, weights, measured, ranker, events, updated,
+):  # fmt: skip
+    """Play PDGD, or DBGD if it `duels`, over the queries named in `queries`.
+
+    Parameters
+    ----------
+    features, offsets, grades, relevant : the stream
+    shown : how many documents the user is shown
+    click, stop : float64 (grades), the user's probabilities of a click, and of leaving after it
+    delta : how far DBGD's candidate is from the weights
+    rate, rate_decay : the step is the rate, which is multiplied by `rate_decay` after each update
+    measures, ideals : int64 (n, 2) and float64 (queries, n), what to record of the ranking shown: NDCG@10 and any
+        others, as `measure_ranking` takes them
+    weights : float64 (features), where to start; where it ends after the call
+    measured : float64 (rounds, n), the measures
+    ranker : float64 (rounds), NDCG@10 of the ranking by the weights
+    events : int32 (rounds, 4): 1, whether the documents shown were not the weights' own, 0 and 0
+    updated : uint8 (rounds)
+
+    Returns
+    -------
+    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    """
+    largest = 0
+    for q in range(offsets.shape[0] - 1):
+        largest = max(largest, offsets[q + 1] - offsets[q])
+    scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
+    order, other, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32), np.empty(largest, np.int32)
+    mixed, teams, inside = np.empty(largest, np.int32), np.empty(largest, np.int8), np.empty(largest, np.int8)
+    keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
+    radix, bits, odds = np.empty(1024, np.int64), np.empty(largest, np.int64), np.empty(largest, np.float64)
+    ranked, clicked, left = np.empty(largest, np.int16), np.empty(shown, np.int8), np.empty(shown, np.float64)
+    d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
+    unit, candidate, out = np.empty(d, np.float64), np.empty(d, np.float64), np.empty(1, np.float64)
+
+    for t in range(queries.shape[0]):
+        q = queries[t]
+        start, stop_at = offsets[q], offsets[q + 1]
+        m = stop_at - start
+        x, label, s, o, s_other, o_other = (
+            features[start:stop_at],
+            grades[start:stop_at],
+            scores[:m],
+            order[:m],
+            drawn[:m],
+            other[:m],
+        )
+        after = queries[min(t + 1, queries.shape[0] - 1)]  # it is fetched meanwhile
+        prefetch(flat_ideals, after * measures.shape[0])
+        if not score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d]):
+            return t
+        sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
+        ranking = o_other
+        if duels:
+            square = 0.0
+            for j in range(d):
+                unit[j] = random.standard_normal()
+                square += unit[j] * unit[j]
+            for j in range(d):
+                unit[j] /= math.sqrt(square)
+                candidate[j] = weights[j] + delta * unit[j]
+            if not score(x, candidate, s_other, flat[:0]):
+                return t
+            sort_scores(s_other, o_other, keys[:m], spare_keys[:m], spare_order[:m], radix)
+            ranking = mixed[:m]
+            team_draft(o, o_other, random, inside[:m], ranking, teams)
+        else:
+            for i in range(m):
+                s_other[i] = s[i] - np.log(-np.log1p(-random.random()))
+            sort_scores(s_other, o_other, keys[:m], spare_keys[:m], spare_order[:m], radix)
+
+        places = min(shown, m)
+        inside[:m] = 0
+        for place in range(places):
+            inside[o[place]] = 1
+        events[t, EXPLORED] = 1
+        for place in range(places):
+            if not inside[ranking[place]]:
+                events[t, MISMATCHED] = 1
+        measure_ranking(
+            ranking, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
+        )  # fmt: skip
+        measure_ranking(
+            o, label, ranked[:m], relevant[q], ideals[q], empty, measures[:1], gains, discounts, out
+        )  # fmt: skip
+        ranker[t] = out[0]
+
+        browse(ranking, label, click, stop, random, clicked[:places])
+        if duels:
+            lead = 0
+            for place in range(places):
+                if clicked[place]:
+                    lead += 1 if teams[place] else -1
+            if lead > 0:
+                for j in range(d):
+                    weights[j] += rate * unit[j]
+                updated[t] = 1
+        elif preference_gradient(s, ranking, clicked[:places], odds[:m], left, bits[:m], g[:m]):
+            step(x, g[:m], -rate, weights, flat[:0])
+            updated[t] = 1
+        if updated[t]:
+            rate *= rate_decay
+    return queries.shape[0]

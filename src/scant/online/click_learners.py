@@ -1,0 +1,260 @@
+"""Learners that see clicks on the documents shown, instead of grades: PDGD, and DBGD, which is older.
+
+Both are linear. A simulated user (`scant.online.clicks`) clicks on the first documents of the ranking; grades reach
+these learners in no other way. `learn` gets -1 for the grades of documents that are not shown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from scant import declared
+from scant.declared import Look, Setting
+from scant.measures import rank
+from scant.online import clicks
+from scant.online.learners import RATES, NonFiniteScores
+
+SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a learner from clicks, except its rate.
+
+    kind : "pdgd" or "dbgd"
+    user : the simulated user's name
+    click, stop : the user's probabilities, by grade from 0
+    shown : how many documents the user is shown
+    delta : DBGD's exploration: how far the candidate's weights are from the learner's
+    learning_rate_decay : a factor on the rate after each update
+    measure : the measure whose loss is recorded as the learner's own
+    """
+
+    kind: str
+    user: str
+    click: tuple[float, ...]
+    stop: tuple[float, ...]
+    shown: int = SHOWN
+    delta: float = 1.0
+    learning_rate_decay: float = 1.0
+    measure: str = "ndcg@10"
+
+
+def resolve(learner: Mapping, largest_grade: int) -> tuple[Settings, list]:
+    """The complete settings of a learner on a stream with grades up to `largest_grade`, and its rates.
+
+    learner : its settings in a study
+
+    Raises
+    ------
+    SettingError : its user has no probabilities for such grades
+    """
+    chosen = learner.get("user", USER.absent)
+    user = clicks.user_for(chosen, largest_grade)
+    options = {key: learner[key] for key in ("shown", "delta", "learning_rate_decay") if key in learner}
+    name = chosen if isinstance(chosen, str) else clicks.OWN
+    rates = learner.get("rates", [LEARNERS[learner["kind"]].published_rate])
+    return Settings(learner["kind"], name, user.click, user.stop, **options), list(rates)
+
+
+USER = Setting(
+    "user",
+    clicks.RULE,
+    about="The simulated user: perfect, navigational or informational, or probabilities of a click and of leaving "
+    "after it, by grade.",
+    absent="perfect",
+)
+DOCUMENTS_SHOWN = Setting(
+    "shown",
+    {"type": "integer", "minimum": 2},  # clicks on a single document prefer it to none
+    about="How many documents the user is shown.",
+    absent=SHOWN,
+)
+DELTA = Setting(
+    "delta",
+    {"type": "number", "exclusiveMinimum": 0},
+    about="How far a candidate's weights are from the learner's (Yue & Joachims 2009).",
+    absent=1.0,
+)
+RATE_DECAY = Setting(
+    "learning_rate_decay",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    about="A factor on the rate after each update; the released code of PDGD has 0.9999977.",
+    absent=1.0,
+)
+
+
+def sampled_ranking(scores: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """A ranking drawn from the Plackett-Luce model: place by place, softmax of the scores of those left.
+
+    It sorts the scores with Gumbel noise added, which has that distribution (Yellott 1977).
+    """
+    noise = np.array([random.random() for _ in scores])
+    with np.errstate(divide="ignore"):  # one draw in 2^53 is 0, whose document is first
+        keys = (scores - np.log(-np.log1p(-noise))).astype(np.float32)
+    return np.argsort(-keys, kind="stable")
+
+
+def log_probability(scores: np.ndarray, ranking: np.ndarray, places: int) -> float:
+    """The log of the Plackett-Luce probability of the first `places` of a ranking of all documents."""
+    ranked = scores[ranking].astype(np.float64)
+    return float(sum(ranked[i] - np.logaddexp.reduce(ranked[i:]) for i in range(places)))
+
+
+def preferences(clicked: np.ndarray) -> list[tuple[int, int]]:
+    """The preferences that clicks show, as pairs of places, the preferred one first.
+
+    Documents above the last click and the first one below it count as observed. Each that was clicked is preferred to
+    each observed one that was not (Oosterhuis & de Rijke 2018, 3.2, after Joachims).
+    """
+    places = np.flatnonzero(clicked)
+    if not len(places):
+        return []
+    observed = range(min(places[-1] + 2, len(clicked)))
+    return [(int(above), below) for above in places for below in observed if not clicked[below]]
+
+
+def pair_weights(scores: np.ndarray, ranking: np.ndarray, clicked: np.ndarray) -> np.ndarray:
+    """PDGD's weight of each pair of documents, float64 (m, m): [k, l] if clicks prefer k to l, 0 if they do not.
+
+    It is rho times the derivative of the probability e^s_k / (e^s_k + e^s_l) in s_k. Here rho = P(R*) / (P(R) + P(R*)),
+    and R* is the ranking shown with k and l exchanged (Oosterhuis & de Rijke 2018, Eq. 4 and 5).
+
+    ranking : all documents, best first; the user saw the first `len(clicked)` of them
+    """
+    scores, weights = scores.astype(np.float64), np.zeros((len(scores), len(scores)))
+    shown = log_probability(scores, ranking, len(clicked))
+    for above, below in preferences(clicked):
+        exchanged = ranking.copy()
+        exchanged[[above, below]] = ranking[[below, above]]
+        k, l = ranking[above], ranking[below]  # noqa: E741, the paper's letters
+        with np.errstate(over="ignore"):
+            rho = 1 / (1 + np.exp(shown - log_probability(scores, exchanged, len(clicked))))
+            weights[k, l] = rho / ((1 + np.exp(scores[l] - scores[k])) * (1 + np.exp(scores[k] - scores[l])))
+    return weights
+
+
+def team_draft(
+    current: np.ndarray, candidate: np.ndarray, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Two rankings interleaved (Radlinski, Kurup & Joachims 2008, Alg. 2), and whose pick each document is.
+
+    In turns, the first by a coin, each ranking adds its best document that is not in the list yet.
+
+    Returns
+    -------
+    ranking : all documents
+    teams : bool, by place: whether the candidate picked it
+    """
+    ranking, teams = [], []
+    for _ in current:
+        ahead = 2 * sum(teams) - len(teams)
+        picks = ahead < 0 or (ahead == 0 and random.random() < 0.5)
+        ranking.append(next(i for i in (candidate if picks else current) if i not in ranking))
+        teams.append(picks)
+    return np.array(ranking), np.array(teams, bool)
+
+
+class FromClicks(declared.Learner):
+    """What both share.
+
+    published_rate : its learning rate as published, if a study gives none
+    learns : whether it learns, and so has rates
+    """
+
+    sees = "top"
+    published_rate: ClassVar[float]
+    learns: ClassVar[bool] = True
+
+    def __init__(self, features: int, rate: float, settings: Settings, random: np.random.Generator):
+        self.weights, self.size, self.setup, self.random = np.zeros(features), rate, settings, random
+        self.user = clicks.User(settings.click, settings.stop)
+
+    def scores_at(self, features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The scores of documents, float32. Raise NonFiniteScores if they are not finite."""
+        with np.errstate(over="ignore"):
+            scores = (features.astype(np.float64) @ weights).astype(np.float32)
+        if not np.isfinite(scores).all():
+            raise NonFiniteScores
+        return scores
+
+    def learn(self, features, grades, ranking) -> bool:
+        """Show the top of the ranking to the user, and learn from the clicks; return whether weights changed."""
+        clicked = self.user.clicks(grades[ranking[: self.setup.shown]], self.random)
+        direction = self.direction(features, ranking, clicked)
+        if direction is None:
+            return False
+        self.weights += self.size * direction
+        self.size *= self.setup.learning_rate_decay
+        return True
+
+    def direction(self, features, ranking, clicked) -> np.ndarray | None:
+        """What to add to the weights, before the rate: float64 (d), or None if the clicks teach nothing."""
+        raise NotImplementedError
+
+    def events(self, ranking) -> list[int]:
+        """The counts of `scant.online.top.EVENTS`: every round explores, and nothing is clipped or idle."""
+        shown = self.setup.shown
+        return [1, set(ranking[:shown]) != set(self.own[:shown]), 0, 0]
+
+    def suffered(self, grades) -> float:
+        """No surrogate judges it."""
+        return np.nan
+
+    @classmethod
+    def check(cls, settings) -> None:
+        clicks.check(settings.get("user", USER.absent))
+
+
+class PDGD(FromClicks):
+    """Pairwise differentiable gradient descent: shows a sampled ranking, climbs on inferred preferences."""
+
+    kind = "pdgd"
+    about = "Pairwise differentiable gradient descent from clicks (Oosterhuis & de Rijke 2018, Alg. 1)."
+    settings = (USER, RATES, DOCUMENTS_SHOWN, RATE_DECAY)
+    looks: ClassVar = {
+        "": Look("olive", "*"),
+        "navigational": Look("olive", "X", "--"),
+        "informational": Look("olive", "d", ":"),
+    }
+    published_rate = 0.1
+
+    def rank(self, features) -> np.ndarray:
+        self.scores = self.scores_at(features, self.weights)
+        self.own = rank(self.scores)
+        return sampled_ranking(self.scores, self.random)
+
+    def direction(self, features, ranking, clicked):
+        weights = pair_weights(self.scores, ranking, clicked)
+        return features.astype(np.float64).T @ (weights.sum(1) - weights.sum(0)) if weights.any() else None
+
+
+class DBGD(FromClicks):
+    """Dueling bandit gradient descent: interleaves with a candidate at random, and goes its way if that wins."""
+
+    kind = "dbgd"
+    about = "Dueling bandit gradient descent, duels by team-draft interleaving (Yue & Joachims 2009, Alg. 1)."
+    settings = (USER, RATES, DOCUMENTS_SHOWN, DELTA, RATE_DECAY)
+    looks: ClassVar = {
+        "": Look("pink", "h"),
+        "navigational": Look("pink", "<", "--"),
+        "informational": Look("pink", "p", ":"),
+    }
+    published_rate = 0.01
+
+    def rank(self, features) -> np.ndarray:
+        self.own = rank(self.scores_at(features, self.weights))
+        normal = self.random.standard_normal(len(self.weights))
+        self.unit = normal / np.linalg.norm(normal)
+        candidate = rank(self.scores_at(features, self.weights + self.setup.delta * self.unit))
+        ranking, self.teams = team_draft(self.own, candidate, self.random)
+        return ranking
+
+    def direction(self, features, ranking, clicked):
+        teams = self.teams[: len(clicked)]
+        return self.unit if clicked[teams].sum() > clicked[~teams].sum() else None
+
+
+LEARNERS = {learner.kind: learner for learner in (PDGD, DBGD)}

@@ -1,0 +1,470 @@
+"""What learners from clicks keep to: the compiled loop is the plain class, and both are what their papers say."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from scant.data import simulated
+from scant.kernels import clicks as kernels
+from scant.online.click_learners import (
+    LEARNERS,
+    log_probability,
+    pair_weights,
+    preferences,
+    resolve,
+    sampled_ranking,
+    team_draft,
+)
+from scant.online.clicks import USERS, User, user_for
+from scant.online.play import play_clicks, play_python, query_order
+from scant.randomness import generator
+
+THREE = [np.array(ranking) for ranking in permutations(range(3))]
+SCORES = [np.zeros(3), np.array([0.4, -0.3, 1.1]), np.array([3.0, 2.0, -1.0])]
+FURTHER = ("err", "precision@5", "ndcg@1", "ndcg@40")
+
+
+@pytest.fixture(scope="module")
+def noisy(packed):
+    queries, _ = simulated.linear(np.random.default_rng(2), 60, 14, 7)
+    return packed((grades, x) for _, grades, x in queries)
+
+
+@pytest.fixture(scope="module")
+def odd(packed):
+    """Queries of one document, of two, and of more than the radix sort's least; of one grade, or of none above 0."""
+    random = np.random.default_rng(3)
+
+    def queries():
+        for q, m in enumerate([1, 2, 5, 12, 33, 45] * 8):
+            grades = random.integers(0, 3, m)
+            if q % 6 == q // 6:
+                grades[:] = 0
+            elif (q + 3) % 6 == q // 6:
+                grades[:] = 2
+            x = random.standard_normal((m, 6)).astype(np.float32)
+            if m > 3:
+                x[3] = x[0]
+            yield grades, x
+
+    return packed(queries())
+
+
+@pytest.fixture(params=["noisy", "odd"])
+def stream(request):
+    return request.getfixturevalue(request.param)
+
+
+def made(stream, kind, **settings):
+    return resolve({"kind": kind, **settings}, stream.metadata["largest_grade"])[0]
+
+
+def compiled(stream, settings, rate, rounds=80, seed=3, empty="zero", measures=()):
+    queries = query_order(stream, generator(seed, "queries"), rounds)
+    return play_clicks(stream, queries, settings, rate, generator(seed, "noise"), empty, measures)
+
+
+def plain(stream, settings, rate, rounds=80, seed=3, empty="zero", measures=(), learner=None):
+    queries = query_order(stream, generator(seed, "queries"), rounds)
+    kind = learner or LEARNERS[settings.kind]
+    player = kind(stream.features.shape[1], rate, settings, generator(seed, "noise"))
+    return play_python((stream[q] for q in queries), player, settings, empty, settings.shown, measures)
+
+
+# --- the compiled loop is the plain class
+
+
+@pytest.mark.parametrize("shown", [2, 3, 10])
+@pytest.mark.parametrize("user", USERS)
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_the_compiled_loop_is_the_plain_class(stream, kind, user, shown):
+    settings = replace(made(stream, kind, user=user, shown=shown, learning_rate_decay=0.99), delta=0.7)
+    for rate, empty in ((0.1, "zero"), (5.0, "one")):
+        fast = compiled(stream, settings, rate, empty=empty, measures=FURTHER)
+        slow = plain(stream, settings, rate, empty=empty, measures=FURTHER)
+        assert fast.failed_in == slow.failed_in == 0
+        np.testing.assert_array_equal(fast.events, slow.events)
+        np.testing.assert_array_equal(fast.updated, slow.updated)
+        for name in ("measured", "loss", "ranker"):
+            np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=1e-12, atol=1e-13, err_msg=name)
+        np.testing.assert_allclose(fast.weights, slow.weights, rtol=1e-6, atol=1e-9)
+        assert fast.updated.any()
+
+
+@given(st.data())
+def test_the_compiled_gradient_is_that_of_the_plain_weights(data):
+    m = data.draw(st.integers(2, 14))
+    places = data.draw(st.integers(1, min(m, 10)))
+    scores = np.array(data.draw(st.lists(st.floats(-40, 40, width=32), min_size=m, max_size=m)), np.float32)
+    ranking = np.array(data.draw(st.permutations(range(m))), np.int32)
+    clicked = np.array(data.draw(st.lists(st.booleans(), min_size=places, max_size=places)))
+    g, odds, left, bits = np.zeros(m), np.zeros(m), np.zeros(10), np.zeros(m, np.int64)
+    found = kernels.preference_gradient(scores, ranking, clicked.astype(np.int8), odds, left, bits, g)
+    weights = pair_weights(scores, ranking, clicked)
+    assert found == bool(preferences(clicked))
+    np.testing.assert_allclose(g, weights.sum(1) - weights.sum(0), rtol=1e-9, atol=1e-14)
+
+
+def test_scores_far_apart_leave_the_gradient_finite():
+    """Exponentials of such scores underflow, and a low document may be shown where only low ones are left."""
+    scores, ranking = np.array([0, -2000, -2001, -3000], np.float32), np.array([2, 0, 3, 1], np.int32)
+    for pattern in product((0, 1), repeat=3):
+        g, odds, left, bits = np.zeros(4), np.zeros(4), np.zeros(3), np.zeros(4, np.int64)
+        kernels.preference_gradient(scores, ranking, np.array(pattern, np.int8), odds, left, bits, g)
+        assert np.isfinite(g).all()
+        assert np.isfinite(pair_weights(scores, ranking, np.array(pattern, bool))).all()
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_a_play_again_is_the_same_and_other_noise_is_another(stream, kind):
+    before = stream.features.tobytes() + stream.grades.tobytes()
+    settings = made(stream, kind, user="informational")
+    first, again, other = (compiled(stream, settings, 0.5, seed=seed) for seed in (3, 3, 4))
+    for name in ("measured", "loss", "updated", "weights", "ranker", "events"):
+        assert getattr(first, name).tobytes() == getattr(again, name).tobytes()
+    assert first.measured.tobytes() != other.measured.tobytes()
+    assert stream.features.tobytes() + stream.grades.tobytes() == before
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_scores_that_overflow_end_the_play_in_the_same_round(stream, kind):
+    settings = made(stream, kind)
+    fast, slow = (of(stream, settings, 1e300) for of in (compiled, plain))
+    assert fast.failed_in == slow.failed_in > 1
+    assert len(fast.loss) == len(slow.loss) == fast.failed_in - 1
+
+
+# --- what reaches the learner
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_grades_reach_the_learner_through_clicks_alone(noisy, packed, kind):
+    """A user who minds no grade tells nothing of them."""
+    indifferent = {"click": [0.3] * 5, "stop": [0.2] * 5}
+    turned = packed((4 - noisy[q][1].astype(int), noisy[q][0]) for q in range(len(noisy)))
+    settings = made(noisy, kind, user=indifferent)
+    for of in (compiled, plain):
+        first, second = of(noisy, settings, 0.5), of(turned, settings, 0.5)
+        assert first.weights.tobytes() == second.weights.tobytes()
+        assert first.measured.tobytes() != second.measured.tobytes()
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_grades_of_documents_that_are_not_shown_change_nothing(noisy, packed, kind):
+    settings = made(noisy, kind, user="navigational", shown=4)
+    rankings = []
+
+    class Watched(LEARNERS[kind]):
+        def learn(self, features, grades, ranking):
+            rankings.append(ranking)
+            return super().learn(features, grades, ranking)
+
+    queries = query_order(noisy, generator(3, "queries"), len(noisy))  # each query once
+    plain(noisy, settings, 0.5, len(noisy), learner=Watched)
+    others, hidden = {}, 0
+    for q, ranking in zip(queries, rankings, strict=True):
+        grades = noisy[q][1].astype(int)
+        others[q] = np.where(np.isin(np.arange(len(grades)), ranking[:4]), grades, 4 - grades)
+        hidden += np.count_nonzero(others[q] != grades)
+    assert hidden > 50
+    turned = packed((others[q], noisy[q][0]) for q in range(len(noisy)))
+    for of in (plain, compiled):
+        first, second = of(noisy, settings, 0.5, len(noisy)), of(turned, settings, 0.5, len(noisy))
+        assert first.weights.tobytes() == second.weights.tobytes()
+        assert first.measured.tobytes() != second.measured.tobytes()
+
+
+# --- users
+
+
+def patterns(user, grades):
+    """Each pattern of clicks that a user may leave on documents of these grades, with its probability."""
+    found = {}
+
+    def look(place, clicked, chance):
+        if place == len(grades):
+            found[clicked] = found.get(clicked, 0.0) + chance
+            return
+        click, stop = user.click[grades[place]], user.stop[grades[place]]
+        look(place + 1, (*clicked, False), chance * (1 - click))
+        look(place + 1, (*clicked, True), chance * click * (1 - stop))
+        left = (*clicked, True, *[False] * (len(grades) - place - 1))
+        found[left] = found.get(left, 0.0) + chance * click * stop
+
+    look(0, (), 1.0)
+    return {clicked: chance for clicked, chance in found.items() if chance > 0}
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_a_user_clicks_as_often_as_its_probabilities_say(name):
+    user, random, grades = user_for(name, 2), generator(5, name), np.array([1, 0, 2])
+    expected = patterns(user, grades)
+    assert sum(expected.values()) == pytest.approx(1)
+    counts = dict.fromkeys(expected, 0)
+    for _ in range(6000):
+        counts[tuple(user.clicks(grades, random).tolist())] += 1
+    if len(counts) > 1:
+        shares = np.array([6000 * expected[pattern] for pattern in counts])
+        assert stats.chisquare([*counts.values()], shares).pvalue > 0.001
+
+
+# --- Plackett-Luce
+
+
+@pytest.mark.parametrize("scores", SCORES)
+def test_probabilities_of_rankings(scores):
+    """Place by place, in proportion to the exponentials of the scores of those left; of all rankings they sum to 1."""
+    odds = np.exp(scores)
+    for ranking in THREE:
+        a, b, _ = odds[ranking]
+        assert np.exp(log_probability(scores, ranking, 1)) == pytest.approx(a / odds.sum())
+        assert np.exp(log_probability(scores, ranking, 3)) == pytest.approx(a / odds.sum() * b / (odds.sum() - a))
+    assert sum(np.exp(log_probability(scores, ranking, 3)) for ranking in THREE) == pytest.approx(1)
+
+
+def test_rankings_are_sampled_with_these_probabilities():
+    scores, random, counts = np.array([0.4, -0.3, 1.1], np.float32), generator(7, "sampled"), dict.fromkeys(range(6), 0)
+    for _ in range(6000):
+        ranking = sampled_ranking(scores, random)
+        counts[next(i for i, other in enumerate(THREE) if (ranking == other).all())] += 1
+    expected = [6000 * np.exp(log_probability(scores, ranking, 3)) for ranking in THREE]
+    assert stats.chisquare([*counts.values()], expected).pvalue > 0.001
+
+
+# --- PDGD
+
+
+@pytest.mark.parametrize(
+    ("clicked", "found"),
+    [
+        ([0, 0, 0], []),
+        ([1, 1, 1], []),
+        ([1, 0, 0], [(0, 1)]),  # the third counts as not seen
+        ([0, 1, 0], [(1, 0), (1, 2)]),
+        ([0, 0, 1], [(2, 0), (2, 1)]),
+        ([1, 0, 0, 1, 0, 0], [(0, 1), (0, 2), (0, 4), (3, 1), (3, 2), (3, 4)]),
+    ],
+)
+def test_preferences_that_clicks_show(clicked, found):
+    assert preferences(np.array(clicked, bool)) == found
+
+
+def test_weights_of_pairs_are_those_of_the_paper():
+    """Rankings of four of which three are shown, each pattern of clicks: rho of a ranking and its exchange sum to 1."""
+    scores = np.array([0.4, -0.3, 1.1, 0.2])
+    odds = np.exp(scores)
+    for ranking in map(np.array, permutations(range(4))):
+        chance = np.exp(log_probability(scores, ranking, 3))
+        for pattern in product((False, True), repeat=3):
+            clicked = np.array(pattern)
+            weights, expected = pair_weights(scores, ranking, clicked), np.zeros((4, 4))
+            for above, below in preferences(clicked):
+                exchanged = ranking.copy()
+                exchanged[[above, below]] = ranking[[below, above]]
+                other = np.exp(log_probability(scores, exchanged, 3))
+                k, j = ranking[above], ranking[below]
+                expected[k, j] = other / (chance + other) * odds[k] * odds[j] / (odds[k] + odds[j]) ** 2
+            np.testing.assert_allclose(weights, expected, rtol=1e-9)
+
+
+def expected_weights(scores, shown, chances):
+    """The expectation of PDGD's pair weights over all rankings of three documents and all clicks.
+
+    chances : takes a ranking; returns the probability of each pattern of clicks on what is shown of it
+    """
+    total = np.zeros((3, 3))
+    for ranking in THREE:
+        for clicked, chance in chances(ranking[:shown]).items():
+            total += chance * weights_of(tuple(scores), tuple(ranking), clicked)
+    return total
+
+
+@cache
+def weights_of(scores, ranking, clicked):
+    """The probability of a ranking, times the weights that clicks on it give to pairs."""
+    scores, ranking = np.array(scores), np.array(ranking)
+    return np.exp(log_probability(scores, ranking, 3)) * pair_weights(scores, ranking, np.array(clicked))
+
+
+def shown_preference(ranking, chances, above, below):
+    """The probability that clicks on a ranking show a preference of the first document to the second."""
+    found = 0.0
+    for clicked, chance in chances(ranking).items():
+        found += chance * any((ranking[k], ranking[j]) == (above, below) for k, j in preferences(np.array(clicked)))
+    return found
+
+
+def advantages(i, j, shown, chances):
+    """P(clicks prefer i to j | R) - P(clicks prefer j to i | R*), for each ranking R that shows both."""
+    for ranking in THREE:
+        if {i, j} <= {*ranking[:shown]}:
+            exchanged = np.array([{i: j, j: i}.get(document, document) for document in ranking])
+            yield (
+                shown_preference(ranking[:shown], chances, i, j)
+                - shown_preference(exchanged[:shown], chances, j, i)
+            )  # fmt: skip
+
+
+def cascade(user, grades):
+    return lambda ranking: patterns(user, grades[ranking])
+
+
+def by_position(grades):
+    """A user who looks at each place by itself, with probability 1 / place, then clicks by grade, (r + 1) / 4."""
+
+    def chances(ranking):
+        found = {}
+        for clicked in product((False, True), repeat=len(ranking)):
+            each = (grades[ranking] + 1) / 4 / (1 + np.arange(len(ranking)))
+            found[clicked] = float(np.prod(np.where(clicked, each, 1 - each)))
+        return found
+
+    return chances
+
+
+USERS_OF_THREE = {name: user_for(name, 2) for name in USERS}
+
+
+@pytest.mark.parametrize("shown", [2, 3])
+@pytest.mark.parametrize("scores", SCORES)
+def test_the_gradient_is_unbiased_as_the_paper_says(scores, shown):
+    """Oosterhuis & de Rijke 2018, 3.3: E[gradient] = sum of alpha_ij (f'(d_i) - f'(d_j)).
+
+    alpha_ij is 0 if the user has no preference between the two, which is: clicks prefer i to j in a ranking as often as
+    they prefer j to i in the one with the two exchanged. It is above 0 if they do so more often, in no ranking less.
+    """
+    seen = {"none": 0, "preferred": 0}
+    for grades in map(np.array, product(range(3), repeat=3)):
+        for chances in (*(cascade(user, grades) for user in USERS_OF_THREE.values()), by_position(grades)):
+            weights = expected_weights(scores, shown, chances)
+            for i, j in permutations(range(3), 2):
+                alpha, differences = weights[i, j] - weights[j, i], [*advantages(i, j, shown, chances)]
+                if grades[i] == grades[j]:
+                    np.testing.assert_allclose(differences, 0, atol=1e-12)
+                    assert alpha == pytest.approx(0, abs=1e-12)
+                    seen["none"] += 1
+                elif min(differences) > -1e-12 and max(differences) > 1e-12:
+                    assert alpha > 0
+                    seen["preferred"] += 1
+    assert min(seen.values()) > 100
+
+
+@pytest.mark.parametrize("scores", SCORES)
+def test_users_who_do_not_leave_prefer_greater_grades_in_every_ranking(scores):
+    for grades in map(np.array, product(range(3), repeat=3)):
+        for chances in (cascade(USERS_OF_THREE["perfect"], grades), by_position(grades)):
+            weights = expected_weights(scores, 3, chances)
+            for i, j in permutations(range(3), 2):
+                if grades[i] > grades[j]:
+                    differences = [*advantages(i, j, 3, chances)]
+                    assert min(differences) > -1e-12 and max(differences) > 1e-12
+                    assert weights[i, j] > weights[j, i]
+
+
+@pytest.mark.parametrize("scores", SCORES)
+def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_every_ranking(scores):
+    """The paper's condition does not hold of the navigational user, while its conclusion does on lists of three."""
+    worst = 0.0
+    for grades in map(np.array, product(range(3), repeat=3)):
+        chances = cascade(USERS_OF_THREE["navigational"], grades)
+        weights = expected_weights(scores, 3, chances)
+        for i, j in permutations(range(3), 2):
+            if grades[i] > grades[j]:
+                worst = min(worst, *advantages(i, j, 3, chances))
+                assert weights[i, j] > weights[j, i]
+    assert worst < -0.05
+
+
+def test_without_rho_there_is_a_preference_among_equals():
+    """The control: of equal documents the one on top more often is seen more often, and so preferred more often."""
+    scores, grades = np.array([1.0, 0.0, -1.0]), np.array([1, 1, 1])
+    chances, total = cascade(USERS_OF_THREE["informational"], grades), np.zeros((3, 3))
+    for ranking in THREE:
+        for clicked, chance in chances(ranking).items():
+            for above, below in preferences(np.array(clicked)):
+                total[ranking[above], ranking[below]] += chance * np.exp(log_probability(scores, ranking, 3))
+    assert (total - total.T)[np.triu_indices(3, 1)].min() > 0.03
+
+
+# --- DBGD
+
+
+class Coins:
+    """Coins in a given order, as the numbers that decide them."""
+
+    def __init__(self, coins):
+        self.left = iter(coins)
+
+    def random(self):
+        return 0.0 if next(self.left) else 0.9
+
+
+def drafts(current, candidate):
+    """Each interleaved list with its teams, over all coins; all are equally probable."""
+    rounds = (len(current) + 1) // 2
+    return [team_draft(current, candidate, Coins(coins)) for coins in product((True, False), repeat=rounds)]
+
+
+@pytest.mark.parametrize("candidate", THREE)
+def test_every_place_is_either_teams_with_equal_chances(candidate):
+    """So that a user who clicks without regard to documents prefers neither, whatever the two rankings are."""
+    teams = np.array([teams for _, teams in drafts(np.arange(3), candidate)])
+    np.testing.assert_array_equal(teams.mean(0), 0.5)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_ranker_interleaved_with_itself_ties_in_expectation(user):
+    for grades in product(range(3), repeat=4):
+        chances = patterns(USERS_OF_THREE[user], grades)
+        leads = {}
+        for ranking, teams in drafts(np.arange(4), np.arange(4)):
+            np.testing.assert_array_equal(ranking, np.arange(4))
+            for clicked, chance in chances.items():
+                lead = sum(np.where(teams[np.array(clicked)], 1, -1))
+                leads[lead] = leads.get(lead, 0) + chance
+        for lead, chance in leads.items():
+            assert leads[-lead] == pytest.approx(chance)
+
+
+def test_each_pick_is_the_best_that_is_left():
+    current, candidate = np.array([0, 1, 2, 3, 4]), np.array([3, 0, 4, 1, 2])
+    for ranking, teams in drafts(current, candidate):
+        assert sorted(ranking) == [*range(5)]
+        for place, (document, picks) in enumerate(zip(ranking, teams, strict=True)):
+            left = [i for i in (candidate if picks else current) if i not in ranking[:place]]
+            assert document == left[0]
+        assert (abs(np.cumsum(np.where(teams, 1, -1))) <= 1).all()
+
+
+@pytest.mark.parametrize("of", [compiled, plain])
+def test_the_steps_of_dbgd_have_the_length_of_its_rate(noisy, of):
+    """Each update is a unit vector times the rate, which falls after each."""
+    settings = made(noisy, "dbgd", user="informational", learning_rate_decay=0.5)
+    weights = [of(noisy, settings, 0.25, rounds).weights for rounds in range(1, 40)]
+    moved = np.linalg.norm(np.diff(weights, axis=0), axis=1)
+    moved = moved[moved > 0]
+    first = of(noisy, settings, 0.25, 1).updated[0]
+    assert len(moved) > 5
+    np.testing.assert_allclose(moved, 0.25 * 0.5 ** (np.arange(len(moved)) + first), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_learning_beats_not_learning(noisy, kind):
+    settings = made(noisy, kind)
+    silent = made(noisy, kind, user={"click": [0] * 5, "stop": [0] * 5})
+    learnt, still = (compiled(noisy, each, 0.1, 3000) for each in (settings, silent))
+    assert not still.updated.any() and not still.weights.any()
+    assert learnt.ranker[-1000:].mean() > still.ranker[-1000:].mean() + 0.1
+
+
+def test_an_own_user_is_one_of_the_settings(noisy):
+    own = {"click": [0.05, 0.3, 0.5, 0.7, 0.95], "stop": [0.2, 0.3, 0.5, 0.7, 0.9]}
+    named, given_so = (compiled(noisy, made(noisy, "pdgd", user=user), 0.1) for user in ("navigational", own))
+    assert named.measured.tobytes() == given_so.measured.tobytes()
+    assert user_for(own, 2) == User(tuple(own["click"]), tuple(own["stop"]))

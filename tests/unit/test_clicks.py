@@ -1,0 +1,135 @@
+"""Simulated users, and what is refused of them when a study is planned."""
+
+import numpy as np
+import pytest
+
+from scant.data import simulated
+from scant.data import stream as streams
+from scant.errors import SettingError
+from scant.online import run
+from scant.online.clicks import OWN, USERS, User, check, user_for
+from scant.online.streams import largest_grade
+from scant.study import settings as studies
+
+ALL_OF_FOUR = {"click": [0.1, 0.3, 0.5, 0.7, 0.9], "stop": [0.0, 0.1, 0.2, 0.3, 0.4]}
+
+
+def study(**learner):
+    """A study of one learner from clicks, whose stream has grades 0 to 4."""
+    return {
+        "study": "mine",
+        "streams": {"linear": {"generator": "linear"}},
+        "learners": {"mine": {"kind": "pdgd", **learner}},
+        "experiments": {"all": {"kind": "top", "streams": ["linear"], "learners": ["mine"]}},
+    }
+
+
+# --- users
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_users_of_the_literature_click_more_on_greater_grades(name):
+    for most, (click, stop) in USERS[name].items():
+        assert len(click) == len(stop) == most + 1
+        assert all(0 <= chance <= 1 for chance in (*click, *stop))
+        assert (np.diff(click) > 0).all() and (np.diff(stop) >= 0).all()
+
+
+def test_a_name_stands_for_the_fewest_grades_that_suffice():
+    assert [len(user_for("perfect", most).click) for most in range(5)] == [2, 2, 3, 5, 5]
+    assert user_for(ALL_OF_FOUR, 2) == User(tuple(ALL_OF_FOUR["click"]), tuple(ALL_OF_FOUR["stop"]))
+
+
+def test_who_is_certain_to_leave_clicks_once():
+    user = User((0.0, 1.0), (0.0, 1.0))
+    clicked = user.clicks(np.array([0, 1, 0, 1]), np.random.default_rng(0))
+    np.testing.assert_array_equal(clicked, [False, True, False, False])
+
+
+# --- what is refused, and when
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        ({"user": "perfekt"}, "perfect"),
+        ({"user": {"click": [0.1, 1.1], "stop": [0, 0]}}, "1.1 is greater than the maximum of 1"),
+        ({"user": {"click": [-0.1, 1], "stop": [0, 0]}}, "-0.1 is less than the minimum of 0"),
+        ({"user": {"click": [0.1, 1], "stop": [0, 2]}}, "2 is greater than the maximum of 1"),
+        ({"user": {"click": [0.1, 1]}}, "stop"),
+        ({"user": {"click": [0, 1, 1], "stop": [0, 0]}}, "click is for grades 0 to 2, stop for grades 0 to 1"),
+        ({"user": {"click": [0, 1], "stop": [0, 0]}}, "grades 0 to 1, and the stream's grades go up to 4"),
+        ({"user": "perfect", "shown": 1}, "shown"),
+        ({"rates": ["theory"]}, "theory gives no rate"),
+        ({"delta": 1.0}, "delta does nothing for the kind 'pdgd'"),
+        ({"surrogate": "kl"}, "surrogate does nothing for the kind 'pdgd'"),
+        ({"kind": "dbgd", "delta": 0}, "delta"),
+        ({"learning_rate_decay": 1.5}, "learning_rate_decay"),
+    ],
+)
+def test_a_study_is_refused_before_it_runs(learner, words):
+    with pytest.raises(SettingError, match=r"learners\.mine|learner 'mine'") as caught:
+        studies.load(study(**learner))
+    assert words in str(caught.value)
+
+
+def test_the_stream_that_has_too_many_grades_is_named():
+    config = study()
+    config["streams"]["linear"]["settings"] = {"grades": 6}
+    with pytest.raises(SettingError, match=r"'mine' on the stream 'linear'.*the literature's perfect user.*up to 6"):
+        studies.load(config)
+
+
+@pytest.mark.parametrize("learner", [{}, {"user": "informational"}, {"user": ALL_OF_FOUR}, {"shown": 3, "rates": [1]}])
+@pytest.mark.parametrize("kind", ["pdgd", "dbgd"])
+def test_others_are_planned(kind, learner):
+    loaded, _ = studies.load(study(**learner | {"kind": kind}))
+    assert loaded["learners"]["mine"]["kind"] == kind
+
+
+def test_it_plays_in_experiments_of_kind_top_alone():
+    config = study()
+    config["experiments"]["all"]["kind"] = "perceptron"
+    with pytest.raises(SettingError, match="does not play in an experiment of kind 'perceptron'"):
+        studies.load(config)
+
+
+def test_what_is_known_of_the_grades_of_a_stream():
+    _, datasets = studies.load(study())
+    assert largest_grade({"dataset": "mq2008"}, datasets) == 2
+    assert largest_grade({"dataset": "digits", "retrieval": {}}, datasets) == 1
+    assert largest_grade({"generator": "linear", "settings": {"grades": 2}}, datasets) == 2
+    assert largest_grade({"generator": "separable", "settings": {}}, datasets) == 4
+    assert largest_grade({"generator": "released-code", "settings": {}}, datasets) is None
+
+
+def test_a_run_refuses_what_planning_could_not_know(tmp_path):
+    """The grades of the released code's stream go up to 4, which no setting says."""
+    stream = {"generator": "released-code", "shared": False, "documents": "shuffled", "settings": {"queries": 20}}
+    simulated.simulate("mine", stream, tmp_path / "stream.arrow", 0, 0)
+    assert streams.read(tmp_path / "stream.arrow").metadata["largest_grade"] == 4
+    job = {
+        **{"study": "mine", "experiment": "all", "stream": "linear", "learner": "mine", "study_seed": 0},
+        **{"kind": "top", "stream_settings": stream, "rounds": 20, "empty": "zero", "order": "shuffled", "keep": 1.0},
+        **{"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1, "judge": None},
+    }
+    target, short = tmp_path / "run.parquet", {"click": [0, 1], "stop": [0, 0]}
+    with pytest.raises(SettingError, match=r"learners\.mine on streams\.linear: user: click and stop.*up to 4"):
+        run.run(job | {"learner_settings": {"kind": "pdgd", "user": short}}, target, [0], [tmp_path / "stream.arrow"])
+    assert not target.exists()
+    run.run(job | {"learner_settings": {"kind": "pdgd", "user": ALL_OF_FOUR}}, target, [0], [tmp_path / "stream.arrow"])
+    assert target.exists()
+
+
+def test_lists_of_two_lengths_are_no_user():
+    check({"click": [0, 1], "stop": [0, 0]})
+    check("perfect")
+    with pytest.raises(SettingError, match="they have to be for the same"):
+        check({"click": [0], "stop": [0, 0]})
+
+
+def test_results_name_an_own_user(tmp_path):
+    from scant.online.click_learners import resolve
+
+    settings, rates = resolve({"kind": "dbgd", "user": ALL_OF_FOUR}, 4)
+    assert (settings.user, settings.click, rates) == (OWN, tuple(ALL_OF_FOUR["click"]), [0.01])
