@@ -101,12 +101,13 @@ def shown_in(path) -> str:
     said = []
     if data := columns.get("panel") or columns.get("campaign"):
         said.append(f"Data: {'; '.join(data)}.")
-    if lengths := columns.get("horizon") or columns.get("rounds") or columns.get("round"):
-        said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{int(float(max(lengths, key=float))):,}.")
-    if "label" in columns and "rate" in columns and "tuning" in columns:
+    lengths = columns.get("horizon") or columns.get("rounds") or columns.get("round") or []
+    if lengths := [int(float(length)) for length in lengths if length != "None"]:  # figures of claims have such
+        said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{max(lengths):,}.")
+    if {"label", "rate", "tuning"} <= columns.keys() and "of" not in columns:  # in figures of ads it is a click rate
         rates = {}
         for row in rows:
-            if row["rate"]:
+            if row["rate"] not in ("", "none"):
                 rates.setdefault(row["label"], {})[_rate(row["rate"])] = None
         said += (
             [f"Learning rates: {'; '.join(f'{name} {_spread(values)}' for name, values in rates.items())}."]
