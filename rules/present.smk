@@ -98,7 +98,7 @@ for kind, targets in PLAN.shared(PLAN.figures).items():
 
     rule:
         name:
-            f"figures_{kind}"
+            f"figures_{kind}".replace("-", "_")
         input:
             files_of(targets),
         output:
@@ -131,7 +131,7 @@ for kind, targets in PLAN.shared(PLAN.tables).items():
 
     rule:
         name:
-            f"tables_{kind}"
+            f"tables_{kind}".replace("-", "_")
         input:
             files_of(targets),
         output:

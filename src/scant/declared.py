@@ -26,6 +26,7 @@ class Setting:
     when : for a setting of a learner, (name, value) of another setting: this one has an effect only if that one has
         this value
     unless : settings of the experiment by name: this one has no effect if one of them has the value listed here
+    ours : whether it goes beyond the papers, so that a claim that does not name it is about learners without it
     """
 
     name: str
@@ -38,6 +39,7 @@ class Setting:
     absent: Any = None
     when: tuple[str, Any] | None = None
     unless: Mapping[str, Any] = field(default_factory=dict)
+    ours: bool = False
 
     @property
     def schema(self) -> dict:

@@ -57,12 +57,27 @@ def rounds() -> pd.DataFrame:
 
 def regrets() -> pd.DataFrame:
     slope = {"gap": 0.0, "slope": 0.5, "slope_low": 0.45, "slope_high": 0.55}
-    return rounds().assign(objective="squared", judge="squared", **slope)
+    return rounds().assign(objective="squared", judge="squared", steps="schedule", exploration="", **slope)
 
 
 def ends() -> pd.DataFrame:
     rankings = ({"ranking": ranking, "place": place} for ranking in ("shown", "own") for place in ("1", "all"))
     return frame(*rankings, rounds=1000, objective="squared", user=None, line="Squared")
+
+
+def stepped() -> pd.DataFrame:
+    ways = (
+        "best rate in hindsight",
+        "tuned rate",
+        "theory's rate",
+        "AdaGrad",
+        "DoG",
+        "coin betting",
+        "COCOB",
+        "rate 0.01",
+    )
+    points = ({"steps": way} for way in (*ways, "AdaGrad, exploring as it needs"))
+    return frame(*points, rounds=10_000).assign(base=lambda rows: rows["label"] + ", top 1")
 
 
 def grown(along: str) -> pd.DataFrame:
@@ -129,6 +144,7 @@ FRAMES = {
     drawing.against_k: ends,
     drawing.regrets: regrets,
     drawing.dots: ends,
+    drawing.steps: stepped,
     drawing_games.averages: lambda: rounds().assign(horizon=10_000, k=0),
     drawing_games.against_horizon: lambda: grown("horizon"),
     drawing_games.against_items: lambda: grown("items"),

@@ -35,7 +35,8 @@ def trace(learner, seed, values, setting="1", **changes):
     rounds = len(values)
     columns = {
         "experiment": "all", "stream": "letor", "learner": learner, "seed": seed, "source": "text", "kind": "slam",
-        "own_measure": "ndcg@10", "generator": "data", "tuning_seed": seed >= 3, "setting": setting,
+        "own_measure": "ndcg@10", "steps": "schedule", "generator": "data", "tuning_seed": seed >= 3,
+        "setting": setting,
         "rate": float(setting) if setting not in ("theory", "none") else 0.5, "theory": int(setting == "theory"),
         "round": np.arange(rounds) + 1, "ndcg@10": values, "ndcg": values, "ap": np.array(values) / 2,
         "ranker_ndcg@10": values, "loss": np.cumsum(1 - np.array(values)), "surrogate_loss": np.nan,

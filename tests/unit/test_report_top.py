@@ -65,7 +65,7 @@ def trace(like, seed, final, setting="1", regret=0.0, **changes):
         "gamma": 0.1 if explores else 0.0 if descends else np.nan, "gamma_decay": 1 / 3 if explores else 0.0,
         "mismatch": (10.0 if explores else 1.0) if descends else np.nan, "radius": 2.0 if descends else np.nan,
         "epsilon": 0.01 if descends else np.nan, "epsilon_decay": 0.0 if descends else np.nan,
-        "sign": "negated" if descends else "", "user": "",
+        "sign": "negated" if descends else "", "steps": "schedule", "exploration": "schedule", "user": "",
     }  # fmt: skip
     return pd.DataFrame(columns | changes)
 
@@ -472,7 +472,8 @@ def study():
 
 
 # figure-aistats16.1 is made as figure-3.4 is
-FIGURES = [shown.name for shown in Top.shown if shown.draw and shown.name != "figure-aistats16.1"]
+ELSEWHERE = ("figure-aistats16.1", "figure-steps-top")  # drawn like another, and tested in test_steps_without_rates.py
+FIGURES = [shown.name for shown in Top.shown if shown.draw and shown.name not in ELSEWHERE]
 
 
 def panels_of(frame, draw):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scant.ads.family import log_origin, logs_in_use
+from scant.online.steps import STEPS
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
@@ -29,6 +30,7 @@ TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
         *("theorems-generalisation", "constants", "table-4.1"),
     },
 }
+TABLES_OF_STEPS = {"perceptron": "steps", "top": "steps-top"}  # if a learner's steps need no rate
 TABLES_OF_LOGS = {"classification": "table-5.1", "campaign": "table-5.2", "log": "table-5.2"}
 
 
@@ -55,6 +57,10 @@ def test_every_study_can_be_planned(bare, study):
     tables = set().union(*(TABLES_OF[kind] for kind in kinds))
     tables |= {"regret"} if regret else set()
     tables |= {"ads-coverage"} if coverage else set()
+    free = {name for name, learner in whole["learners"].items() if learner.get("steps") in STEPS}
+    tables |= {
+        TABLES_OF_STEPS[one.get("kind", "perceptron")] for one in experiments if free.intersection(one["learners"])
+    }
     logs = [plan.study["logs"][log] for log in logs_in_use(plan.study)]
     tables |= {TABLES_OF_LOGS[log_origin(log, plan.datasets)] for log in logs}
     assert {*plan.tables} == tables and jobs["table"] == len(plan.shared(plan.tables) or tables)

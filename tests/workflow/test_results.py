@@ -24,6 +24,7 @@ from scant.verdict.readings import OVERALL
 pytestmark = pytest.mark.slow
 
 CONTEXTUAL = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
+CONTEXTUAL += ("figure-steps", "figure-steps-top")
 GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-games-rounds", "figure-observability")
 ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
 LEARNT = tuple(f"figure-generalisation-{name}" for name in ("n", "gap", "m", "d", "rates"))
@@ -31,12 +32,12 @@ FIGURES = CONTEXTUAL + GAMES + ADS + LEARNT
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 THEORY += ("theorems-perceptron", "theorems-top", "theorems-games")
 THEORY += ("theorems-generalisation", "constants", "table-4.1")
-TABLES = ("finals", "bounds", "rates", "top", "regret", "games", "slopes", *THEORY, "streams")
+TABLES = ("finals", "bounds", "rates", "steps", "top", "regret", "steps-top", "games", "slopes", *THEORY, "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
 TABLES += ("generalisation", "generalisation-slopes", "generalisation-bounds")
-CLAIMED = ("perceptron", "top", "items", "choice", "ads", "generalisation")  # the families of claims that have figures
+CLAIMED = ("perceptron", "top", "steps", "items", "choice", "ads", "generalisation")  # families of claims with figures
 # Files: of one learner each, of best fixed weights, of all learners of a game or population.
-RUNS, COMPARATORS, PLAYED = 96, 8, 11
+RUNS, COMPARATORS, PLAYED = 104, 8, 11
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     "data",

@@ -13,6 +13,7 @@ from scant.kernels.pieces import (
     sort_scores,
     step,
 )
+from scant.kernels.steps import KEPT, ROWS, SCHEDULE, move
 
 RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY = range(6)
 NDCG_AT_CUT, NDCG_WHOLE, AP_WHOLE = range(3)  # columns: the measures that learners may learn
@@ -47,7 +48,7 @@ def _pair_step(features, labels, rate, weights, random):
 @compiled()
 def play(
     features, offsets, grades, labels, ideals, relevant, queries,
-    kind, measure, trigger, rate, decay, by_loss, margin, by_grade, averaged, empty, learn_on_empty, cut,
+    kind, measure, trigger, rate, decay, steps, by_loss, margin, by_grade, averaged, empty, learn_on_empty, cut,
     measures, gains, discounts, exponentials, random, weights, measured, loss, updated,
 ):  # fmt: skip
     """Play one learner over the queries named in `queries`, in that order.
@@ -60,6 +61,7 @@ def play(
     measure : the column of the measure whose loss is the learner's own, one of those above
     trigger : the column of the one that must be below 1 for an update
     rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if `by_loss`
+    steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate (`rate` is 1 and `decay` 0)
     margin, by_grade, averaged : see `slam`
     empty : what the measures are without a relevant document; learn_on_empty : whether ListNet then learns
     measures, ideals : int64 (n, 2) and float64 (queries, n), what to record of the ranking shown: NDCG@cut, NDCG, AP
@@ -84,6 +86,7 @@ def play(
     d = features.shape[1]
     ranked = np.empty(largest, np.int16)
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
+    gradient, sums, memory = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d))
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -128,7 +131,6 @@ def play(
             continue
         elif kind == LISTNET:
             listnet(s, label, exponentials, bits[:m], g[:m])
-            step(x, g[:m], size, weights, flat[middle:end])
             updated[t] = 1
         elif kind in (SLAM, MAX_HINGE) and out[trigger] < 1.0:
             if by_loss:
@@ -141,8 +143,12 @@ def play(
                 )  # fmt: skip
             else:
                 max_hinge(s, o, label, scratch, g[:m])
-            step(x, g[:m], size, weights, flat[middle:end])
             updated[t] = 1
+        if updated[t] and kind != BINARY:
+            if steps == SCHEDULE:
+                step(x, g[:m], size, weights, flat[middle:end])
+            else:
+                move(x, g[:m], size, flat[middle:end], steps, 0.0, 1.0, gradient, weights, sums, memory)
     return queries.shape[0]
 
 

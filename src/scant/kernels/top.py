@@ -17,6 +17,16 @@ from scant.kernels.pieces import (
     squared,
     step,
 )
+from scant.kernels.steps import (
+    KEPT,
+    MOMENT,
+    QUIET,
+    QUIET_ROUNDS,
+    ROWS,
+    SQUARES,
+    chance_of_exploring,
+    move,
+)
 
 SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED = range(6)
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
@@ -129,8 +139,9 @@ def estimate(
 @compiled()
 def play(
     features, offsets, grades, ideal, ideals, relevant, queries,
-    objective, judge, top, gamma, gamma_decay, mismatch, ordered, rate, decay, radius, epsilon, epsilon_decay, ascend,
-    empty, measures, gains, discounts, exponentials, random, weights, measured, ranker, loss, events, updated,
+    objective, judge, top, gamma, gamma_decay, adaptive, mismatch, ordered, rate, decay, steps, radius, epsilon,
+    epsilon_decay, ascend, empty, measures, gains, discounts, exponentials, random, weights, measured, ranker, loss,
+    events, updated, watched,
 ):  # fmt: skip
     """Play RTop-kF, or with full feedback online gradient descent, over the queries named in `queries`.
 
@@ -140,8 +151,11 @@ def play(
     objective, judge : the surrogate to descend on, and the one whose loss is recorded; constants above
     top : k; 0 if every grade is seen and nothing explored
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
+    adaptive : whether that probability follows from earlier estimates instead, see `steps.chance_of_exploring`
     mismatch, ordered : see `estimate`
-    rate, decay : the step at round t is rate * t^-decay; radius : of the ball that the weights are kept in
+    rate, decay : the step at round t is rate * t^-decay
+    steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate
+    radius : of the ball that the weights are kept in
     epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
     ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print it)
     measures, ideals : int64 (n, 2) and float64 (queries, n), what to record of the ranking shown: NDCG@10 and any
@@ -153,6 +167,8 @@ def play(
     events : int32 (rounds, 4): whether the round explored, whether the top k shown were not the weights' own, how
         many exponents were clipped, whether the query had too few documents to learn from
     updated : uint8 (rounds)
+    watched : float64 (rounds, 2), sums up to each round: of the squared norms of the gradients in the weights (of their
+        estimates, if k > 0), and of the probabilities of exploring. Of no rows if both follow a schedule
 
     Returns
     -------
@@ -168,6 +184,7 @@ def play(
     scratch, counts = np.empty(largest, np.float64), np.empty((2, gains.shape[0]), np.float64)
     ranked, inside, out = np.empty(largest, np.int16), np.empty(largest, np.int8), np.empty(1, np.float64)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
+    gradient, sums, memory, chances = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d)), 0.0
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -185,7 +202,7 @@ def play(
         sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
 
         k = m if top == 0 else min(top, m)
-        chance = gamma * (t + 1.0) ** -gamma_decay
+        chance = chance_of_exploring(sums, t) if adaptive else gamma * (t + 1.0) ** -gamma_decay
         smoothing = epsilon * (t + 1.0) ** -epsilon_decay
         explored = top > 0 and random.random() < chance
         s_shown, shown = s, o
@@ -228,7 +245,20 @@ def play(
             idle = m < 2
         events[t, CLIPPED], events[t, IDLE] = clipped, idle
         if not idle:
-            step(x, g[:m], -size if ascend else size, weights, flat[middle:end])
+            if watched.shape[0] == 0:
+                step(x, g[:m], -size if ascend else size, weights, flat[middle:end])
+            else:
+                square = move(
+                    x, g[:m], -1.0 if ascend else 1.0, flat[middle:end], steps, size, radius, gradient, weights, sums,
+                    memory,
+                )  # fmt: skip
+                sums[MOMENT] += chance * square
+                if not explored:
+                    sums[QUIET] += square
             project(weights, radius)
             updated[t] = 1
+        if watched.shape[0]:
+            sums[QUIET_ROUNDS] += not explored
+            chances += chance
+            watched[t, 0], watched[t, 1] = sums[SQUARES], chances
     return queries.shape[0]

@@ -6,11 +6,20 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from scant.measures import title_of
+from scant.online.frames_steps import ADAPTIVE, ORDER
 from scant.online.frames_top import OBJECTIVES
+from scant.online.steps import STEPS
 from scant.present import panels, style
 
 POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # of regret with all feedback, on top, or no learning
 UNSURE = 0.05  # the gap of a comparator is drawn if it is above this share of the regret
+WAYS = dict(  # the colour and marker of each way to take steps
+    zip(
+        ORDER,
+        zip(("#000000", "blue", "sky", "green", "vermilion", "purple", "orange"), "*osD^vP", strict=True),
+        strict=True,
+    )
+)
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings
 
 
@@ -43,7 +52,7 @@ def regrets(frame: pd.DataFrame):
     style.apply()
     frame = panels.named(frame)
     figure, axes = panels.grid(frame, most=2, beside=0.95)
-    looks, handles, unsure = style.looks(frame), {}, False
+    looks, handles, unsure = _by_steps(style.looks(frame), frame), {}, False
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel="round t")
         means = panel.loc[panel["mean"] > 0, "mean"]
@@ -75,6 +84,20 @@ def regrets(frame: pd.DataFrame):
     title = f"mean over seeds, and slope of the mean beside it\nbands: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
     panels.legend(figure, handles, title + ("; dotted: plus the certified gap" if unsure else ""))
     return figure
+
+
+def _by_steps(looks: dict, frame: pd.DataFrame) -> dict:
+    """The looks with the colour and marker of their steps for learners whose steps need no rate, if they are free."""
+    looks = dict(looks)
+    for learner, way, exploration in (
+        frame[["learner", "steps", "exploration"]].drop_duplicates().itertuples(index=False)
+    ):
+        if way in STEPS:
+            colour, marker = WAYS[STEPS[way].about]
+            colour = "olive" if exploration == "adaptive" else colour
+            look = (style.COLOURS.get(colour, colour), marker, looks[learner][2])
+            looks[learner] = looks[learner] if look in looks.values() else look
+    return looks
 
 
 def _bars(axis, places, rows: pd.DataFrame, along: str, **look) -> None:
@@ -168,4 +191,43 @@ def dots(frame: pd.DataFrame):
         axis.set_xlabel(f"time-averaged {title_of(row.measure)}")
         panels.head(axis, panel, _horizon(panel))
     _legend_of_rankings(figure, {}, "bars and bands", size=4)
+    return figure
+
+
+def steps(frame: pd.DataFrame):
+    """Draw the final NDCG@10 of each way to take steps: a line for each learner, panels by experiment and stream."""
+    style.apply()
+    shown = list(dict.fromkeys(frame["steps"]))
+    ways = [way for way in ORDER if way in shown] + [way for way in shown if way not in ORDER]
+    shifts = dict(zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1], strict=True))
+    split, handles = panels.split(frame), {}
+    columns = min(2, len(split))
+    lines = [panel["base"].nunique() for _, panel in split]
+    heights = [
+        (0.075 * len(ways) + 0.05) * max(lines[start : start + columns]) + 0.8
+        for start in range(0, len(split), columns)
+    ]
+    figure, axes = plt.subplots(
+        len(heights), columns, figsize=({1: 4.8, 2: 7.0}[columns], sum(heights) + 0.5), squeeze=False,
+        layout="constrained", height_ratios=heights,
+    )  # fmt: skip
+    for axis in axes.flat[len(split) :]:
+        axis.set_axis_off()
+    for axis, (_, panel) in zip(axes.flat, split, strict=False):
+        bases = list(dict.fromkeys(panel["base"]))
+        for way in ways:
+            rows = panel[panel["steps"] == way]
+            colour, marker = WAYS.get(way.removesuffix(ADAPTIVE), ("brown", "X"))
+            look = {"color": style.COLOURS.get(colour, colour), "marker": marker, "markersize": 4}
+            look |= OWN if way.endswith(ADAPTIVE) else {}
+            _bars(axis, [bases.index(base) + shifts[way] for base in rows["base"]], rows, "x", **look)
+            handles[way] = Line2D([], [], ls="", **look)
+        for line in range(1, len(bases)):
+            axis.axhline(line - 0.5, color="0.85", lw=0.6, zorder=0)
+        axis.set_yticks(range(len(bases)), bases)
+        axis.set_ylim(len(bases) - 0.5, -0.5)
+        axis.grid(axis="y", visible=False)
+        axis.set_xlabel(f"time-averaged {title_of(panel['measure'].iloc[0])}")
+        panels.head(axis, panel, _horizon(panel))
+    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}")
     return figure

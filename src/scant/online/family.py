@@ -8,7 +8,7 @@ from scant import measures
 from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Quantity, Shown, asked_for
-from scant.online import click_learners, clicks, learners, top
+from scant.online import click_learners, clicks, learners, steps, top
 from scant.online.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
 from scant.study.plan import DRAW, STREAM, batches, span, untitled
 
@@ -117,6 +117,33 @@ MEASURES = Setting(
 )
 IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")  # readings that change nothing against it
 
+
+def _needs_no_rate(study: dict, experiment: str, name: str) -> bool:
+    """Whether an experiment has a learner whose steps need no rate."""
+    learners = (study["learners"][learner] for learner in study["experiments"][experiment]["learners"])
+    return any(learner.get("steps") in steps.STEPS for learner in learners)
+
+
+def _steps(suffix: str, of: str) -> tuple[Shown, Shown]:
+    """The figure and the table of steps that need no rate beside those at a rate."""
+    caption = (
+        f"Steps that need no rate, and steps at a rate, of {of}: time-averaged NDCG@10 at the horizon. The best "
+        "rate in hindsight is the best of its grid on the reported seeds themselves, the tuned one the best on others."
+    )
+    frames = "scant.online.frames_steps"
+    figure = Shown(
+        f"figure-steps{suffix}", caption=f"{caption} Bars are 95 % t intervals over seeds.", frame=f"{frames}:compared",
+        draw="scant.online.drawings:steps", shows=_needs_no_rate, heading=f"Steps that need no rate, {of}",
+    )  # fmt: skip
+    table = Shown(
+        f"steps{suffix}",
+        caption=f"{caption} With 95 % t intervals over seeds, and paired differences to the same learner, and to "
+        "ListNet, at the best rate in hindsight.",
+        frame=f"{frames}:table", shows=_needs_no_rate, heading=f"Final NDCG@10 by how steps are taken, {of}",
+    )  # fmt: skip
+    return figure, table
+
+
 STREAMS_TABLE = Shown(
     "streams",
     caption="The streams as they are: sizes, grades, norms, margins.",
@@ -125,6 +152,7 @@ STREAMS_TABLE = Shown(
     heading="Streams",
 )
 QUANTITIES = "scant.online.quantities"
+BEHIND_BEST = Quantity("NDCG@10 beyond that of the best rate in hindsight", f"{QUANTITIES}:behind_best", compared=True)
 FINAL = "time-averaged measure"  # the quantity `final` in figures
 
 
@@ -140,6 +168,13 @@ class Contextual(Family):
             measures.named(measure)
             if measure in learners.MEASURES:
                 raise SettingError(f"measures: {measure} is recorded of every run; leave it out")
+        if experiment["source"] == "released-code":
+            for learner in experiment["learners"]:
+                if given := sorted(study["learners"][learner].keys() & {"steps", "exploration"}):
+                    raise SettingError(
+                        f"{given[0]} of the learner {learner!r} does nothing under source: released-code, which has a "
+                        "schedule of its own"
+                    )
         several = self._several_rates(study, experiment)
         if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and several:
             raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
@@ -286,6 +321,7 @@ class Perceptron(Contextual):
             frame="scant.online.frames:rates_table",
             heading="Learning rates of perceptrons",
         ),
+        *_steps("", "learners that see every grade"),
         Shown(
             "theorems-perceptron",
             caption=f"Theorems on perceptrons and their surrogates, held against exact numbers. {CHECKED}",
@@ -301,6 +337,7 @@ class Perceptron(Contextual):
         ),
         "late_mistakes": Quantity("share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True),
         "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
+        "behind_best": BEHIND_BEST,
         "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
     }
 
@@ -390,6 +427,7 @@ class Top(Contextual):
             frame="scant.online.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
             heading="Regret at the horizon, feedback at the top",
         ),
+        *_steps("-top", "learners with feedback at the top"),
         Shown(
             "variance",
             caption="What one round's estimate of a gradient is off by, in squared norms of the gradient, by the "
@@ -413,6 +451,7 @@ class Top(Contextual):
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
         "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", tuned=True),
         "floor_share": Quantity("regret / floor", f"{QUANTITIES}:floor_share", tuned=True),
+        "behind_best": BEHIND_BEST,
         "lead_share": Quantity("lead over Random / ListNet's", f"{QUANTITIES}:lead_share", ("measure",), tuned=True),
     }
 

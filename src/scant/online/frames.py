@@ -7,6 +7,7 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.online.learners import LEARNERS, Contextual
+from scant.online.steps import STEPS
 from scant.online.streams import ADVERSARY, SEPARABLE
 from scant.online.traces import SHOWN, at_chosen_rates, averages, chosen_rates, difference, finals, further_measures
 from scant.present.intervals import cells, t_interval
@@ -28,6 +29,11 @@ def belongs(frame: pd.DataFrame, measure: str) -> pd.Series:
 def kinds(fact: str) -> list[str]:
     """The kinds of learners whose classes declare that `fact` is true, such as "neutral"."""
     return [kind for kind, learner in LEARNERS.items() if getattr(learner, fact)]
+
+
+def free(frame: pd.DataFrame) -> pd.Series:
+    """For each row, whether its learner's steps need no rate."""
+    return frame["steps"].isin(STEPS)
 
 
 def by_own_measure(last: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +159,7 @@ def rates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -> pd.DataFrame:
     """The averages over seeds of `measure` by round: on separable streams, or on all others except the adversary.
 
-    Learners that show the ideal ranking are left out.
+    Learners that show the ideal ranking are left out, as are those whose steps need no rate: `frames_steps` has them.
 
     Raises
     ------
@@ -161,7 +167,7 @@ def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -
     """
     rows = traces[traces["generator"] != ADVERSARY]
     rows = rows[rows["generator"].isin(SEPARABLE) == separable]
-    rows = rows[belongs(rows, measure) & ~rows["kind"].isin(kinds("sees_grades"))]
+    rows = rows[belongs(rows, measure) & ~rows["kind"].isin(kinds("sees_grades")) & ~free(rows)]
     if rows.empty:
         raise SettingError(
             "the study has no stream for this figure: "

@@ -9,6 +9,7 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.online import click_learners
+from scant.online.frames import free
 from scant.online.top import EVENTS
 from scant.online.traces import (
     at_chosen_rates,
@@ -151,8 +152,12 @@ def growth(group: pd.DataFrame) -> dict:
 
 
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The frame of figures over rounds: averages over seeds of all learners except the ideal ranking."""
-    frame = averages(traces[traces["kind"] != "ideal"], details, MEASURE, ("objective", "k", "user"))
+    """The frame of figures over rounds: averages over seeds.
+
+    Of all learners except the ideal ranking, and those whose steps need no rate: `frames_steps` has them.
+    """
+    shown = traces[(traces["kind"] != "ideal") & ~free(traces)]
+    frame = averages(shown, details, MEASURE, ("objective", "k", "user"))
     k = frame["k"].astype("Int64").mask(frame["kind"].isin(WITHOUT_K))
     stated = {name: frame[name].where(frame[name] != "") for name in ("objective", "user")}
     return frame.assign(**stated, k=k)
@@ -232,7 +237,7 @@ def regret_curves(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame
                 | {"round": instant, "mean": mean, "low": low, "high": high, "n": n, "gap": part["gap"].mean()}
                 | slopes
                 | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
-                | {name: run[name] for name in ("objective", "judge", "k")}
+                | {name: run[name] for name in ("objective", "judge", "k", "steps", "exploration")}
                 | names(key, details)
             )
     if not rows:

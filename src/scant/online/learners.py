@@ -14,6 +14,8 @@ from scant import declared, surrogates
 from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.measures import function_of, rank
+from scant.online import steps
+from scant.online.steps import SCHEDULE
 from scant.theory import bounds
 
 # The measures that learners may learn, as functions of (ranking, grades, empty=0.0), in the order of runs' columns.
@@ -31,6 +33,7 @@ class Settings:
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
     averaged : whether SLAM's weights are those of the whole list, averaged within each grade
     learn_on_empty : whether ListNet also learns from queries without a relevant document (namely equal scores)
+    steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
     """
 
     kind: str
@@ -41,6 +44,7 @@ class Settings:
     margin: float | str = 1.0
     averaged: bool = False
     learn_on_empty: bool = False
+    steps: str = SCHEDULE
 
     @property
     def as_proved(self) -> bool:
@@ -56,7 +60,7 @@ class Settings:
 def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tuple[Settings, list]:
     """The complete settings of a learner, and its rates: numbers, or "theory".
 
-    learner : its settings in a study
+    learner : its settings in a study; the rate of steps that need none is None
     source : the reading "text" or "released-code"
     simulated : whether the stream is simulated, for which the released code has settings of its own
 
@@ -84,6 +88,8 @@ def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tup
         options |= cls.released | (cls.released_simulated if simulated else {})
         rates = cls.released_rates or rates
     options["trigger"] = options.get("trigger") or options.get("measure", "ndcg@10")
+    if options.get("steps", SCHEDULE) != SCHEDULE:
+        options, rates = options | {"decay": 0.0}, [None]
     return Settings(**options), list(rates)
 
 
@@ -133,6 +139,14 @@ RATES = Setting(
 )
 DECAY = Setting(
     "decay", {"type": "number", "minimum": 0, "maximum": 1}, about="The step at round t is rate * t^-decay."
+)
+STEPS = Setting(
+    "steps",
+    {"enum": list(steps.CHOICES)},
+    about="How steps are taken: by rates that follow a schedule (schedule), or as large as the gradients so far tell, "
+    "without a rate: adagrad, dog, coin (betting) or cocob.",
+    absent=SCHEDULE,
+    ours=True,
 )
 BY_LOSS = Setting("by_loss", {"type": "boolean"}, about="Whether the step is multiplied by the round's loss.")
 MARGIN = Setting(
@@ -206,6 +220,11 @@ class Linear(Contextual):
 
     def __init__(self, features: int, rate: float, settings: Settings):
         self.weights, self.rate, self.setup, self.round = np.zeros(features), rate, settings, 0
+        self.steps = steps.made(settings.steps, features, scale=1.0)
+
+    @classmethod
+    def check(cls, settings) -> None:
+        steps.check(settings)
 
     def scores(self, features) -> np.ndarray:
         return (features.astype(np.float64) @ self.weights).astype(np.float32)
@@ -228,8 +247,11 @@ class Linear(Contextual):
         return True
 
     def descend(self, features, gradient, share=1.0) -> None:
-        size = self.rate * self.round**-self.setup.decay * share
-        self.weights -= size * (features.astype(np.float64).T @ gradient)
+        slope = features.astype(np.float64).T @ gradient
+        if self.steps:
+            self.steps.take(self.weights, share * slope)
+        else:
+            self.weights -= self.rate * self.round**-self.setup.decay * share * slope
 
 
 class Slam(Linear):
@@ -237,7 +259,7 @@ class Slam(Linear):
 
     kind = "slam"
     about = "SLAM perceptron (perceptron paper, Algorithm 2)."
-    settings = (MEASURE, TRIGGER, RATES, DECAY, BY_LOSS, MARGIN, AVERAGED)
+    settings = (MEASURE, TRIGGER, RATES, DECAY, STEPS, BY_LOSS, MARGIN, AVERAGED)
     looks: ClassVar = {"": Look("blue", "o"), "ndcg": Look("sky", "^")}
     heeds = ("source",)
     released: ClassVar = {"decay": 0.5, "margin": "grade-gap", "averaged": True, "trigger": "ndcg@10"}
@@ -276,7 +298,7 @@ class MaxHinge(Linear):
 
     kind = "max-hinge"
     about = "Max-hinge perceptron (perceptron paper, Algorithm 3)."
-    settings = (MEASURE, TRIGGER, RATES, DECAY, BY_LOSS)
+    settings = (MEASURE, TRIGGER, RATES, DECAY, STEPS, BY_LOSS)
     looks: ClassVar = {"": Look("orange", "s")}
     heeds = ("source",)
     released: ClassVar = {"by_loss": True, "trigger": "ndcg@10"}
@@ -306,7 +328,7 @@ class ListNet(Linear):
 
     kind = "listnet"
     about = "Online gradient descent on ListNet's cross entropy (perceptron paper, section 8)."
-    settings = (MEASURE, RATES, DECAY, LEARN_ON_EMPTY)
+    settings = (MEASURE, RATES, DECAY, STEPS, LEARN_ON_EMPTY)
     looks: ClassVar = {"": Look("green", "D")}
     heeds = ("source",)
     released: ClassVar = {"decay": 0.5, "learn_on_empty": True}

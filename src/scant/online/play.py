@@ -10,6 +10,7 @@ from scant.errors import ScantError, SettingError
 from scant.measures import codes_of, function_of, named, rank
 from scant.online.click_learners import Settings as ClickSettings
 from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
+from scant.online.steps import CHOICES, SCHEDULE
 from scant.online.top import OBJECTIVES
 from scant.online.top import Settings as TopSettings
 
@@ -28,6 +29,9 @@ class Play:
     surrogate: np.ndarray | None = None  # float64, the judging surrogate's loss of the scores shown
     events: np.ndarray | None = None  # rounds x 4: whether it explored, whether other documents were on top because of
     # that, how many exponents were clipped, whether the query had too few documents to learn from
+    # Only if steps need no rate or exploration adapts:
+    watched: np.ndarray | None = None  # rounds x 2, sums up to each round: of squared norms of the gradients (or their
+    # estimates) in the weights, and of the probabilities of exploring
 
 
 def recorded(measures: Iterable[str] = (), largest_grade: int = 0) -> tuple[str, ...]:
@@ -135,9 +139,9 @@ def play_compiled(
         stream.features, stream.offsets, stream.grades, labels,
         _ideals(stream, measures), stream.relevant, queries,
         KINDS[settings.kind], names.index(settings.measure), names.index(settings.trigger),
-        float(rate), float(settings.decay), settings.by_loss, 1.0 if by_grade else float(settings.margin),
-        by_grade, settings.averaged, 1.0 if empty == "one" else 0.0, settings.learn_on_empty, CUT,
-        measures, gains(largest_grade), discounts(stream.metadata["largest_query"]),
+        1.0 if rate is None else float(rate), float(settings.decay), CHOICES.index(settings.steps), settings.by_loss,
+        1.0 if by_grade else float(settings.margin), by_grade, settings.averaged, 1.0 if empty == "one" else 0.0,
+        settings.learn_on_empty, CUT, measures, gains(largest_grade), discounts(stream.metadata["largest_query"]),
         np.exp(-np.arange(largest_grade + 1.0)), random, weights, measured, loss, updated,
     )  # fmt: skip
     failed_in = 0 if played == rounds else played + 1
@@ -157,7 +161,7 @@ def play_top(
 
     The learner updates on every query, also on those without a relevant document, which the top k do not reveal.
 
-    rate : the constant in front of the steps; all other parameters as for `play_compiled`
+    rate : the constant in front of the steps, None if they need none; all other parameters as for `play_compiled`
     """
     from scant.kernels import top
 
@@ -165,22 +169,24 @@ def play_top(
     rounds, measures = len(queries), codes_of(recorded(measures, largest_grade))
     measured, ranker, loss = np.zeros((rounds, len(measures))), np.zeros(rounds), np.zeros(rounds)
     events, updated = np.zeros((rounds, 4), np.int32), np.zeros(rounds, np.uint8)
-    weights = np.zeros(stream.features.shape[1])
+    watches = settings.adaptive or settings.steps != SCHEDULE
+    weights, watched = np.zeros(stream.features.shape[1]), np.zeros((rounds if watches else 0, 2))
     played = top.play(
         stream.features, stream.offsets, stream.grades, stream.ideal_dcg, _ideals(stream, measures),
         stream.relevant, queries, OBJECTIVES.index(settings.objective), OBJECTIVES.index(settings.judge), settings.k,
-        settings.gamma, settings.gamma_decay, float(settings.mismatch), settings.ordered,
-        float(rate) * settings.scale, settings.decay, float(settings.radius),
+        settings.gamma, settings.gamma_decay, settings.adaptive, float(settings.mismatch), settings.ordered,
+        1.0 if rate is None else float(rate) * settings.scale, settings.decay, CHOICES.index(settings.steps),
+        float(settings.radius),
         float(settings.epsilon), float(settings.epsilon_decay),
         settings.objective == "smoothdcg" and settings.sign == "as-printed",
         1.0 if empty == "one" else 0.0, measures, gains(largest_grade),
         discounts(stream.metadata["largest_query"]), np.exp(-np.arange(largest_grade + 1.0)), random, weights,
-        measured, ranker, loss, events, updated,
+        measured, ranker, loss, events, updated, watched,
     )  # fmt: skip
     own_loss = np.where(stream.relevant[queries] > 0, 1 - measured[:, 0], 0.0)
     return Play(
         measured[:played], own_loss[:played], updated[:played], weights, 0 if played == rounds else played + 1,
-        ranker[:played], loss[:played], events[:played],
+        ranker[:played], loss[:played], events[:played], watched[:played] if watches else None,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from scant.measures import named
-from scant.online import frames, frames_top, traces
+from scant.online import frames, frames_steps, frames_top, traces
 from scant.online.learners import MEASURES
 from scant.online.streams import ADVERSARY
 from scant.present.slopes import late_rounds, slopes_of_seeds
@@ -94,6 +94,15 @@ def _at_own_rates(played: Played) -> pd.DataFrame:
     last = frames.by_own_measure(traces.finals(played.traces))
     chosen = traces.chosen_rates(last, frames.OWN, played.tuning)
     return traces.at_chosen_rates(played.traces[played.traces["failed_in"] == 0], chosen)
+
+
+def behind_best(played: Played) -> pd.DataFrame:
+    """The final NDCG@10 of steps that need no rate, less that of the same learner at the best rate of its grid.
+
+    The best rate is that of the highest mean on the very seeds that are reported.
+    """
+    rows = frames_steps.ways(played.traces)
+    return rows.assign(value=frames_steps.behind_best(rows))[rows["setting"] == "none"].dropna(subset="value")
 
 
 def lead_share(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:

@@ -129,7 +129,7 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
         elif settings.kind in click_learners.LEARNERS:
             played = play_clicks(stream, queries, settings, step, noise, job["empty"], measures)
         elif settings.kind in KINDS:
-            played = play_compiled(stream, queries, settings, step or 0.0, noise, job["empty"], measures)
+            played = play_compiled(stream, queries, settings, step, noise, job["empty"], measures)
         else:
             player = make(settings, stream.metadata["features"], step, noise, own_settings(learner))
             rounds = (stream[q] for q in queries)
@@ -223,12 +223,13 @@ def trace(
     means = np.cumsum(np.c_[played.measured, ranker], axis=0)[at] / rounds[:, None]
     loss, updates = np.cumsum(played.loss)[at], np.cumsum(played.updated, dtype=np.int64)[at]
     surrogate, events = np.cumsum(surrogate)[at], np.cumsum(events, axis=0, dtype=np.int64)[at]
+    watched = played.watched[at] if played.watched is not None and n else None
     if not n:  # the run failed in round 1, which one row says
         rounds, means = np.zeros(1, np.int64), np.full((1, len(measures) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
         surrogate, events = np.full(1, np.nan), np.zeros((1, len(top.EVENTS)), np.int64)
     if isinstance(settings, top.Settings):
-        bound = top.regret_bound(settings, facts, rate, rounds)
+        bound = top.regret_bound(settings, facts, rate, rounds, watched)
     else:
         bound = separable_bound(settings, facts)
     n = len(rounds)

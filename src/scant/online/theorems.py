@@ -15,6 +15,7 @@ from scant.measures import average_precision, ndcg
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.estimators import value_and_gradient
 from scant.online.learners import make, resolve
+from scant.online.steps import AdaGrad, CoinBetting
 from scant.randomness import generator
 from scant.theory import bounds
 from scant.theory.checks import Check, table
@@ -28,8 +29,8 @@ def perceptron_table() -> pd.DataFrame:
 
 
 def top_table() -> pd.DataFrame:
-    """Theorems on gradient estimates from feedback at the top (thesis, section 3.3), a tenth of a second."""
-    return table([*_mixed_differences(), *_constants(), *_floor()])
+    """Theorems on gradient estimates from feedback at the top (thesis, section 3.3), and on steps: under a second."""
+    return table([*_mixed_differences(), *_constants(), *_floor(), *_steps_without_rates()])
 
 
 # --- SLAM: the upper bound on losses, and its gradient
@@ -283,3 +284,47 @@ def _floor() -> Iterator[Check]:
     setting = "Table B.1, the top one seen, any learner"
     yield Check("impossible", "thesis, Theorem 32", quantity, setting, 3, floor, ">", 0.0)
     yield Check("impossible, the proof's constant", "thesis, appendix B", quantity, setting, 3, floor, ">=", 2 * floor)
+
+
+# --- steps that need no rate
+
+
+def _steps_without_rates(rounds: int = 500) -> Iterator[Check]:
+    """Bounds on the regret of AdaGrad and of coin betting, on losses that are linear.
+
+    The best weights of a ball are then known: minus its radius times the direction of the gradients' sum. Coin betting
+    knows a bound on the gradients' norms here, as in its theorem.
+    """
+    random = generator(0, "steps without rates")
+    ones = np.tile([1.0, 0.0, 0.0], (rounds, 1))
+    noise = random.standard_normal((rounds, 3))
+    drifting = noise + 0.2 * ones
+    explored = random.random(rounds) < 0.05
+    losses = {
+        "the same": ones,
+        "in turn there and back": ones * np.where(np.arange(rounds) % 2, 1, -1)[:, None],
+        "noise": noise,
+        "noise with a drift": drifting,
+        "noise with a drift, 20 times as long in one of 20 rounds": drifting * np.where(explored, 20, 1)[:, None],
+    }
+    for (name, gradients), radius in product(losses.items(), (0.1, 1.0, 10.0)):
+        largest = float(np.linalg.norm(gradients, axis=1).max())
+        adagrad, coin = AdaGrad(3, radius), CoinBetting(3, radius, largest)
+        regrets = [linear_regret(steps, gradients, radius) for steps in (adagrad, coin)]
+        stated = (bounds.adagrad_regret(adagrad.squares, radius), bounds.coin_regret(radius, coin.lengths, largest))
+        sources = ("Orabona 2019, section 4.2", "Orabona and Pal 2016")
+        for steps, regret, bound, source in zip((adagrad, coin), regrets, stated, sources, strict=True):
+            yield Check(
+                f"regret of {steps.about}", source, "regret against the best weights of the ball",
+                f"linear losses, gradients {name}, U = {radius:g}, {rounds} rounds", 3, regret, "<=", bound,
+            )  # fmt: skip
+
+
+def linear_regret(steps, gradients: np.ndarray, radius: float) -> float:
+    """The regret of steps on linear losses with these gradients (rounds x d), on the ball of this radius."""
+    weights, loss = np.zeros(gradients.shape[1]), 0.0
+    for gradient in gradients:
+        loss += gradient @ weights
+        steps.take(weights, gradient)
+        weights *= min(1.0, radius / max(np.linalg.norm(weights), 1e-300))
+    return float(loss + radius * np.linalg.norm(gradients.sum(axis=0)))

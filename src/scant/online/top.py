@@ -13,12 +13,14 @@ from scant import declared
 from scant.declared import Look, Setting
 from scant.errors import SettingError, unknown
 from scant.measures import rank
-from scant.online import estimators
-from scant.online.learners import RATES, Ideal, NonFiniteScores, Random
+from scant.online import estimators, steps
+from scant.online.learners import RATES, STEPS, Ideal, NonFiniteScores, Random
+from scant.online.steps import SCHEDULE
 from scant.theory import bounds
 
 EVENTS = ("explored", "mismatched", "clipped", "idle")  # events in rounds, which run files count
 OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")  # in the order of scant.kernels.top
+ADAPTIVE = "adaptive"  # exploration that follows from the estimates so far
 NOT_CONVEX = "smoothdcg"  # the surrogate whose best fixed weights cannot be certified
 # The papers' steps and exploration: the constants in front of t^-power, or of T^-power if fixed at the horizon T.
 SCHEDULES = {
@@ -38,6 +40,8 @@ class Settings:
     judge : the surrogate whose loss is recorded
     k : how many grades it sees, 0 for all
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
+    exploration : "schedule" for that, or "adaptive" for `scant.online.steps.Exploration`
+    steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
     decay : the step at round t is rate * t^-decay
     scale : a factor on the rate: T^-power if the schedule is fixed at the horizon T, else 1
     mismatch : a factor, in the estimate, on the probability of documents that only exploration puts on top
@@ -56,6 +60,8 @@ class Settings:
     k: int = 0
     gamma: float = 0.0
     gamma_decay: float = 0.0
+    exploration: str = SCHEDULE
+    steps: str = SCHEDULE
     decay: float = 0.5
     scale: float = 1.0
     mismatch: float = 1.0
@@ -67,6 +73,11 @@ class Settings:
     fixed: bool = False
     horizon: int = 0
     measure: str = "ndcg@10"
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the probability of exploring follows from the estimates so far."""
+        return self.exploration == ADAPTIVE
 
     @property
     def altered(self) -> bool:
@@ -82,7 +93,7 @@ class Settings:
 def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]:
     """The complete settings of a learner, and its rates: constants in front of the steps, or "theory".
 
-    learner : its settings in a study
+    learner : its settings in a study; the rate of steps that need none is None
     readings : of the experiment: source, schedule, mismatch, radius and judge
     rounds : the horizon T
 
@@ -114,17 +125,22 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
             mismatch=readings["mismatch"],
         )  # fmt: skip
     settings = replace(settings, ordered=settings.ordered and settings.k == 2)
+    settings = replace(settings, steps=learner.get("steps", SCHEDULE), exploration=learner.get("exploration", SCHEDULE))
+    if settings.adaptive:
+        settings = replace(settings, gamma=steps.MOST_EXPLORED, gamma_decay=0.0)
     if schedule["fixed"]:
         settings = replace(
             settings, scale=rounds**-settings.decay, decay=0.0,
             gamma=settings.gamma * rounds**-settings.gamma_decay, gamma_decay=0.0, fixed=True,
         )  # fmt: skip
+    if settings.steps != SCHEDULE:
+        settings = replace(settings, scale=1.0, decay=0.0)
     if DESCENDING[kind].sees == "top" and not 0 < settings.gamma <= 0.5:
         raise SettingError(
             f"gamma is {settings.gamma:.3g} in round 1, and has to be above 0 and at most 1/2"
             + (f" (T^-1/3 for the horizon T = {rounds}: play 8 rounds or more)" if schedule["fixed"] else "")
         )
-    return settings, list(learner.get("rates", [schedule["rate"]]))
+    return settings, list(learner.get("rates", [schedule["rate"]])) if settings.steps == SCHEDULE else [None]
 
 
 def theory_rate(settings: Settings, stream: dict) -> float:
@@ -143,13 +159,25 @@ def theory_rate(settings: Settings, stream: dict) -> float:
     return rate
 
 
-def regret_bound(settings: Settings, stream: dict, rate: float, rounds: np.ndarray) -> np.ndarray:
+def regret_bound(
+    settings: Settings, stream: dict, rate: float | None, rounds: np.ndarray, watched: np.ndarray | None = None
+) -> np.ndarray:
     """The bound on the learner's expected regret after each of `rounds`, float64 of their shape.
 
     NaN if none is proved for the learner. If steps are fixed at the horizon, it is the bound at the horizon throughout.
 
-    rate : the constant in front of the steps
+    rate : the constant in front of the steps, None if they need none
+    watched : the rows of `Play.watched` at these rounds; AdaGrad's bound is in terms of what a run's gradients were, so
+        that under feedback at the top its expectation bounds that of the regret
     """
+    if settings.steps != SCHEDULE or settings.adaptive:
+        if watched is None or settings.steps != "adagrad" or not _estimates_are_judged(settings):
+            return np.full(len(rounds), np.nan)
+        squares, explored = watched.T
+        loss = 0.0
+        if settings.k:
+            loss = bounds.exploration_loss(settings.objective, stream["largest_query"], stream["largest_grade"])
+        return bounds.adagrad_regret(squares, settings.radius) + loss * explored
     try:
         norm, constant = _constants(settings, stream)
     except SettingError:
@@ -163,11 +191,17 @@ def regret_bound(settings: Settings, stream: dict, rate: float, rounds: np.ndarr
     )  # fmt: skip
 
 
+def _estimates_are_judged(settings: Settings) -> bool:
+    """Whether descent is on unbiased estimates of the gradient of what judges the learner, which is convex."""
+    convex = ("squared", "kl", "ranksvm") if settings.k else tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
+    return settings.objective in convex and settings.judge == settings.objective and not settings.altered
+
+
 def check_theory(settings: Settings) -> None:
     """Raise a SettingError if no bound on the learner's regret is proved: theory gives it no rate then."""
-    proved = ("squared", "kl", "ranksvm") if settings.k else ("squared", "kl", "ranksvm", "listnet")
     fewest = settings.k in (0, estimators.NEEDS[settings.objective][0])
-    if settings.objective not in proved or settings.judge != settings.objective or not fewest or settings.altered:
+    unknown_size = settings.objective == "ndcg-squared" or settings.adaptive
+    if not _estimates_are_judged(settings) or not fewest or unknown_size:
         raise SettingError(
             f"rate 'theory': no regret bound is proved for this learner on {settings.objective!r}. Use a number, or: "
             "the fewest grades, mismatch 1 and its own surrogate as judge"
@@ -194,6 +228,12 @@ GAMMA = Setting(
     {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5},
     about="The constant in front of the exploration, instead of that of the schedule.",
 )
+EXPLORATION = Setting(
+    "exploration",
+    {"enum": [SCHEDULE, ADAPTIVE]},
+    about="The probability of exploring: by the schedule, or from the variance of the estimates so far (adaptive).",
+    absent=SCHEDULE, ours=True,
+)  # fmt: skip
 SIGN = Setting(
     "sign",
     {"enum": ["negated", "as-printed"]},
@@ -238,6 +278,8 @@ class Top(declared.Learner):
     def __init__(self, features: int, rate: float, settings: Settings, random: np.random.Generator):
         self.weights, self.rate, self.setup, self.random = np.zeros(features), rate, settings, random
         self.k = settings.k or None
+        self.steps = steps.made(settings.steps, features, settings.radius)
+        self.exploration = steps.Exploration()
         self.round = 0
 
     def rank(self, features) -> np.ndarray:
@@ -247,6 +289,8 @@ class Top(declared.Learner):
         if not np.isfinite(self.scores).all():
             raise NonFiniteScores
         self.chance = self.setup.gamma * self.round**-self.setup.gamma_decay
+        if self.setup.adaptive:
+            self.chance = self.exploration.chance
         self.explored = self.setup.k > 0 and self.random.random() < self.chance
         self.shown = self.scores
         if self.explored:
@@ -263,6 +307,7 @@ class Top(declared.Learner):
         """Take a step from the grades seen and project on the ball; return whether there was enough to learn."""
         settings, scores = self.setup, self.scores.astype(np.float64)
         if settings.objective == "ranksvm" and len(scores) < 2:
+            self.exploration.saw(0.0, self.chance, self.explored)
             return False
         if settings.k:
             gradient = estimators.estimate(
@@ -273,8 +318,12 @@ class Top(declared.Learner):
             _, gradient = estimators.value_and_gradient(settings.objective, scores, grades, self.smoothing)
         if settings.objective == "smoothdcg" and settings.sign == "as-printed":
             gradient = -gradient
-        size = self.rate * settings.scale * self.round**-settings.decay
-        self.weights -= size * (features.astype(np.float64).T @ gradient)
+        slope = features.astype(np.float64).T @ gradient
+        self.exploration.saw(slope @ slope, self.chance, self.explored)
+        if self.steps:
+            self.steps.take(self.weights, slope)
+        else:
+            self.weights -= self.rate * settings.scale * self.round**-settings.decay * slope
         self.weights *= min(1.0, settings.radius / max(np.linalg.norm(self.weights), 1e-300))
         return True
 
@@ -301,6 +350,11 @@ class Top(declared.Learner):
 
     @classmethod
     def check(cls, settings) -> None:
+        steps.check(settings)
+        if "gamma" in settings and settings.get("exploration", SCHEDULE) != SCHEDULE:
+            raise SettingError(
+                "gamma would do nothing: exploration 'adaptive' needs no constant. Leave one of the two out"
+            )
         if "surrogate" not in settings and not cls.objective:
             raise SettingError(f"the kind {cls.kind!r} needs a surrogate, one of {', '.join(OBJECTIVES)}")
 
@@ -310,7 +364,7 @@ class RTop(Top):
 
     kind = "rtop"
     about = "RTop-kF, which sees the grades of its top k (thesis, Algorithm 5)."
-    settings = (SURROGATE, RATES, K, GAMMA, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (SURROGATE, RATES, STEPS, K, GAMMA, EXPLORATION, SIGN, EPSILON, EPSILON_DECAY)
     looks: ClassVar = {surrogate: Look(*look) for surrogate, look in COLOURS.items()}
     sees = "top"
     heeds = (*Top.heeds, "mismatch")
@@ -321,7 +375,7 @@ class GradientDescent(Top):
 
     kind = "ogd"
     about = "Online gradient descent on the same surrogates with every grade seen."
-    settings = (SURROGATE, RATES, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (SURROGATE, RATES, STEPS, SIGN, EPSILON, EPSILON_DECAY)
     draws = False
     looks: ClassVar = DASHED
 
@@ -331,7 +385,7 @@ class ListNetDescent(Top):
 
     kind = "listnet"
     about = "Online gradient descent on ListNet's cross entropy, with every grade seen (thesis 3.3)."
-    settings = (RATES,)
+    settings = (RATES, STEPS)
     draws = False
     looks: ClassVar = DASHED
     objective = "listnet"

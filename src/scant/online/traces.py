@@ -17,6 +17,8 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
     "objective": "",
     "judge": "",
     "k": 0,
+    "steps": "",
+    "exploration": "",
     "gamma": math.nan,
     "gamma_decay": math.nan,
     "mismatch": math.nan,

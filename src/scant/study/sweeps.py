@@ -71,6 +71,14 @@ def left_out(learner: dict) -> dict:
     }
 
 
+def ours(learner: dict) -> list[str]:
+    """The settings of a learner that go beyond the papers, as far as a study gives it values other than the default."""
+    declared = learner_settings(learner["kind"]) if learner["kind"] in families.kinds() else {}
+    return [
+        key for key, setting in declared.items() if setting.ours and learner.get(key, setting.absent) != setting.absent
+    ]
+
+
 def _changes(learner: dict, reading: str) -> bool:
     """Whether a reading can change what a learner does."""
     setting = learner_settings(learner["kind"]).get(reading) if learner["kind"] in families.kinds() else None

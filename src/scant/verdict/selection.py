@@ -7,7 +7,7 @@ from scant import families as registry
 from scant.declared import called, defaults_of
 from scant.families import Quantity
 from scant.study.plan import Plan
-from scant.study.sweeps import left_out
+from scant.study.sweeps import left_out, ours
 
 MOST = 8  # claims in a figure, which then fits a page
 
@@ -41,10 +41,13 @@ def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     Settings that the study leaves out have their defaults. Null, in what is wanted, is for those that it leaves out.
     A copy that a sweep made has the id of the one that it stands for. Where a claim wants a setting to be null, that
     is, left to its default, such a copy may have any level of it, as long as the one that it stands for has none.
+    A learner with settings that go beyond the papers (`Setting.ours`) is one only if the claim names them.
 
     section : "streams", "games", "logs" or "learners"; name : its id there; wanted : the values of settings, see `fits`
     """
     settings = study[section][name]
+    if section == "learners" and any(setting not in wanted for setting in ours(settings)):
+        return False
     original = settings.get("stands_for", name)
     swept = {key for key, value in wanted.items() if value is None and key not in study[section][original]}
     completed = _completed(section, settings)

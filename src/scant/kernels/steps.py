@@ -1,0 +1,127 @@
+"""Steps of descent that need no learning rate, compiled. `scant.online.steps` is the same in plain Python."""
+
+import math
+
+from scant.kernels import compiled
+from scant.kernels.pieces import SUMS, step
+
+SCHEDULE, ADAGRAD, DOG, COIN, COCOB = range(5)  # in the order of scant.online.steps.STEPS
+# What the array `sums` holds: the squared norms of all gradients; DoG's largest distance, or of gradients' norms for
+# coin betting the largest and the sum; the reward of its bets; and, for exploration that adapts, squared norms times
+# the probability of exploring, the squared norms of the rounds that did not explore, and how many these are.
+SQUARES, LARGEST, LENGTHS, REWARD, MOMENT, QUIET, QUIET_ROUNDS, KEPT = range(8)
+ROWS = 5  # of the array `memory`
+FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # those of scant.online.steps (a test holds them equal)
+MOST_EXPLORED = 0.5  # that of scant.online.top (likewise)
+
+
+@compiled(fastmath=SUMS)
+def dot(a, b):
+    """The inner product of two vectors."""
+    total = 0.0
+    for j in range(a.shape[0]):
+        total += a[j] * b[j]
+    return total
+
+
+@compiled()
+def move(features, g, share, coming, steps, size, scale, gradient, weights, sums, memory):
+    """Take a step against `share` times features' g, and return its squared norm; `gradient` is scratch (d).
+
+    `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function of its own, since
+    loops in which `pieces.step` stands twice are a tenth slower.
+    """
+    gradient[:] = 0.0
+    step(features, g, -share, gradient, coming)
+    square = dot(gradient, gradient)
+    sums[SQUARES] += square
+    take(steps, size, scale, gradient, weights, sums, memory)
+    return square
+
+
+@compiled()
+def take(steps, size, scale, gradient, weights, sums, memory):
+    """Move `weights` against `gradient`; both float64 (d). The caller projects the weights on their ball, if any.
+
+    Parameters
+    ----------
+    steps : one of the constants above; size : of the step, if it is of a schedule
+    scale : the radius that AdaGrad's steps are for
+    sums : float64 (KEPT), 0 at first; its first entry already has this gradient
+    memory : float64 (ROWS, d), 0 at first
+    """
+    if steps == COIN:
+        _bet(gradient, weights, sums, memory)
+        return
+    if steps == COCOB:
+        _bet_by_coordinate(gradient, weights, memory)
+        return
+    if steps != SCHEDULE:
+        if sums[SQUARES] == 0.0:
+            return
+        size = math.sqrt(2.0) * scale / math.sqrt(sums[SQUARES])
+        if steps == DOG:
+            sums[LARGEST] = max(sums[LARGEST], FIRST_DISTANCE, math.sqrt(dot(weights, weights)))
+            size = sums[LARGEST] / math.sqrt(sums[SQUARES])
+    for j in range(weights.shape[0]):
+        weights[j] -= size * gradient[j]
+
+
+@compiled()
+def _inwards(gradient, weights, point):
+    """Take from `gradient` what would draw a point outside the ball further out, as Cutkosky 2020 has it."""
+    outwards, distance = 0.0, 0.0
+    for j in range(weights.shape[0]):
+        beyond = point[j] - weights[j]
+        outwards += gradient[j] * beyond
+        distance += beyond * beyond
+    if outwards < 0.0:
+        for j in range(weights.shape[0]):
+            gradient[j] -= outwards / distance * (point[j] - weights[j])
+
+
+@compiled()
+def _bet(gradient, weights, sums, memory):
+    """The bet of Krichevsky and Trofimov in the direction of the sum of all gradients."""
+    point, total = memory[0], memory[1]
+    _inwards(gradient, weights, point)
+    length = math.sqrt(dot(gradient, gradient))
+    if length == 0.0:
+        return
+    if sums[LARGEST] == 0.0:
+        sums[LARGEST] = length
+    share = min(1.0, sums[LARGEST] / length)
+    sums[LARGEST] = max(sums[LARGEST], length)
+    sums[LENGTHS] += share * length
+    sums[REWARD] -= share * dot(gradient, point)
+    bet = (1.0 + sums[REWARD] / sums[LARGEST]) / (sums[LARGEST] + sums[LENGTHS])
+    for j in range(weights.shape[0]):
+        total[j] -= share * gradient[j]
+        point[j] = total[j] * bet
+        weights[j] = point[j]
+
+
+@compiled()
+def _bet_by_coordinate(gradient, weights, memory):
+    """COCOB's bet in each coordinate."""
+    point, total, largest, lengths, reward = memory[0], memory[1], memory[2], memory[3], memory[4]
+    _inwards(gradient, weights, point)
+    for j in range(weights.shape[0]):
+        length = abs(gradient[j])
+        largest[j] = max(largest[j], length)
+        if largest[j] == 0.0:
+            continue
+        lengths[j] += length
+        reward[j] = max(0.0, reward[j] - gradient[j] * point[j])
+        total[j] -= gradient[j]
+        point[j] = total[j] / largest[j] * (largest[j] + reward[j]) / max(lengths[j] + largest[j], ALPHA * largest[j])
+        weights[j] = point[j]
+
+
+@compiled()
+def chance_of_exploring(sums, rounds):
+    """The probability of exploring after so many rounds, from the squared norms of their estimates."""
+    if rounds == 0 or sums[QUIET] == 0.0:
+        return MOST_EXPLORED
+    chance = (sums[MOMENT] / rounds / (2 * sums[QUIET] / sums[QUIET_ROUNDS] * rounds)) ** (1 / 3)
+    return min(MOST_EXPLORED, chance)

@@ -1,0 +1,196 @@
+"""Steps of descent that need no learning rate, in plain Python: `scant.kernels.steps` is the same, compiled.
+
+Each moves the weights of a learner against gradients, which it gets one by one. Weights start at 0.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from scant.errors import SettingError
+
+FIRST_DISTANCE = 1e-6  # DoG's r_epsilon: how far the weights are taken to have moved before they move
+ALPHA = 100.0  # COCOB's alpha: no bet is larger than one of that many largest gradients allows
+MOST_EXPLORED = 0.5  # the largest probability of exploring
+
+
+class Steps:
+    """What all steps share.
+
+    squares : the sum of the squared norms of the gradients so far
+    """
+
+    kind = ""
+    about = ""
+
+    def __init__(self, features: int, scale: float):
+        """
+        features : d, how many weights there are
+        scale : the radius of the ball that the weights are kept in; 1 if there is none
+        """
+        self.features, self.scale, self.squares = features, scale, 0.0
+
+    def take(self, weights: np.ndarray, gradient: np.ndarray) -> None:
+        """Move `weights` (d), in place, against `gradient` (d). The caller projects them on their ball, if any."""
+        self.squares += gradient @ gradient
+        if self.squares > 0:
+            self._move(weights, gradient)
+
+    def _move(self, weights, gradient) -> None:
+        weights -= self._size(weights) * gradient
+
+
+class AdaGrad(Steps):
+    """AdaGrad's norm version: `sqrt(2) U / sqrt(sum of squared norms)` on the ball of radius U.
+
+    Source: Streeter and McMahan 2010; Duchi, Hazan and Singer 2011; Orabona 2019, section 4.2. Without a ball nothing
+    is proved.
+    """
+
+    kind = "adagrad"
+    about = "AdaGrad"
+
+    def _size(self, weights) -> float:
+        return np.sqrt(2) * self.scale / np.sqrt(self.squares)
+
+
+class DistanceOverGradients(Steps):
+    """DoG: the largest distance from the start over the root of the sum of squared norms.
+
+    Source: Ivgi, Hinder and Carmon 2023.
+    """
+
+    kind = "dog"
+    about = "DoG"
+
+    def __init__(self, features, scale):
+        super().__init__(features, scale)
+        self.distance = FIRST_DISTANCE
+
+    def _size(self, weights) -> float:
+        self.distance = max(self.distance, np.linalg.norm(weights))
+        return self.distance / np.sqrt(self.squares)
+
+
+class _Betting(Steps):
+    """What steps by betting share: the point that they bet on may be outside the ball, into which it is projected.
+
+    Gradients that would draw it further out lose that part (Cutkosky 2020): the regret of the projection is
+    at most that of the point on what is left.
+    """
+
+    def __init__(self, features, scale):
+        super().__init__(features, scale)
+        self.point, self.total = np.zeros(features), np.zeros(features)
+
+    def _move(self, weights, gradient):
+        beyond = self.point - weights
+        outwards = gradient @ beyond
+        if outwards < 0:
+            gradient = gradient - outwards / (beyond @ beyond) * beyond
+        self._bet(gradient)
+        weights[:] = self.point
+
+
+class CoinBetting(_Betting):
+    """Betting on the direction of w by Krichevsky and Trofimov's rule, with initial wealth 1 (Orabona and Pal 2016).
+
+    A coin is a gradient over the largest norm so far, and counts by its length; its bettor sees a gradient that is
+    longer than all before it cut to their length (Cutkosky 2019).
+
+    largest : a bound on the norms of gradients, if one is known; with 0 it is learnt
+    """
+
+    kind = "coin"
+    about = "coin betting"
+
+    def __init__(self, features, scale, largest: float = 0.0):
+        super().__init__(features, scale)
+        self.largest, self.lengths, self.reward = largest, 0.0, 0.0
+
+    def _bet(self, gradient):
+        length = np.linalg.norm(gradient)
+        if length == 0:
+            return
+        self.largest = self.largest or length
+        gradient = gradient * min(1.0, self.largest / length)
+        self.largest = max(self.largest, length)
+        self.lengths += np.linalg.norm(gradient)
+        self.reward -= gradient @ self.point
+        self.total -= gradient
+        self.point = self.total / (self.largest + self.lengths) * (1 + self.reward / self.largest)
+
+
+class Cocob(_Betting):
+    """COCOB as it trains networks: a bet in each coordinate (Orabona and Tommasi 2017, Algorithm 2)."""
+
+    kind = "cocob"
+    about = "COCOB"
+
+    def __init__(self, features, scale):
+        super().__init__(features, scale)
+        self.largest, self.lengths, self.reward = np.zeros(features), np.zeros(features), np.zeros(features)
+
+    def _bet(self, gradient):
+        lengths = np.abs(gradient)
+        self.largest = np.maximum(self.largest, lengths)
+        self.lengths += lengths
+        self.reward = np.maximum(0.0, self.reward - gradient * self.point)
+        self.total -= gradient
+        bets = np.divide(self.total, self.largest, where=self.largest > 0, out=np.zeros(self.features))
+        most = np.maximum(self.lengths + self.largest, ALPHA * self.largest)
+        self.point = np.divide(
+            bets * (self.largest + self.reward), most, where=most > 0, out=np.zeros(self.features)
+        )  # fmt: skip
+
+
+class Exploration:
+    """The probability of exploring, from the squared norms of the estimates so far: a reading beyond the papers.
+
+    With probability gamma in T rounds, AdaGrad's bound is `2 sqrt(2) U sqrt(T v / gamma)`, where v is the mean of gamma
+    times the squared norm, and exploring costs at most `2 U g` in each of gamma T rounds, where g is the norm of a
+    gradient. The sum is least at `gamma^3 = v / (2 g^2 T)`. Here v is the mean over the rounds so far, g^2 that of the
+    squared norms in those that did not explore, and T their number. It depends on earlier rounds alone, so that
+    estimates stay unbiased.
+    """
+
+    def __init__(self):
+        self.rounds, self.moment, self.quiet, self.quiet_rounds = 0, 0.0, 0.0, 0
+
+    @property
+    def chance(self) -> float:
+        """The probability of exploring in the next round, above 0 and at most `MOST_EXPLORED`."""
+        if not self.quiet:
+            return MOST_EXPLORED
+        moment, quiet = self.moment / self.rounds, self.quiet / self.quiet_rounds
+        return min(MOST_EXPLORED, (moment / (2 * quiet * self.rounds)) ** (1 / 3))
+
+    def saw(self, square: float, chance: float, explored: bool) -> None:
+        """Take in a round: its estimate's squared norm, and the probability with which it explored, and whether."""
+        self.rounds += 1
+        self.moment += chance * square
+        if not explored:
+            self.quiet += square
+            self.quiet_rounds += 1
+
+
+SCHEDULE = "schedule"
+STEPS = {steps.kind: steps for steps in (AdaGrad, DistanceOverGradients, CoinBetting, Cocob)}
+CHOICES = (SCHEDULE, *STEPS)  # in the order of scant.kernels.steps
+
+
+def made(kind: str, features: int, scale: float) -> Steps | None:
+    """Steps of this kind, for so many features; None for those of a schedule."""
+    return STEPS[kind](features, scale) if kind in STEPS else None
+
+
+def check(settings: Mapping) -> None:
+    """Raise a SettingError if a learner's settings give rates, or their decay, to steps that need none."""
+    if settings.get("steps", SCHEDULE) == SCHEDULE:
+        return
+    for key in ("rates", "decay"):
+        if key in settings:
+            raise SettingError(
+                f"steps {settings['steps']!r} need no rate, so that {key} would do nothing: leave it out, or set "
+                f"steps: {SCHEDULE}"
+            )

@@ -1,0 +1,231 @@
+"""What steps that need no rate, and exploration that adapts, keep to: compiled loops and plain classes alike."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from scant.data import simulated
+from scant.errors import SettingError
+from scant.kernels import steps as kernel
+from scant.measures import rank
+from scant.online import learners, steps, top
+from scant.online.estimators import estimate, value_and_gradient
+from scant.online.play import play_compiled, play_python, play_top, query_order
+from scant.online.steps import CHOICES, SCHEDULE, STEPS, CoinBetting, Exploration
+from scant.randomness import generator
+
+READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
+FULL = {
+    "slam": {"kind": "slam"},
+    "slam-ap": {"kind": "slam", "measure": "ap", "by_loss": True},
+    "max-hinge": {"kind": "max-hinge"},
+    "listnet": {"kind": "listnet"},
+}
+EXPLORED = 0
+
+
+@pytest.fixture(scope="module")
+def stream(packed):
+    queries, _ = simulated.linear(np.random.default_rng(2), 60, 9, 7)
+    return packed((grades, x) for _, grades, x in queries)
+
+
+@pytest.fixture(scope="module")
+def odd(packed):
+    """Queries of one document, of two, and of more than the radix sort's least; of one grade, or of none above 0."""
+    random = np.random.default_rng(3)
+
+    def queries():
+        for q, m in enumerate([1, 2, 5, 12, 33] * 6):
+            grades = random.integers(0, 5, m) * (q % 7 != 0)
+            yield grades, random.standard_normal((m, 6)).astype(np.float32)
+
+    return packed(queries())
+
+
+@pytest.fixture(params=["stream", "odd"])
+def any_stream(request):
+    return request.getfixturevalue(request.param)
+
+
+def of_top(stream, learner, rounds=80, plain=False, seed=3, **readings):
+    settings, [rate] = top.resolve(learner, READINGS | readings, rounds)
+    queries = query_order(stream, generator(seed, "queries"), rounds)
+    if not plain:
+        return play_top(stream, queries, settings, rate, generator(seed, "noise"))
+    player = top.Top(stream.features.shape[1], rate, settings, generator(seed, "noise"))
+    return play_python((stream[q] for q in queries), player, settings, k=settings.k or None)
+
+
+def test_the_kernels_constants_are_those_of_the_plain_classes():
+    numbers = [getattr(kernel, kind.upper()) for kind in CHOICES]
+    assert numbers == list(range(len(CHOICES)))
+    assert (kernel.FIRST_DISTANCE, kernel.ALPHA) == (steps.FIRST_DISTANCE, steps.ALPHA)
+    assert kernel.MOST_EXPLORED == steps.MOST_EXPLORED
+
+
+@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("learner", FULL)
+def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, learner, kind):
+    settings, rates = learners.resolve(FULL[learner] | {"steps": kind})
+    assert rates == [None] and settings.decay == 0
+    queries = query_order(any_stream, generator(3, "queries"), 90)
+    compiled = play_compiled(any_stream, queries, settings, None, generator(3, "noise"))
+    plain = learners.make(settings, any_stream.features.shape[1], None, generator(3, "noise"))
+    played = play_python((any_stream[q] for q in queries), plain, settings)
+    np.testing.assert_array_equal(compiled.updated, played.updated)
+    np.testing.assert_allclose(compiled.measured, played.measured, rtol=1e-12)
+    np.testing.assert_allclose(compiled.weights, played.weights, rtol=1e-5, atol=1e-7)
+    assert compiled.weights.any()
+
+
+@pytest.mark.parametrize("kind", CHOICES)
+@pytest.mark.parametrize("objective", top.OBJECTIVES)
+def test_the_compiled_loop_is_the_plain_class_on_the_ball(any_stream, objective, kind):
+    """With and without every grade seen, with both kinds of exploration, inside the ball and at its edge."""
+    ways = [{"kind": "ogd"}, *({"kind": "rtop", "exploration": way, "k": 2} for way in (SCHEDULE, "adaptive"))]
+    for learner, radius in product(ways, (0.05, 5.0)):
+        if learner["kind"] == "rtop" and objective in ("listnet", "ndcg-squared"):
+            continue
+        options = {"surrogate": objective, "epsilon": 0.3} if objective == "smoothdcg" else {"surrogate": objective}
+        one, two = (
+            of_top(any_stream, learner | options | {"steps": kind}, plain=plain, radius=radius)
+            for plain in (False, True)
+        )
+        np.testing.assert_array_equal(one.events, two.events)
+        np.testing.assert_array_equal(one.updated, two.updated)
+        for name in ("measured", "ranker"):
+            np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(one.weights, two.weights, rtol=1e-5, atol=1e-8)
+        assert np.linalg.norm(one.weights) <= radius * (1 + 1e-12)
+        assert (one.watched is None) == (kind == SCHEDULE and learner.get("exploration") != "adaptive")
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_the_horizon_and_its_schedule_change_no_step(stream, kind):
+    learner = {"kind": "ogd", "surrogate": "squared", "steps": kind}
+    one, two = (of_top(stream, learner, schedule=schedule) for schedule in ("thesis", "aistats16"))
+    assert one.weights.tobytes() == two.weights.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["adagrad", "coin", "cocob"])
+def test_steps_do_not_depend_on_the_scale_of_gradients(kind):
+    """A power of two as the factor is exact. DoG's first step alone has a scale, of the weights."""
+    random = np.random.default_rng(5)
+    gradients, ends = random.standard_normal((200, 4)) + 0.1, []
+    for factor in (1.0, 2.0**12, 2.0**-12):
+        weights, way = np.zeros(4), STEPS[kind](4, 1.0)
+        for gradient in gradients:
+            way.take(weights, factor * gradient)
+        ends.append(weights)
+    np.testing.assert_allclose(ends[1:], [ends[0]] * 2, rtol=1e-12)
+    assert np.linalg.norm(ends[0]) > 0.01
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_nothing_moves_while_gradients_are_zero(kind):
+    weights, way = np.zeros(3), STEPS[kind](3, 1.0)
+    for _ in range(5):
+        way.take(weights, np.zeros(3))
+    assert not weights.any()
+    way.take(weights, np.array([1.0, 0.0, 0.0]))
+    moved = weights.copy()
+    assert moved[0] < 0 and not moved[1:].any()
+    if kind in ("coin", "cocob"):  # what is bet on depends on gradients alone, that of others on their sum of squares
+        way.take(weights, np.zeros(3))
+        np.testing.assert_array_equal(weights, moved)
+
+
+def test_small_cases_by_hand():
+    ones = np.array([1.0])
+    weights, adagrad = np.zeros(1), steps.AdaGrad(1, 3.0)
+    for t, expected in ((1, -3 * np.sqrt(2)), (2, -3 * np.sqrt(2) - 3)):
+        adagrad.take(weights, ones)
+        assert weights[0] == pytest.approx(expected), t
+    weights, dog = np.zeros(1), steps.DistanceOverGradients(1, 1.0)
+    dog.take(weights, 4 * ones)
+    assert weights[0] == pytest.approx(-1e-6)
+    dog.take(weights, 3 * ones)
+    assert weights[0] == pytest.approx(-1e-6 - 3 / 5 * 1e-6)
+    weights, coin = np.zeros(1), CoinBetting(1, 1.0)
+    for expected in (-1 / 2, -2 / 3 * 3 / 2, -3 / 4 * 5 / 2):  # share heads / (coins + 1) of a wealth that grows so
+        coin.take(weights, ones)
+        assert weights[0] == pytest.approx(expected)
+    weights, cocob = np.zeros(1), steps.Cocob(1, 1.0)
+    for expected in (-1 / 100, -2 / 100 * 1.01):
+        cocob.take(weights, ones)
+        assert weights[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("known", [0.0, 40.0])
+def test_the_bettor_is_never_ruined(known):
+    """Whatever the coins, also if some are a thousand times as large as all before."""
+    random = np.random.default_rng(7)
+    for _ in range(50):
+        weights, coin = np.zeros(2), CoinBetting(2, 1.0, known)
+        for t in range(100):
+            gradient = random.standard_normal(2) * (1000 if t % 37 == 36 and not known else 1)
+            if random.random() < 0.5:
+                gradient = weights / max(np.linalg.norm(weights), 1e-9) * np.linalg.norm(gradient)
+            coin.take(weights, gradient)
+            assert coin.largest + coin.reward > 0 or not weights.any()
+
+
+def test_exploration_is_known_before_the_round_and_a_probability(stream):
+    """A prefix of a run has the same probabilities, whatever the last round shows."""
+    for objective in ("squared", "kl", "ranksvm", "smoothdcg"):
+        learner = {"kind": "rtop", "surrogate": objective, "exploration": "adaptive", "steps": "adagrad"}
+        whole = of_top(stream, learner, 200)
+        chances = np.diff(whole.watched[:, 1], prepend=0.0)
+        assert np.all((chances > 0) & (chances <= steps.MOST_EXPLORED + 1e-12))
+        settings, _ = top.resolve(learner, READINGS, 200)
+        queries = query_order(stream, generator(3, "queries"), 200)
+        for t in (1, 50, 199):
+            changed = np.r_[queries[:t], queries[t - 1]]
+            part = play_top(stream, changed, settings, None, generator(3, "noise"))
+            np.testing.assert_allclose(np.diff(part.watched[:, 1], prepend=0.0)[: t + 1], chances[: t + 1], rtol=1e-12)
+
+
+def test_the_estimate_is_unbiased_at_whatever_probability_it_explores():
+    """By enumeration of all rankings, round after round, in each of which the probability is another."""
+    from itertools import permutations
+
+    random, exploration, rounds = np.random.default_rng(8), Exploration(), []
+    for _ in range(12):
+        scores, grades = random.standard_normal(4), random.integers(0, 3, 4)
+        chance = exploration.chance
+        rounds.append(chance)
+        for objective, k in (("squared", 1), ("kl", 1), ("ranksvm", 2)):
+            shown = [np.array(order) for order in permutations(range(4))]
+            estimates = [estimate(objective, scores, grades, order, k, chance) for order in (*shown, rank(scores))]
+            weights = [chance / len(shown)] * len(shown) + [1 - chance]
+            np.testing.assert_allclose(
+                np.array(weights) @ estimates, value_and_gradient(objective, scores, grades)[1], rtol=1e-9, atol=1e-9
+            )
+        square = float(np.sum(np.square(estimate("squared", scores, grades, shown[0], 1, chance))))
+        exploration.saw(square, chance, explored=random.random() < chance)
+    assert rounds[0] == steps.MOST_EXPLORED
+
+
+def test_exploration_falls_as_the_cube_root_if_all_rounds_are_alike():
+    """Moments of c / gamma where it explores, and g where not: gamma goes to (v / 2 g t)^(1/3)."""
+    exploration, random = Exploration(), np.random.default_rng(9)
+    for _ in range(200_000):
+        chance = exploration.chance
+        explored = random.random() < chance
+        exploration.saw(4 / chance**2 if explored else 1.0, chance, explored)
+    chance = exploration.chance
+    assert chance == pytest.approx((4 / 2 / 200_000) ** (1 / 3), rel=0.1)
+
+
+@pytest.mark.parametrize("key", ["rates", "decay"])
+@pytest.mark.parametrize("kind", STEPS)
+def test_a_rate_for_steps_that_need_none_is_refused(kind, key):
+    value = {"rates": [0.1], "decay": 0.5}[key]
+    with pytest.raises(SettingError, match=f"{kind}.*{key} would do nothing"):
+        learners.Slam.check({"kind": "slam", "steps": kind, key: value})
+    if key == "rates":
+        with pytest.raises(SettingError, match=f"{kind}.*{key} would do nothing"):
+            top.RTop.check({"kind": "rtop", "surrogate": "squared", "steps": kind, key: value})
+    learners.Slam.check({"kind": "slam", "steps": SCHEDULE, key: value})

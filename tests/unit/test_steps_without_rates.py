@@ -1,0 +1,243 @@
+"""Steps that need no rate: their bounds, how they are planned, and how they are shown beside rates."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scant.data import simulated
+from scant.errors import SettingError
+from scant.online import comparator, frames_steps, top
+from scant.online.frames_steps import BEST, THEORY, TUNED
+from scant.online.play import play_top, query_order
+from scant.online.steps import STEPS, AdaGrad, CoinBetting
+from scant.online.theorems import linear_regret
+from scant.present import making
+from scant.randomness import generator
+from scant.study import settings as studies
+from scant.study.plan import Plan
+from scant.theory import bounds
+from scant.verdict.selection import chosen
+
+GRADIENTS = st.lists(st.tuples(*[st.floats(-1, 1)] * 2), min_size=1, max_size=60).map(np.array)
+READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
+
+
+# --- bounds
+
+
+@given(GRADIENTS, st.sampled_from([0.1, 1.0, 30.0]))
+def test_adagrads_bound_holds_for_all_gradients(gradients, radius):
+    steps = AdaGrad(2, radius)
+    regret = linear_regret(steps, gradients, radius)
+    assert steps.squares == pytest.approx(np.sum(gradients**2))
+    assert regret <= bounds.adagrad_regret(steps.squares, radius) + 1e-9
+
+
+@given(GRADIENTS, st.sampled_from([0.1, 1.0, 30.0]), st.sampled_from([1.5, 5.0]))
+def test_coin_bettings_bound_holds_for_all_gradients_below_a_known_norm(gradients, radius, largest):
+    steps = CoinBetting(2, radius, largest)
+    regret = linear_regret(steps, gradients, radius)
+    assert steps.largest == largest
+    assert regret <= bounds.coin_regret(radius, steps.lengths, largest) * (1 + 1e-9) + 1e-9
+
+
+def test_the_bound_of_coin_betting_is_the_wealth_of_heads_alone():
+    """After T heads the wealth is F(T) exactly, so that the bound is met by the weights for which x = T is best."""
+    steps, rounds = CoinBetting(1, 1.0, 1.0), 20
+    weights = np.zeros(1)
+    for _ in range(rounds):
+        steps.take(weights, np.array([-1.0]))
+    wealth = 1 + steps.reward
+    norm = 4 * wealth  # so large that x ||u|| - F(x) grows up to x = T
+    assert bounds.coin_regret(norm, rounds, 1.0) == pytest.approx(1 + rounds * norm - wealth, rel=1e-6)
+    assert bounds.coin_regret(0.0, rounds, 1.0) <= 1  # against 0 no more than the first wealth is lost
+
+
+def test_the_bound_before_the_first_round_is_the_first_wealth():
+    assert bounds.coin_regret(3.0, 0.0, 2.0) == pytest.approx(2.0 * (1 - 1))
+    assert bounds.adagrad_regret(0.0, 3.0) == 0
+
+
+def test_adagrads_bound_on_the_top_grows_as_its_order():
+    small, large = (bounds.adagrad_top_regret(rounds, 100.0, 1.0, 0.1, 5.0) for rounds in (1e6, 1e9))
+    assert np.log(large / small) / np.log(1e3) == pytest.approx(2 / 3, abs=1e-3)
+    rounds = np.arange(1, 2001)
+    chances = 0.1 * rounds ** (-1 / 3)
+    exact = bounds.adagrad_regret(np.sum(100.0 / chances), 1.0) + 5.0 * np.sum(chances)
+    assert exact <= bounds.adagrad_top_regret(2000, 100.0, 1.0, 0.1, 5.0) < 1.02 * exact
+
+
+@pytest.fixture(scope="module")
+def short(packed):
+    queries, _ = simulated.linear(np.random.default_rng(2), 100, 6, 5)
+    return packed((grades, x) for _, grades, x in queries)
+
+
+@pytest.mark.parametrize("objective", comparator.CONVEX)
+@pytest.mark.parametrize("radius", [0.3, 3.0])
+def test_adagrads_regret_against_the_best_fixed_weights_is_below_its_bound(short, objective, radius):
+    """In every run if every grade is seen, and at every round, with the certified gap on top."""
+    settings, [rate] = top.resolve(
+        {"kind": "ogd", "surrogate": objective, "steps": "adagrad"}, READINGS | {"radius": radius}, 400
+    )
+    queries = query_order(short, generator(1, "queries"), 400)
+    play = play_top(short, queries, settings, rate, generator(1))
+    rounds = comparator.prefixes(400)
+    best, gap, _ = comparator.best_fixed(short, queries, objective, radius, rounds)
+    bound = top.regret_bound(settings, short.metadata, rate, rounds, play.watched[rounds - 1])
+    regret = np.cumsum(play.surrogate)[rounds - 1] - best + gap
+    assert np.all(regret <= bound)
+    assert np.any(regret > 0.01 * bound)
+    smooth = play.watched[:, 0]
+    assert np.all(np.diff(smooth) >= 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exploration", ["schedule", "adaptive"])
+@pytest.mark.parametrize("objective", ["squared", "kl", "ranksvm"])
+def test_adagrads_mean_regret_from_the_top_is_below_its_mean_bound(short, objective, exploration):
+    learner = {"kind": "rtop", "surrogate": objective, "steps": "adagrad", "exploration": exploration}
+    settings, [rate] = top.resolve(learner, READINGS, 2000)
+    queries, regrets, stated = query_order(short, generator(1, "queries"), 2000), [], []
+    best, gap, _ = comparator.best_fixed(short, queries, objective, 1.0, np.array([2000]))
+    for seed in range(20):
+        play = play_top(short, queries, settings, rate, generator(seed))
+        regrets.append(play.surrogate.sum() - best[0] + gap[0])
+        stated.append(top.regret_bound(settings, short.metadata, rate, np.array([2000]), play.watched[-1:])[0])
+    assert np.mean(regrets) <= np.mean(stated)
+
+
+def test_no_bound_is_stated_where_none_is_proved():
+    facts, watched = {"largest_query": 5, "radius": 1.0, "largest_grade": 2}, np.ones((1, 2))
+    for learner, readings in (
+        ({"kind": "ogd", "surrogate": "squared", "steps": "dog"}, {}),
+        ({"kind": "ogd", "surrogate": "squared", "steps": "coin"}, {}),
+        ({"kind": "ogd", "surrogate": "smoothdcg", "steps": "adagrad"}, {}),
+        ({"kind": "ogd", "surrogate": "squared", "steps": "adagrad"}, {"judge": "kl"}),
+        ({"kind": "rtop", "surrogate": "squared", "steps": "adagrad"}, {"mismatch": 10}),
+        ({"kind": "rtop", "surrogate": "squared", "exploration": "adaptive"}, {}),
+    ):
+        settings, [rate] = top.resolve(learner, READINGS | readings, 100)
+        assert np.isnan(top.regret_bound(settings, facts, rate, np.array([1]), watched)).all()
+
+
+# --- planning
+
+
+def study(learner, **experiment):
+    experiment = {"streams": ["s"], "learners": ["l"], "seeds": 2, "tuning_seeds": 1} | experiment
+    return {
+        "study": "t", "claims": None, "streams": {"s": {"generator": "linear"}}, "learners": {"l": learner},
+        "experiments": {"e": experiment},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
+    for learner, family in (
+        ({"kind": "slam", "steps": kind}, "perceptron"),
+        ({"kind": "rtop", "surrogate": "kl", "steps": kind}, "top"),
+    ):
+        [job] = Plan(*studies.load(study(learner, kind=family))).jobs["e"]
+        assert job.seeds == [0, 1]
+        assert job.settings["learner_settings"]["steps"] == kind
+
+
+@pytest.mark.parametrize(
+    ("learner", "experiment", "message"),
+    [
+        ({"kind": "slam", "steps": "dog", "rates": [0.1, 1.0]}, {}, "learners.l: steps 'dog' need no rate.*rates"),
+        ({"kind": "slam", "steps": "dog", "decay": 0.5}, {}, "learners.l: steps 'dog' need no rate.*decay"),
+        ({"kind": "listnet", "steps": "coin", "rates": ["theory"]}, {"kind": "top"}, "need no rate"),
+        ({"kind": "slam", "steps": "doog"}, {}, "dog"),
+        ({"kind": "binary-perceptron", "steps": "dog"}, {}, "steps"),
+        ({"kind": "slam", "steps": "dog"}, {"source": "released-code"}, "steps of the learner 'l' does nothing under"),
+        (
+            {"kind": "rtop", "surrogate": "kl", "exploration": "adaptive", "gamma": 0.1}, {"kind": "top"},
+            "learners.l: gamma would do nothing",
+        ),
+        ({"kind": "rtop", "surrogate": "kl", "exploration": "clever"}, {"kind": "top"}, "adaptive"),
+        ({"kind": "ogd", "surrogate": "kl", "exploration": "adaptive"}, {"kind": "top"}, "exploration"),
+        (
+            {"kind": "rtop", "surrogate": "kl", "exploration": "adaptive", "rates": ["theory"]}, {"kind": "top"},
+            "no regret bound",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_settings_are_refused_at_planning(learner, experiment, message):
+    with pytest.raises(SettingError, match=message):
+        studies.load(study(learner, **experiment))
+
+
+def test_a_claim_that_names_no_steps_is_about_none():
+    learners = {name: {"kind": "slam", "steps": name} for name in ("schedule", "dog")} | {"plain": {"kind": "slam"}}
+    whole = {"learners": learners}
+    assert [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners] == [True, False, True]
+    assert [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners] == [False, True, False]
+
+
+# --- frames
+
+
+def traced(learner, seed, values, steps="schedule", tuning=False, **more) -> list[dict]:
+    """The final rows of a learner's run at each of its rates; "none" for steps that need none."""
+    return [
+        {"experiment": "e", "stream": "s", "learner": learner, "seed": seed, "setting": setting, "tuning_seed": tuning}
+        | {"rate": 0.1, "round": 100, "failed_in": 0, "explored": 5, "kind": "slam", "own_measure": "ndcg@10"}
+        | {"objective": "", "k": 0, "steps": steps, "exploration": ""}
+        | {"ndcg": value, "ndcg@10": value, "ap": value, "ranker_ndcg@10": value, "loss": 1.0, "surrogate_loss": 1.0}
+        | more
+        for setting, value in values.items()
+    ]
+
+
+DETAILS = {"e": {"title": "text", "titles": {"streams": {"s": "S"}, "learners": {}}}}
+
+
+@pytest.fixture
+def both():
+    """Traces of SLAM, whose rate 1 is best on seeds set aside and 0.1 on the reported ones, and their details."""
+    rows = []
+    for seed, (low, high) in enumerate([(0.5, 0.3), (0.4, 0.4), (0.6, 0.5)]):
+        rows += traced("slam", seed, {"0.1": low, "1.0": high, "theory": 0.2})
+        rows += traced("dog", seed, {"none": low + 0.1 * seed}, "dog")
+        rows += traced("again", seed, {"none": 0.9}, "dog")  # a second learner of the same steps does not count
+        rows += traced("listnet", seed, {"0.1": 0.7, "1.0": 0.1}, kind="listnet")
+        rows += traced("random", seed, {"none": 0.1}, kind="random")
+    rows += traced("slam", 1_000_000, {"0.1": 0.1, "1.0": 0.9, "theory": 0.2}, tuning=True)
+    rows += traced("listnet", 1_000_000, {"0.1": 0.1, "1.0": 0.0}, tuning=True, kind="listnet")
+    details = {"e": DETAILS["e"] | {"titles": {"streams": {"s": "S"}, "learners": dict.fromkeys(
+        ("slam", "dog", "listnet"), "title")}}}  # fmt: skip
+    return pd.DataFrame(rows), details
+
+
+def test_ways_to_take_steps_are_compared_on_the_same_seeds(both):
+    frame = frames_steps.compared(*both)
+    slam = frame[frame["base"] == "SLAM (NDCG@10)"].set_index("steps")
+    assert slam.index.tolist() == [BEST, TUNED, THEORY, "DoG"]
+    assert slam["rate"].tolist() == ["0.1", "1.0", "theory", "none"]
+    np.testing.assert_allclose(slam["mean"], [0.5, 0.4, 0.2, 0.6])
+    np.testing.assert_allclose(slam["to_best"], [0.0, -0.1, -0.3, 0.1], atol=1e-12)
+    np.testing.assert_allclose(slam["to_listnet"], [-0.2, -0.3, -0.5, -0.1])
+    assert slam["n"].tolist() == [3] * 4
+    assert set(frame["base"]) == {"SLAM (NDCG@10)", "ListNet"}
+    assert slam.loc["DoG", "explored"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("name", ["figure-steps", "figure-steps-top"])
+def test_the_figure_is_the_same_bytes_twice(name, both, tmp_path):
+    for stem in ("one", "two"):
+        making.make(making.find(name, True), tmp_path / stem, *both)
+    for ending in ("csv", "svg", "png"):
+        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+    svg = (tmp_path / "one.svg").read_text()
+    for text in ("best rate in hindsight", "DoG", "SLAM (NDCG@10)", "3 seeds", "95 % t interval"):
+        assert text in svg, text
+
+
+def test_a_frame_without_such_steps_is_refused():
+    rows = traced("slam", 0, {"0.1": 0.5, "1.0": 0.4})
+    with pytest.raises(SettingError, match="no run has steps that need no rate"):
+        frames_steps.compared(pd.DataFrame(rows), DETAILS)
