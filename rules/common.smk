@@ -7,12 +7,14 @@ import os
 import re
 import shlex
 import sys
+from collections import Counter
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from scant import families
 from scant.ads import family as logs
+from scant.data.registry import groups_beside
 from scant.errors import ScantError
 from scant.files import braces, write_text
 from scant.games.family import times_job
@@ -37,6 +39,11 @@ try:
     for file in workflow.configfiles:
         check_file(file)
     STUDY, DATASETS = studies.load(config)
+    studies.check_own_files(STUDY)
+    if workflow.configfiles:
+        studies.check_file(
+            config, os.path.relpath(workflow.configfiles[-1]), f".snakemake/scant/{config['study']}.file"
+        )
     CLAIMED = studies.claims(STUDY["claims"]) if STUDY["claims"] else {}
 except ScantError as error:
     raise WorkflowError(str(error)) from None
@@ -61,6 +68,10 @@ onstart:
     workflow.scheduler.job_rate_limiter = None
 
 
+onerror:
+    print(f"Which jobs failed, and why: scant status results/{STUDY['study']}", file=sys.stderr)
+
+
 pathvars:
     results=f"results/{STUDY['study']}",
 
@@ -73,6 +84,7 @@ shell.prefix(
 )
 if STUDY["data"]["mirror"]:
     os.environ.update(SCANT_DATA=STUDY["data"]["mirror"])
+os.environ.update(SCANT_FIGURES=json.dumps(STUDY["figures"]))
 
 FIGURE = "<results>/figures/{figure}"
 STUDY_TABLE = "<results>/tables/{table}"
@@ -126,10 +138,20 @@ def study_file():
     return os.path.relpath(workflow.configfiles[-1])
 
 
+def dataset_id(wildcards):
+    """The id of a data set in the study, of which a study's own have another name among the tables."""
+    ids = {dataset.stored: id for id, dataset in DATASETS.items()}
+    return ids.get(wildcards.dataset, wildcards.dataset)
+
+
 def own_file(dataset, part):
-    """The local file of a part of the study's own data set, so that an edit reruns jobs; [] for other data sets."""
+    """The local files of a part of the study's own data set, so that an edit reruns jobs; [] for other data sets.
+
+    With one that says how many rows its queries have, if there is one beside it.
+    """
     file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
-    return [file] if file and Path(file).is_file() else []
+    beside = groups_beside(file) if file else None
+    return [path for path in (file, beside and str(beside)) if path and Path(path).is_file()]
 
 
 def own_entry(dataset):
@@ -238,12 +260,21 @@ def told(target):
 
 
 def looks(name):
-    """How the learners of a figure's family, and one's own in it, are drawn, which digests of code leave out."""
+    """How a figure is drawn, as digests of code do not say: its family's learners, one's own, and the key `figures`."""
     target = PLAN.figures[name]
     learners = (learner for shown in target.experiments for learner in STUDY["experiments"][shown]["learners"])
     own = {kind for kind in (STUDY["learners"][learner]["kind"] for learner in learners) if ":" in kind}
     declared = {kind: learner.looks for kind in own for learner in families.classes(kind)}
-    return declared | {kind: learner.looks for kind, learner in target.family.learners.items()}
+    declared |= {kind: learner.looks for kind, learner in target.family.learners.items()}
+    return declared | {"figures": STUDY["figures"]}
+
+
+def titles():
+    """The titles of places and learners, by their ids, for figures of claims; without ids that have several titles."""
+    sections = [STUDY[key] for key in (*families.places(), "learners")]
+    named = {(name, entry.get("title", name)) for section in sections for name, entry in section.items()}
+    counts = Counter(name for name, _ in named)
+    return {name: title for name, title in named if counts[name] == 1 and title != name}
 
 
 def made_alone(targets):

@@ -17,7 +17,7 @@ rule streams:
 
 rule fetch:
     input:
-        own=lambda wildcards: own_file(wildcards.dataset, wildcards.part),
+        own=lambda wildcards: own_file(dataset_id(wildcards), wildcards.part),
     output:
         plan.ORIGINAL,
     log:
@@ -30,10 +30,11 @@ rule fetch:
         runtime=growing(30),
     params:
         code=code("scant.data.fetch"),
-        entry=lambda wildcards: entry(wildcards.dataset, wildcards.part),
-        own=lambda wildcards: own_entry(wildcards.dataset),
+        dataset=lambda wildcards: dataset_id(wildcards),
+        entry=lambda wildcards: entry(dataset_id(wildcards), wildcards.part),
+        own=lambda wildcards: own_entry(dataset_id(wildcards)),
     shell:
-        "scant fetch {wildcards.dataset:q} {wildcards.part:q}"
+        "scant fetch {params.dataset:q} {wildcards.part:q}"
         " --own {params.own:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
@@ -52,10 +53,11 @@ rule convert:
         runtime=growing(5),
     params:
         code=code("scant.data.tables"),
-        entry=lambda wildcards: entry(wildcards.dataset, wildcards.part),
-        own=lambda wildcards: own_entry(wildcards.dataset),
+        dataset=lambda wildcards: dataset_id(wildcards),
+        entry=lambda wildcards: entry(dataset_id(wildcards), wildcards.part),
+        own=lambda wildcards: own_entry(dataset_id(wildcards)),
     shell:
-        "scant convert {wildcards.dataset:q} {wildcards.part:q}"
+        "scant convert {params.dataset:q} {wildcards.part:q}"
         " --own {params.own:q} --input {input.original:q} --output {output:q} 2>&1 | tee {log:q}"
 
 

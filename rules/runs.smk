@@ -28,7 +28,7 @@ rule run:
         job=lambda wildcards: job_flags(RUNS[wildcards.run]),
         settings=lambda wildcards: compact(RUNS[wildcards.run].settings),
     shell:
-        "scant run --engine {params.engine} {params.job} --settings {params.settings:q} --output {output:q}"
+        "scant run --engine {params.engine} {params.job} --code {params.code} --settings {params.settings:q} --output {output:q}"
         " 2>&1 | tee {log:q}"
 
 
@@ -63,7 +63,7 @@ for name, (experiment, learners, places, batches) in rules_together().items():
             settings=lambda wildcards: compact(shared_settings(together(wildcards))),
             own=lambda wildcards: compact(own_settings(together(wildcards))),
         shell:
-            "scant run --engine {params.engine} {params.jobs} --settings {params.settings:q} --own {params.own:q}"
+            "scant run --engine {params.engine} {params.jobs} --code {params.code} --settings {params.settings:q} --own {params.own:q}"
             " --output {output:q} 2>&1 | tee {log:q}"
 
 
@@ -85,7 +85,8 @@ rule comparator:
         job=lambda wildcards: job_flags(COMPARATORS[wildcards.run]),
         settings=lambda wildcards: compact(COMPARATORS[wildcards.run].settings),
     shell:
-        "scant comparator {params.job} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant comparator {params.job} --code {params.code} --settings {params.settings:q} --output {output:q}"
+        " 2>&1 | tee {log:q}"
 
 
 rule times:

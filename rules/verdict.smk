@@ -56,11 +56,20 @@ rule claims_figures:
         mem_mb=growing(1500),
         runtime=growing(5),
     params:
-        code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures", "scant.study.plan"),
+        code=code(
+            "scant.verdict.drawings",
+            "scant.verdict.readings",
+            "scant.present.figures",
+            "scant.study.plan",
+            "scant.study.code",
+        ),
         figures=compact(CLAIM_FIGURES),
+        titles=compact(titles()),
+        drawn=compact(STUDY["figures"]),
         folder=lambda wildcards, output: Path(output.csv[0]).parent,
     shell:
-        "scant claims-figures {input.readings:q} --figures {params.figures:q} --output {params.folder:q}"
+        "scant claims-figures {input.readings:q} --figures {params.figures:q} --titles {params.titles:q}"
+        " --output {params.folder:q}"
         " 2>&1 | tee {log:q}"
 
 

@@ -1,3 +1,18 @@
 """Reproducible benchmark studies of learning to rank from scant feedback."""
 
+from importlib import import_module
+
 __version__ = "0.1.0"
+
+
+def results(folder):
+    """The results of a study as DataFrames: `scant.compare.results.Results`.
+
+    folder : results/{study}
+
+    Raises
+    ------
+    DataError : there is no such folder
+    """
+    # By its name: an import would make it a part of the code that every job depends on, see `scant.study.code`.
+    return import_module("scant.compare.results").Results(folder)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from scant import __version__
-from scant.errors import ScantError, SettingError
+from scant.errors import DataError, ScantError, SettingError
 
 
 def _fetch(arguments) -> None:
@@ -25,6 +25,18 @@ def _fetch(arguments) -> None:
     fetch.fetch(dataset, arguments.part, arguments.output, arguments.mirror or None)
 
 
+def _datasets(arguments) -> None:
+    from scant.data import croissant, registry
+
+    datasets = registry.load(arguments.registry)
+    if arguments.croissant:
+        for path in croissant.write(datasets, arguments.croissant):
+            print(path)
+        return
+    for dataset in datasets.values():
+        print(f"{dataset.id:20} {dataset.title}")
+
+
 def _convert(arguments) -> None:
     from scant.data import fetch, registry, tables
 
@@ -32,7 +44,13 @@ def _convert(arguments) -> None:
     dataset = registry.find(datasets, arguments.dataset)
     if arguments.input.is_file():
         fetch.check_copy(dataset, arguments.part, arguments.input)
-    tables.convert(dataset, arguments.part, arguments.input, arguments.output)
+    try:
+        tables.convert(dataset, arguments.part, arguments.input, arguments.output)
+    except DataError as error:
+        if not dataset.own or error.file != str(arguments.input):
+            raise
+        file = dataset.part(arguments.part).file  # a person edits this one, not its copy
+        raise DataError(file, error.reason, error.line, error.advice) from error
 
 
 def _pack(arguments) -> None:
@@ -56,7 +74,7 @@ def _run(arguments) -> None:
     from scant.study import named
 
     engine = called(arguments.engine)
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")}
+    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")} | _code(arguments)
     learners = [{"learner": learner} for learner in arguments.learner] or [{}]
     settings = arguments.own or [{}] * len(learners)
     if not len(learners) == len(settings) == len(arguments.output):
@@ -66,6 +84,11 @@ def _run(arguments) -> None:
     with read_once():
         for learner, own, target in zip(learners, settings, arguments.output, strict=True):
             engine(arguments.settings | own | identity | learner, target, arguments.seeds, arguments.input)
+
+
+def _code(arguments) -> dict:
+    """The digest of a job's code, for the metadata of the file that it makes; empty if it was not given."""
+    return {"code": arguments.code} if arguments.code else {}
 
 
 def _time(arguments) -> None:
@@ -107,7 +130,7 @@ def _comparator(arguments) -> None:
     from scant.study import named
 
     identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "judge")}
-    job, streams = arguments.settings | identity, arguments.input.get("streams", ())
+    job, streams = arguments.settings | identity | _code(arguments), arguments.input.get("streams", ())
     named.check(streams, job.get("stream_settings"))
     comparator.compare(job, arguments.output, arguments.seeds, streams)
 
@@ -174,18 +197,21 @@ def _claims(arguments) -> None:
 
 def _claims_figures(arguments) -> None:
     from scant.present import figures
+    from scant.study import code
     from scant.study.plan import OF_CLAIMS
     from scant.verdict import drawings, readings
 
     frame = readings.read(arguments.readings)
+    digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
     for name, claims in arguments.figures.items():
-        shown = readings.specification(frame, claims)
-        figures.save(drawings.specification(figures.literal(shown)), shown, arguments.output / f"{OF_CLAIMS}{name}")
+        shown = readings.specification(frame, claims, arguments.titles)
+        drawn = drawings.specification(figures.literal(shown))
+        figures.save(drawn, shown, arguments.output / f"{OF_CLAIMS}{name}", digest)
 
 
 def _page(arguments) -> None:
     from scant.compare import manifest, provenance
-    from scant.files import write_text
+    from scant.files import sha256, write_text
     from scant.page import about, page
 
     study, folder = _settings_of(arguments.study), arguments.output.parent
@@ -194,6 +220,8 @@ def _page(arguments) -> None:
     facts = about.facts(study, folder, arguments.study_file)
     made = provenance.made()
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
+    hashed = {"study.json": arguments.copy and sha256(arguments.copy), "lock file": made["lock"]}
+    facts["environment"] |= {f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text}
     claims, cells = about.claims(arguments.claims), about.cells(arguments.readings)
     page.make(study, folder, arguments.output, claims, facts, cells)
     if arguments.manifest:
@@ -229,6 +257,18 @@ def _verify(arguments) -> int:
     found = provenance.verify(arguments.folder)
     print("\n".join(provenance.describe(found)))
     return int(bool(found.changed or found.gone))
+
+
+def _prune(arguments) -> None:
+    from scant.compare import provenance
+
+    unasked = provenance.unasked(arguments.folder)
+    for path in unasked:
+        print(path)
+        if arguments.delete:
+            (arguments.folder / path).unlink()
+    done = "were deleted" if arguments.delete else "are asked for by no setting of the study; --delete deletes them"
+    print(f"{len(unasked):,} files {done}.")
 
 
 def _archive(arguments) -> None:
@@ -316,6 +356,9 @@ def parser() -> argparse.ArgumentParser:
 
     mirror = option("--mirror", default=os.environ.get("SCANT_DATA") or None, help="a folder or address tried first")
     command("fetch", _fetch, "Fetch one file of a data set and check it.", *dataset, mirror, output)
+    about = "List the registry's data sets, or describe them in Croissant: a JSON-LD file for each."
+    croissant = option("--croissant", type=Path, metavar="FOLDER", help="the folder to write the files to")
+    command("datasets", _datasets, about, dataset[2], croissant)
     original = option("--input", required=True, type=Path, help="the original file")
     command("convert", _convert, "Convert an original file to a parquet table.", *dataset, original, output)
     command("pack", _pack, "Pack tables into a stream.", stream, inputs, settings, study_seed, output)
@@ -327,6 +370,7 @@ def parser() -> argparse.ArgumentParser:
         option("--stream", required=True, help="the id of the stream, game or log"),
         option("--seeds", type=int, nargs="+", required=True, help="the seeds"),
         option("--input", nargs="+", action=_Files, default={}, metavar=("NAME", "FILE"), help="files of one kind"),
+        option("--code", default="", help="the digest of the code that makes the file, for its metadata"),
         settings,
     )
     engine = option("--engine", required=True, help="what plays, module:function: see scant.families.Family")
@@ -369,7 +413,8 @@ def parser() -> argparse.ArgumentParser:
     readings = option("readings", type=Path, help="the CSV of all readings")
     drawn = option("--figures", type=_json, required=True, help="the ids of the claims of each figure, as JSON")
     figures = option("--output", type=Path, required=True, help="the folder of the figures")
-    command("claims-figures", _claims_figures, "Draw the claims: SVG, PNG, CSV.", readings, drawn, figures)
+    titles = option("--titles", type=_json, default={}, help="the titles of places and learners by their ids, as JSON")
+    command("claims-figures", _claims_figures, "Draw the claims: SVG, PNG, CSV.", readings, drawn, titles, figures)
     judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
     of_cells = option("--readings", type=Path, help="the CSV of all readings, of these claims")
     file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
@@ -378,6 +423,9 @@ def parser() -> argparse.ArgumentParser:
     copy = option("--copy", type=Path, help="where to write the settings, as a study file: JSON")
     command("page", _page, about, of_study, judged, of_cells, file, copy, manifest, output)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
+    delete = option("--delete", action="store_true", help="delete them; else they are only listed")
+    about = "List the files of a finished study that its settings do not ask for any more."
+    command("prune", _prune, about, folder, delete)
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
         "show", _show, "Print the claims of a finished study, or one of its tables.",

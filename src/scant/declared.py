@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from scant.errors import SettingError
+from scant.errors import SettingError, nearest
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,17 @@ def own_class(kind: str) -> type:
         sys.path.insert(0, folder)  # the console script does not look there
     try:
         return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, SyntaxError, TypeError) as error:  # the last: of a relative name
-        raise SettingError(f"learner {kind!r} cannot be imported ({error}). It is to be module:Class") from error
+    except Exception as error:  # whatever a user's module does when it is imported
+        if isinstance(error, AttributeError) and (loaded := sys.modules.get(module)):
+            near = nearest(name, [other for other in vars(loaded) if isinstance(vars(loaded)[other], type)])
+            known = f"; did you mean {module}:{near}?" if near else ""
+        else:
+            near = nearest(module, [path.stem for path in Path().glob("*.py")])
+            known = f"; did you mean {near}:{name}?" if near and near != module else ""
+        reason = error if isinstance(error, (ImportError, AttributeError)) else f"{type(error).__name__}: {error}"
+        raise SettingError(
+            f"learner {kind!r} cannot be imported ({reason}{known}). It is to be module:Class"
+        ) from error
 
 
 def defaults_of(function: Callable) -> dict[str, Any]:

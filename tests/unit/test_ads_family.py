@@ -44,8 +44,10 @@ STUDY = {
     "learners": {kind: {"kind": kind} for kind in KINDS},
 }
 DATASETS = {
-    "letter": SimpleNamespace(id="letter", task="classification", cover=("all",)),
-    "clicks": SimpleNamespace(id="clicks", task="ads", cover=("a", "b"), part=lambda name: {"a": 1, "b": 2}[name]),
+    "letter": SimpleNamespace(id="letter", stored="letter", task="classification", cover=("all",)),
+    "clicks": SimpleNamespace(
+        id="clicks", stored="clicks@s", task="ads", cover=("a", "b"), part=lambda name: {"a": 1, "b": 2}[name]
+    ),
 }
 EXPERIMENT = {
     "kind": "ads", "logs": ["drawn"], "learners": ["logistic", "uniform"], "seeds": 3, "batch": 2, "figures": [],
@@ -98,7 +100,7 @@ def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
         "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 262144,
     }  # fmt: skip
     inputs = {job.path.split("/")[1]: job.inputs for job in jobs if job.path.endswith("logistic/seed-0-1")}
-    bandit, table = "results/s/bandit/{}/seed-{}/{}.parquet", "results/data/tables/clicks/{}.parquet"
+    bandit, table = "results/s/bandit/{}/seed-{}/{}.parquet", "results/data/tables/clicks@s/{}.parquet"
     assert inputs["drawn"] == {
         "train": [bandit.format("drawn", seed, "train") for seed in (0, 1)],
         "test": [bandit.format("drawn", seed, "test") for seed in (0, 1)],
@@ -138,7 +140,7 @@ def test_what_tables_read():
     ]
     assert FAMILY.read(plan, shown["table-5.2"]) == [
         *(f"results/s/bandit/drawn/seed-0/{part}.parquet" for part in ("train", "test")),
-        *(f"results/data/tables/clicks/{part}.parquet" for part in ("a", "b")),
+        *(f"results/data/tables/clicks@s/{part}.parquet" for part in ("a", "b")),
     ]
     assert FAMILY.read(plan, shown["figure-coverage"]) == []
     plan.study["coverage"] = {"repeats": 10, "rows": [100]}

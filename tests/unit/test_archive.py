@@ -91,3 +91,19 @@ def test_references_do_not_say_when_they_were_made(study):
     kept = json.loads((reference / manifest.NAME).read_text())
     assert not {"made", "results"} & kept.keys()
     shutil.rmtree(reference)
+
+
+def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
+    assert main(["prune", str(study)]) == 0
+    assert "0 files" in capsys.readouterr().out
+    before = {path for path in study.rglob("*") if path.is_file()}
+    extra = study / "runs/e/s/gone/seed-0.parquet"
+    extra.parent.mkdir(parents=True)
+    extra.write_bytes(b"x")
+    (study / "logs").mkdir(exist_ok=True)
+    (study / "logs/kept.log").write_text("kept")
+    assert main(["prune", str(study)]) == 0
+    assert "runs/e/s/gone/seed-0.parquet" in capsys.readouterr().out and extra.is_file()
+    assert main(["prune", str(study), "--delete"]) == 0
+    assert not extra.exists() and before <= {*study.rglob("*")}
+    assert (study / "logs/kept.log").is_file()

@@ -381,7 +381,7 @@ def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
     assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
     assert row["matters"] == "" and np.isnan(row["matters_share"])
     assert table.loc["same", "matters"] == "comparator" and table.loc["same", "matters_share"] == pytest.approx(1)
-    assert row["data"] == "Game A, b"
+    assert row["data"] == "Game A; b"
     turned = GAMES | {"experiments": dict(reversed(GAMES["experiments"].items()))}
     row = judged(turned, true=AGAINST_ALL).loc["true"]
     assert row["verdict"] == "fails" and row["experiment"] == "second" and row["readings_holding"] == 1

@@ -90,6 +90,50 @@ def test_a_run_by_the_command_line(tmp_path):
     assert sorted(path.name for path in target.parent.iterdir()) == ["run.parquet"]
 
 
+def test_a_run_file_says_which_code_made_it_and_differs_in_nothing_else(tmp_path):
+    source, target = simulate(tmp_path), tmp_path / "run.parquet"
+    assert main(run_command(source, target)) == 0
+    without = pq.read_table(target)
+    assert main([*run_command(source, target), "--code", "0123456789ab"]) == 0
+    assert pq.read_table(target).to_pandas().equals(without.to_pandas())
+    assert metadata_of(pq.read_schema(target)) == metadata_of(without.schema) | {"code": "0123456789ab"}
+
+
+@pytest.mark.parametrize("where", ["rank", "learn", "weights"])
+def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys, where):
+    monkeypatch.chdir(tmp_path)
+    name = f"faulty_{where}"
+    Path(f"{name}.py").write_text(
+        "import numpy as np\nclass Faulty:\n"
+        "    def __init__(self, features, rate, random):\n        self.weights, self.rounds = np.zeros(features), 0\n"
+        "    def rank(self, features):\n        self.rounds += 1\n"
+        f"        if '{where}' == 'rank' and self.rounds == 3: raise KeyError('oh')\n"
+        "        return np.arange(len(features))\n"
+        "    def learn(self, features, grades, ranking):\n"
+        f"        if '{where}' == 'learn' and self.rounds == 3: raise KeyError('oh')\n"
+        f"        if '{where}' == 'weights' and self.rounds == 3: self.weights[0] = np.nan\n"
+        "        return True\n"
+    )
+    own = {"learner_settings": {"kind": f"{name}:Faulty", "rates": [0.1]}}
+    done = main(run_command(simulate(tmp_path), tmp_path / "run.parquet", "mine", **own))
+    said = capsys.readouterr().err
+    assert "mine on sim, seed 0, rate 0.1, round 3: " in said
+    if where == "weights":
+        assert done == 0 and "no longer finite" in said
+    else:
+        assert done == 1 and "KeyError: 'oh'" in said and f"{name}.py, line" in said
+        assert not (tmp_path / "run.parquet").exists()
+
+
+def test_a_defect_is_of_ones_own_file_not_of_its_copy(tmp_path, capsys):
+    copy = tmp_path / "copy.txt"
+    copy.write_text("1 qid:1 1:0.5\n1 qid:1 1:x\n")
+    own = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": {"file": "mine/data.txt"}}}
+    flags = ["--own", json.dumps({"mine": own}), "--input", str(copy), "--output", str(tmp_path / "table.parquet")]
+    assert main(["convert", "mine", "all", *flags]) == 1
+    assert "mine/data.txt, line 2" in capsys.readouterr().err
+
+
 def test_several_seeds_by_the_command_line(tmp_path, capsys):
     draws, target = [simulate(tmp_path, seed) for seed in (4, 5)], tmp_path / "run.parquet"
     at_the_top = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": "kl"}

@@ -458,7 +458,7 @@ def tiny(tmp_path_factory):
     config = yaml.safe_load(TINY.read_text()) | {"data": {"mirror": "https://example.org"}}
     folder = tmp_path_factory.mktemp("project") / "results/tiny"
     plan = Plan(*settings.load(config))
-    original = ORIGINAL.format(dataset="example-logs", part="uniform")
+    original = ORIGINAL.format(dataset="example-logs@tiny", part="uniform")
     made = provenance.results(plan, settings.claims(plan.study["claims"]))
     for path in [*(folder / name for name in made), folder.parents[1] / original]:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -513,7 +513,7 @@ def test_data_have_checksums(tiny):
     _, _, folder, made = tiny
     assert len(made["data"]["digits/test"]) == 64
     assert made["data"]["example-logs/targeted"] is None, "it is not registered, and not there"
-    path = folder.parents[1] / ORIGINAL.format(dataset="example-logs", part="uniform")
+    path = folder.parents[1] / ORIGINAL.format(dataset="example-logs@tiny", part="uniform")
     assert made["data"]["example-logs/uniform"] == manifest.sha256(path)
 
 

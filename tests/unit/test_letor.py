@@ -2,13 +2,15 @@
 
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scant.data.letor import read_letor
+from scant.data.letor import read_grouped, read_letor
+from scant.data.registry import groups_beside
 from scant.errors import DataError
 
 
@@ -225,3 +227,27 @@ def test_a_byte_order_mark_is_no_grade(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf0 qid:1 1:3.4028235e+38\n")
     [block] = read_letor(path, 1)
     assert block.features.tolist() == [[np.finfo(np.float32).max]]
+
+
+@pytest.mark.parametrize("name", ["rows.txt.query", "rows.txt.group", "rows.query"])
+def test_queries_may_be_told_by_a_file_beside(tmp_path, name):
+    """LightGBM's and XGBoost's form reads as the same rows with query ids."""
+    path, sizes = tmp_path / "rows.txt", tmp_path / name
+    path.write_text("2 1:0.5 3:1\n\n0 2:1 # a\n1\t1:2\n")
+    sizes.write_text("2\n1\n")
+    assert groups_beside(path) == sizes
+    (block,) = read_grouped(path, sizes, 3)
+    assert block.query.tolist() == [1, 1, 2] and block.grade.tolist() == [2, 0, 1]
+    assert block.features.tolist() == [[0.5, 0, 1], [0, 1, 0], [2, 0, 0]] and block.line.tolist() == [1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "file", "line"),
+    [("2\n", "1 1:1\n", "sizes", None), ("0\n", "1 1:1\n", "sizes", 1), ("1\n", "1 1:x\n", "rows", 1)],
+)
+def test_files_that_do_not_fit_each_other_are_named(tmp_path, sizes, rows, file, line):
+    for name, text in {"sizes": sizes, "rows": rows}.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(DataError) as caught:
+        list(read_grouped(tmp_path / "rows", tmp_path / "sizes", 1))
+    assert (Path(caught.value.file).name, caught.value.line) == (file, line)

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from scant.errors import DataError, SettingError
-from scant.page import page
+from scant.page import about, page
 from scant.page.inline import inline, size
 from scant.present import style
+from scant.study import settings
+from scant.verdict import words
 
 NASTY = '<script>alert("1")</script> & <b onclick=x>'
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "data", "background", "ping"}
@@ -103,7 +105,7 @@ def test_nothing_is_asked_for_and_every_id_is_one_elements(make):
         elif address.startswith("http"):
             assert tag == "a"
         else:
-            assert address.startswith("data:")
+            assert address.startswith("data:") or (tag == "a" and address.startswith("figures/"))
     assert set(re.findall(r"url\(#([^)]*)\)", text)) <= set(ids)
     assert not re.search(r"url\((?!#)|@import", text)
     assert "default-src 'none'" in next(a["content"] for a in (x for _, x in seen.elements) if "http-equiv" in a)
@@ -137,7 +139,7 @@ def test_the_policy_allows_the_pages_own_script_only(make):
 def test_data_can_be_taken_away_and_numbers_are_to_four_digits(make):
     seen = Page(make())
     links = {a["download"]: a["href"] for _, a in seen.elements if "download" in a}
-    assert set(links) == {"figure-1.csv", "finals.csv"}
+    assert set(links) == {"figure-1.csv", "finals.csv", None}  # None: images keep the names that they have
     assert unquote(links["figure-1.csv"].partition(",")[2]) == 'round,mean\n1,"0,5"\n'
     cells = [attributes for tag, attributes in seen.elements if tag == "td" and "title" in attributes]
     assert {"title": "0.123456789", "data-value": "0.123456789", "class": "number"} in cells
@@ -161,7 +163,8 @@ def test_numbers(value, text):
 
 
 def test_claims_lead_to_their_figures_and_back(make):
-    seen = Page(make([claim(), claim(2, figure="figure-9"), claim(3, figure="")]))
+    undecided = [claim(at, "undecided", figure=figure) for at, figure in enumerate(("figure-1", "figure-9", ""), 1)]
+    seen = Page(make(undecided))  # so that no finding leads to them
     links = seen.of("href")
     assert links.count("#figure-1") == 1 and "#figure-9" not in links
     assert links.count("#claim-c-1") == 1 and "#claim-c-2" not in links
@@ -170,7 +173,7 @@ def test_claims_lead_to_their_figures_and_back(make):
 def test_a_figure_of_claims_names_those_that_its_data_hold(make, folder):
     (folder / "figures/figure-2.svg").rename(folder / "figures/figure-claims-top.svg")
     (folder / "figures/figure-claims-top.csv").write_text("claim,estimate\nc-2,1\n")
-    links = Page(make([claim(figure=""), claim(2, figure="")])).of("href")
+    links = Page(make([claim(at, "undecided", figure="") for at in (1, 2)])).of("href")
     assert links.count("#figure-claims-top") == 1 and "#claim-c-2" in links and "#claim-c-1" not in links
 
 
@@ -197,8 +200,8 @@ def test_headings_are_those_told_or_are_made_of_names(make):
     assert {NASTY, "Figure 2", "What came out"} <= {text.strip() for text in seen.text}
     assert "Figure 1" not in {text.strip() for text in seen.text}
     assert page.title("table-5.1", {}) == "Table 5.1"
-    assert page.title("figure-claims-top", {"figure-1": "One"}) == "Claims: top"
-    assert page.title("figure-claims-top-theory-2", {}) == "Claims: top-theory, 2"
+    assert page.title("figure-claims-top", {"figure-1": "One"}) == "Claims: feedback at the top"
+    assert page.title("figure-claims-top-theory-2", {}) == "Claims: theory of feedback at the top (2)"
 
 
 def test_cells_are_drawn_to_the_scale_of_their_claim():
@@ -253,7 +256,8 @@ def test_kinds_of_rows_are_counted_apart():
 
 def test_verdicts_have_the_words_of_their_kind(make):
     text = make([claim(1), claim(2, "fails", row="reproduction"), claim(3, "undecided", row="theorem")])
-    assert text.count("&nbsp;extends<") == 2 and text.count("&nbsp;does not reproduce<") == 2  # a tile, and the claim
+    # In a tile, in the findings, and in the claim.
+    assert text.count("&nbsp;extends<") == 3 and text.count("&nbsp;does not reproduce<") == 3
 
 
 def test_a_study_without_claims_has_no_section_of_them(make):
@@ -326,3 +330,74 @@ def test_broken_tables_are_refused(make, folder, text):
     (folder / "tables" / "finals.csv").write_text(text)
     with pytest.raises(DataError, match="Make the table again"):
         make()
+
+
+def test_findings_are_the_first_of_each_verdict_of_what_was_measured_before_theorems():
+    kinds = ("theorem", "reproduction", "reproduction", "reproduction", "reproduction", "extension")
+    claims = [claim(i, row=row, family="ads") for i, row in enumerate(kinds)]
+    claims += [claim(6, "fails", family="ads"), claim(7, "undecided", family="top")]
+    (found,) = page.findings(claims)
+    assert [told["id"] for told in found["claims"]] == ["c-1", "c-2", "c-3", "c-6"]
+    assert (found["counts"], found["total"]) == ({"holds": 6, "fails": 1}, 7)
+    assert found["name"] == words.family("ads") != "ads" and words.family("else") == "else"
+
+
+def test_large_tables_tell_what_is_the_same_in_every_row_and_fold_intervals(folder):
+    names = ["learner", "source", "mean", "low", "high", "gain", "gain_low", "gain_high", "empty", "n"]
+    rows = [
+        ["a", "text", "1", "0.5", "1.5", "2", "", "", "", "3"],
+        ["b", "text", "2", "1", "3", "3", "2", "4", "", "3"],
+    ]
+    path = folder / "tables/large.csv"
+    path.write_text("\n".join(map(",".join, [names, *rows])) + "\n")
+    table = page._table(path, {}, {})
+    assert table["same"] == {"source": "text", "empty": "", "n": "3"}
+    assert [name for name, _ in table["columns"]] == ["learner", "mean", "gain"]
+    assert [[text for text, _ in row] for row in table["rows"]] == [
+        ["a", "1 [0.5, 1.5]", "2"],
+        ["b", "2 [1, 3]", "3 [2, 4]"],
+    ]
+    assert [[full for _, full in row] for row in table["rows"]] == [["a", "1", "2"], ["b", "2", "3"]]
+    path.write_text("learner,n\na,3\nb,3\n")
+    assert (table := page._table(path, {}, {}))["same"] == {} and len(table["columns"]) == 2
+
+
+def test_it_opens_with_what_was_studied_and_whose_the_statements_are(make):
+    learners = {"slam": {"kind": "slam", "title": "SLAM, NDCG"}, "random": {"kind": "random"}}
+    study = {
+        "study": "s", "streams": {"a": {"generator": "separable", "title": "One, two"}, "b": {"generator": "linear"}},
+        "learners": learners, "experiments": {"e": {"streams": ["a", "b"], "learners": [*learners], "seeds": [2, 3]}},
+    }  # fmt: skip
+    (row,) = about.studied(settings.load(study)[0])
+    assert (row["kind"], row["learners"], row["places"], row["seeds"]) == (
+        "perceptron",
+        "SLAM, NDCG; random",
+        "One, two; b",
+        "5",
+    )
+    facts = {"studied": [row], "sources": about.sources()}
+    text = make([claim()], facts)
+    assert "learners that see every grade of a query" in text and "One, two; b" in text
+    assert "Nir Ailon" in text and "https://arxiv.org/abs/1308.6797" in text
+    assert "Nir Ailon" not in make(None, facts)
+
+
+def test_images_are_offered_beside_their_figure(make, folder):
+    (folder / "figures/figure-2.pdf").write_bytes(b"%PDF")
+    links = Page(make()).of("href")
+    assert "figures/figure-2.pdf" in links and "figures/figure-2.svg" in links
+
+
+def test_captions_say_what_is_shown(tmp_path):
+    rows = [
+        "panel,label,rate,tuning,round,n",
+        "A,SLAM,0.1,held-out,10,8",
+        '"B, b",SLAM,0.2,held-out,2000,10',
+        "A,Random,none,held-out,1,8",
+    ]
+    (tmp_path / "figure.csv").write_text("\n".join([*rows, ""]))
+    said = "Data: A; B, b. Rounds: up to 2,000. Learning rates: SLAM 0.1, 0.2. n = 8 to 10."
+    assert about.shown_in(tmp_path / "figure.csv") == said
+    assert about.shown_in(tmp_path / "none.csv") == ""
+    (tmp_path / "claims.csv").write_text("claim,rounds,n\na,None,3\nb,200,3\n")
+    assert about.shown_in(tmp_path / "claims.csv") == "Rounds: 200. n = 3."

@@ -19,8 +19,9 @@ from scant.games import atlas, drawing_atlas
 from scant.games import drawings as drawing_games
 from scant.generalisation import drawings as drawing_learnt
 from scant.online import drawings as drawing
-from scant.present import style
+from scant.present import figures, panels, style
 from scant.verdict import drawings as drawing_claims
+from scant.verdict import readings
 
 SMALLEST = 6  # points
 # Numbers of cells and bounds, and names of guides.
@@ -145,7 +146,7 @@ FRAMES = {
     drawing.regrets: regrets,
     drawing.dots: ends,
     drawing.steps: stepped,
-    drawing_games.averages: lambda: rounds().assign(horizon=10_000),
+    drawing_games.averages: lambda: rounds().assign(horizon=10_000, k=0),
     drawing_games.against_horizon: lambda: grown("horizon"),
     drawing_games.against_items: lambda: grown("items"),
     drawing_games.times: lambda: frame(*({"items": m, "microseconds": float(m)} for m in (5, 20, 80)), n=3),
@@ -243,6 +244,55 @@ def test_faults_are_found():
     assert sum(one.startswith("cut off") for one in wrong) == 1 and any(one.startswith("overlap") for one in wrong)
 
 
+def test_a_study_may_ask_for_columns_larger_letters_and_pdf(monkeypatch, tmp_path):
+    frame_ = rounds().assign(horizon=10_000, k=0)
+    monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column", "font_size": 12, "pdf": true}')
+    figure = drawing_games.averages(frame_)
+    assert figure.get_figwidth() == panels.WIDTHS[1]
+    assert figure.axes[0].xaxis.label.get_fontsize() == 12
+    figures.save(figure, frame_, tmp_path / "a")
+    figures.save(drawing_games.averages(frame_), frame_, tmp_path / "b/a")
+    content = (tmp_path / "a.pdf").read_bytes()
+    assert content.startswith(b"%PDF") and b"DejaVuSans" in content and b"CreationDate" not in content
+    assert content == (tmp_path / "b/a.pdf").read_bytes()
+
+
+def test_a_crowded_panel_is_divided_by_what_learners_see():
+    one = pd.DataFrame(
+        {"experiment": "e", "stream": "s", "panel": "S", "learner": list("abcdefg"), "k": [0, 0, 1, 1, 1, 1, 1]}
+    )
+    assert set(drawing_games._apart(one)["panel"]) == {"S, all items seen", "S, the top seen"}
+    assert drawing_games._apart(one.iloc[:6]).equals(one.iloc[:6])
+    assert drawing_games._apart(one.assign(k=0)).equals(one.assign(k=0))
+
+
+def test_a_single_data_set_has_a_single_panel_of_all_experiments():
+    one = frame(**ADS)
+    one = one[one["stream"] == one["stream"].iloc[0]].assign(panel="Digits", tuning="paper")
+    both = pd.concat(
+        [one.assign(experiment="x", reading="X"), one.assign(experiment="y", reading="Y", tuning="held-out")]
+    )
+    drawn = drawing_ads.deterministic(both)
+    (axis,) = drawn.axes
+    assert [tick.get_text().partition(",")[0] for tick in axis.get_xticklabels()] == ["X", "Y"] and faults(drawn) == []
+
+
+def test_the_readings_that_are_left_out_matter_least():
+    estimates = pd.Series([0.0, 0.1, 1.0, 1.1])
+    strip = {
+        "stream: a": pd.Series([True, False, True, False]), "stream: b": pd.Series([False, True, False, True]),
+        "rounds: 1": pd.Series([True, True, False, False]), "rounds: 2": pd.Series([False, False, True, True]),
+    }  # fmt: skip
+    assert list(drawing_claims._shortened(strip, 3, estimates)) == ["rounds: 1", "rounds: 2"]
+    assert list(drawing_claims._shortened(strip, 4, estimates)) == list(strip)
+
+
+def test_figures_of_claims_have_titles_in_place_of_ids():
+    shown = readings.specification(claimed(), ["b"], {"a": "Stream A", "auc-ranker": "AUC"})
+    assert set(shown["stream"]) == {"Stream A", "b"} and set(shown["learner"]) == {"AUC, epsilon 0.2"}
+    assert set(readings.specification(claimed(), ["b"], {"a": "b"})["stream"]) == {"a", "b"}
+
+
 ALWAYS_SLOW = {"seaborn", "scipy", "sklearn", "numba", "jsonschema", "yaml"}
 
 
@@ -259,7 +309,7 @@ from scant.present import making
 for shown in [shown for _, shown in families.shown() if bool(shown.draw) == {drawn}]:
     assert making.find(shown.name, {drawn}) and all(map(families.called, filter(None, (shown.frame, shown.draw))))
 for kind in families.kinds() if {drawn} else ():
-    from scant.present import style
+    from scant.present import figures, panels, style
 
     style.own_look(kind)
 print(*sys.modules)

@@ -1,5 +1,6 @@
 """Reports: intervals, the choice of rates, tables and figures of runs whose outcome is known."""
 
+import hashlib
 from itertools import product
 
 import matplotlib
@@ -494,10 +495,11 @@ def test_the_csv_is_what_is_drawn(many, tmp_path):
 def test_the_same_figure_is_the_same_bytes(many, tmp_path):
     for name in ("one", "two"):
         with matplotlib.rc_context({"svg.hashsalt": None}):  # whatever was set before
-            make("figure-2.1", tmp_path / name, many, DETAILS)
+            make("figure-2.1", tmp_path / name / "figure", many, DETAILS)
     for ending in ("csv", "svg", "png"):
-        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
-    assert b"dc:date" not in (tmp_path / "one.svg").read_bytes()
+        images = [tmp_path / f"{name}/figure.{ending}" for name in ("one", "two")]
+        assert images[0].read_bytes() == images[1].read_bytes()
+    assert b"dc:date" not in (tmp_path / "one/figure.svg").read_bytes()
 
 
 def test_learners_are_told_apart(many):
@@ -642,6 +644,21 @@ def _luminance(colour):
 @pytest.mark.parametrize("name", style.COLOURS)
 def test_colours_are_seen_on_white(name):
     assert 1.05 / (_luminance(style.COLOURS[name]) + 0.05) > 2.2
+
+
+def test_images_say_what_they_show_and_what_drew_them(tmp_path):
+    from PIL import Image
+
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        figure, _ = plt.subplots(figsize=(1, 1), layout="constrained")
+        figures.save(figure, pd.DataFrame({"a": [1]}), folder / "figure-1", code="0123456789ab")
+    data = hashlib.sha256((tmp_path / "a/figure-1.csv").read_bytes()).hexdigest()
+    shown = f"figure-1.csv with SHA-256 {data}, code 0123456789ab"
+    assert Image.open(tmp_path / "a/figure-1.png").text["Description"] == shown
+    svg = (tmp_path / "a/figure-1.svg").read_text()
+    assert shown in svg and "<dc:date>" not in svg
+    for ending in ("png", "svg"):
+        assert (tmp_path / f"a/figure-1.{ending}").read_bytes() == (tmp_path / f"b/figure-1.{ending}").read_bytes()
 
 
 def test_no_text_is_cut_at_the_edge(tmp_path):

@@ -33,6 +33,7 @@ MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "she
 IMPORTERS = {  # may import by name: the learners that a study names; what families declare
     "src/scant/declared.py",
     "src/scant/families.py",
+    "src/scant/__init__.py",  # a module of its own, when `scant.results` is called
 }
 
 

@@ -1,6 +1,7 @@
 """A study's settings: completed, checked, in step with the code, and turned into runs."""
 
 import inspect
+import json
 import re
 import sys
 from copy import deepcopy
@@ -26,7 +27,7 @@ from scant.online.learners import LEARNERS, MEASURES, Settings
 from scant.online.streams import SEPARABLE, SETTINGS
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
-from scant.study.plan import BANDIT, DRAW, Plan, span, spanned, total
+from scant.study.plan import BANDIT, DRAW, Plan, span, spanned, tables_of, total
 from scant.study.schema import experiment_settings, readings, schema
 
 ROOT = Path(__file__).parents[2]
@@ -72,6 +73,76 @@ def small(**changes):
         "learners": {"slam": {"kind": "slam", "rates": [0.1, "theory"]}, "random": {"kind": "random"}},
         "experiments": {"all": {"streams": ["sim", "real"], "learners": ["slam", "random"]}},
     } | changes
+
+
+# --- one file for each study
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A working folder with results of the study `small`, whose file is a.yaml."""
+    monkeypatch.chdir(tmp_path)
+    Path("results/small").mkdir(parents=True)
+    Path("a.yaml").write_text(json.dumps(small()))
+    studies.check_file(small(), "a.yaml", "record")
+    return tmp_path
+
+
+def test_a_second_study_file_with_the_id_of_another_is_refused(results):
+    other = small(seed=3)
+    Path("b.yaml").write_text(json.dumps(other))
+    with pytest.raises(SettingError, match=r"b\.yaml and a\.yaml are both named 'small'"):
+        studies.check_file(other, "b.yaml", "record")
+    assert Path("record").read_text() == "a.yaml"
+    studies.check_file(small(seed=4), "a.yaml", "record")  # an edit of the same file
+
+
+def test_more_seeds_a_new_name_or_no_results_make_no_second_study(results):
+    more = small()
+    more["experiments"] = {"all": more["experiments"]["all"] | {"seeds": [5, 3]}}
+    studies.check_file(more, "more.yaml", "record")
+    assert Path("record").read_text() == "more.yaml"  # which does not exist here: as if it had been renamed
+    studies.check_file(small(seed=3), "b.yaml", "record")
+    Path("b.yaml").write_text(json.dumps(small(seed=3)))
+    Path("results/small").rmdir()
+    studies.check_file(small(seed=4), "c.yaml", "record")
+    assert Path("record").read_text() == "c.yaml"
+
+
+def test_two_studies_may_have_own_data_with_one_id():
+    own = {"task": "ranking", "parser": "letor", "features": 3, "grades": 3, "parts": {"all": {"file": "a.txt"}}}
+    tables = []
+    for name in ("one", "two"):
+        _, datasets = load(small(study=name, datasets={"mine": own}))
+        tables += tables_of(datasets, "mine")
+        assert tables_of(datasets, "ohsumed", ["f1-train"]) == ["results/data/tables/ohsumed/f1-train.parquet"]
+    assert tables == ["results/data/tables/mine@one/all.parquet", "results/data/tables/mine@two/all.parquet"]
+
+
+def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SCANT_DATA", raising=False)
+    own = {"task": "ranking", "parser": "letor", "features": 3, "parts": {"all": {"file": "october.txt"}}}
+    study = load(small(datasets={"mine": own}))[0]
+    Path("oktober.txt").write_text("")
+    with pytest.raises(SettingError, match=r"there is no file october\.txt; did you mean oktober\.txt"):
+        studies.check_own_files(study)
+    Path("data/mine").mkdir(parents=True)
+    Path("data/mine/october.txt.gz").write_bytes(b"")
+    studies.check_own_files(study)
+
+
+def test_a_learner_that_cannot_be_imported_is_named_with_the_nearest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("mine_here.py").write_text("class Learner:\n    pass\n")
+    Path("broken_here.py").write_text("1 / 0\n")
+    for kind, message in (
+        ("mine_her:Learner", "did you mean mine_here:Learner"), ("mine_here:Lerner", "did you mean mine_here:Learner"),
+        ("broken_here:Learner", "ZeroDivisionError: division by zero"),
+    ):  # fmt: skip
+        with pytest.raises(SettingError, match=message):
+            load(small(learners={"slam": {"kind": kind}, "random": {"kind": "random"}}))
 
 
 # --- defaults

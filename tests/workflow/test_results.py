@@ -1,8 +1,10 @@
 """The tiny study from end to end: which files there are, what they hold, and what they say of themselves."""
 
 import hashlib
+import json
 import re
 from html import unescape
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -242,7 +244,7 @@ def test_runs_of_ads_are_those_of_the_settings(ads, study, tiny):
         assert set(frame["estimator"]) == estimators[about["source"]] - own
         assert frame["estimate"].between(0, 1 if about["source"] == "classification" else 5).all()
         seeds_ = {f"seed-{seed}/{part}.parquet" for seed in about["seeds"] for part in ("train", "test")}
-        logged = {f"example-logs/{part}.parquet" for part in ("targeted", "uniform")}
+        logged = {f"example-logs@tiny/{part}.parquet" for part in ("targeted", "uniform")}
         assert set(about["inputs"]) == (logged if about["source"] == "log" else seeds_)
         for name, digest in about["inputs"].items():
             place = tiny.parent / "data/tables" if about["source"] == "log" else tiny / "bandit" / about["stream"]
@@ -528,3 +530,14 @@ def test_the_manifest_says_what_made_the_study(tiny, plan):
     assert study.manifest["code"].keys() >= {family.kind for family in plan.families.values()}
     assert all(len(checksum) == 64 for checksum in study.manifest["data"].values())
     assert not compare(study, study).fails("numbers")
+
+
+def test_the_notebook_runs(tiny, monkeypatch):
+    """Every code cell of the example, in one namespace, on these results."""
+    monkeypatch.chdir(tiny.parents[1])
+    cells = json.loads((Path(__file__).parents[2] / "examples/results.ipynb").read_text(encoding="utf-8"))["cells"]
+    space = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), space)
+    assert len(space["last"]) and set(space["runs"]["learner"]) == {"listnet"}

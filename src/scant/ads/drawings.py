@@ -9,7 +9,7 @@ from scant.ads.frames import BOUNDS
 from scant.present import panels, style
 
 TRUE = {"marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": ""}  # the true CTR
-T = {"marker": "_", "markersize": 5, "markeredgewidth": 1.1, "ls": ""}  # lower bounds
+T = {"marker": 6, "markersize": 4.5, "ls": ""}  # lower bounds: a caret that points up, where the CTR is
 EXACT = {"marker": "_", "markersize": 10, "markeredgewidth": 0.8, "ls": ""}
 SIDES = {"lower": "bound holds (%)", "two-sided": "interval holds (%)"}
 NAMES = {
@@ -53,6 +53,10 @@ def deterministic(frame: pd.DataFrame):
     style.apply()
     frame = _named(frame)
     looks, handles = style.looks(frame), {}
+    if len({*frame["panel"]}) == 1 < len({*frame["experiment"]}):  # a single data set: experiments side by side
+        frame = frame.assign(
+            panel=frame["reading"] + ",\n" + _choice(frame), reading=frame["panel"], experiment="all", tuning=""
+        )
     places, shifts = frame["panel"].unique().tolist(), dict(zip(looks, _dodged(len(looks)), strict=True))
     experiments = list(frame.groupby("experiment", sort=False))
     figure, axes = plt.subplots(
@@ -63,7 +67,7 @@ def deterministic(frame: pd.DataFrame):
         for learner, rows in panel.groupby("learner", sort=False):
             x = rows["panel"].map(places.index) + shifts[learner]
             handles[learner] = _bars(axis, x, rows, looks[learner], 100)
-        panels.head(axis, panel.assign(panel=panel["reading"], reading=_choice(panel)))
+        panels.head(axis, panel.assign(panel=panel["reading"], reading=_choice(panel).iloc[0]))
         axis.set_xticks(range(len(places)), places)
         axis.set_xticks(np.arange(len(places) - 1) + 0.5, minor=True)
         axis.grid(axis="x", visible=False)
@@ -72,14 +76,14 @@ def deterministic(frame: pd.DataFrame):
         axis.set(xlim=(-0.5, len(places) - 0.5), ylabel="CTR (%)")
     bottom, top = axes[0, 0].get_ylim()  # of all: they share it
     axes[0, 0].set_ylim(max(0, bottom), min(102, top))
-    axis.set_xlabel("data set")
+    axis.set_xlabel("experiment" if frame["tuning"].eq("").all() else "data set")
     panels.legend(figure, {name: handles[name] for name in looks}, f"mean over seeds; bars: {panels.INTERVAL}")
     return figure
 
 
-def _choice(panel: pd.DataFrame) -> str:
-    """The label that says how lambda was chosen."""
-    return {"held-out": "λ held-out", "paper": "λ best on test"}[panel["tuning"].iloc[0]]
+def _choice(panel: pd.DataFrame) -> pd.Series:
+    """How lambda was chosen, as text for each row."""
+    return panel["tuning"].map({"held-out": "λ held-out", "paper": "λ best on test", "": "each experiment"})
 
 
 def weighted(frame: pd.DataFrame):
@@ -93,7 +97,7 @@ def weighted(frame: pd.DataFrame):
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         for place, row in enumerate(panel.itertuples()):
             colour, marker, _ = looks[row.learner]
-            axis.plot((place, place), (100 * row.mean, 100 * row.lower), color=colour, lw=1.1)
+            axis.plot((place, place), (100 * row.mean, 100 * row.lower), color=colour, lw=0.8, ls=":")
             axis.plot(place, 100 * row.lower, color=colour, **T)
             axis.plot(place, 100 * row.mean, color=colour, marker=marker, markersize=4.5)
             axis.plot(place, 100 * row.exact_lower, color=colour, **EXACT)
@@ -107,7 +111,8 @@ def weighted(frame: pd.DataFrame):
     for axis in axes[:, 0]:
         axis.set_ylabel("CTR (%)")
     handles = {
-        "importance-weighted, down to t bound": Line2D([], [], color="0.2", marker="o", markersize=4.5, ls="-", lw=1.1),
+        "importance-weighted": Line2D([], [], color="0.2", marker="o", markersize=4.5, ls=""),
+        "lower bound by Student's t": Line2D([], [], color="0.2", **T),
         "lower bound for every distribution (betting)": Line2D([], [], color="0.2", **EXACT),
     }
     if frame["true"].notna().any():
@@ -184,6 +189,8 @@ def coverage(frame: pd.DataFrame):
         for axis, label in zip(column, SIDES.values(), strict=False):
             axis.axvline(100 * frame["level"].iloc[0], color="0.2", lw=0.8, zorder=0.5)
             axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100))
+            for tick, side in zip(axis.get_xticklabels(), ("left", "center", "right"), strict=True):
+                tick.set_ha(side)  # so that they do not run into those of the next panel
             axis.set_xlabel(label, fontsize=8)
         column[0].set_title(campaign.replace(", ", ",\n"), loc="left")
         column[-1].set(

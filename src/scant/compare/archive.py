@@ -26,7 +26,8 @@ PROFILES = [
 ]
 TYPES = {
     ".csv": "text/csv", ".json": "application/json", ".html": "text/html", ".svg": "image/svg+xml",
-    ".png": "image/png", ".tex": "application/x-tex", ".parquet": "application/vnd.apache.parquet",
+    ".png": "image/png", ".pdf": "application/pdf", ".tex": "application/x-tex",
+    ".parquet": "application/vnd.apache.parquet",
     ".arrow": "application/vnd.apache.arrow.file", ".yaml": "application/yaml",
 }  # fmt: skip
 LARGE = ("runs/", "traces/", "comparators/", "streams/", "bandit/", "campaigns/")  # left out unless asked for

@@ -48,7 +48,7 @@ def write(config: dict, folder, facts: dict, made: dict, target) -> None:
         "code": {part: code.digest(*names) for part, names in entries.items()},
         "modules": code.digests(*(name for names in entries.values() for name in names)),
         "versions": {name: facts["environment"][name] for name in VERSIONS} | {"system": processor()},
-        "data": {f"{row['data set']}/{row['part']}": _checksum(row, folder) for row in facts["datasets"]},
+        "data": {f"{row['data set']}/{row['part']}": _checksum(row, plan, folder) for row in facts["datasets"]},
         "made": made,
         "results": checksums(folder, provenance.results(plan, stated)),
     }
@@ -114,7 +114,8 @@ def _digest(value) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
-def _checksum(row: dict, folder: Path) -> str | None:
+def _checksum(row: dict, plan: Plan, folder: Path) -> str | None:
     """SHA-256 of a part of a data set: as registered, else of the file that was read; None if it is gone."""
-    path = folder.parent / ORIGINAL.removeprefix("results/").format(dataset=row["data set"], part=row["part"])
+    stored = plan.datasets[row["data set"]].stored
+    path = folder.parent / ORIGINAL.removeprefix("results/").format(dataset=stored, part=row["part"])
     return row["SHA-256"] or (sha256(path) if path.is_file() else None)

@@ -19,6 +19,7 @@ from scant.verdict import selection
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
+FOLDERS = ("runs", "traces", "comparators", "times", "streams", "bandit", "campaigns", "figures", "tables")
 CLAIMS = ("claims.csv", "claims.parquet", "claims.tex", "claims-readings.csv")
 
 
@@ -70,7 +71,8 @@ def results(plan: Plan, claims: dict) -> list[str]:
         file for target in plan.tables.values() for file in plan.files(target) if target.shown.reads == "coverage"
     ]
     names += [f"{OF_CLAIMS}{name}" for name in selection.figures(plan, claims)] if claims else []
-    paths += [f"figures/{name}.{ending}" for name in names for ending in ("svg", "png", "csv")]
+    endings = ("svg", "png", "csv", *(["pdf"] if plan.study["figures"]["pdf"] else []))
+    paths += [f"figures/{name}.{ending}" for name in names for ending in endings]
     paths += [f"tables/{name}.{ending}" for name in plan.tables for ending in ("csv", "tex")]
     folder = COVERAGE.format(study=study).rpartition("/")[0] + "/"
     own = (path.removeprefix(folder) for path in paths)
@@ -104,6 +106,31 @@ def verify(folder) -> Verified:
     gone = [name for name in listed if not (folder / name).is_file()]
     changed = [name for name in listed if name not in gone and sha256(folder / name) != listed[name]]
     return Verified(len(listed) - len(gone) - len(changed), changed, gone)
+
+
+def unasked(folder) -> list[str]:
+    """The files among a study's results that its settings do not ask for, as those of learners that it had before.
+
+    Logs, benchmarks and what does not lie in a folder of results are left alone.
+
+    Raises
+    ------
+    DataError : the study is not finished: what it asks for is not known
+    """
+    from scant.compare import finished
+
+    folder = Path(folder)
+    listed = finished.manifest_of(folder, held=False).get("results")
+    if not listed:
+        raise DataError(
+            folder / "manifest.json", "is not there, or lists no results",
+            advice="Finish the study first: snakemake --cores all",
+        )  # fmt: skip
+    made = {name.partition("/")[0] for name in listed if "/" in name} | set(FOLDERS)
+    found = (
+        path.relative_to(folder).as_posix() for name in made for path in (folder / name).rglob("*") if path.is_file()
+    )
+    return sorted(set(found) - {*listed})
 
 
 def describe(found: Verified) -> Iterator[str]:

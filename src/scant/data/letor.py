@@ -7,7 +7,9 @@ and the query id is the first word of the comment.
 """
 
 import re
+import tempfile
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +57,45 @@ def read_letor(
     """
     top = MAX_GRADE if max_grade is None else max_grade
     yield from checked(path, _blocks(path, features, top, block, qid == "comment"))
+
+
+def read_grouped(path, sizes_path, features: int, max_grade: int | None = None) -> Iterator[Block]:
+    """Read a file in LETOR's format without query ids, whose queries a second file tells: one number of rows a line.
+
+    Queries are numbered from 1, in their order.
+
+    Parameters
+    ----------
+    path, features, max_grade : as for `read_letor`
+    sizes_path : the second file
+
+    Raises
+    ------
+    DataError : as `read_letor`; a number of rows is not whole and above 0, or their sum is not the number of rows
+    """
+    sizes = []
+    for number, line in enumerate(Path(sizes_path).read_text(encoding="latin-1").split("\n"), start=1):
+        if text := line.strip():
+            if not re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
+                raise DataError(sizes_path, f"{short(text)} is no number of rows of a query", number)
+            sizes.append(int(text))
+    queries = (query for query, size in enumerate(sizes, start=1) for _ in range(size))
+    with tempfile.TemporaryDirectory() as folder:
+        whole, rows = Path(folder, "with-queries.txt"), 0
+        with open(path, "rb") as source, open(whole, "wb") as target:
+            for line in source:  # each stays where it is, so that errors name the lines of the original
+                if line.split(b"#", 1)[0].strip():
+                    grade, *rest = line.split(None, 1)
+                    rows += 1
+                    line = b"%s qid:%d %s" % (grade, next(queries, len(sizes) + 1), rest[0] if rest else b"\n")
+                target.write(line)
+        if rows != (total := sum(sizes)):
+            reason = f"its queries have {total:,} rows in all, and {Path(path).name} has {rows:,}"
+            raise DataError(sizes_path, reason)
+        try:
+            yield from read_letor(whole, features, max_grade)
+        except DataError as error:
+            raise DataError(path, error.reason, error.line, error.advice) from error
 
 
 def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]:

@@ -1,7 +1,7 @@
 """The registry: which data sets exist, where their files come from, and how they are read."""
 
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from scant.errors import SettingError, unknown
 from scant.schema import check, of_project, read_yaml
@@ -32,8 +32,9 @@ class Archive:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One data set, with the fields that the schema of the registry describes; `own` is true for a study's own sets.
+    """One data set, with the fields that the schema of the registry describes.
 
+    `own` is true for a study's own sets, and `study` is the id of that study, if it is known.
     `features` is None for logs (task `ads`), whose header names the features.
     """
 
@@ -54,6 +55,12 @@ class Dataset:
     get: str = ""
     plain_http: bool = False
     own: bool = False
+    study: str = ""
+
+    @property
+    def stored(self) -> str:
+        """Its name among the tables of all studies: no two studies share a data set of their own."""
+        return f"{self.id}@{self.study}" if self.study else self.id
 
     def part(self, name: str) -> Part:
         """The part with this id; if there is none, a SettingError that suggests the nearest id."""
@@ -66,6 +73,7 @@ def load(
     path="config/datasets.yaml",
     extra: dict | None = None,
     schema="workflow/schemas/datasets.schema.yaml",
+    study: str = "",
 ) -> dict[str, Dataset]:
     """Read and check the registry.
 
@@ -74,6 +82,7 @@ def load(
     path : the registry, YAML
     extra : a study's own data sets by id, in the same form; title, home, terms and checksums may be absent
     schema : the JSON schema of the registry, YAML
+    study : the id of the study whose own data sets these are
 
     Returns
     -------
@@ -91,8 +100,15 @@ def load(
         raise SettingError(f"the study's own data sets: {both[0]} is in {path} already. Choose another id")
     return {
         **{name: _dataset(name, entry) for name, entry in registered.items()},
-        **{name: _dataset(name, entry, own=True) for name, entry in extra.items()},
+        **{name: _dataset(name, entry, own=True, study=study) for name, entry in extra.items()},
     }
+
+
+def groups_beside(path) -> Path | None:
+    """The file beside another that says how many rows each query has: LightGBM's `.query`, XGBoost's `.group`."""
+    path = Path(path)
+    names = (f"{stem}{ending}" for stem in (path.name, path.stem) for ending in (".query", ".group"))
+    return next((file for name in names if (file := path.with_name(name)).is_file()), None)
 
 
 def find(datasets: dict[str, Dataset], name: str) -> Dataset:
@@ -102,7 +118,7 @@ def find(datasets: dict[str, Dataset], name: str) -> Dataset:
     return datasets[name]
 
 
-def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
+def _dataset(name: str, entry: dict, own: bool = False, study: str = "") -> Dataset:
     parts = {key: Part(key, **part) for key, part in entry["parts"].items()}
     cover = tuple(entry.get("cover", parts))
     for part in cover:
@@ -127,7 +143,7 @@ def _dataset(name: str, entry: dict, own: bool = False) -> Dataset:
         "classes": tuple(map(str, entry["classes"])) if "classes" in entry else None,
         "archive": Archive(**entry["archive"]) if "archive" in entry else None,
     }
-    dataset = Dataset(name, own=own, **{**entry, **fields})
+    dataset = Dataset(name, own=own, study=study, **{**entry, **fields})
     for part in parts.values():
         for url in filter(None, (part.url, dataset.archive and dataset.archive.url)):
             refuse_plain_http(dataset, part, url)

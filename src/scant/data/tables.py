@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from scant import files
 from scant.data import logs, openbandit, visits
-from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_letor
-from scant.data.registry import Dataset, Part
+from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
+from scant.data.registry import Dataset, Part, groups_beside
 from scant.data.uci import Examples, label_text, read_uci
 from scant.errors import DataError
 
@@ -52,7 +52,10 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
         logs.write(log, target, _metadata(dataset, wanted, original, len(log), len(log.names)))
         return
     schema = _schema(dataset.task, dataset.features)
-    blocks = READERS[dataset.parser](original, dataset)
+    if dataset.parser == GROUPS:
+        blocks = _grouped(original, dataset, wanted)
+    else:
+        blocks = READERS[dataset.parser](original, dataset)
     if dataset.task == "ranking":
         blocks = whole_queries(blocks)
     values, queries = Counter(), 0
@@ -221,6 +224,18 @@ def _top(dataset: Dataset) -> int:
     return MAX_GRADE if dataset.grades is None else dataset.grades
 
 
+def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
+    """The rows of a file whose queries a file beside it tells; that is beside the file that the study names."""
+    beside = groups_beside(part.file) or groups_beside(path)
+    if beside is None:
+        raise DataError(
+            part.file, "no file beside it says how many rows each query has",
+            advice=f"Put {Path(part.file).name}.query or .group beside it, with one number a line",
+        )  # fmt: skip
+    return read_grouped(path, beside, dataset.features, dataset.grades)
+
+
+GROUPS = "letor-groups"
 READERS = {
     "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades),
     "letor-qid-in-comment": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, qid="comment"),

@@ -11,6 +11,7 @@ NAMES = {
     "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "position-loss": "position loss", "auc-loss": "AUC",
     "spearman-loss": "Spearman", "ap": "AP",
 }  # fmt: skip
+MANY = 6  # learners in a panel of curves with bands
 AXES = {"horizon": "horizon T (rounds)", "items": "number of items m"}
 
 
@@ -18,8 +19,9 @@ def averages(frame: pd.DataFrame):
     """Average regret by round: a curve and a band for each learner."""
     style.apply()
     frame = panels.named(frame)
-    figure, axes = panels.grid(frame)
     looks, handles = style.looks(frame), {}
+    frame = _apart(frame)
+    figure, axes = panels.grid(frame)
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         for learner, curve, look in panels.learners(panel, looks):
             handles[learner] = panels.curve(axis, curve, look, panels.alpha(looks))
@@ -35,11 +37,26 @@ def averages(frame: pd.DataFrame):
     return figure
 
 
+def _apart(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with two panels in place of one of more than MANY learners, if some see all items and some only a few.
+
+    What a learner sees follows the panel's title.
+    """
+    crowded = frame.groupby(["experiment", "stream"])["learner"].transform("nunique") > MANY
+    sees_all = frame["k"] == 0
+    mixed = frame.assign(all=sees_all).groupby(["experiment", "stream"])["all"].transform("nunique") > 1
+    divided, sees = crowded & mixed, sees_all.map({True: "all items seen", False: "the top seen"})
+    return frame.assign(
+        stream=frame["stream"].where(~divided, frame["stream"] + ", " + sees),
+        panel=frame["panel"].where(~divided, frame["panel"] + ", " + sees),
+    )
+
+
 def growth(frame: pd.DataFrame, along: str):
     """Regret against the horizon or the number of items, both logarithmic, with slopes; bounds are dotted."""
     style.apply()
     frame = panels.named(frame)
-    figure, axes = panels.grid(frame, most=2, beside=0.85)
+    figure, axes = panels.grid(frame, most=2, beside=1.0)
     looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel=AXES[along])
@@ -61,7 +78,7 @@ def growth(frame: pd.DataFrame, along: str):
                 color=colour, marker=marker, ls=dashed, markersize=3.5, elinewidth=0.9,
             )  # fmt: skip
             if len(points) and points[along].iloc[-1] == ends[1]:
-                texts.append((points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look[0]))
+                texts.append((points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look))
         panels.beside(axis, texts)
         ending = "" if along == "horizon" else f", T = {panel['horizon'].max():,}"
         panels.head(axis, panel, ending)

@@ -187,7 +187,7 @@ class OnlineRank(Perturbed):
         Setting("sort", {"enum": ["quicksort", "plackett-luce"]}, about="How it sorts with noise.", absent="quicksort"),
         ETA,
     )
-    looks: ClassVar = {"": Look("orange", "P", "--"), "#online-rank-pl": Look("orange", "^")}
+    looks: ClassVar = {"": Look("orange", "P", "--"), "#online-rank-pl": Look("blue", "^", "--")}
 
     def __init__(self, facts, random, sort: str = "quicksort", eta: float | None = None):
         super().__init__(facts, random)

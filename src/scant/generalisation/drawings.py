@@ -19,7 +19,7 @@ def against(frame: pd.DataFrame, along: str):
     """
     style.apply()
     frame = panels.named(frame)
-    figure, axes = panels.grid(frame, most=2, beside=0.85)
+    figure, axes = panels.grid(frame, most=2, beside=1.0)
     looks, handles, ends = style.looks(frame), {}, ((-1, "right"), (0, "left"))
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel=AXES[along])
@@ -52,7 +52,7 @@ def against(frame: pd.DataFrame, along: str):
                 color=colour, marker=marker, ls=dashes, markersize=3.5, elinewidth=0.9,
             )  # fmt: skip
             if len(points):
-                texts.append((points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), colour))
+                texts.append((points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), (colour, marker, dashes)))
         panels.beside(axis, texts)
         others = [f"{SIZES[name]} = {panel[name].max():,}" for name in SIZES if name != along]
         axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)

@@ -51,7 +51,7 @@ def regrets(frame: pd.DataFrame):
     """Draw regret by round, both logarithmic, with each learner's slope, and thin lines with the slopes of bounds."""
     style.apply()
     frame = panels.named(frame)
-    figure, axes = panels.grid(frame, most=2, beside=0.8)
+    figure, axes = panels.grid(frame, most=2, beside=0.95)
     looks, handles, unsure = _by_steps(style.looks(frame), frame), {}, False
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel="round t")
@@ -76,7 +76,7 @@ def regrets(frame: pd.DataFrame):
             unsure |= wide.any()
             axis.plot(positive["round"], (positive["mean"] + positive["gap"]).where(wide), ":", color=look[0], lw=1.0)
             if last["mean"] > 0:
-                texts.append((last["mean"], panels.slope(last), look[0]))
+                texts.append((last["mean"], panels.slope(last), look))
         panels.beside(axis, texts)
         panels.head(axis, panel)
         judges = panel["judge"].unique()
@@ -123,7 +123,7 @@ def _horizon(panel: pd.DataFrame) -> str:
 def against_k(frame: pd.DataFrame):
     """Draw final values against k: a line for each objective, and reference lines for learners without a k."""
     style.apply()
-    figure, axes = panels.grid(frame, most=2, beside=0.5)
+    figure, axes = panels.grid(frame, most=2, beside=0.65)
     places = sorted(frame["place"].dropna().unique(), key=lambda place: (place == "all", len(place), place))
     lines, handles = list(dict.fromkeys(frame.loc[frame["place"].notna(), "line"])), {}
     shifts = dict(zip(lines, np.linspace(-0.15, 0.15, len(lines)) if len(lines) > 1 else [0.0], strict=True))
@@ -133,7 +133,7 @@ def against_k(frame: pd.DataFrame):
             colour, _, dashed = style.own_look(row["kind"], row["user"] or row["objective"]) or ("0.3", "", ":")
             axis.axhspan(row["low"], row["high"], color=colour, alpha=0.2, lw=0)
             axis.axhline(row["mean"], color=colour, ls=dashed, lw=1.0)
-            texts.append((row["mean"], line, colour))
+            texts.append((row["mean"], line, (colour, "", dashed)))
         for (line, ranking), rows in panel[panel["place"].notna()].groupby(["line", "ranking"], sort=False):
             rows = rows.assign(x=rows["place"].map(places.index) + shifts[line]).sort_values("x")
             colour, marker, _ = style.own_look("rtop", rows["objective"].iloc[0])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
-from scant.errors import SettingError
+from scant.errors import ScantError, SettingError
 from scant.measures import codes_of, function_of, named, rank
 from scant.online.click_learners import Settings as ClickSettings
 from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
@@ -224,6 +224,19 @@ def play_clicks(
 KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # the number of each kind in the compiled loop
 
 
+class OwnError(Exception):
+    """What a user's own learner raised, and the round in which it did."""
+
+    def __init__(self, error: Exception, round_: int):
+        self.error, self.round = error, round_
+        super().__init__(str(error))
+
+
+def _own(settings, error: Exception, round_: int) -> Exception:
+    """An error of a user's own learner with its round; one of ours as it is."""
+    return OwnError(error, round_) if ":" in settings.kind and not isinstance(error, ScantError) else error
+
+
 def play_python(
     rounds, learner, settings, empty: str = "zero", k: int | None = None, measures: Iterable[str] = ()
 ) -> Play:
@@ -253,12 +266,17 @@ def play_python(
         except NonFiniteScores:
             failed_in = len(loss) + 1
             break
+        except Exception as error:
+            raise _own(settings, error, len(loss) + 1) from error
         row = [measure(ranking, grades, value) for measure in functions]
         seen = grades
         if k is not None:
             seen = np.full(len(grades), -1, np.int64)
             seen[ranking[:k]] = grades[ranking[:k]]
-        learned = bool(learner.learn(features, seen, ranking))
+        try:
+            learned = bool(learner.learn(features, seen, ranking))
+        except Exception as error:
+            raise _own(settings, error, len(loss) + 1) from error
         pairwise = settings.kind in LEARNERS and LEARNERS[settings.kind].pairwise
         measured.append(row)
         own_loss = 1 - row[list(MEASURES).index(settings.measure)] if np.any(grades > 0) else 0.0
@@ -268,6 +286,10 @@ def play_python(
             ranker.append(MEASURES["ndcg@10"](learner.own, grades, value))
             surrogate.append(learner.suffered(grades))
             events.append(learner.events(ranking))
+        # A user's own learner may sort what is not a number without a word.
+        if ":" in settings.kind and not np.all(np.isfinite(getattr(learner, "weights", 0.0))):
+            failed_in = len(loss)
+            break
     has_events = hasattr(learner, "events")
     return Play(
         np.array(measured, float).reshape(-1, len(functions)),

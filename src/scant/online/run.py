@@ -4,6 +4,9 @@ This module defines what run files hold, and which random numbers runs use.
 """
 
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 import numpy as np
@@ -15,7 +18,17 @@ from scant.files import write_parquet
 from scant.online import click_learners, top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import LEARNERS, MEASURES, Contextual, Settings, make, own_settings, resolve, theory_rate
-from scant.online.play import KINDS, Play, play_clicks, play_compiled, play_python, play_top, query_order, recorded
+from scant.online.play import (
+    KINDS,
+    OwnError,
+    Play,
+    play_clicks,
+    play_compiled,
+    play_python,
+    play_top,
+    query_order,
+    recorded,
+)
 from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
 from scant.theory import bounds
@@ -120,7 +133,8 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
         else:
             player = make(settings, stream.metadata["features"], step, noise, own_settings(learner))
             rounds = (stream[q] for q in queries)
-            played = play_python(rounds, player, settings, job["empty"], learner.get("k"), measures)
+            with _naming(job, seed, rate):
+                played = play_python(rounds, player, settings, job["empty"], learner.get("k"), measures)
         if played.failed_in:
             where = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {played.failed_in}"
             print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
@@ -128,6 +142,19 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
             general = general_bound(stream, queries, played, settings)
         tables.append(trace(seed, played, settings, step, rate == "theory", stream.metadata, general, measures))
     return tables, settings
+
+
+@contextmanager
+def _naming(job: dict, seed: int, rate) -> Iterator[None]:
+    """Say of an error of a user's own learner where it came from: stream, seed, rate, round, file and line."""
+    try:
+        yield
+    except OwnError as raised:
+        error, at = raised.error, traceback.extract_tb(raised.error.__traceback__)[-1]
+        raise SettingError(
+            f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {raised.round}: "
+            f"{type(error).__name__}: {error} ({at.filename}, line {at.lineno})"
+        ) from error
 
 
 def _resolve_clicks(job: dict, stream: dict) -> tuple[click_learners.Settings, list]:
@@ -164,7 +191,8 @@ def _play_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settings]:
         step = theory_rate(settings, facts) if rate == "theory" else rate
         options = own_settings(learner) if ":" in settings.kind else None
         player = make(settings, opponent.features, step, generator(*_axes(job, seed), "noise"), options)
-        played = play_python(opponent, player, settings, job["empty"], measures=measures)
+        with _naming(job, seed, rate):
+            played = play_python(opponent, player, settings, job["empty"], measures=measures)
         tables.append(trace(seed, played, settings, step, rate == "theory", facts, None, measures))
     return tables, settings
 

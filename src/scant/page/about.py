@@ -1,5 +1,6 @@
 """What the page of a study shows besides results: captions, data sets, environment, timings, citation, commands."""
 
+import csv
 import os
 import platform
 from importlib import metadata
@@ -9,6 +10,7 @@ from scant import families
 from scant.files import foreign, read_parquet
 from scant.page import status
 from scant.schema import of_project, read_yaml
+from scant.study import plan
 from scant.study import settings as studies
 from scant.study.plan import OF_CLAIMS, Plan
 from scant.verdict import readings, selection
@@ -42,7 +44,9 @@ def facts(config: dict, folder, study_file: str = "") -> dict:
     names = files(Plan(study, datasets))
     return {
         "files": names,
-        "captions": captions(names),
+        "studied": studied(study),
+        "sources": sources() if study["claims"] else [],
+        "captions": captions(names, folder),
         "headings": headings(),
         "datasets": _datasets(study, datasets),
         "environment": _environment(),
@@ -82,12 +86,53 @@ def files(plan: Plan) -> list[str]:
     return [*plan.figures, *of_claims, *plan.tables]
 
 
-def captions(names) -> dict[str, str]:
-    """The captions of the figures and tables of these names, in the order of the families."""
+def captions(names, folder) -> dict[str, str]:
+    """The captions of the figures and tables of these names, in the order of the families.
+
+    folder : the study's results; the caption of a figure also says what its CSV file there has
+    """
     declared = {shown.name: caption(shown) for _, shown in families.shown()}
     order = {name: place for place, name in enumerate(declared)}
     ordered = sorted(names, key=lambda name: (order.get(name, len(order)), name))
-    return {name: declared.get(name, f"{CLAIMS_CAPTION} {CSV}") for name in ordered}
+    told = {name: declared.get(name, f"{CLAIMS_CAPTION} {CSV}") for name in ordered}
+    return {name: f"{text} {shown_in(Path(folder, 'figures', f'{name}.csv'))}".strip() for name, text in told.items()}
+
+
+def shown_in(path) -> str:
+    """What a figure shows, from its CSV file: its data, learning rates, rounds and n, as far as it has them."""
+    if not Path(path).is_file():
+        return ""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = {name: list(dict.fromkeys(row[name] for row in rows if row[name])) for name in (rows[0] if rows else ())}
+    said = []
+    if data := columns.get("panel") or columns.get("campaign"):
+        said.append(f"Data: {'; '.join(data)}.")
+    lengths = columns.get("horizon") or columns.get("rounds") or columns.get("round") or []
+    if lengths := [int(float(length)) for length in lengths if length != "None"]:  # figures of claims have such
+        said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{max(lengths):,}.")
+    if {"label", "rate", "tuning"} <= columns.keys() and "of" not in columns:  # in figures of ads it is a click rate
+        rates = {}
+        for row in rows:
+            if row["rate"] not in ("", "none"):
+                rates.setdefault(row["label"], {})[_rate(row["rate"])] = None
+        said += (
+            [f"Learning rates: {'; '.join(f'{name} {_spread(values)}' for name, values in rates.items())}."]
+            if rates
+            else []
+        )
+    if counts := sorted({int(float(n)) for n in columns.get("n") or columns.get("repeats") or ()}):
+        said.append(f"n = {' to '.join(f'{n:,}' for n in dict.fromkeys((counts[0], counts[-1])))}.")
+    return " ".join(said)
+
+
+def _rate(text: str) -> str:
+    return f"{float(text):.3g}" if text[0].isdigit() else text
+
+
+def _spread(values) -> str:
+    """Up to three values; of more, how many there are."""
+    return ", ".join(values) if len(values) <= 3 else f"{len(values)} different ones"
 
 
 def caption(shown: families.Shown) -> str:
@@ -98,6 +143,44 @@ def caption(shown: families.Shown) -> str:
 def headings() -> dict[str, str]:
     """The headings of figures and tables on the page, for those that declare one."""
     return {shown.name: shown.heading for _, shown in families.shown() if shown.heading}
+
+
+def studied(study: dict) -> list[dict[str, str]]:
+    """What each family of the study's experiments plays: `kind`, `about`, `places`, `learners` and `seeds`, as text."""
+    rows = []
+    for kind, family in families.families().items():
+        experiments = [
+            experiment
+            for experiment in study["experiments"].values()
+            if families.of(experiment) is family and "stands_for" not in experiment
+        ]
+        if not experiments:
+            continue
+        counts = sorted({plan.total(experiment["seeds"]) for experiment in experiments})
+        row = {
+            "kind": kind,
+            "about": family.about.removeprefix("learners ").removeprefix("they "),
+            "place": family.place.name,
+        }
+        for key, section in {"places": family.place.key, "learners": "learners"}.items():
+            ids = dict.fromkeys(id for experiment in experiments for id in experiment[section])
+            titles = dict.fromkeys(study[section][id].get("title", id) for id in ids)
+            row |= {key: "; ".join(titles), f"{key}_count": str(len(titles))}
+        rows.append(row | {"seeds": " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))})
+    return rows
+
+
+def sources() -> list[dict[str, str]]:
+    """The documents whose statements are tested, from CITATION.cff: `authors`, `title`, `year` and `url`."""
+    return [
+        {
+            "authors": " and ".join(
+                f"{author['given-names']} {author['family-names']}" for author in reference["authors"]
+            )
+        }
+        | {"title": reference["title"], "year": str(reference["year"]), "url": reference["url"]}
+        for reference in read_yaml(of_project(CITATION))["references"]
+    ]
 
 
 def citation() -> str:

@@ -17,7 +17,7 @@ DRAWN = {  # elements that are kept; any other is removed with all that it holds
 }  # fmt: skip
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
 DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-FONT = re.compile(r"font-family: 'Arial'[^;]*sans-serif; ?")  # of all figures; the page's style sheet sets it
+FONT = re.compile(r"font-family: 'DejaVu Sans'[^;]*sans-serif; ?")  # of all figures; the page's style sheet sets it
 NO_ROTATION = re.compile(r"rotate\(-?0(?: [^)]*)?\)")
 SPINE = "square"  # the line caps that tell axes' borders from curves of the same colour
 

@@ -25,6 +25,8 @@ COLUMNS = (
     "data", "family", "figure", "needed", "matters", "matters_share", "row", "words", "chosen", "quantity", "test",
     "cells_holding", "cells_failing", "cells_total", "tightness",
 )  # fmt: skip
+TOLD = 3  # findings of each verdict that the page opens with, of each family
+MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
 FEW = 12  # cells; a claim of no more has them unfolded
 LIMIT = 5_000_000  # bytes
 
@@ -41,9 +43,10 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         the estimate depends most, and `matters_share` its share of the variance over readings
     cells : rows of `scant.verdict.tables.cells_table`, those of each claim's first reading are shown
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
-        the folder has), `captions` ({figure or table: text}, in the order they are shown in), `headings` ({figure or
-        table: text}, for those whose name does not say it), `datasets` (a list of rows), `environment` ({name:
-        version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands` ({purpose: command})
+        the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
+        (see `scant.page.about`), `headings` ({figure or table: text}, for those whose name does not say it), `datasets`
+        (a list of rows), `environment` ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a
+        text) and `commands` ({purpose: command})
 
     Raises
     ------
@@ -63,6 +66,9 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
         "families": _families(claims),
         "claims_files": [_download(path) for path in sorted(folder.glob("claims*.csv")) if claims],
         "sentences": sentences(claims),
+        "studied": about.get("studied", []),
+        "sources": about.get("sources", []),
+        "findings": findings(claims),
         "figures": _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings),
         "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", about)],
         "datasets": _rows(about.get("datasets", [])),
@@ -109,6 +115,26 @@ def sentences(claims: list[dict]) -> list[str]:
     if tight := tightness(claims):
         told[-1] += f"; {tight}"
     return [f"{sentence}." for sentence in (*told, _robustness(claims))]
+
+
+def findings(claims: list[dict]) -> list[dict]:
+    """The main findings of each family of claims: up to TOLD statements that hold, and as many that fail.
+
+    What the papers measured comes first, then extensions, then checks of theorems; else they are in the claims' order.
+    """
+    told, order = [], list(words.ROWS)
+    for name in dict.fromkeys(claim["family"] for claim in claims):
+        of_family = sorted(
+            (claim for claim in claims if claim["family"] == name), key=lambda claim: order.index(claim["row"])
+        )
+        decided = {
+            verdict: [claim for claim in of_family if claim["verdict"] == verdict] for verdict in words.VERDICTS[:2]
+        }
+        if any(decided.values()):
+            counts = {verdict: len(of_verdict) for verdict, of_verdict in decided.items()}
+            firsts = [claim for of_verdict in decided.values() for claim in of_verdict[:TOLD]]
+            told.append({"name": words.family(name), "claims": firsts, "counts": counts, "total": len(of_family)})
+    return told
 
 
 def _counted(row: str, counts: Counter) -> str:
@@ -173,7 +199,7 @@ def _claim(row: dict, cells: list[dict]) -> dict:
     if row["row"] not in words.ROWS:
         raise SettingError(f"claim {row['id']!r} has the row {row['row']!r}: it must be one of {', '.join(words.ROWS)}")
     data = row["data"]
-    row["data"] = ", ".join(map(str, data)) if isinstance(data, (list, tuple)) else data or ""
+    row["data"] = "; ".join(map(str, data)) if isinstance(data, (list, tuple)) else data or ""
     row["rank"] = list(VERDICTS).index(row["verdict"])
     row["anchor"] = slug(f"claim-{row['id']}")
     row["kind"], row["said"] = words.kind(row["row"]), words.said(row["row"], row["verdict"])
@@ -254,7 +280,9 @@ def title(name: str, headings: dict) -> str:
     if name.startswith(OF_CLAIMS):
         name = name.removeprefix(OF_CLAIMS)
         family, _, number = name.rpartition("-")
-        return f"Claims: {family}, {number}" if family and number.isdigit() else f"Claims: {name}"
+        if family and number.isdigit():
+            return f"Claims: {words.family(family)} ({number})"
+        return f"Claims: {words.family(name)}"
     return name[:1].upper() + name[1:].replace("-", " ")
 
 
@@ -287,9 +315,18 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
             {"id": ids[path.stem], "title": title(path.stem, headings), "caption": captions.get(path.stem, "").strip()}
             | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
             | (_download(data) if data.is_file() else {"path": data, "csv": "", "file": data.name})
+            | {"images": _images(path)}
             | {"claims": [one for one in claims if path.stem == one["figure"] or one["id"] in drawn.get(path.stem, ())]}
         )
     return figures
+
+
+def _images(path: Path) -> list[dict[str, str]]:
+    """The image files of a figure, which are beside the page: the name of each format, and its relative address."""
+    files = [path.with_suffix(ending) for ending in (".svg", ".pdf", ".png")]
+    return [
+        {"name": file.suffix[1:].upper(), "href": quote(f"figures/{file.name}")} for file in files if file.is_file()
+    ]
 
 
 def _claims_in(path: Path) -> set[str]:
@@ -323,8 +360,42 @@ def _table(path: Path, captions: dict, headings: dict) -> dict:
     return {
         "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem, headings),
         "caption": captions.get(path.stem, "").strip(),
-        **_download(path), **_cells(head, rows),
+        **_download(path), **_cells(*_folded(head, rows)), "same": _same(head, rows),
     }  # fmt: skip
+
+
+def _same(head: list[str], rows: list[list[str]]) -> dict[str, str]:
+    """The columns of a large table that have one value in all rows: name and value. Small tables keep them."""
+    if len(head) <= MANY or len(rows) < 2:
+        return {}
+    return {name: row[0] for name, row in zip(head, zip(*rows, strict=True), strict=True) if len(set(row)) == 1}
+
+
+def _folded(head: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]], dict[int, tuple[int, int]]]:
+    """A table without the columns that are the same in every row, and with intervals beside what they belong to.
+
+    Returns
+    -------
+    head, rows : the columns that stay
+    ends : the positions of a column's ends `x_low` and `x_high` (of a mean or estimate also `low` and `high`), by its
+        own; they stay in `rows`, after the others, and have no name in `head`
+    """
+    same, position = _same(head, rows), {name: i for i, name in enumerate(head)}
+    ends = {}
+    for name in head:
+        for low, high in ((f"{name}_low", f"{name}_high"), ("low", "high")):
+            if low in position and high in position and (low != "low" or name in ("mean", "estimate")):
+                ends[name] = (low, high)
+    hidden = {end for pair in ends.values() for end in pair}
+    shown_names = [name for name in head if name not in hidden and name not in same]
+    order = [*shown_names, *(end for name in shown_names for end in ends.get(name, ()))]
+    place = {name: i for i, name in enumerate(order)}
+    rows = [[row[position[name]] for name in order] for row in rows]
+    return (
+        shown_names,
+        rows,
+        {place[name]: (place[low], place[high]) for name, (low, high) in ends.items() if name in place},
+    )
 
 
 def _rows(rows: list[dict]) -> dict:
@@ -333,8 +404,10 @@ def _rows(rows: list[dict]) -> dict:
     return _cells(head, [["" if row.get(name) is None else str(row[name]) for name in head] for row in rows])
 
 
-def _cells(head: list[str], rows: list[list[str]]) -> dict:
+def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, int]] | None = None) -> dict:
     """A table's cells, for the template.
+
+    ends : the cells of an interval's ends, by that which they belong to, see `_folded`
 
     Returns
     -------
@@ -342,11 +415,19 @@ def _cells(head: list[str], rows: list[list[str]]) -> dict:
     rows : of pairs: a cell's text as shown, with numbers rounded, and in full
     """
     numeric = [any(cells) and all(_number(cell) for cell in cells if cell) for cells in zip(*rows, strict=True)]
-    numeric = numeric or [False] * len(head)
+    numeric = (numeric or [False] * len(head))[: len(head)]
+
+    def interval(row: list[str], at: int) -> str:
+        low, high = (row[end] for end in (ends or {}).get(at, (at, at)))
+        return f" [{shown(low)}, {shown(high)}]" if at in (ends or {}) and low and high else ""
+
     return {
         "columns": list(zip(head, numeric, strict=True)),
         "rows": [
-            [(shown(cell) if is_number else cell, cell) for cell, is_number in zip(row, numeric, strict=True)]
+            [
+                (shown(row[at]) + interval(row, at) if is_number else row[at], row[at])
+                for at, is_number in enumerate(numeric)
+            ]
             for row in rows
         ],
     }

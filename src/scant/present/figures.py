@@ -4,22 +4,38 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+import matplotlib
 import pandas as pd
 from matplotlib.mathtext import MathTextParser
 
-from scant.files import atomic, write_csv
+from scant import __version__
+from scant.files import atomic, sha256, write_csv
+from scant.present import style
 
 
-def save(figure, frame: pd.DataFrame, stem) -> None:
-    """Write a figure as `stem`.svg and `stem`.png, and the frame that it shows as `stem`.csv."""
+def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
+    """Write a figure as `stem`.svg and `stem`.png, and the frame that it shows as `stem`.csv.
+
+    Images say in their metadata which data they show and what drew them: neither a date nor the whole study's settings,
+    so that the same data and code give the same bytes.
+
+    code : the digest of the code that made them
+    """
     figure.draw_without_rendering()
     _keep_inside(figure)
     figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     stem = Path(stem)
-    write_csv(frame, stem.with_name(f"{stem.name}.csv"))
-    for ending, metadata in {"svg": {"Date": None}, "png": {"Software": None}}.items():
+    table = stem.with_name(f"{stem.name}.csv")
+    write_csv(frame, table)
+    shown = f"{table.name} with SHA-256 {sha256(table)}{f', code {code}' if code else ''}"
+    about = {"Title": stem.name, "Description": shown}
+    maker = f"scant {__version__}, Matplotlib {matplotlib.__version__}"
+    formats = {"svg": {"Date": None, "Creator": maker}, "png": {"Software": maker}}
+    if style.wanted()["pdf"]:
+        formats["pdf"] = {"CreationDate": None, "Creator": maker, "Subject": about.pop("Description")}
+    for ending, metadata in formats.items():
         with atomic(stem.with_name(f"{stem.name}.{ending}")) as temporary:
-            figure.savefig(temporary, format=ending, metadata=metadata)
+            figure.savefig(temporary, format=ending, metadata=about | metadata)
 
 
 def literal(frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from scant import families
 from scant.errors import unknown
 from scant.families import Shown, called
 from scant.present import traces
+from scant.study import code
 
 
 def find(name: str, drawn: bool) -> Shown:
@@ -53,7 +54,8 @@ def make(shown: Shown, stem, *inputs) -> None:
     SettingError : the study has nothing to show in it
     """
     frame = frame_of(shown, *inputs)
-    drawn = []
-    if shown.draw:  # by its name, since tables do not depend on it
-        drawn = [called(shown.draw)(called("scant.present.figures:literal")(frame))]
-    called(shown.writer)(*drawn, frame, stem)
+    if shown.draw:  # `literal` by its name, since tables do not depend on it
+        drawn = called(shown.draw)(called("scant.present.figures:literal")(frame))
+        called(shown.writer)(drawn, frame, stem, code.digest("scant.present.making", *shown.modules))
+    else:
+        called(shown.writer)(frame, stem)

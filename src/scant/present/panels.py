@@ -1,12 +1,19 @@
 """Figures with several panels: one for each experiment and stream, one legend, curves with bands."""
 
+import re
 from collections.abc import Iterator
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+from matplotlib.transforms import offset_copy
+
+from scant.present import style
 
 WIDTHS = {1: 3.4, 2: 5.4, 3: 7.0}  # of figures in inches, by the number of columns; the widest fills a page
+WIDEST = 7.2  # inches of a page, with texts beside the panels
 INTERVAL = "95 % t interval"
 BOOTSTRAP = "95 % bootstrap interval"  # of slopes
 
@@ -23,10 +30,10 @@ def grid(frame: pd.DataFrame, most: int = 3, beside: float = 0.0):
     beside : the space for text to the right of each panel, in inches
     """
     panels = len(split(frame))
-    columns = min(most, panels)
+    columns = 1 if style.wanted()["width"] == "column" else min(most, panels)
     rows = -(-panels // columns)
     figure, axes = plt.subplots(
-        rows, columns, figsize=(WIDTHS[columns] + beside * columns, 2.2 * rows + 0.5), squeeze=False,
+        rows, columns, figsize=(min(WIDEST, WIDTHS[columns] + beside * columns), 2.2 * rows + 0.5), squeeze=False,
         layout="constrained",
     )  # fmt: skip
     for axis in axes.flat[panels:]:
@@ -51,11 +58,47 @@ def head(axis, panel: pd.DataFrame, suffix: str = "", of: str = "seeds") -> None
     axis.annotate(subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
 
 
+def text_width(text: str, size: float) -> float:
+    """The width of a line of text of this size (points), in inches."""
+    return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72
+
+
+def wrapped(text: str, width: float, size: float) -> str:
+    """Text in lines of at most so many inches, as far as its words allow; "n = 3" and "5 %" count as words."""
+    lines = []
+    for line in text.split("\n"):
+        lines.append("")
+        for word in re.findall(r"\bn = \S+|\d+ %\S*|\S+", line):
+            longer = f"{lines[-1]} {word}".strip()
+            if text_width(longer, size) <= width or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+    return "\n".join(lines)
+
+
 def legend(figure, handles: dict, title: str) -> None:
-    """Add one legend below all panels, in up to four columns, and make the figure higher to fit it.
+    """Add one legend, of up to four columns below all panels; or in the room that the last row of panels leaves.
+
+    The figure is made higher to fit a legend below it.
 
     handles : Matplotlib's handles, by the text beside each
     """
+    empty = [axis for axis in figure.axes if not axis.axison]
+    if empty:
+        row = empty[0].get_subplotspec().rowspan.start
+        beside = len([axis for axis in figure.axes if axis.get_subplotspec().rowspan.start == row])
+        width = 0.9 * figure.get_figwidth() / beside
+        title_lines = wrapped(title, width, 8)
+        height = 0.17 * (len(handles) + title_lines.count("\n") + 2)
+        if height < 2.2 and max(text_width(text, 8) for text in handles) + 0.5 < width:
+            box = figure.legend(
+                handles.values(), handles.keys(), loc="center", bbox_to_anchor=(0.5, 0.5),
+                bbox_transform=empty[0].transAxes, title=title_lines,
+            )  # fmt: skip
+            box.get_title().set_multialignment("center")
+            return
+    title = wrapped(title, figure.get_figwidth() - 0.2, 8)
     longest = max(map(len, handles), default=0)
     columns = int(figure.get_figwidth() / (0.06 * longest + 0.55))  # inches for a letter, and for the handle and gaps
     columns = max(1, min(4, len(handles), columns))
@@ -107,25 +150,32 @@ def alpha(looks: dict) -> float:
     return min(0.2, 0.8 / len(looks))
 
 
-def beside(axis, texts: list[tuple[float, str, str]], gap: float = 0.075) -> None:
-    """Write texts to the right of a panel, each with a line to the height that it belongs to.
+def beside(axis, texts: list[tuple[float, str, tuple[str, str, str]]], gap: float = 0.075) -> None:
+    """Write texts to the right of a panel, each with its learner's marker, and a line to the height that it belongs to.
 
-    Texts that would overlap are moved apart.
+    Texts that would overlap are moved apart; the marker tells whose they are also where curves coincide.
 
-    texts : for each text, its height in the data's units, the text, and the line's colour
+    texts : for each text, its height in the data's units, the text, and its learner's colour, marker and line
     gap : the least distance between two texts, as a share of the panel's height
     """
     to_share = axis.transData + axis.transAxes.inverted()
-    ordered = sorted((to_share.transform((axis.get_xlim()[1], y))[1], text, colour) for y, text, colour in texts)
+    ordered = sorted((to_share.transform((axis.get_xlim()[1], y))[1], text, look) for y, text, look in texts)
     heights = [max(share, 0.0) for share, _, _ in ordered]
     for i in range(1, len(heights)):  # move texts up, from the lowest
         heights[i] = max(heights[i], heights[i - 1] + gap)
     for i in range(len(heights)):  # and down again where they are above the panel now
         heights[i] = min(heights[i], 1.0 - gap * (len(heights) - 1 - i))
-    for (share, text, colour), height in zip(ordered, heights, strict=True):
+    of_marker, of_text = (offset_copy(axis.transAxes, axis.figure, x=inches) for inches in (0.2, 0.27))
+    for (share, text, (colour, marker, _)), height in zip(ordered, heights, strict=True):
         axis.annotate(
-            text, (1, share), (1.06, height), "axes fraction", "axes fraction", va="center", fontsize=7.5, color="0.2",
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)},
+            text, (1, share), (1, height), "axes fraction", of_text, va="center", fontsize=7.5, color="0.2",
+            arrowprops={
+                "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 6, "shrinkB": 0, "relpos": (0, 0.5),
+            },
+        )  # fmt: skip
+        axis.plot(
+            1, height, marker=marker, color=colour, ms=3.5, ls="", transform=of_marker, clip_on=False, zorder=5,
+            scalex=False, scaley=False,
         )  # fmt: skip
 
 

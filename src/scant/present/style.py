@@ -1,5 +1,7 @@
 """The style of all figures: each learner has the same colour, marker and line in every one."""
 
+import json
+import os
 from collections.abc import Mapping
 from itertools import chain, product
 
@@ -30,7 +32,6 @@ THEME = {  # what seaborn.set_theme("paper", "ticks", "colorblind") changes, wit
     **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"),
     "axes.linewidth": 1.0,
     "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
-    "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif"],
     "lines.markersize": 4.8,
     "lines.solid_capstyle": "round",
     "patch.edgecolor": "w",
@@ -45,6 +46,8 @@ THEME = {  # what seaborn.set_theme("paper", "ticks", "colorblind") changes, wit
     },
 }
 SETTINGS = {
+    # Matplotlib brings the first one along, so that all formats have it, and the same layout on every machine.
+    "font.sans-serif": ["DejaVu Sans", "Bitstream Vera Sans", "Verdana", "sans-serif"],
     "font.size": 9,
     "axes.labelsize": 9,
     "axes.titlesize": 9,
@@ -62,14 +65,26 @@ SETTINGS = {
     "lines.linewidth": 1.5,
     "svg.hashsalt": "scant",  # the same bytes on every run
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # TrueType, embedded: journals refuse Matplotlib's default
     "figure.dpi": 200,  # of PNG
 }
+
+
+WANTED = {"pdf": False, "width": "page", "font_size": SETTINGS["font.size"]}  # the study's key `figures`, by default
+ENVIRONMENT = "SCANT_FIGURES"  # where the workflow puts what the study asks for, as JSON
+
+
+def wanted() -> dict:
+    """What the study asks of its figures: see `WANTED`."""
+    return WANTED | json.loads(os.environ.get(ENVIRONMENT) or "{}")
 
 
 def apply() -> None:
     """Set the style of all figures that are made after this call."""
     matplotlib.rcdefaults()  # forget what was set before, also by a matplotlibrc file
-    matplotlib.rcParams.update(THEME | SETTINGS)
+    larger = wanted()["font_size"] / SETTINGS["font.size"]
+    sizes = {key: value * larger for key, value in SETTINGS.items() if key.endswith("size")}
+    matplotlib.rcParams.update(THEME | SETTINGS | sizes)
 
 
 def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str] | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from scant import families
 from scant.families import TUNING, Family, Job, Shown
 
+# A data set of a study's own is `dataset@study` here, so that two studies may have one with the same id.
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
 TABLE = "results/data/tables/{dataset}/{part}.parquet"
 STREAM = "results/{study}/streams/{stream}.arrow"  # made from a data set
@@ -235,4 +236,4 @@ def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int
 
 def tables_of(datasets, dataset: str, parts=None) -> list[str]:
     """The parquet tables of a data set's parts; by default of the parts that together hold each query or row once."""
-    return [TABLE.format(dataset=dataset, part=part) for part in parts or datasets[dataset].cover]
+    return [TABLE.format(dataset=datasets[dataset].stored, part=part) for part in parts or datasets[dataset].cover]

@@ -86,6 +86,24 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "enum": [False, True, "all"],
         "default": False,
     },
+    "figures": {
+        "description": "How figures are made: `pdf`, whether as PDF, too, besides SVG and PNG; `width`, whether panels "
+        "lie side by side over a page or below each other in a column; `font_size`, in points.",
+        "type": "object",
+        "default": {},
+        "additionalProperties": False,
+        "properties": {
+            "pdf": {"description": "Whether as PDF, too.", "type": "boolean", "default": False},
+            "width": {"description": "Of what the figures are for.", "enum": ["page", "column"], "default": "page"},
+            "font_size": {
+                "description": "Of axes' labels, in points.",
+                "type": "number",
+                "minimum": 6,
+                "maximum": 14,
+                "default": 9,
+            },
+        },
+    },
     "tables_of": {
         "description": "Data sets to fetch and convert besides those that the streams need.",
         **IDS,

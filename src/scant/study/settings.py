@@ -1,9 +1,13 @@
 """Loading a study: its settings are checked, defaults are filled in, and sweeps are expanded to experiments."""
 
+import os
+from pathlib import Path
+
 from scant import families
 from scant.data import registry
 from scant.declared import Learner, own_class, settings_of
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, nearest, unknown
+from scant.files import write_text
 from scant.schema import check, of_project, read_yaml, with_defaults
 from scant.study import plan, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
@@ -31,7 +35,7 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     if config["study"] in TAKEN:
         raise SettingError(f"study: results/{config['study']} is for what studies share. Choose another id")
     study = with_defaults(config, schema())
-    datasets = registry.load(registry_path, study["datasets"])
+    datasets = registry.load(registry_path, study["datasets"], study=study["study"])
     for name in study["tables_of"]:
         registry.find(datasets, name)
     _check(study, datasets)
@@ -39,6 +43,71 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     if any("stands_for" in experiment for experiment in study["experiments"].values()):
         _check(study, datasets)
     return study, datasets
+
+
+def check_file(config: dict, file, record) -> None:
+    """Refuse a second study file with the id of another, whose results it would overwrite; keep which file is first.
+
+    A file that differs only in numbers of seeds, as `scant more` writes it, goes on with the results of the first.
+
+    Parameters
+    ----------
+    config : the content of the study file
+    file : its path
+    record : the file that keeps the path of the study file that was planned last under this id
+
+    Raises
+    ------
+    SettingError : names both files
+    """
+    file, record = str(file), Path(record)
+    first = record.read_text(encoding="utf-8") if record.is_file() else ""
+    if first == file:
+        return
+    if first and Path(first).is_file() and Path("results", config["study"]).is_dir():
+        known = read_yaml(first)
+        if known.get("study") == config["study"] and _without_seeds(known) != _without_seeds(config):
+            raise SettingError(
+                f"study: {file} and {first} are both named {config['study']!r}, and results/{config['study']} has the "
+                "results of the latter. Give one of them another id"
+            )
+    write_text(record, file)
+
+
+def check_own_files(study: dict) -> None:
+    """Refuse a file of the study's own data that is neither at its path nor where mirrors and data/ are looked up.
+
+    Files of sets with a folder or an address are not looked for: they may come later.
+
+    Raises
+    ------
+    SettingError : names the file, and the nearest name in its folder
+    """
+    mirror = study["data"]["mirror"] or os.environ.get("SCANT_DATA")
+    for name, entry in study["datasets"].items():
+        for part, settings in entry["parts"].items():
+            file = Path(settings["file"])
+            stem = Path(entry.get("folder", name), file)
+            places = [Path(place, stem) for place in (mirror, "data") if place and "://" not in place]
+            elsewhere = {"archive", "folder"} & entry.keys() or {"url", "package"} & settings.keys()
+            if elsewhere or (mirror and "://" in mirror):
+                continue
+            if any(Path(f"{path}{ending}").is_file() for path in (file, *places) for ending in ("", ".gz", ".Z")):
+                continue
+            names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+            near = nearest(file.name, names)
+            raise SettingError(
+                f"datasets.{name}.parts.{part}: there is no file {file}"
+                + (f"; did you mean {file.with_name(near)}?" if near else "")
+            )
+
+
+def _without_seeds(config: dict) -> dict:
+    experiments = {
+        name: {key: value for key, value in experiment.items() if key != "seeds"}
+        for name, experiment in config.get("experiments", {}).items()
+    }
+    return config | {"experiments": experiments}
 
 
 def claims(path, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:

@@ -6,10 +6,8 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.textpath import text_to_path
 from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator, NullLocator
 
 from scant.present import panels, style
@@ -87,7 +85,9 @@ def specification(frame: pd.DataFrame):
     height += LEGEND if columns > 1 else 2 * LEGEND
     figure = plt.figure(figsize=(columns * width + (columns - 1) * BETWEEN, height))
     for column, stack in enumerate(_in_columns(parts, columns)):
-        margins = [max(0.42, *(_text_width(name) + 0.1 for name in part.strip), 0.0) for part in stack]
+        margins = [
+            max(0.42, *(panels.text_width(name, SIZES["tick"]) + 0.1 for name in part.strip), 0.0) for part in stack
+        ]
         usual = max(min(margin, WIDE) for margin in margins)
         left, top = column * (width + BETWEEN), height
         for part, margin in zip(stack, margins, strict=True):
@@ -106,7 +106,8 @@ def specification(frame: pd.DataFrame):
         title += f"; diamonds: {OVERALL}"
     figure.legend(
         handles.values(), handles.keys(), loc="lower center", bbox_to_anchor=(0.5, 0), ncols=4 if columns > 1 else 2,
-        title=title if columns > 1 else _wrapped(title, width, 6.5), fontsize=7, title_fontsize=6.5, borderaxespad=0.2,
+        title=title if columns > 1 else panels.wrapped(title, width - 2 * EDGE, 6.5), fontsize=7, title_fontsize=6.5,
+        borderaxespad=0.2,
     ).get_title().set_multialignment("center")  # fmt: skip
     return figure
 
@@ -116,12 +117,12 @@ def _part(rows: pd.DataFrame, strip: dict[str, pd.Series], width: float, most: i
     claimed = {words.claimed(*ends) for ends in zip(rows["from"], rows["to"], strict=True)}
     of = f", claimed {claimed.pop()}" if len(claimed) == 1 and "any" not in claimed else ""
     kind = words.kind(rows["row"].iloc[0])
-    short = _shortened(strip, most)
+    short = _shortened(strip, most, rows["estimate"])
     subtitle = f"{kind}: {rows['quantity'].iloc[0]}{of}; {panels.count(rows)}"
     if left_out := len(_columns(strip)) - len(_columns(short)):
         subtitle += f" ({left_out} more reading{'s' if left_out > 1 else ''} in the CSV file)"
-    title = _wrapped(rows["statement"].iloc[0], width, SIZES["title"])
-    return _Part(rows, title, _wrapped(subtitle, width, SIZES["subtitle"]), short)
+    title = panels.wrapped(rows["statement"].iloc[0], width - 2 * EDGE, SIZES["title"])
+    return _Part(rows, title, panels.wrapped(subtitle, width - 2 * EDGE, SIZES["subtitle"]), short)
 
 
 def _columns(strip: dict[str, pd.Series]) -> dict[str, dict[str, pd.Series]]:
@@ -132,14 +133,22 @@ def _columns(strip: dict[str, pd.Series]) -> dict[str, dict[str, pd.Series]]:
     return columns
 
 
-def _shortened(strip: dict[str, pd.Series], most: int) -> dict[str, pd.Series]:
-    """The first columns of a strip, as many as have at most so many rows together."""
-    short = {}
-    for column in _columns(strip).values():
-        if len(short) + len(column) > most:
-            break
-        short |= column
-    return short
+def _shortened(strip: dict[str, pd.Series], most: int, estimates: pd.Series) -> dict[str, pd.Series]:
+    """The columns of a strip on which the estimates depend most, as many as have at most so many rows together."""
+    columns = _columns(strip)
+    kept = set()
+    for name in sorted(columns, key=lambda name: -_matters(estimates, columns[name])):
+        if sum(len(columns[other]) for other in kept) + len(columns[name]) <= most:
+            kept.add(name)
+    return {mark: rows for name, column in columns.items() if name in kept for mark, rows in column.items()}
+
+
+def _matters(estimates: pd.Series, column: dict[str, pd.Series]) -> float:
+    """The share of the estimates' variance between the levels of a column, adjusted for how many levels there are."""
+    groups = [estimates[has_level] for has_level in column.values()]
+    between = sum(len(group) * (group.mean() - estimates.mean()) ** 2 for group in groups if len(group))
+    total, rest = ((estimates - estimates.mean()) ** 2).sum(), len(estimates) - len(groups)
+    return 1 - (total - between) / total * (len(estimates) - 1) / rest if total > 0 and rest > 0 else 0.0
 
 
 def _height(stack: list[_Part]) -> float:
@@ -152,23 +161,6 @@ def _in_columns(parts: list[_Part], columns: int) -> list[list[_Part]]:
         return [parts]
     splits = [[parts[:at], parts[at:]] for at in range(1, len(parts))]
     return min(splits, key=lambda split: max(map(_height, split)))
-
-
-def _text_width(text: str, size: float = SIZES["tick"]) -> float:
-    """The width of a line of text in inches."""
-    return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72
-
-
-def _wrapped(text: str, width: float, size: float) -> str:
-    """Text in lines of at most so many inches, as far as its words allow; "n = 3" and "5 %" count as words."""
-    lines = [""]
-    for word in re.findall(r"\bn = \S+|\d+ %\S*|\S+", text):
-        longer = f"{lines[-1]} {word}".strip()
-        if _text_width(longer, size) <= width - 2 * EDGE or not lines[-1]:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return "\n".join(lines)
 
 
 def _draw(figure, part: _Part, left: float, margin: float, width: float, top: float) -> None:

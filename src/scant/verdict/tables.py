@@ -157,7 +157,7 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
     if not reading.experiment:  # it is about kinds of logs in the study of bounds
         return "; ".join(streams)
     place = study[families.of(study["experiments"][reading.experiment]).place.key]
-    return ", ".join(place.get(stream, {}).get("title", stream) for stream in streams)
+    return "; ".join(place.get(stream, {}).get("title", stream) for stream in streams)  # titles may have commas
 
 
 def _matters(readings: list[Reading]) -> dict[str, float]:

@@ -52,6 +52,33 @@ function sortable(table) {
   });
 }
 
+// A table that is wider than its box becomes a list of blocks, in which each number has its column's name.
+
+function fitting(table) {
+  const names = [...table.tHead.rows[0].cells].map((head) => head.textContent.trim());
+  [...table.tBodies].flatMap((body) => [...body.rows]).forEach((row) => {
+    [...row.cells].forEach((cell, column) => { cell.dataset.label = names[column] ?? ""; });
+  });
+  const box = table.parentNode;
+  let width = 0;
+  const fit = () => {
+    if (box.clientWidth === width || !box.clientWidth) return;  // as it was, or in a closed part of the page
+    width = box.clientWidth;
+    table.classList.remove("cards");
+    table.classList.toggle("cards", box.scrollWidth > width + 1);
+  };
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(box);
+}
+
+function printing() {
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = all("details:not([open]):is(#words, .cells)");
+    closed.forEach((part) => { part.open = true; });
+  });
+  addEventListener("afterprint", () => closed.forEach((part) => { part.open = false; }));
+}
+
 function open(claim, wanted) {
   claim.querySelector(".more").setAttribute("aria-expanded", wanted);
   claim.querySelector(".detail").classList.toggle("open", wanted);
@@ -209,6 +236,8 @@ function zoomable(figure) {
 document.addEventListener("DOMContentLoaded", () => {
   theme(document.getElementById("theme"));
   all("table.sortable").forEach(sortable);
+  all("table:not(.claims)").filter((table) => table.tHead).forEach(fitting);
+  printing();
   const table = document.querySelector("table.claims");
   if (table) claims(table, document.getElementById("filter"));
   all("figure").forEach((figure) => {
