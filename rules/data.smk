@@ -52,7 +52,7 @@ rule convert:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
-        code=code("scant.data.tables"),
+        code=code("scant.data.fetch", "scant.data.tables"),
         dataset=lambda wildcards: dataset_id(wildcards),
         entry=lambda wildcards: entry(dataset_id(wildcards), wildcards.part),
         own=lambda wildcards: own_entry(dataset_id(wildcards)),

@@ -256,11 +256,11 @@ def _files_of_the_project():
     def read(path):
         return _once(path) if ROOT in Path(path).parents else _read(path)
 
-    def load(path, extra=None, schema=DATASETS_SCHEMA):
+    def load(path, extra=None, schema=DATASETS_SCHEMA, study=""):
         if path != REGISTRY:
-            return _load(path, extra, schema)
+            return _load(path, extra, schema, study)
         (empty := FOLDER / "empty.yaml").write_text("{}")
-        return _registered() | _load(empty, extra, schema)
+        return _registered() | _load(empty, extra, schema, study)
 
     stack = ExitStack()
     for module in (registry, study):

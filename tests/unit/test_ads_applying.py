@@ -117,7 +117,7 @@ def test_what_cannot_be_saved_or_loaded_says_why(policies, tmp_path):
     with pytest.raises(DataError, match="some of its bytes have changed"):
         sa.Policy.load(half)
     frame(5).to_feather(half)
-    with pytest.raises(DataError, match="it holds something else"):
+    with pytest.raises(DataError, match="it has no seal"):
         sa.Policy.load(half)
 
 

@@ -107,7 +107,10 @@ def test_a_study_may_have_it():
         return studies.load(json.loads(json.dumps(config)), root / "config/datasets.yaml")
 
     assert load()[0]["learners"]["bayes"]["kind"] == KIND
-    for options, reason in (({"bins": 1.5}, "bins: 1.5 is not of type"), ({"bin": 3}, "argument 'bin'")):
+    for options, reason in (
+        ({"bins": 1.5}, "bins: 1.5 is not written as a whole number"),
+        ({"bin": 3}, "argument 'bin'"),
+    ):
         config["learners"]["bayes"]["options"] = options
         with pytest.raises(SettingError, match=reason):
             load()

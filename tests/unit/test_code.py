@@ -255,6 +255,7 @@ WORKED_OUT = {  # the modules that a rule's digest is of besides those that it n
     "family_of(": [family.code for family in families.families().values()],
 }
 LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declared"}  # find by name what is run, whose code is asked for
+LOOKED_UP |= {"scant.study", "scant.study.named"}  # refuse a file that is not what its name says, and change none
 
 
 def commands():

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import yaml
 
 from scant.cli import main
 from scant.errors import DataError, SettingError
+from scant.files import write_parquet
 from scant.page import about, page
 from scant.page.show import show
 
@@ -50,7 +52,7 @@ def folder(tmp_path, monkeypatch):
     pd.DataFrame({"learner": ["kl", "squared"], "ndcg": [0.123456789, np.nan], "n": [5, 5]}).to_csv(
         tmp_path / "tables/top.csv", index=False
     )
-    pd.DataFrame(ROWS).to_parquet(tmp_path / "claims.parquet")
+    write_parquet(pa.Table.from_pandas(pd.DataFrame(ROWS)), tmp_path / "claims.parquet", {})
     pd.DataFrame(CELLS).to_csv(tmp_path / "claims-readings.csv", index=False)
     return tmp_path
 
@@ -159,7 +161,7 @@ def test_the_facts_of_the_default_study(tmp_path):
         "}"
     )
     keys = re.findall(r"^@\w+\{(.*),$", facts["citation"], re.MULTILINE)
-    assert len(keys) == len(set(keys)) == 7, "the project and the six documents"
+    assert len(keys) == len(set(keys)) == 8, "the project and the seven documents"
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]
     other = about.facts(config, tmp_path, "config/studies/real.yaml")["commands"]

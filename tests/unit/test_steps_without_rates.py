@@ -228,11 +228,12 @@ def test_ways_to_take_steps_are_compared_on_the_same_seeds(both):
 
 @pytest.mark.parametrize("name", ["figure-steps", "figure-steps-top"])
 def test_the_figure_is_the_same_bytes_twice(name, both, tmp_path):
-    for stem in ("one", "two"):
-        making.make(making.find(name, True), tmp_path / stem, *both)
+    for folder in ("one", "two"):  # a file says its name
+        making.make(making.find(name, True), tmp_path / folder / name, *both)
     for ending in ("csv", "svg", "png"):
-        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
-    svg = (tmp_path / "one.svg").read_text()
+        one, two = (tmp_path / folder / f"{name}.{ending}" for folder in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+    svg = (tmp_path / "one" / f"{name}.svg").read_text()
     for text in ("best rate in hindsight", "DoG", "SLAM (NDCG@10)", "3 seeds", "95 % t interval"):
         assert text in svg, text
 

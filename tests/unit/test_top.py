@@ -85,7 +85,7 @@ def same(settings, expected):
 def test_what_readings_make_of_a_learner():
     for surrogate, k in {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2}.items():
         settings, rates = resolve({"kind": "rtop", "surrogate": surrogate}, READINGS, 100)
-        expected = Settings("rtop", surrogate, surrogate, k, 0.1, 1 / 3, 2 / 3, mismatch=10)
+        expected = Settings("rtop", surrogate, surrogate, k, 0.1, 1 / 3, decay=2 / 3, mismatch=10)
         assert same(settings, expected)
         assert (settings.ordered, settings.epsilon, settings.epsilon_decay, settings.sign) == (
             False,

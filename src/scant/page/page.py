@@ -28,7 +28,7 @@ COLUMNS = (
 TOLD = 3  # findings of each verdict that the page opens with, of each family
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
 FEW = 12  # cells; a claim of no more has them unfolded
-LIMIT = 5_000_000  # bytes
+LIMIT = 8_000_000  # bytes
 
 
 def make(study_settings: dict, folder, target, claims: list[dict] | None, about: dict, cells=()) -> None:
