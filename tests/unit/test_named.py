@@ -35,6 +35,7 @@ RIGHT = {
     "traces/e.parquet": {"study": "s", "experiment": "e"},
     "bandit/digits/seed-3/train.parquet": {"log": "digits", "seed": 3, "part": "train"},
     "../data/tables/letor/fold-1.parquet": {"dataset": "letor", "part": "fold-1"},
+    "../data/tables/mine@s/all.parquet": {"dataset": "mine", "part": "all"},
 }
 
 

@@ -58,6 +58,8 @@ def _expected(kind: str, parts: dict) -> dict:
         parts["seed"] = int(parts["seed"])
     if kind == "log":
         parts["log"] = parts.pop("stream")
+    if kind == "table":  # a study's own sets are stored by the study's name, too
+        parts["dataset"] = parts["dataset"].partition("@")[0]
     return parts if kind == "traces" else {key: value for key, value in parts.items() if key != "study"}
 
 
