@@ -399,5 +399,5 @@ def test_captions_say_what_is_shown(tmp_path):
     said = "Data: A; B, b. Rounds: up to 2,000. Learning rates: SLAM 0.1, 0.2. n = 8 to 10."
     assert about.shown_in(tmp_path / "figure.csv") == said
     assert about.shown_in(tmp_path / "none.csv") == ""
-    (tmp_path / "claims.csv").write_text("claim,rounds,n\na,None,3\nb,200,3\n")
-    assert about.shown_in(tmp_path / "claims.csv") == "Rounds: 200. n = 3."
+    (tmp_path / "claims.csv").write_text('claim,rounds,n\na,None,3\nb,200,3\nc,"[20, 100]",3\n')
+    assert about.shown_in(tmp_path / "claims.csv") == "Rounds: up to 200. n = 3."

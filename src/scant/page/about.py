@@ -3,6 +3,7 @@
 import csv
 import os
 import platform
+import re
 from importlib import metadata
 from pathlib import Path
 
@@ -108,8 +109,9 @@ def shown_in(path) -> str:
     said = []
     if data := columns.get("panel") or columns.get("campaign"):
         said.append(f"Data: {'; '.join(data)}.")
-    lengths = columns.get("horizon") or columns.get("rounds") or columns.get("round") or []
-    if lengths := [int(float(length)) for length in lengths if length != "None"]:  # figures of claims have such
+    texts = columns.get("horizon") or columns.get("rounds") or columns.get("round") or []
+    # In figures of claims they are readings: none, or a list of horizons.
+    if lengths := [int(float(length)) for text in texts for length in re.findall(r"\d+(?:\.\d+)?", text)]:
         said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{max(lengths):,}.")
     if {"label", "rate", "tuning"} <= columns.keys() and "of" not in columns:  # in figures of ads it is a click rate
         rates = {}
