@@ -80,7 +80,7 @@ pathvars:
 # Snakemake's, so it has to set pipefail: else `| tee` would hide that a job failed. A killed job cannot say so itself.
 shell.prefix(
     """set -euo pipefail; trap '[ $? != 137 ] || echo "A job was killed, as where memory runs out." >&2' EXIT; """
-    f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
+    f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; export SCANT_JOB=1; "
 )
 if STUDY["data"]["mirror"]:
     os.environ.update(SCANT_DATA=STUDY["data"]["mirror"])

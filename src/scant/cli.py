@@ -512,12 +512,24 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a locale without some letters shows others in their place
             stream.reconfigure(errors="backslashreplace")
     try:
-        return parsed.function(parsed) or 0
+        code = parsed.function(parsed) or 0
+        if os.environ.get("SCANT_JOB"):
+            print(_made(parsed))
+        return code
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
         print(f"scant: {_message(error)}", file=sys.stderr)
         return getattr(parsed, "bad_input", 1)
+
+
+def _made(parsed) -> str:
+    """What a job of a study has made, in a line: Snakemake tells its number alone."""
+    made = getattr(parsed, "output", None) or parsed.outputs
+    if isinstance(getattr(parsed, "made", None), dict):  # figures or tables in a folder
+        made = [Path(made, name) for name in parsed.made]
+    files = made if isinstance(made, list) else [made]
+    return f"made {files[0]}" + (f" and {len(files) - 1} more like it" if len(files) > 1 else "")
 
 
 def _end(number: int, frame) -> None:

@@ -51,6 +51,21 @@ def simulate(folder, seed=0):
     return target
 
 
+def test_a_job_says_what_it_made(tmp_path, monkeypatch, capsys):
+    simulate(tmp_path)
+    assert "made" not in capsys.readouterr().out
+    monkeypatch.setenv("SCANT_JOB", "1")
+    simulate(tmp_path)
+    assert capsys.readouterr().out == f"made {tmp_path / 'seed-0.arrow'}\n"
+    targets = [str(tmp_path / f"{name}.arrow") for name in "abc"]
+    options = ["--settings", json.dumps(SIMULATED), "--study-seed", "1", "--seed", "3", "5", "8", "--output"]
+    assert main(["simulate", "sim", *options, *targets]) == 0
+    assert capsys.readouterr().out == f"made {targets[0]} and 2 more like it\n"
+    theory = json.dumps({name: {"inputs": [], "comparators": []} for name in ("table-3.1", "table-3.2")})
+    assert main(["tables", theory, "--study-seed", "1", "--output", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"made {tmp_path / 'table-3.1'} and 1 more like it\n"
+
+
 def test_several_seeds_are_drawn_with_the_bytes_of_each_alone(tmp_path, capsys):
     alone = [simulate(tmp_path, seed).read_bytes() for seed in (3, 5)]
     targets = [tmp_path / "a.arrow", tmp_path / "b.arrow"]
