@@ -190,11 +190,12 @@ def test_a_built_in_player(copy):
     copy.edit(path, "BUILT_IN = (", f"{code}\n\n")
     copy.replace(path, r"^BUILT_IN = \($", "BUILT_IN = (\n    Leader,")
     settings = yaml.safe_load((copy.folder / STUDY).read_text())
+    settings["study"] = "leader"  # another file has another id
     settings["learners"]["leader"] = {"title": "Leader", "kind": "leader"}
     settings["experiments"]["games"]["learners"].append("leader")
     copy.write(settings, "leader")
-    copy.snakemake("--cores", 2, "results/my-study/tables/games.csv", study="leader")
-    games = copy.table("games").set_index("learner")
+    copy.snakemake("--cores", 2, "results/leader/tables/games.csv", study="leader")
+    games = copy.table("games", "leader").set_index("learner")
     assert len(games) == 4 and games.loc["leader", "difference_high"] < 0
 
 
@@ -254,6 +255,7 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
     copy.replace("src/scant/kernels/pieces.py", r"^ +out\[j\] = err\(ranked, cut, gains\)$",
                  f"            out[j] = err(ranked, cut, gains)\n{branch}".rstrip("\n"))  # fmt: skip
     settings = yaml.safe_load((copy.folder / STUDY).read_text())
+    settings["study"] = "squares"
     settings["learners"]["squares"] = {"kind": "least-squares", "rates": [0.1, 1.0]}
     settings["experiments"]["comparison"] |= {"learners": ["squares"], "measures": ["mrr"]}
     copy.write(settings, "squares")
