@@ -188,7 +188,7 @@ def test_settings_that_cannot_be(settings, reason):
     ("kind", "options", "reason"),
     [
         ("logistic", {"steps": 0}, "logistic: steps: 0 is less than the minimum of 1"),
-        ("auc-ranker", {"steps": 1.5}, "steps: 1.5 is not of type 'integer'"),
+        ("auc-ranker", {"steps": 1.5}, "steps: 1.5 is not written as a whole number"),
         ("logistic", {"steps": None}, "steps: None is not of type 'integer'"),
         ("forest", {"trees": 0}, "trees: 0 is less"),
         ("auc-ranker", {"pair_loss": "hing"}, "did you mean 'hinge'"),

@@ -275,3 +275,11 @@ def test_a_rule_s_digest_is_of_all_that_its_command_imports(function, modules):
     (body,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
     imported = {name for name in code._imports(body) if code._source(name)} - LOOKED_UP
     assert modules and imported <= names(*modules)
+
+
+def test_every_kernel_is_in_the_digest_of_a_job_that_runs_it():
+    jobs = names(
+        *(family.code for family in families.families().values()), "scant.online.comparator", "scant.data.tables"
+    )
+    kernels = {f"scant.kernels.{path.stem}" for path in (code.PACKAGE / "kernels").glob("[a-z]*.py")}
+    assert kernels - jobs == {"scant.kernels.trees"}  # for saved policies, outside studies

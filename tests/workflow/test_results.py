@@ -24,11 +24,11 @@ from scant.verdict.readings import OVERALL
 pytestmark = pytest.mark.slow
 
 CONTEXTUAL = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
-CONTEXTUAL += ("figure-steps", "figure-steps-top")
+STEPS = ("figure-steps", "figure-steps-top")
 GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-games-rounds", "figure-observability")
 ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
 LEARNT = tuple(f"figure-generalisation-{name}" for name in ("n", "gap", "m", "d", "rates"))
-FIGURES = CONTEXTUAL + GAMES + ADS + LEARNT
+FIGURES = CONTEXTUAL + STEPS + GAMES + ADS + LEARNT
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 THEORY += ("theorems-perceptron", "theorems-top", "theorems-games")
 THEORY += ("theorems-generalisation", "constants", "table-4.1")
@@ -45,7 +45,7 @@ CONTRACT = [
 ]
 DOCUMENTED = {
     *("study", "study_seed", "experiment", "kind", "stream", "learner", "seeds", "source", "learner_settings"),
-    *("stream_settings", "resolved", "rounds", "empty", "order", "keep", "own_measure", "versions", "inputs"),
+    *("stream_settings", "resolved", "rounds", "empty", "order", "keep", "own_measure", "versions", "inputs", "code"),
 }
 AT_THE_TOP = {"schedule", "mismatch", "radius", "judge"}  # readings of experiments of that kind
 
@@ -345,6 +345,19 @@ def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     shows(tiny, name, {*frame["line" if "line" in frame else "label"], *frame["panel"]})
 
 
+@pytest.mark.parametrize("name", STEPS)
+def test_a_figure_of_steps_shows_what_its_csv_holds(tiny, name):
+    frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
+    assert (
+        not frame.duplicated(["experiment", "stream", "base", "steps"]).any() and (frame["measure"] == "ndcg@10").all()
+    )
+    assert {"tuned rate", "best rate in hindsight"} < {*frame["steps"]}
+    best = frame[frame["steps"] == "best rate in hindsight"].set_index(["experiment", "stream", "base"])["own"]
+    tuned = frame[frame["steps"] == "tuned rate"].set_index(["experiment", "stream", "base"])["own"]
+    assert (tuned <= best[tuned.index] + 1e-12).all()
+    shows(tiny, name, {*frame["base"], *frame["steps"], *frame["panel"]})
+
+
 @pytest.mark.parametrize("name", ADS)
 def test_a_figure_of_ads_shows_what_its_csv_holds(tiny, name):
     frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
@@ -362,7 +375,8 @@ def test_a_figure_of_ads_shows_what_its_csv_holds(tiny, name):
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_is_the_same_in_latex(tiny, name):
     frame, lines = table(tiny, name), (tiny / "tables" / f"{name}.tex").read_text().splitlines()
-    assert lines[0].startswith(r"\begin{tabular}") and lines[-1] == r"\end{tabular}"
+    assert lines[0].startswith(r"\begin{tabular}") and lines[-2] == r"\end{tabular}"
+    assert lines[-1].startswith(f"% CRC-32 of {name}.csv: ")
     rows = [line for line in lines if line.endswith(r"\\")]
     assert len(rows) == 1 + len(frame)
     assert {line.replace(r"\&", "").count("&") for line in rows} == {len(frame.columns) - 1}

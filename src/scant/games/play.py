@@ -1,7 +1,6 @@
 """Let one learner play one game: in its compiled loop if it has one, else in a Python loop."""
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import numpy as np
 
@@ -258,9 +257,12 @@ def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> t
 
 
 def _loop(name: str):
-    """The compiled loop "module:name" of `scant.kernels`."""
+    """The compiled loop "module:name" of `scant.kernels`. Imports are written out: digests of code follow them."""
+    from scant.kernels import cells, optimisation, pege, precision
+
     module, _, function = name.partition(":")
-    return getattr(import_module(f"scant.kernels.{module}"), function)
+    modules = {"cells": cells, "optimisation": optimisation, "pege": pege, "precision": precision}
+    return getattr(modules[module], function)
 
 
 def _least_and_largest(game: Game) -> tuple[float, float]:
