@@ -293,7 +293,8 @@ def test_another_look_draws_the_figures_of_its_family_alone(finished):
     )
     planned = without_all(finished.planned())
     assert planned.keys() == {"figure", "report"}
-    assert {Path(file).stem for file in planned["figure"]} == {"figure-2.1", "figure-2.2", "figure-2.ap"}
+    of_family = {"figure-2.1", "figure-2.2", "figure-2.ap", "figure-steps"}
+    assert {Path(file).stem for file in planned["figure"]} == of_family
 
 
 def test_other_words_of_a_figure_or_setting_make_the_page_alone(finished):
