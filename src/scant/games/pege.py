@@ -76,7 +76,7 @@ class Phases(Player):
 
 
 class PEGE(Phases):
-    """PEGE: phases whose exploitation grows (Chaudhuri & Tewari 2016, Algorithm 1).
+    """PEGE: phases whose exploitation grows (Chaudhuri & Tewari 2016).
 
     k : see `Phases`
     exploitation : "exponential", b explorations of each cell in phase b and then exp(b) rounds of the leader: regret of
@@ -123,7 +123,7 @@ class PEGE(Phases):
 
 
 class PEGE2(Phases):
-    """PEGE2: explores until it has a lower bound on the gap, then PEGE with it (Chaudhuri & Tewari 2016, Algorithm 2).
+    """PEGE2: explores until it has a lower bound on the gap, then PEGE with it (Chaudhuri & Tewari 2016).
 
     Every phase shows each cell once. After b of them every mean is known to within w, but for a probability of 1/T in
     all: w = s sqrt(log(2 m b (b + 1) T) / (2b)), s being the range of values (Hoeffding). Once the least difference g
