@@ -248,7 +248,7 @@ def test_a_study_may_ask_for_columns_larger_letters_and_pdf(monkeypatch, tmp_pat
     frame_ = rounds().assign(horizon=10_000, k=0)
     monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column", "font_size": 12, "pdf": true}')
     figure = drawing_games.averages(frame_)
-    assert figure.get_figwidth() == panels.WIDTHS[1]
+    assert figure.get_figwidth() == panels.COLUMN
     assert figure.axes[0].xaxis.label.get_fontsize() == 12
     figures.save(figure, frame_, tmp_path / "a")
     figures.save(drawing_games.averages(frame_), frame_, tmp_path / "b/a")
@@ -257,13 +257,61 @@ def test_a_study_may_ask_for_columns_larger_letters_and_pdf(monkeypatch, tmp_pat
     assert content == (tmp_path / "b/a.pdf").read_bytes()
 
 
+PAGE_ONLY = {drawing_atlas.atlas, drawing_ads.coverage}  # tables of small cells, as docs/results.md says
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("draw", FRAMES, ids=lambda draw: getattr(draw, "__name__", "against"))
+def test_figures_for_a_column_are_as_wide_as_one(draw, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
+    shown = FRAMES[draw]()
+    figure = draw(shown)
+    figures.save(figure, shown, tmp_path / "a")
+    sizes = [text.get_fontsize() for text in figure.findobj(Text) if text.get_text().strip()]
+    assert min(sizes) >= SMALLEST and not [fault for fault in faults(figure) if not fault.startswith("inside")]
+    assert (figure.get_figwidth() == panels.COLUMN) != (draw in PAGE_ONLY)
+    assert ("does not fit a column" in capsys.readouterr().out) == (draw in PAGE_ONLY)
+
+
+def test_figures_of_claims_that_do_not_fit_a_column_fit_a_page(monkeypatch):
+    monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
+    many = pd.concat(
+        [claimed().assign(claim=lambda rows, number=number: rows["claim"] + str(number)) for number in range(4)]
+    )
+    figure = drawing_claims.specification(many)
+    assert figure.get_figwidth() == drawing_claims.WIDTH and figure.get_figheight() <= drawing_claims.PAGE
+
+
 def test_a_crowded_panel_is_divided_by_what_learners_see():
-    one = pd.DataFrame(
+    rows = pd.DataFrame(
         {"experiment": "e", "stream": "s", "panel": "S", "learner": list("abcdefg"), "k": [0, 0, 1, 1, 1, 1, 1]}
     )
-    assert set(drawing_games._apart(one)["panel"]) == {"S, all items seen", "S, the top seen"}
-    assert drawing_games._apart(one.iloc[:6]).equals(one.iloc[:6])
-    assert drawing_games._apart(one.assign(k=0)).equals(one.assign(k=0))
+    divided = drawing_games._apart(rows)
+    assert divided.groupby("panel")["learner"].agg("".join).to_dict() == {
+        "S, all items seen": "ab", "S, the top seen": "cdefg",
+    }  # fmt: skip
+    assert set(divided["of"]) == {"s"}
+    assert set(drawing_games._apart(rows.iloc[:5])["panel"]) == {"S"}
+
+
+def test_a_crowded_panel_of_learners_that_see_the_same_is_divided_as_equally_as_can_be():
+    rows = pd.DataFrame({"experiment": "e", "stream": "s", "panel": "S", "learner": list("abcdefgh"), "k": 0})
+    divided = drawing_games._apart(rows).groupby("panel")["learner"].agg("".join)
+    assert divided.to_dict() == {"S, 1 of 2": "abcd", "S, 2 of 2": "efgh"}
+
+
+def test_no_panel_of_rounds_names_more_learners_than_can_be_told_apart():
+    """The other learners of the game are there, in one grey."""
+    many = pd.concat(
+        [rounds().assign(learner=lambda rows, n=n: f"l{n}", label=f"Learner {n}", kind=f"m:L{n}") for n in range(8)]
+    )
+    many = many[many["stream"] == "a"].drop_duplicates(["learner", "round"]).assign(horizon=10_000, k=0)
+    figure = drawing_games.averages(many)
+    assert len(figure.axes) == 2 and faults(figure) == []
+    for axis in figure.axes:
+        curves = [line for line in axis.lines if len(line.get_xdata()) == 5]
+        assert len(curves) == 8 and sum(line.get_color() == "0.8" for line in curves) == 4
+        assert len([text for text in axis.texts if text.get_text().startswith("Learner")]) == 4
 
 
 def test_a_single_data_set_has_a_single_panel_of_all_experiments():

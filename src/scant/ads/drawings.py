@@ -11,7 +11,7 @@ from scant.present import panels, style
 TRUE = {"marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": ""}  # the true CTR
 T = {"marker": 6, "markersize": 4.5, "ls": ""}  # lower bounds: a caret that points up, where the CTR is
 EXACT = {"marker": "_", "markersize": 10, "markeredgewidth": 0.8, "ls": ""}
-SIDES = {"lower": "bound holds (%)", "two-sided": "interval holds (%)"}
+SIDES = {"lower": "bound\nholds (%)", "two-sided": "interval\nholds (%)"}
 NAMES = {
     "t": "Student's t",
     "clopper-pearson": "Clopper-Pearson",
@@ -59,16 +59,18 @@ def deterministic(frame: pd.DataFrame):
         )
     places, shifts = frame["panel"].unique().tolist(), dict(zip(looks, _dodged(len(looks)), strict=True))
     experiments = list(frame.groupby("experiment", sort=False))
+    width = panels.COLUMN if panels.narrow() else max(panels.COLUMN, min(7.0, 1.0 + 1.2 * len(places)))
     figure, axes = plt.subplots(
-        len(experiments), 1, figsize=(max(3.4, min(7.0, 1.0 + 1.2 * len(places))), 1.9 * len(experiments) + 0.6),
-        squeeze=False, sharex=True, sharey=True, layout="constrained",
+        len(experiments), 1, figsize=(width, 1.9 * len(experiments) + 0.6), squeeze=False, sharex=True, sharey=True,
+        layout="constrained",
     )  # fmt: skip
     for axis, (_, panel) in zip(axes.flat, experiments, strict=True):
         for learner, rows in panel.groupby("learner", sort=False):
             x = rows["panel"].map(places.index) + shifts[learner]
             handles[learner] = _bars(axis, x, rows, looks[learner], 100)
         panels.head(axis, panel.assign(panel=panel["reading"], reading=_choice(panel).iloc[0]))
-        axis.set_xticks(range(len(places)), places)
+        fitting = [panels.wrapped(place, (width - 0.7) / len(places), 8) for place in places]
+        axis.set_xticks(range(len(places)), fitting)
         axis.set_xticks(np.arange(len(places) - 1) + 0.5, minor=True)
         axis.grid(axis="x", visible=False)
         axis.grid(axis="x", which="minor")
@@ -168,10 +170,11 @@ def coverage(frame: pd.DataFrame):
     ).cumcount()  # the second lies below the first
     dodged = frame["rows"].map(dict(zip(sizes, _dodged(len(sizes), 0.8), strict=True)))
     frame["y"] = frame["tick"] + dodged + 0.12 * number_of_policy - 0.06
+    line = 0.13 if len(sizes) == 1 else 0.17  # inches for a bound
     widths = frame.loc[(frame["side"] == "lower") & (frame["width_mean"] > 0), "width_mean"]
     figure, axes = plt.subplots(
-        3, len(campaigns), figsize=(1.7 + 1.1 * len(campaigns), 0.51 * len(ticks) + 1.9), squeeze=False, sharey=True,
-        sharex="row", layout="constrained",
+        3, len(campaigns), figsize=(min(panels.WIDEST, 1.7 + 1.1 * len(campaigns)), 3 * line * len(ticks) + 2.2),
+        squeeze=False, sharey=True, sharex="row", layout="constrained",
     )  # fmt: skip
     for column, campaign in zip(axes.T, campaigns, strict=True):
         panel = frame[frame["campaign"] == campaign]
@@ -191,19 +194,22 @@ def coverage(frame: pd.DataFrame):
             axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100))
             for tick, side in zip(axis.get_xticklabels(), ("left", "center", "right"), strict=True):
                 tick.set_ha(side)  # so that they do not run into those of the next panel
-            axis.set_xlabel(label, fontsize=8)
-        column[0].set_title(campaign.replace(", ", ",\n"), loc="left")
+            axis.set_xlabel(label, fontsize=7.5)
+        column[0].set_title(campaign.replace(", ", ",\n"), loc="left", fontsize=7.5)
         column[-1].set(
             xscale="log",
-            xlabel="width / truth",
+            xlabel="width\n/ truth",
             xlim=(max(0.01, min([0.09, *0.8 * widths])), max([1.1, *1.25 * widths])),
         )
         column[-1].xaxis.set_minor_formatter("")
+        column[-1].xaxis.label.set_fontsize(7.5)
+        for axis in column:
+            axis.tick_params(axis="x", labelsize=7)
     heads = [tick for tick, name in enumerate(ticks) if name in BOUNDS]
     axes[0, 0].set_ylim(len(ticks) - 0.4, -0.6)  # all share it
     axes[0, 0].set_yticks(range(len(ticks)), [NAMES.get(tick, tick) for tick in ticks])
     for axis in axes.flat:
-        axis.tick_params(axis="y", length=0, labelsize=7.5)
+        axis.tick_params(axis="y", length=0, labelsize=7)
         for head in heads:
             axis.axhspan(head - 0.5, head + 0.5, color="0.93", lw=0, zorder=0)
     for axis in axes[:, 0]:

@@ -79,9 +79,8 @@ def atlas(frame: pd.DataFrame):
             f"; small: slope of the best learner's mean regret over seeds{count}, and its {panels.BOOTSTRAP}"
             "\nfull colour: the interval is below the exponent plus 0.05, or, for 1, above 0.9; framed: it is not"
         )
-    legend = figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title,
-    )  # fmt: skip
+    title = panels.wrapped(title, figure.get_figwidth() - 0.2, 8)
+    legend = figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title)
     legend.get_title().set_multialignment("center")
     return figure
 

@@ -11,20 +11,33 @@ NAMES = {
     "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "position-loss": "position loss", "auc-loss": "AUC",
     "spearman-loss": "Spearman", "ap": "AP",
 }  # fmt: skip
-MANY = 6  # learners in a panel of curves with bands
+MANY = 5  # learners that a panel of curves with bands names
+LOW = 1.75  # inches of a row of panels in a figure of many
 AXES = {"horizon": "horizon T (rounds)", "items": "number of items m"}
 
 
 def averages(frame: pd.DataFrame):
-    """Average regret by round: a curve and a band for each learner."""
+    """Average regret by round: a curve and a band for each learner, with its name beside it.
+
+    Of more than MANY learners of a game, each panel names some; the others are grey. A figure for a column of text has
+    a legend, as names beside the panels would leave them too little room.
+    """
     style.apply()
     frame = panels.named(frame)
     looks, handles = style.looks(frame), {}
-    frame = _apart(frame)
-    figure, axes = panels.grid(frame)
-    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+    divided = _apart(frame)
+    names = 0.0 if panels.narrow() else 0.4 + max(panels.text_width(name, 7.5) for name in looks)  # inches
+    high = panels.ROW if len(panels.split(divided)) <= 6 or panels.narrow() else LOW
+    figure, axes = panels.grid(divided, most=2, beside=names, high=high)
+    for axis, (_, panel) in zip(axes.flat, panels.split(divided), strict=False):
+        texts, shown_here = [], set(panel["learner"])
+        same_game = frame["experiment"].isin(panel["experiment"]) & frame["stream"].isin(panel["of"])
+        for learner, curve, _ in panels.learners(frame[same_game], looks):
+            if learner not in shown_here:
+                axis.plot(curve["round"], curve["mean"], color="0.8", lw=0.8, zorder=0.8)
         for learner, curve, look in panels.learners(panel, looks):
-            handles[learner] = panels.curve(axis, curve, look, panels.alpha(looks))
+            handles[learner] = panels.curve(axis, curve, look, panels.alpha(shown_here))
+            texts.append((curve["mean"].iloc[-1], learner, look))
         panels.head(axis, panel, f", T = {panel['horizon'].max():,}")
         first = max(panel["round"].min(), min(10, panel["round"].max() // 2))
         axis.set(xscale="log", xlabel="round t", xlim=(first, panel["round"].max()))
@@ -32,24 +45,46 @@ def averages(frame: pd.DataFrame):
         room = 0.05 * (shown.max() - min(shown.min(), 0.0))
         axis.set_ylim(min(shown.min(), 0.0) - room, shown.max() + room)
         axis.axhline(0, color="0.6", lw=0.6, zorder=0.5)
-        axis.set_ylabel(f"regret / t ({_name(panel)})")
-    panels.legend(figure, handles, f"mean over seeds; bands: {panels.INTERVAL}")
+        axis.set_ylabel(f"regret / t\n({_name(panel)})")
+        if names:
+            panels.beside(axis, texts, gap=0.12 if high == LOW else 0.08)
+    title = f"mean over seeds; bands: {panels.INTERVAL}"
+    if len(panels.split(divided)) > len(panels.split(frame)):
+        title += "; grey: the game's other learners"
+    panels.legend(figure, {} if names else handles, title)
     return figure
 
 
 def _apart(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with two panels in place of one of more than MANY learners, if some see all items and some only a few.
+    """The frame with several panels in place of one of more than MANY learners, each of at most so many of them.
 
-    What a learner sees follows the panel's title.
+    Learners that see all items are apart from those that see only a few. What tells a panel from the game's others
+    follows its title. The column `of` has the stream of all of them.
     """
-    crowded = frame.groupby(["experiment", "stream"])["learner"].transform("nunique") > MANY
-    sees_all = frame["k"] == 0
-    mixed = frame.assign(all=sees_all).groupby(["experiment", "stream"])["all"].transform("nunique") > 1
-    divided, sees = crowded & mixed, sees_all.map({True: "all items seen", False: "the top seen"})
-    return frame.assign(
-        stream=frame["stream"].where(~divided, frame["stream"] + ", " + sees),
-        panel=frame["panel"].where(~divided, frame["panel"] + ", " + sees),
-    )
+    parts = []
+    for _, rows in panels.split(frame.assign(of=frame["stream"])):
+        groups = _groups(rows)
+        for number, (sees, names) in enumerate(groups, 1):
+            part = rows[rows["learner"].isin(names)]
+            if len(groups) > 1:
+                suffix = (
+                    f", {sees}" if [seen for seen, _ in groups].count(sees) == 1 else f", {number} of {len(groups)}"
+                )
+                part = part.assign(stream=part["stream"] + suffix, panel=part["panel"] + suffix)
+            parts.append(part)
+    return pd.concat(parts)
+
+
+def _groups(rows: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """The learners of a game in groups of at most MANY, as equal as can be, each with what its learners see."""
+    learners = rows.drop_duplicates("learner")
+    if len(learners) <= MANY:
+        return [("", learners["learner"].tolist())]
+    groups = []
+    for sees, part in learners.groupby(np.where(learners["k"] == 0, "all items seen", "the top seen"), sort=False):
+        count = -(-len(part) // MANY)
+        groups += [(sees, names.tolist()) for names in np.array_split(part["learner"].to_numpy(object), count)]
+    return groups
 
 
 def growth(frame: pd.DataFrame, along: str):
@@ -66,6 +101,7 @@ def growth(frame: pd.DataFrame, along: str):
         axis.set(xlim=(ends[0] / 1.05, ends[1] * 1.05))
         if len(values):
             axis.set_ylim(values.min() / 2, values.max() * 2)
+        _whole_decades(axis)
         texts = []
         for learner, rows in panel.groupby("learner", sort=False):
             colour, marker, dashed = look = looks[learner]
@@ -105,6 +141,16 @@ def _ticks(axis, items: pd.Series) -> None:
     shown = sorted(items.unique())
     axis.set_xticks(shown, [f"{n:,}" for n in shown], minor=False)
     axis.set_xticks([], minor=True)
+
+
+def _whole_decades(axis) -> None:
+    """Widen the limits of a logarithmic axis to powers of ten if fewer than two lie between them.
+
+    Matplotlib would name what lies between powers of ten, in words that are too long.
+    """
+    low, high = np.log10(axis.get_ylim())
+    if np.floor(high) - np.ceil(low) < 1:
+        axis.set_ylim(10.0 ** np.floor(low), 10.0 ** np.ceil(high))
 
 
 def _decades(values: pd.Series) -> tuple[float, float]:

@@ -130,7 +130,7 @@ def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     Games with the same stream and loss make one panel.
     """
     frame = _ends(_longest(regrets(traces, details)))
-    title = frame["game"] + " stream, " + frame["loss"]
+    title = frame["game"].str.capitalize() + " stream, " + frame["loss"].str.replace("-loss", " loss")
     growths = _growths(frame.assign(stream=title), details, "items")
     return growths.assign(panel=growths["stream"])
 

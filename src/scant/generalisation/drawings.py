@@ -43,6 +43,7 @@ def against(frame: pd.DataFrame, along: str):
                     axis.annotate(
                         name, (known[along].iloc[place], height), (0, 2),
                         textcoords="offset points", ha=side, fontsize=6.5, color=colour,
+                        bbox={"facecolor": "w", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
                     )  # fmt: skip
                     bounds.append((name, known["bound"].iloc[-1]))
             points = rows[rows["mean"] > 0]

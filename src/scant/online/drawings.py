@@ -161,18 +161,27 @@ def dots(frame: pd.DataFrame):
     style.apply()
     streams = frame["stream"].unique().tolist()
     labels = {
-        name: rows.set_index("learner")["label"].to_dict() for name, rows in frame.groupby("experiment", sort=False)
+        name: _wrapped(rows.set_index("learner")["label"].to_dict())
+        for name, rows in frame.groupby("experiment", sort=False)
     }
-    heights = [0.2 * len(learners) + 0.75 for learners in labels.values()]
-    longest = frame["label"].str.len().max()
+    split = panels.split(frame)
+    if panels.narrow():  # below each other
+        places = {cell: (row, 0) for row, (cell, _) in enumerate(split)}
+    else:
+        places = {cell: (list(labels).index(cell[0]), streams.index(cell[1])) for cell, _ in split}
+    heights = {place[0]: 0.75 + 0.2 * _lines(labels[cell[0]].values()) for cell, place in places.items()}
+    names = [line for of_experiment in labels.values() for name in of_experiment.values() for line in name.split("\n")]
+    longest = max(panels.text_width(name, 8) for name in names)
+    columns = 1 + max(column for _, column in places.values())
+    width = panels.COLUMN if panels.narrow() else min(panels.WIDEST, 0.3 + longest + 2.3 * columns)
     figure, axes = plt.subplots(
-        len(labels), len(streams), figsize=(0.06 * longest + 2.3 * len(streams), sum(heights) + 0.5),
-        squeeze=False, layout="constrained", height_ratios=heights, sharey="row",
+        len(heights), columns, figsize=(width, sum(heights.values()) + 0.5), squeeze=False, layout="constrained",
+        height_ratios=[heights[row] for row in sorted(heights)], sharey="row",
     )  # fmt: skip
     for axis in axes.flat:
         axis.set_axis_off()
-    for (experiment, stream), panel in panels.split(frame):
-        axis = axes[list(labels).index(experiment), streams.index(stream)]
+    for (experiment, stream), panel in split:
+        axis = axes[places[experiment, stream]]
         axis.set_axis_on()
         learners, exploring = list(labels[experiment]), set(panel.loc[panel["ranking"] == "own", "learner"])
         for row in panel.itertuples():
@@ -194,6 +203,17 @@ def dots(frame: pd.DataFrame):
     return figure
 
 
+def _wrapped(labels: dict) -> dict:
+    """Names of learners in lines that leave room for a panel, where the figure is for a column of text."""
+    return {key: panels.wrapped(name, 1.35, 8) if panels.narrow() else name for key, name in labels.items()}
+
+
+def _lines(labels) -> int:
+    """How many lines the tallest of some labels would need if each had as many."""
+    labels = list(labels)
+    return len(labels) * (1 + 0.7 * max(label.count("\n") for label in labels))
+
+
 def steps(frame: pd.DataFrame):
     """Draw the final NDCG@10 of each way to take steps: a line for each learner, panels by experiment and stream."""
     style.apply()
@@ -201,15 +221,16 @@ def steps(frame: pd.DataFrame):
     ways = [way for way in ORDER if way in shown] + [way for way in shown if way not in ORDER]
     shifts = dict(zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1], strict=True))
     split, handles = panels.split(frame), {}
-    columns = min(2, len(split))
+    columns = 1 if panels.narrow() else min(2, len(split))
     lines = [panel["base"].nunique() for _, panel in split]
     heights = [
         (0.075 * len(ways) + 0.05) * max(lines[start : start + columns]) + 0.8
         for start in range(0, len(split), columns)
     ]
+    width = panels.COLUMN if panels.narrow() else {1: 4.8, 2: 7.0}[columns]
     figure, axes = plt.subplots(
-        len(heights), columns, figsize=({1: 4.8, 2: 7.0}[columns], sum(heights) + 0.5), squeeze=False,
-        layout="constrained", height_ratios=heights,
+        len(heights), columns, figsize=(width, sum(heights) + 0.5), squeeze=False, layout="constrained",
+        height_ratios=heights,
     )  # fmt: skip
     for axis in axes.flat[len(split) :]:
         axis.set_axis_off()
@@ -224,7 +245,7 @@ def steps(frame: pd.DataFrame):
             handles[way] = Line2D([], [], ls="", **look)
         for line in range(1, len(bases)):
             axis.axhline(line - 0.5, color="0.85", lw=0.6, zorder=0)
-        axis.set_yticks(range(len(bases)), bases)
+        axis.set_yticks(range(len(bases)), _wrapped(dict(enumerate(bases))).values())
         axis.set_ylim(len(bases) - 0.5, -0.5)
         axis.grid(axis="y", visible=False)
         axis.set_xlabel(f"time-averaged {title_of(panel['measure'].iloc[0])}")

@@ -10,7 +10,7 @@ from matplotlib.mathtext import MathTextParser
 
 from scant import __version__
 from scant.files import atomic, sha256, write_csv
-from scant.present import style
+from scant.present import panels, style
 
 
 def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
@@ -21,6 +21,8 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
 
     code : the digest of the code that made them
     """
+    if panels.narrow() and figure.get_figwidth() > panels.COLUMN:
+        print(f"{Path(stem).name} does not fit a column of text, and is as wide as a page")
     figure.draw_without_rendering()
     _keep_inside(figure)
     figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
@@ -63,7 +65,7 @@ def _literal(value):
     return value.replace("$", r"\$")
 
 
-def _keep_inside(figure, least: float = 5.0) -> None:
+def _keep_inside(figure, least: float = 6.0) -> None:
     """Make texts of panels smaller that would be cut at the figure's right edge, down to `least` points."""
     for axis in figure.axes:
         for text in axis.texts:

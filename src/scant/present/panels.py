@@ -12,8 +12,9 @@ from matplotlib.transforms import offset_copy
 
 from scant.present import style
 
-WIDTHS = {1: 3.4, 2: 5.4, 3: 7.0}  # of figures in inches, by the number of columns; the widest fills a page
-WIDEST = 7.2  # inches of a page, with texts beside the panels
+COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
+WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0}  # of figures without texts beside the panels, by the number of columns
+ROW = 2.2  # inches of a row of panels
 INTERVAL = "95 % t interval"
 BOOTSTRAP = "95 % bootstrap interval"  # of slopes
 
@@ -23,19 +24,23 @@ def split(frame: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
     return list(frame.groupby(["experiment", "stream"], sort=False))
 
 
-def grid(frame: pd.DataFrame, most: int = 3, beside: float = 0.0):
+def narrow() -> bool:
+    """Whether the study's figures are for a column of text."""
+    return style.wanted()["width"] == "column"
+
+
+def grid(frame: pd.DataFrame, most: int = 3, beside: float = 0.0, high: float = ROW):
     """A new figure with a panel for each experiment and stream, and an array (rows x columns) of its axes.
 
-    most : the largest number of columns
-    beside : the space for text to the right of each panel, in inches
+    most : the largest number of columns; in a figure for a column of text it is 1
+    beside : the space for text to the right of each panel, in inches; a figure for a column of text is no wider for it
+    high : the height of a row, in inches
     """
     panels = len(split(frame))
-    columns = 1 if style.wanted()["width"] == "column" else min(most, panels)
+    columns = 1 if narrow() else min(most, panels)
     rows = -(-panels // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(min(WIDEST, WIDTHS[columns] + beside * columns), 2.2 * rows + 0.5), squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
+    width = COLUMN if narrow() else min(WIDEST, WIDTHS[columns] + beside * columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(width, high * rows + 0.5), squeeze=False, layout="constrained")
     for axis in axes.flat[panels:]:
         axis.set_axis_off()
     return figure, axes
@@ -85,7 +90,7 @@ def legend(figure, handles: dict, title: str) -> None:
     handles : Matplotlib's handles, by the text beside each
     """
     empty = [axis for axis in figure.axes if not axis.axison]
-    if empty:
+    if empty and handles:
         row = empty[0].get_subplotspec().rowspan.start
         beside = len([axis for axis in figure.axes if axis.get_subplotspec().rowspan.start == row])
         width = 0.9 * figure.get_figwidth() / beside
@@ -102,7 +107,7 @@ def legend(figure, handles: dict, title: str) -> None:
     longest = max(map(len, handles), default=0)
     columns = int(figure.get_figwidth() / (0.06 * longest + 0.55))  # inches for a letter, and for the handle and gaps
     columns = max(1, min(4, len(handles), columns))
-    lines = -(-len(handles) // columns) + title.count("\n")
+    lines = max(1, -(-len(handles) // columns)) + title.count("\n")
     figure.set_figheight(figure.get_figheight() + 0.17 * (lines - 1))
     box = figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title)
     box.get_title().set_multialignment("center")
@@ -145,18 +150,19 @@ def curve(axis, curve: pd.DataFrame, look: tuple[str, str, str], alpha: float):
     return line
 
 
-def alpha(looks: dict) -> float:
-    """The opacity of bands. They may overlap, so that they are fainter in figures with more curves."""
-    return min(0.2, 0.8 / len(looks))
+def alpha(curves) -> float:
+    """The opacity of bands. They may overlap, so that they are fainter where there are more curves."""
+    return min(0.2, 0.8 / len(curves))
 
 
-def beside(axis, texts: list[tuple[float, str, tuple[str, str, str]]], gap: float = 0.075) -> None:
+def beside(axis, texts: list[tuple[float, str, tuple[str, str, str]]], gap: float = 0.075, wide: float = 0.2) -> None:
     """Write texts to the right of a panel, each with its learner's marker, and a line to the height that it belongs to.
 
     Texts that would overlap are moved apart; the marker tells whose they are also where curves coincide.
 
     texts : for each text, its height in the data's units, the text, and its learner's colour, marker and line
     gap : the least distance between two texts, as a share of the panel's height
+    wide : how far from the panel their markers stand, in inches
     """
     to_share = axis.transData + axis.transAxes.inverted()
     ordered = sorted((to_share.transform((axis.get_xlim()[1], y))[1], text, look) for y, text, look in texts)
@@ -165,7 +171,7 @@ def beside(axis, texts: list[tuple[float, str, tuple[str, str, str]]], gap: floa
         heights[i] = max(heights[i], heights[i - 1] + gap)
     for i in range(len(heights)):  # and down again where they are above the panel now
         heights[i] = min(heights[i], 1.0 - gap * (len(heights) - 1 - i))
-    of_marker, of_text = (offset_copy(axis.transAxes, axis.figure, x=inches) for inches in (0.2, 0.27))
+    of_marker, of_text = (offset_copy(axis.transAxes, axis.figure, x=inches) for inches in (wide, wide + 0.07))
     for (share, text, (colour, marker, _)), height in zip(ordered, heights, strict=True):
         axis.annotate(
             text, (1, share), (1, height), "axes fraction", of_text, va="center", fontsize=7.5, color="0.2",

@@ -73,16 +73,9 @@ def specification(frame: pd.DataFrame):
         figure = plt.figure(figsize=(panels.WIDTHS[1], 1.0))
         figure.text(0.5, 0.5, "No claim of this family is of a quantity measured in this study.", ha="center")
         return figure
-    groups = [rows for _, rows in frame.groupby("claim", sort=False)]
-    columns = min(2, len(groups))
     width = (WIDTH - BETWEEN) / 2
-    strips = [_strip(rows) for rows in groups]
-    for most in range(max(map(len, strips)), -1, -1):
-        parts = [_part(rows, strip, width, most) for rows, strip in zip(groups, strips, strict=True)]
-        height = max(map(_height, _in_columns(parts, columns)))
-        if height <= PAGE - LEGEND:
-            break
-    height += LEGEND if columns > 1 else 2 * LEGEND
+    parts, columns = _fitted([rows for _, rows in frame.groupby("claim", sort=False)], width)
+    height = max(map(_height, _in_columns(parts, columns))) + LEGEND * (3 - columns)
     figure = plt.figure(figsize=(columns * width + (columns - 1) * BETWEEN, height))
     for column, stack in enumerate(_in_columns(parts, columns)):
         margins = [
@@ -110,6 +103,22 @@ def specification(frame: pd.DataFrame):
         borderaxespad=0.2,
     ).get_title().set_multialignment("center")  # fmt: skip
     return figure
+
+
+def _fitted(groups: list[pd.DataFrame], width: float) -> tuple[list[_Part], int]:
+    """The parts of a figure of claims, of this width, and in how many columns they fit a page.
+
+    In a single column if there is one claim, or if the figure is for a column of text and fits; else in two.
+
+    groups : the rows of each claim
+    """
+    strips = [_strip(rows) for rows in groups]
+    for columns in (1, 2) if len(groups) == 1 or panels.narrow() else (2,):
+        for most in range(max(map(len, strips)), -1, -1):
+            parts = [_part(rows, strip, width, most) for rows, strip in zip(groups, strips, strict=True)]
+            if len(groups) == 1 or max(map(_height, _in_columns(parts, columns))) <= PAGE - LEGEND * (3 - columns):
+                return parts, columns
+    return parts, columns
 
 
 def _part(rows: pd.DataFrame, strip: dict[str, pd.Series], width: float, most: int) -> _Part:
@@ -194,9 +203,9 @@ def _estimates(axis, rows: pd.DataFrame) -> None:
     values, ends = rows[["estimate", "low", "high"]].to_numpy(float), rows[["from", "to"]].to_numpy(float)
     shown = np.concatenate([values[np.isfinite(values)], ends[np.isfinite(ends)]])
     limits = _scale(axis, values, shown)
-    low, high = np.clip(ends, *limits).T
-    axis.bar(rows["place"], high - low, 1.0, low, color=CLAIMED, zorder=0, lw=0)
     edges = rows["place"].to_numpy()[:, None] + [-0.5, 0.5]
+    low, high = np.repeat(np.clip(ends, *limits), 2, axis=0).T
+    axis.fill_between(edges.ravel(), low, high, color=CLAIMED, zorder=0, lw=0)
     for end in ends.T:
         if np.isfinite(end).all():  # along all estimates, with a step where the claimed interval differs
             axis.plot(edges.ravel(), np.repeat(end, 2), color="0.3", lw=0.8, ls=(0, (3, 2)), zorder=0.6)
