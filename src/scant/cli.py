@@ -262,13 +262,15 @@ def _verify(arguments) -> int:
 def _prune(arguments) -> None:
     from scant.compare import provenance
 
-    unasked = provenance.unasked(arguments.folder)
+    unasked = provenance.unasked(arguments.folder, arguments.drawn)
+    size = sum((arguments.folder / path).stat().st_size for path in unasked)
     for path in unasked:
         print(path)
         if arguments.delete:
             (arguments.folder / path).unlink()
-    done = "were deleted" if arguments.delete else "are asked for by no setting of the study; --delete deletes them"
-    print(f"{len(unasked):,} files {done}.")
+    why = "can be made again, or are asked for" if arguments.drawn else "are asked for"
+    done = "were deleted" if arguments.delete else f"{why} by no setting of the study; --delete deletes them"
+    print(f"{len(unasked):,} files, {size / 1e6:,.0f} MB, {done}.")
 
 
 def _archive(arguments) -> None:
@@ -425,7 +427,8 @@ def parser() -> argparse.ArgumentParser:
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     delete = option("--delete", action="store_true", help="delete them; else they are only listed")
     about = "List the files of a finished study that its settings do not ask for any more."
-    command("prune", _prune, about, folder, delete)
+    drawn = option("--drawn", action="store_true", help="also streams and logs, which can be made again")
+    command("prune", _prune, about, folder, delete, drawn)
     command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
         "show", _show, "Print the claims of a finished study, or one of its tables.",

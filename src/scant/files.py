@@ -259,12 +259,23 @@ def metadata_of(schema) -> dict:
     return {key: metadata[key] for key in metadata if key != SEAL} if isinstance(metadata, dict) else {}
 
 
-def write_parquet(table, path, metadata: dict) -> None:
-    """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and seal it."""
+def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> None:
+    """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and seal it.
+
+    split : columns, as parquet names them, of numbers that hardly repeat: their first bytes are stored together, then
+        their second ones, and so on, which takes less room than a dictionary of them, and less time to write and read
+    """
     import pyarrow.parquet as pq
 
+    apart = {name.partition(".")[0] for name in split}
+    options = {
+        "use_dictionary": [name for name in table.column_names if name not in apart],
+        "column_encoding": dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
+    }
     with atomic(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(encoded(metadata)), temporary, compression="zstd")
+        pq.write_table(
+            table.replace_schema_metadata(encoded(metadata)), temporary, compression="zstd", **options if split else {}
+        )
         seal(temporary)
 
 

@@ -33,14 +33,14 @@ def study(tmp_path):
 
 
 def test_nothing_has_changed(study, capsys):
-    assert provenance.verify(study) == (5, [], [])
+    assert provenance.verify(study) == (5, [], [], 0)
     assert main(["verify", str(study)]) == 0 and "5 files are what they were" in capsys.readouterr().out
 
 
 def test_what_changed_and_what_is_gone(study, capsys):
     (study / "tables/finals.csv").write_text("a\n2\n")
     (study / "runs/a/b/c/seed-0.parquet").unlink()
-    assert provenance.verify(study) == (3, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"])
+    assert provenance.verify(study) == (3, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0)
     assert main(["verify", str(study)]) == 1
     assert "changed: tables/finals.csv\ngone: runs/a/b/c/seed-0.parquet" in capsys.readouterr().out
     with pytest.raises(DataError, match="is not what it was"):
@@ -107,3 +107,22 @@ def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
     assert main(["prune", str(study), "--delete"]) == 0
     assert not extra.exists() and before <= {*study.rglob("*")}
     assert (study / "logs/kept.log").is_file()
+
+
+def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
+    stream = study / "streams/linear/seed-0.arrow"
+    stream.parent.mkdir(parents=True)
+    stream.write_bytes(b"x" * 2_000_000)
+    content = json.loads((study / manifest.NAME).read_text())
+    content["results"] |= manifest.checksums(study, ["streams/linear/seed-0.arrow"])
+    manifest.save(content, study / manifest.NAME)
+    assert main(["prune", str(study), "--delete"]) == 0 and stream.is_file()
+    assert main(["prune", str(study), "--drawn"]) == 0 and stream.is_file()
+    assert "1 files, 2 MB, can be made again" in capsys.readouterr().out
+    assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not stream.exists()
+    assert provenance.verify(study) == (5, [], [], 1)
+    assert main(["verify", str(study)]) == 0
+    assert "1 streams and logs were deleted by scant prune --drawn" in capsys.readouterr().out
+    archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream
+    stream.write_bytes(b"y")
+    assert provenance.verify(study).changed == ["streams/linear/seed-0.arrow"]

@@ -43,7 +43,7 @@ def write(folder, target=None, runs: bool = False) -> Path:
     ----------
     folder : the study's results, results/{study}
     target : the file to write; STUDY.zip in the working folder if None
-    runs : with run files, traces and streams, which are large and can be made again
+    runs : with run files, traces and those streams that are kept, which are large and can be made again
 
     Raises
     ------

@@ -19,6 +19,7 @@ from scant.verdict import selection
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
+DRAWN = ("streams/", "bandit/", "campaigns/")  # what runs are played on, which is drawn, or packed, again if it is gone
 FOLDERS = ("runs", "traces", "comparators", "times", "streams", "bandit", "campaigns", "figures", "tables")
 CLAIMS = ("claims.csv", "claims.parquet", "claims.tex", "claims-readings.csv")
 
@@ -80,11 +81,15 @@ def results(plan: Plan, claims: dict) -> list[str]:
 
 
 class Verified(NamedTuple):
-    """How the files of a study stand to its manifest: how many are as they were, and which are not."""
+    """How the files of a study stand to its manifest: how many are as they were, and which are not.
+
+    What `prune --drawn` deletes is not `gone` but in `drawn`, if it is not there.
+    """
 
     same: int
     changed: list[str]
     gone: list[str]
+    drawn: int = 0
 
 
 def verify(folder) -> Verified:
@@ -103,15 +108,19 @@ def verify(folder) -> Verified:
             folder / manifest.NAME, "is not there, or lists no results",
             advice="Finish the study: snakemake --cores all",
         )  # fmt: skip
-    gone = [name for name in listed if not (folder / name).is_file()]
-    changed = [name for name in listed if name not in gone and sha256(folder / name) != listed[name]]
-    return Verified(len(listed) - len(gone) - len(changed), changed, gone)
+    absent = [name for name in listed if not (folder / name).is_file()]
+    gone = [name for name in absent if not name.startswith(DRAWN)]
+    changed = [name for name in listed if name not in absent and sha256(folder / name) != listed[name]]
+    return Verified(len(listed) - len(absent) - len(changed), changed, gone, len(absent) - len(gone))
 
 
-def unasked(folder) -> list[str]:
+def unasked(folder, drawn: bool = False) -> list[str]:
     """The files among a study's results that its settings do not ask for, as those of learners that it had before.
 
     Logs, benchmarks and what does not lie in a folder of results are left alone.
+
+    drawn : with the streams and logs that runs were played on, most of a study's size, which a job that needs them
+        makes again, of the same bytes
 
     Raises
     ------
@@ -130,11 +139,13 @@ def unasked(folder) -> list[str]:
     found = (
         path.relative_to(folder).as_posix() for name in made for path in (folder / name).rglob("*") if path.is_file()
     )
-    return sorted(set(found) - {*listed})
+    return sorted(name for name in found if name not in listed or drawn and name.startswith(DRAWN))
 
 
 def describe(found: Verified) -> Iterator[str]:
     """What `verify` found, as lines for the terminal."""
     yield f"{found.same:,} files are what they were when the study was made."
+    if found.drawn:
+        yield f"{found.drawn:,} streams and logs were deleted by scant prune --drawn; what needs them draws them again."
     yield from (f"changed: {name}" for name in found.changed)
     yield from (f"gone: {name}" for name in found.gone)

@@ -242,7 +242,8 @@ def write(log: Log, path, metadata: dict | None = None) -> None:
         "rows": len(log),
         "duplicates": duplicates(log),
     }
-    files.write_parquet(pa.table(columns), path, (metadata or {}) | described)
+    reals = ("features.list.element", "propensity")
+    files.write_parquet(pa.table(columns), path, (metadata or {}) | described, split=reals)
 
 
 def read(path) -> tuple[Log, dict]:
