@@ -66,8 +66,10 @@ def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
     assert crate.mainEntity["programmingLanguage"]["name"] == "Snakemake"
     described = {entity.id for entity in crate.data_entities}
     assert described == names - {"ro-crate-metadata.json"}, "each file is described, and nothing else"
+    files = [entity for entity in crate.data_entities if "File" in entity.type]
+    assert [entity.id for entity in files if not entity.get("encodingFormat")] == []
     run = crate.get("#run")
-    assert run["instrument"] is crate.mainEntity and [item.id for item in run["object"]] == ["study.json"]
+    assert run["instrument"] is crate.mainEntity and run["object"].id == "study.json"
     assert {item.id for item in run["result"]} == {*FILES, "manifest.json"} - {
         "study.json",
         "runs/a/b/c/seed-0.parquet",

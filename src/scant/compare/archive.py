@@ -28,7 +28,8 @@ TYPES = {
     ".csv": "text/csv", ".json": "application/json", ".html": "text/html", ".svg": "image/svg+xml",
     ".png": "image/png", ".pdf": "application/pdf", ".tex": "application/x-tex",
     ".parquet": "application/vnd.apache.parquet",
-    ".arrow": "application/vnd.apache.arrow.file", ".yaml": "application/yaml",
+    ".arrow": "application/vnd.apache.arrow.file", ".yaml": "application/yaml", ".cff": "application/yaml",
+    ".smk": "text/plain", ".lock": "text/plain", ".rst": "text/x-rst", ".md": "text/markdown", "": "text/plain",
 }  # fmt: skip
 LARGE = ("runs/", "traces/", "comparators/", "streams/", "bandit/", "campaigns/")  # left out unless asked for
 WORKFLOW = ("Snakefile", "CITATION.cff", provenance.LOCK, "rules/*.smk", "workflow/**/*", "config/*.yaml")
@@ -92,14 +93,18 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     cited, made = read_yaml(of_project("CITATION.cff")), content["made"]
     language = {"@id": "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"}
     shown = {name: path for name, path in results.items() if name != provenance.STUDY}
-    files = [_file(name, path) for name, path in ({**results, **workflow}).items() if name != "Snakefile"]
+    files = [
+        _file(name, path) | ({"exampleOfWork": {"@id": "#results"}} if name in shown else {})
+        for name, path in ({**results, **workflow}).items()
+        if name != "Snakefile"
+    ]
     licence = "https://spdx.org/licenses/" + cited["license"]
     root = {
         "@id": "./", "@type": "Dataset", "name": f"Results of the study {content['study']}, made by scant",
         "description": ABOUT,
         "datePublished": made["date"], "license": {"@id": licence},
         "conformsTo": [{"@id": profile["@id"]} for profile in PROFILES],
-        "mainEntity": {"@id": "Snakefile"}, "mentions": [{"@id": "#run"}],
+        "mainEntity": {"@id": "Snakefile"}, "mentions": {"@id": "#run"},
         "hasPart": [{"@id": "Snakefile"}, *({"@id": file["@id"]} for file in files)],
         "citation": [{"@id": reference["url"]} for reference in cited["references"]],
     }  # fmt: skip
@@ -113,6 +118,7 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         {
             "@id": "Snakefile", "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
             "name": cited["title"], "version": _version(made), "programmingLanguage": language,
+            "encodingFormat": "text/plain",
             "license": {"@id": licence}, "input": {"@id": "#settings"}, "output": {"@id": "#results"},
         },
         {
@@ -132,9 +138,10 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         },
         {
             "@id": "#run", "@type": "CreateAction", "name": f"Run of the study {content['study']}",
-            "instrument": {"@id": "Snakefile"}, "endTime": made["date"], "object": [{"@id": provenance.STUDY}],
+            "instrument": {"@id": "Snakefile"}, "endTime": made["date"], "object": {"@id": provenance.STUDY},
+            "description": "Snakemake made all results from the study file and the code named in the manifest.",
             "result": [{"@id": name} for name in shown],
-            "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
+            "actionStatus": "http://schema.org/CompletedActionStatus",
         },
         *(
             {"@id": reference["url"], "@type": "ScholarlyArticle", "name": reference["title"]}
