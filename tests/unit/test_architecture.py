@@ -29,7 +29,15 @@ LAYERS = {
     "study and families": ("scant.study*", "scant.families", "scant.*.family", "scant.online.streams"),
     "engines": FOLDERS,
     "data and theory": ("scant.data*", "scant.theory*", "scant.surrogates"),
-    "shared": ("scant.declared", "scant.schema", "scant.runs", "scant.measures", "scant.files", "scant.randomness"),
+    "shared": (
+        "scant.declared",
+        "scant.schema",
+        "scant.runs",
+        "scant.own",
+        "scant.measures",
+        "scant.files",
+        "scant.randomness",
+    ),
     "bottom": ("scant.kernels*", "scant.errors", "scant"),
 }
 # What runs are made by: the modules that jobs start from, and all that knows nothing of studies.
@@ -37,7 +45,7 @@ ENGINES = (
     *(family.code for family in families.families().values()),
     *("scant.online.comparator", "scant.ads.draw", "scant.ads.campaigns", "scant.ads.coverage"),
     *("scant.kernels*", "scant.theory*", "scant.data*", "scant.measures", "scant.surrogates"),
-    *("scant.files", "scant.errors", "scant.randomness", "scant.runs"),
+    *("scant.files", "scant.errors", "scant.randomness", "scant.runs", "scant.own"),
 )
 
 

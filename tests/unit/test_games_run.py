@@ -52,6 +52,34 @@ def test_a_learner_of_ones_own_is_made_with_its_options():
     assert games.played(settings) == {"kind": "here:Mine", "speed": 2}
 
 
+WRONG = """
+import numpy as np
+
+class Wrong:
+    def __init__(self, items, rounds, random, raises):
+        self.items, self.rounds, self.raises = items, 0, raises
+
+    def rank(self):
+        self.rounds += 1
+        self.scores = np.full(self.items, np.nan if self.rounds == 7 and not self.raises else 0.0)
+        return np.argsort(self.scores)
+
+    def learn(self, ranking, seen):
+        if self.rounds == 7:
+            raise KeyError("of one's own")
+"""
+
+
+@pytest.mark.parametrize(("raises", "words"), [(True, 'KeyError: "of one\'s own"'), (False, "score 1 of 6 is nan")])
+def test_what_a_learner_of_ones_own_does_wrong_is_named(tmp_path, monkeypatch, raises, words):
+    (tmp_path / "own_of_a_game.py").write_text(WRONG)
+    monkeypatch.syspath_prepend(tmp_path)
+    learner = ["mine", {"kind": "own_of_a_game:Wrong", "options": {"raises": raises}}]
+    with pytest.raises(SettingError, match="mine on g, seed 0, T = 60, round 7: ") as error:
+        games.run(job(learners=[learner], rounds=[60]), tmp_path / "a.parquet", [0])
+    assert words in str(error.value) and not (tmp_path / "a.parquet").exists()
+
+
 @pytest.mark.parametrize(
     ("game", "learner", "rounds", "words"),
     [

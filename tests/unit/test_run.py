@@ -452,6 +452,8 @@ def test_a_run_whose_scores_are_not_finite_says_so(stream_path, tmp_path, capsys
 
 
 OWN = """
+import numpy as np
+
 from scant.measures import rank
 from scant.online.learners import NonFiniteScores
 
@@ -470,6 +472,21 @@ class By:
 class Counts(By):
     def learn(self, features, grades, ranking):
         return sorted(ranking[:3]) == [i for i, grade in enumerate(grades) if grade >= 0]
+
+class Wrong:
+    # Its fourth query has a score that is no number; it ranks by `rank`, or sorts by itself and keeps its scores.
+    def __init__(self, features, rate, random, score, sorts):
+        self.score, self.sorts, self.queries = score, sorts, 0
+
+    def rank(self, features):
+        self.queries += 1
+        self.scores = features[:, 0].astype(float)
+        if self.queries == 4:
+            self.scores[1] = self.score
+        return np.argsort(-self.scores) if self.sorts else rank(self.scores)
+
+    def learn(self, features, grades, ranking):
+        return False
 """
 
 
@@ -491,6 +508,15 @@ def test_a_learner_of_ones_own_can_be_shown_the_top_alone(stream_path, tmp_path,
     learner = own(0) | {"kind": "own_of_a_run:Counts", "k": 3}
     table = played(stream_path, tmp_path, learner_settings=learner, **TOP)
     assert table["updates"].to_numpy()[-1] == 130
+
+
+@pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("sorts", [False, True])
+def test_a_score_of_ones_own_learner_that_is_no_number_is_named(stream_path, tmp_path, own, score, sorts):
+    learner = {"kind": "own_of_a_run:Wrong", "options": {"score": score, "sorts": sorts}, "rates": [0.5]}
+    with pytest.raises(SettingError, match=r"one on sep, seed 0, rate 0\.5, round 4: ValueError: .*score.*finite"):
+        played(stream_path, tmp_path, learner_settings=learner)
+    assert not [*tmp_path.glob("*.parquet")]
 
 
 @pytest.mark.parametrize("kind", ["perceptron", "top"])

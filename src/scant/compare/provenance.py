@@ -139,7 +139,7 @@ def unasked(folder, drawn: bool = False) -> list[str]:
     found = (
         path.relative_to(folder).as_posix() for name in made for path in (folder / name).rglob("*") if path.is_file()
     )
-    return sorted(name for name in found if name not in listed or drawn and name.startswith(DRAWN))
+    return sorted(name for name in found if name not in listed or (drawn and name.startswith(DRAWN)))
 
 
 def describe(found: Verified) -> Iterator[str]:

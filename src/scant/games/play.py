@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scant.errors import SettingError
+from scant.errors import ScantError, SettingError
 from scant.games import losses
 from scant.games.learners import LEARNERS, Facts, make
 from scant.measures import rank
+from scant.own import OwnError, check_scores
 
 SORTERS = {"uniform": 0, "gumbel": 1, "quicksort": 2}  # as the compiled loops number them
 
@@ -178,14 +179,17 @@ def play(
         raise SettingError(f"kept rounds must ascend within 1..{game.rounds}; got {kept.tolist()}")
     player = build(game, learner, random)
     loop = player.loop() if compiled and hasattr(player, "loop") else None
-    value, explored = _compiled(game, loop, random, kept) if loop else _plain(game, player, kept)
+    own = ":" in (learner if isinstance(learner, str) else learner["kind"])
+    value, explored = _compiled(game, loop, random, kept) if loop else _plain(game, player, kept, own)
     best, horizon, _ = game.best(kept)
     bound = player.bound(kept) if hasattr(player, "bound") else np.full(len(kept), np.nan)
     return Trace(kept, value, best, horizon, explored, bound, game.loss.gain)
 
 
-def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _plain(game: Game, player, kept: np.ndarray, own: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Play in plain Python, with the class of the learner.
+
+    own : whether it is a user's own learner, whose errors are an OwnError with the round
 
     Returns
     -------
@@ -200,10 +204,17 @@ def _plain(game: Game, player, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray
     }[getattr(player, "sees", "all")]
     values, explored, total, row = np.empty(len(kept)), np.zeros(len(kept), np.int64), 0.0, 0
     for t in range(kept[-1]):
-        ranking = player.rank()
-        value = float(game.loss.measure(ranking, game.stream[t]))
-        total += value
-        player.learn(ranking, shown(t, ranking, value))
+        try:
+            ranking = player.rank()
+            if own:
+                check_scores(player)
+            value = float(game.loss.measure(ranking, game.stream[t]))
+            total += value
+            player.learn(ranking, shown(t, ranking, value))
+        except Exception as error:
+            if not own or isinstance(error, ScantError):
+                raise
+            raise OwnError(error, t + 1) from error
         if kept[row] == t + 1:
             values[row], explored[row] = total, getattr(player, "explored", 0)
             row += 1

@@ -12,6 +12,7 @@ from scant.files import write_parquet
 from scant.games import losses, streams
 from scant.games.learners import LEARNERS, Facts, make
 from scant.games.play import Game, play
+from scant.own import naming
 from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of, table_of_rows
 
@@ -60,7 +61,8 @@ def run(job: dict, target, seeds: list[int]) -> None:
         for horizon in job["rounds"]:
             game, kept = drawn(job, seed, horizon), kept_rounds(horizon)
             for learner, settings in job["learners"]:
-                trace = play(game, played(settings), generator(*_axes(job, seed), "noise"), kept)
+                with naming(f"{learner} on {job['stream']}, seed {seed}, T = {horizon}"):
+                    trace = play(game, played(settings), generator(*_axes(job, seed), "noise"), kept)
                 identity = {"learner": learner, "kind": settings["kind"], "k": _seen(settings)}
                 identity |= {"seed": seed, "horizon": horizon}
                 columns = {name: [value] * len(kept) for name, value in identity.items()}

@@ -13,6 +13,7 @@ from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
 from scant.online.steps import CHOICES, SCHEDULE
 from scant.online.top import OBJECTIVES
 from scant.online.top import Settings as TopSettings
+from scant.own import OwnError, check_scores
 
 
 @dataclass(frozen=True)
@@ -224,14 +225,6 @@ def play_clicks(
 KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # the number of each kind in the compiled loop
 
 
-class OwnError(Exception):
-    """What a user's own learner raised, and the round in which it did."""
-
-    def __init__(self, error: Exception, round_: int):
-        self.error, self.round = error, round_
-        super().__init__(str(error))
-
-
 def _own(settings, error: Exception, round_: int) -> Exception:
     """An error of a user's own learner with its round; one of ours as it is."""
     return OwnError(error, round_) if ":" in settings.kind and not isinstance(error, ScantError) else error
@@ -253,7 +246,7 @@ def play_python(
     functions = [function_of(name) for name in recorded(measures)]
     value = 1.0 if empty == "one" else 0.0
     measured, loss, updated, ranker, surrogate, events = [], [], [], [], [], []
-    failed_in = 0
+    failed_in, own = 0, ":" in settings.kind
     for features, answer in rounds:
         try:
             if getattr(learner, "sees_grades", False):
@@ -262,6 +255,8 @@ def play_python(
                 ranking = learner.rank(features, grades)
             else:
                 ranking = learner.rank(features)
+                if own:
+                    check_scores(learner)
                 grades = answer(ranking) if callable(answer) else answer
         except NonFiniteScores:
             failed_in = len(loss) + 1
@@ -287,7 +282,7 @@ def play_python(
             surrogate.append(learner.suffered(grades))
             events.append(learner.events(ranking))
         # A user's own learner may sort what is not a number without a word.
-        if ":" in settings.kind and not np.all(np.isfinite(getattr(learner, "weights", 0.0))):
+        if own and not np.all(np.isfinite(getattr(learner, "weights", 0.0))):
             failed_in = len(loss)
             break
     has_events = hasattr(learner, "events")

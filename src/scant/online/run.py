@@ -4,9 +4,6 @@ This module defines what run files hold, and which random numbers runs use.
 """
 
 import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 
 import numpy as np
@@ -20,7 +17,6 @@ from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import LEARNERS, MEASURES, Contextual, Settings, make, own_settings, resolve, theory_rate
 from scant.online.play import (
     KINDS,
-    OwnError,
     Play,
     play_clicks,
     play_compiled,
@@ -29,6 +25,7 @@ from scant.online.play import (
     query_order,
     recorded,
 )
+from scant.own import naming
 from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
 from scant.theory import bounds
@@ -133,7 +130,7 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
         else:
             player = make(settings, stream.metadata["features"], step, noise, own_settings(learner))
             rounds = (stream[q] for q in queries)
-            with _naming(job, seed, rate):
+            with naming(f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}"):
                 played = play_python(rounds, player, settings, job["empty"], learner.get("k"), measures)
         if played.failed_in:
             where = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {played.failed_in}"
@@ -142,19 +139,6 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
             general = general_bound(stream, queries, played, settings)
         tables.append(trace(seed, played, settings, step, rate == "theory", stream.metadata, general, measures))
     return tables, settings
-
-
-@contextmanager
-def _naming(job: dict, seed: int, rate) -> Iterator[None]:
-    """Say of an error of a user's own learner where it came from: stream, seed, rate, round, file and line."""
-    try:
-        yield
-    except OwnError as raised:
-        error, at = raised.error, traceback.extract_tb(raised.error.__traceback__)[-1]
-        raise SettingError(
-            f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {raised.round}: "
-            f"{type(error).__name__}: {error} ({at.filename}, line {at.lineno})"
-        ) from error
 
 
 def _resolve_clicks(job: dict, stream: dict) -> tuple[click_learners.Settings, list]:
@@ -191,7 +175,7 @@ def _play_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settings]:
         step = theory_rate(settings, facts) if rate == "theory" else rate
         options = own_settings(learner) if ":" in settings.kind else None
         player = make(settings, opponent.features, step, generator(*_axes(job, seed), "noise"), options)
-        with _naming(job, seed, rate):
+        with naming(f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}"):
             played = play_python(opponent, player, settings, job["empty"], measures=measures)
         tables.append(trace(seed, played, settings, step, rate == "theory", facts, None, measures))
     return tables, settings

@@ -1,0 +1,40 @@
+"""What a user's own learners are held to while they play, and how their errors say where they came from."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from scant.errors import SettingError
+
+
+class OwnError(Exception):
+    """What a user's own learner raised, and the round in which it did."""
+
+    def __init__(self, error: Exception, round_: int):
+        self.error, self.round = error, round_
+        super().__init__(str(error))
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Say of an error of a user's own learner where it came from: `where`, round, file and line."""
+    try:
+        yield
+    except OwnError as raised:
+        error, at = raised.error, traceback.extract_tb(raised.error.__traceback__)[-1]
+        raise SettingError(
+            f"{where}, round {raised.round}: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})"
+        ) from error
+
+
+def check_scores(learner) -> None:
+    """Raise a ValueError if the last scores of a user's own learner, its attribute `scores`, are not all finite.
+
+    A sort of its own would put what is not a number last, without a word; `scant.measures.rank` refuses it.
+    """
+    scores = getattr(learner, "scores", None)
+    if isinstance(scores, np.ndarray) and scores.dtype.kind == "f" and not np.isfinite(scores).all():
+        place = int(np.argmin(np.isfinite(scores)))
+        raise ValueError(f"score {place + 1} of {len(scores)} is {scores[place]}; scores are to be finite numbers")
