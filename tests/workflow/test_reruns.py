@@ -1,5 +1,6 @@
 """What runs again after a change, and that a disturbed run ends in the same bytes as an undisturbed one."""
 
+import gzip
 import os
 import shutil
 import signal
@@ -11,6 +12,8 @@ from pathlib import Path
 import pandas as pd
 import psutil
 import pytest
+import yaml
+from sklearn import datasets
 
 from scant.study import settings as studies
 from scant.study.plan import Plan, spanned
@@ -401,3 +404,30 @@ def test_the_report_holds_every_figure_and_caption(finished, name):
     else:
         page = path.read_text()
     assert "Time-averaged" in page and "bounds of the perceptron paper" in page
+
+
+def test_a_changed_entry_of_the_registry_is_noticed(project, tmp_path):
+    """Its checksum, and where it comes from; not the words about it."""
+    mirror, table = tmp_path / "mirror", "results/data/tables/optdigits/test.parquet"
+    (mirror / "optdigits").mkdir(parents=True)
+    digits = Path(datasets.__file__).parent / "data/digits.csv.gz"  # the same rows
+    (mirror / "optdigits/optdigits.tes").write_bytes(gzip.decompress(digits.read_bytes()))
+    project.write(project.settings() | {"tables_of": ["optdigits"], "data": {"mirror": str(mirror)}})
+    project.snakemake(table, "--cores", 1)
+    assert project.jobs(table) == {}
+    registry = project.folder / "config/datasets.yaml"
+    text = registry.read_text()
+    entry = yaml.safe_load(text)["optdigits"]
+    for old, new, again in (
+        (entry["home"], "https://example.org/digits", False),
+        (entry["archive"]["url"], "https://example.org/digits.zip", True),
+        ("6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8", 64 * "f", True),
+    ):
+        assert old in text
+        registry.write_text(text.replace(old, new))
+        assert project.jobs(table) == ({"fetch": 1, "convert": 1} if again else {}), new
+    refused = project.snakemake(table, "--cores", 1, ok=False)  # the last change: the file has another checksum
+    assert "SHA-256" in refused and not (project.folder / table).exists()
+    registry.write_text(text)
+    project.snakemake(table, "--cores", 1)
+    assert (project.folder / table).is_file()
