@@ -412,9 +412,10 @@ def test_a_changed_entry_of_the_registry_is_noticed(project, tmp_path):
     (mirror / "optdigits").mkdir(parents=True)
     digits = Path(datasets.__file__).parent / "data/digits.csv.gz"  # the same rows
     (mirror / "optdigits/optdigits.tes").write_bytes(gzip.decompress(digits.read_bytes()))
-    project.write(project.settings() | {"tables_of": ["optdigits"], "data": {"mirror": str(mirror)}})
+    small = {"study": "tiny", "seed": 1, "claims": None, "streams": {"linear": {"generator": "linear"}}}
+    small |= {"learners": {"random": {"kind": "random"}}, "tables_of": ["optdigits"], "data": {"mirror": str(mirror)}}
+    project.write(small | {"experiments": {"e": {"streams": ["linear"], "learners": ["random"], "seeds": 2}}})
     project.snakemake(table, "--cores", 1)
-    assert project.jobs(table) == {}
     registry = project.folder / "config/datasets.yaml"
     text = registry.read_text()
     entry = yaml.safe_load(text)["optdigits"]
@@ -427,7 +428,5 @@ def test_a_changed_entry_of_the_registry_is_noticed(project, tmp_path):
         registry.write_text(text.replace(old, new))
         assert project.jobs(table) == ({"fetch": 1, "convert": 1} if again else {}), new
     refused = project.snakemake(table, "--cores", 1, ok=False)  # the last change: the file has another checksum
-    assert "SHA-256" in refused and not (project.folder / table).exists()
-    registry.write_text(text)
-    project.snakemake(table, "--cores", 1)
-    assert (project.folder / table).is_file()
+    assert 64 * "f" in refused
+    assert not (project.folder / "results/data/original/optdigits/test.txt").exists()

@@ -18,9 +18,10 @@ from scant.compare import finished
 from scant.compare.differences import compare
 from scant.files import metadata_of
 from scant.page import page
+from scant.present import figures, making, panels, style
 from scant.study import settings as studies
 from scant.study.plan import Plan, batches, span, untitled
-from scant.verdict import selection
+from scant.verdict import drawings, readings, selection
 from scant.verdict.readings import OVERALL
 
 pytestmark = pytest.mark.slow
@@ -520,6 +521,41 @@ def test_figures_of_claims_show_what_their_csv_files_hold(tiny, claimed):
         shown += frame["claim"].drop_duplicates().tolist()
     assert len(shown) == len(set(shown)) and {*readings.loc[readings["estimate"].notna(), "claim"]} == {*shown}
     assert {name.removeprefix("figure-claims-").split("-")[0] for name in claimed} == {*CLAIMED}
+
+
+ONE_WIDTH = {"figure-observability", "figure-coverage"}  # tables of small cells, which no column has room for
+
+
+def sizes_of(folder):
+    """The width (inches) of each SVG of a folder, and the size (points) of its smallest text, by name."""
+    found = {}
+    for path in sorted(folder.glob("*.svg")):
+        text = path.read_text()
+        fonts = re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", text)
+        found[path.stem] = float(re.search(r'width="([\d.]+)pt"', text)[1]) / 72, min(map(float, fonts))
+    return found
+
+
+def test_every_figure_has_the_width_that_a_study_asks_for_and_texts_that_can_be_read(
+    tiny, saved, plan, claimed, monkeypatch, tmp_path, capsys
+):
+    on_page = sizes_of(tiny / "figures")
+    assert on_page.keys() == {*FIGURES, *claimed}
+    assert all(width <= panels.WIDEST + 1e-6 and font >= 6 for width, font in on_page.values()), on_page
+    monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
+    monkeypatch.chdir(saved)
+    for name, target in plan.figures.items():
+        inputs = making.read(target.shown, plan.files(target), plan.compared(target))
+        making.make(target.shown, tmp_path / name, *inputs)
+    stated = readings.read(tiny / "claims-readings.csv")
+    for name, claims in claimed.items():
+        shown = readings.specification(stated, claims, {})
+        figures.save(drawings.specification(figures.literal(shown)), shown, tmp_path / name)
+    in_column, said = sizes_of(tmp_path), capsys.readouterr().out
+    assert in_column.keys() == on_page.keys() and all(font >= 6 for _, font in in_column.values()), in_column
+    wide = {name for name, (width, _) in in_column.items() if width > panels.COLUMN + 1e-6}
+    assert {f"{name} does not fit a column of text, and is as wide as a page" for name in wide} == {*said.splitlines()}
+    assert wide - {*claimed} <= ONE_WIDTH and all(in_column[name] == on_page[name] for name in wide)
 
 
 def test_claims_count_their_cells(tiny):
