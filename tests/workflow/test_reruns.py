@@ -15,6 +15,7 @@ import pytest
 import yaml
 from sklearn import datasets
 
+from scant.compare import provenance
 from scant.study import settings as studies
 from scant.study.plan import Plan, spanned
 
@@ -430,3 +431,16 @@ def test_a_changed_entry_of_the_registry_is_noticed(project, tmp_path):
     refused = project.snakemake(table, "--cores", 1, ok=False)  # the last change: the file has another checksum
     assert 64 * "f" in refused
     assert not (project.folder / "results/data/original/optdigits/test.txt").exists()
+
+
+def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
+    """A study without its streams is whole; a new learner draws those that it plays on again, of the same bytes."""
+    drawn = [file for file in finished.reference if file.startswith(("streams/", "bandit/", "campaigns/"))]
+    deleted = provenance.unasked(finished.folder / "results/tiny", drawn=True)
+    assert {*deleted} >= {*drawn}
+    for file in deleted:
+        (finished.folder / "results/tiny" / file).unlink()
+    assert finished.jobs() == {}
+    (stream,) = [file for file in drawn if file == "streams/linear/seed-0.arrow"]
+    finished.snakemake(f"results/tiny/{stream}", "--cores", 1)
+    assert finished.digests()[stream] == finished.reference[stream]

@@ -17,18 +17,21 @@ AXES = {"horizon": "horizon T (rounds)", "items": "number of items m"}
 
 
 def averages(frame: pd.DataFrame):
-    """Average regret by round: a curve and a band for each learner, with its name beside it.
+    """Average regret by round: a curve and a band for each learner.
 
-    Of more than MANY learners of a game, each panel names some; the others are grey. A figure for a column of text has
-    a legend, as names beside the panels would leave them too little room.
+    Of more than MANY learners of a game, each of several panels shows some; the others are grey. Names then stand
+    beside the curves in place of a legend, but for a column of text, where they would leave panels too little room.
     """
     style.apply()
     frame = panels.named(frame)
     looks, handles = style.looks(frame), {}
     divided = _apart(frame)
-    names = 0.0 if panels.narrow() else 0.4 + max(panels.text_width(name, 7.5) for name in looks)  # inches
-    high = panels.ROW if len(panels.split(divided)) <= 6 or panels.narrow() else LOW
-    figure, axes = panels.grid(divided, most=2, beside=names, high=high)
+    crowded = len(panels.split(divided)) > len(panels.split(frame))
+    names = (
+        0.4 + max(panels.text_width(name, 7.5) for name in looks) if crowded and not panels.narrow() else 0.0
+    )  # inches
+    high = LOW if names and len(panels.split(divided)) > 6 else panels.ROW
+    figure, axes = panels.grid(divided, most=2 if names else 3, beside=names, high=high)
     for axis, (_, panel) in zip(axes.flat, panels.split(divided), strict=False):
         texts, shown_here = [], set(panel["learner"])
         same_game = frame["experiment"].isin(panel["experiment"]) & frame["stream"].isin(panel["of"])
@@ -45,11 +48,11 @@ def averages(frame: pd.DataFrame):
         room = 0.05 * (shown.max() - min(shown.min(), 0.0))
         axis.set_ylim(min(shown.min(), 0.0) - room, shown.max() + room)
         axis.axhline(0, color="0.6", lw=0.6, zorder=0.5)
-        axis.set_ylabel(f"regret / t\n({_name(panel)})")
+        axis.set_ylabel("regret / t" + ("\n" if names else " ") + f"({_name(panel)})")
         if names:
             panels.beside(axis, texts, gap=0.12 if high == LOW else 0.08)
     title = f"mean over seeds; bands: {panels.INTERVAL}"
-    if len(panels.split(divided)) > len(panels.split(frame)):
+    if crowded:
         title += "; grey: the game's other learners"
     panels.legend(figure, {} if names else handles, title)
     return figure
