@@ -825,7 +825,8 @@ def test_built_in_learners_of_a_place_and_of_the_same_seeds_are_played_together(
     assert everywhere.jobs == alone.jobs
     played = {path: [job.path for job in jobs] for path, jobs in everywhere.processes.items() if path[:4] == "top/"}
     assert sorted(job for jobs in played.values() for job in jobs) == sorted(job.path for job in together.jobs["top"])
-    assert played["top/seed-0-2"] == [f"top/{at}/{name}/seed-0-2" for at in ("real", "sim") for name in ("random", "top")]
+    alike = [f"top/{stream}/{name}/seed-0-2" for stream in ("real", "sim") for name in ("random", "top")]
+    assert played["top/seed-0-2"] == alike
     assert played["top/seed-0-2+tuning-0"] == [f"top/{at}/listnet/seed-0-2+tuning-0" for at in ("real", "sim")]
     assert played["top/sim/mine/seed-3-6"] == ["top/sim/mine/seed-3-6"]
 

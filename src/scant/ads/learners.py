@@ -351,7 +351,7 @@ def _decide(referee, features, left: np.ndarray, right: np.ndarray) -> np.ndarra
 
 
 def _unchecked():
-    """A context in which scikit-learn does not look at what is checked here already: a tenth of the time of short fits."""
+    """A context in which scikit-learn does not check what is checked here: that takes a tenth of short fits."""
     from sklearn import config_context
 
     return config_context(assume_finite=True, skip_parameter_validation=True)
