@@ -21,8 +21,8 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
 
     code : the digest of the code that made them
     """
-    if figure.get_layout_engine():
-        figure.draw_without_rendering()
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
         figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     _keep_inside(figure)
     stem = Path(stem)
