@@ -47,6 +47,7 @@ class Parts:
         self.name, self.files = str(folder), sorted(self.folder.rglob("*.parquet"))
         if not self.files:
             raise DataError(folder, "the folder has no parquet files")
+        self.summarised: Summary | None = None  # of all rows, once they have been read
         self.counts, variables = [], None
         for path in self.files:
             with visits.files.foreign(path):
@@ -87,12 +88,9 @@ class Parts:
     def __len__(self) -> int:
         return self.rows
 
-    def check(self, progress=silent, summary: Summary | None = None) -> Report:
-        """What the log holds, and what is wrong with it.
-
-        summary : of all rows, if it is known
-        """
-        return Report(self._facts(summary or self.summary({}, progress=progress)))
+    def check(self, progress=silent) -> Report:
+        """What the log holds, and what is wrong with it; rows that have been evaluated are not read again."""
+        return Report(self._facts(self.summarised or self.summary({}, progress=progress)))
 
     def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[tuple[visits.Reading, Path, int, int]]:
         """Readings of the rows, their file, and the numbers of the first row in it and in the log.
@@ -138,10 +136,12 @@ class Parts:
             found = None if reading.visits is None else digests.of(reading.visits)
             if found is not None:
                 whole.digests.add(found)
-            whole.merge(self._summarised(reading, path, at, start, ends, policies, train, found))
+            whole.merge(self._summary(reading, path, at, start, ends, policies, train, found))
+        if only is None:
+            self.summarised = whole
         return whole
 
-    def _summarised(self, reading, path, at, start, ends, policies, train, found) -> Summary:
+    def _summary(self, reading, path, at, start, ends, policies, train, found) -> Summary:
         """The summary of a batch, without its digests, which are `found`."""
         summary = Summary()
         for problem in reading.problems:
