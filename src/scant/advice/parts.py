@@ -33,6 +33,10 @@ class Parts:
     """A log in a folder of parquet files, in the order of their names. See `Log` for columns, ignore and categorical.
 
     Columns of text are texts, all others numbers, whatever single files have.
+
+    Raises
+    ------
+    DataError : a folder without parquet files or with fewer than two rows, a damaged file, or one with other columns
     """
 
     def __init__(self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=()):
@@ -193,6 +197,7 @@ class Parts:
         listed = [{"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
                    "count": count, "place": place}
                   for place, problem, count in summary.problems.values()]  # fmt: skip
+        listed.sort(key=lambda problem: problem["severity"])  # errors first
         facts = {"form": f"{len(self.files):,} parquet files", "problems": listed}
         if any(problem["severity"] == "error" for problem in listed):
             return facts
@@ -200,7 +205,6 @@ class Parts:
         found = [*doubts(tally, summary.policies), *health.equal_rows(equal, tally.rows)]
         listed += [{"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
                     "count": problem.count, "place": ""} for problem in found]  # fmt: skip
-        listed.sort(key=lambda problem: problem["severity"])  # errors first
         propensity = tally.cells[""].arrays()[0]
         ads = logs.ordered({*tally.ads})
         actions = []
@@ -346,7 +350,9 @@ def compare(
     if training is not None:
         said, drop = _of_both(summary, whole, training, paths, shared)
         notes += said
-        whole = summary.alone if drop else whole
+        if drop:
+            summary.alone.ads = {ad: summary.alone.ads.get(ad, [0, 0]) for ad in whole.ads}
+            whole = summary.alone
     return _evaluated(named, whole, test, train, level, declared, seed, paths, notes)
 
 
