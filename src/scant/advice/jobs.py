@@ -99,7 +99,8 @@ def read(
         for what, value in (expected | {"file": _as_it_is(log, path)}).items():
             if made_of.get(what) != value:
                 raise DataError(result, f"{name} {OTHER[what]}", advice="Make it again, by `scant ads part`")
-        whole.merge(summary)
+        with files.foreign(result, "result of `scant ads part`"):
+            whole.merge(summary)
     log.summarised = whole
     return whole
 
