@@ -48,7 +48,7 @@ def _games() -> None:
     small = streams.draw("flip", generator(0, "toy"), ROUNDS, items=4, relevant=2)
     large = streams.draw("graded", generator(0, "toy"), ROUNDS, items=4, grades=9)  # its gains need float64
     for relevances, loss in ((small, "dcg"), (small, "ap"), (large, "dcg")):
-        for learner in ("ftpl", "rtopkf", *(["pege"] if loss == "dcg" else [])):
+        for learner in ("ftpl", "rtopkf", "hedge", *(["pege"] if loss == "dcg" else [])):
             play(Game(relevances, loss), learner, generator(0, "noise"))
     play(Game(small, "dcg"), "permelearn", generator(0, "noise"))
     for learner in ("semi-bandit", "forecaster", "exploration-by-optimisation"):
