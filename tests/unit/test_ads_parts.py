@@ -351,3 +351,16 @@ def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
         from scant.advice import simulated
 
         simulated.simulate_parts("hotel", {}, "uniform", 10, 0, 0, tmp_path / "none")
+
+
+@pytest.mark.parametrize("timed", [("train",), ("test",), ("train", "test")])
+def test_rows_of_other_times_are_others_where_both_logs_have_times(tmp_path, timed):
+    made = frame(600, 1).assign(size=np.random.default_rng(0).normal(size=600))
+    logs = {name: made.assign(time=1_600_000_000 + start + np.arange(600), position=1) if name in timed else made
+            for name, start in (("train", 0), ("test", 600))}  # fmt: skip
+    columns = {name: {"timestamp": "time"} if name in timed else {} for name in logs}
+    train = sa.Log.from_frame(logs["train"], columns["train"]).visits
+    log = sa.Parts(written(tmp_path / "log", logs["test"]), columns["test"])
+    expected = 0 if len(timed) == 2 else 600
+    assert log.summary({}, parts.Training(train, log)).shared.rows == expected
+    assert health.shared(sa.Log.from_frame(logs["test"], columns["test"]).visits, train).count == expected

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scant import files
+from scant import __version__, files
 from scant.advice.parts import Parts, Training
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
@@ -21,7 +21,7 @@ from scant.advice.tally import Summary
 from scant.errors import DataError, SettingError
 
 KIND = "ads part"  # `kind` in the metadata of a file
-VERSION = 1
+VERSION = [1, __version__]  # of the file's form, and of the program whose numbers it has
 HALVES = ("first", "second")
 OTHER = {  # why a file is of no use, by what differs
     "version": "is of another version of this program",
