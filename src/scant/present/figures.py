@@ -23,8 +23,8 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
     """
     if panels.narrow() and figure.get_figwidth() > panels.COLUMN:
         print(f"{Path(stem).name} does not fit a column of text, and is as wide as a page")
-    if figure.get_layout_engine():
-        figure.draw_without_rendering()
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
         figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     _keep_inside(figure)
     stem = Path(stem)
