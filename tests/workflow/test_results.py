@@ -523,6 +523,7 @@ def test_figures_of_claims_show_what_their_csv_files_hold(tiny, claimed):
     assert {name.removeprefix("figure-claims-").split("-")[0] for name in claimed} == {*CLAIMED}
 
 
+SMALLEST = 5.6  # points: exponents are 0.7 of the 8 that ticks have
 ONE_WIDTH = {"figure-observability", "figure-coverage"}  # tables of small cells, which no column has room for
 
 
@@ -541,7 +542,7 @@ def test_every_figure_has_the_width_that_a_study_asks_for_and_texts_that_can_be_
 ):
     on_page = sizes_of(tiny / "figures")
     assert on_page.keys() == {*FIGURES, *claimed}
-    assert all(width <= panels.WIDEST + 1e-6 and font >= 6 for width, font in on_page.values()), on_page
+    assert all(width <= panels.WIDEST + 1e-6 and font >= SMALLEST for width, font in on_page.values()), on_page
     monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
     monkeypatch.chdir(saved)
     for name, target in plan.figures.items():
@@ -552,7 +553,7 @@ def test_every_figure_has_the_width_that_a_study_asks_for_and_texts_that_can_be_
         shown = readings.specification(stated, claims, {})
         figures.save(drawings.specification(figures.literal(shown)), shown, tmp_path / name)
     in_column, said = sizes_of(tmp_path), capsys.readouterr().out
-    assert in_column.keys() == on_page.keys() and all(font >= 6 for _, font in in_column.values()), in_column
+    assert in_column.keys() == on_page.keys() and all(font >= SMALLEST for _, font in in_column.values()), in_column
     wide = {name for name, (width, _) in in_column.items() if width > panels.COLUMN + 1e-6}
     assert {f"{name} does not fit a column of text, and is as wide as a page" for name in wide} == {*said.splitlines()}
     assert wide - {*claimed} <= ONE_WIDTH and all(in_column[name] == on_page[name] for name in wide)
