@@ -203,7 +203,7 @@ def coverage(frame: pd.DataFrame):
         )
         column[-1].xaxis.set_minor_formatter("")
         column[-1].xaxis.label.set_fontsize(7.5)
-        for axis in column:
+        for axis in column[:-1]:
             axis.tick_params(axis="x", labelsize=7)
     heads = [tick for tick, name in enumerate(ticks) if name in BOUNDS]
     axes[0, 0].set_ylim(len(ticks) - 0.4, -0.6)  # all share it
