@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from projects import Project
+from projects import Forked
 
 HERE = Path(__file__).parent
 NEEDED = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd")
@@ -50,7 +50,7 @@ class Slurm:
         return self("squeue", "--noheader", "--format=%i", *chosen).split()
 
 
-class Study(Project):
+class Study(Forked):
     """The small study in a copy of the project of its own, and how to run it on the cluster."""
 
     def __init__(self, folder: Path, slurm: Slurm):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from projects import Forked
 
 from scant.ads.family import log_origin, logs_in_use
 from scant.online.steps import STEPS
@@ -36,6 +37,14 @@ TABLES_OF_LOGS = {"classification": "table-5.1", "campaign": "table-5.2", "log":
 
 def planned(settings) -> Plan:
     return Plan(*studies.load(settings, ROOT / "config/datasets.yaml"))
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory):
+    """A project whose tiny study makes each figure and table by a process of its own."""
+    project = Forked(tmp_path_factory.mktemp("apart") / "project")
+    project.write(project.settings() | {"together": True})
+    return project
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -72,16 +81,16 @@ def test_every_study_can_be_planned(bare, study):
     assert ("claims_figures" in jobs) == judged
 
 
-def test_a_sweep_adds_runs_and_traces_and_nothing_else(bare, project):
-    settings = project.settings()
+def test_a_sweep_adds_runs_and_traces_and_nothing_else(apart, project):
+    settings = apart.settings()
     assert any("sweep" in one for one in settings["experiments"].values())
     for one in settings["experiments"].values():
         one.pop("sweep", None)
     project.write(settings)
-    more, fewer = bare.jobs(), project.jobs()
+    more, fewer = apart.jobs(), project.jobs()
     assert more.keys() == fewer.keys()
     assert {rule for rule in more if more[rule] != fewer[rule]} == {"simulate", "run", "traces"}
-    assert bare.jobs("tables") == project.jobs("tables")
+    assert apart.jobs("tables") == project.jobs("tables")
 
 
 def test_without_a_study_file_it_is_the_default_study(bare):
@@ -115,10 +124,10 @@ def test_the_profile_is_read(bare):
         ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "table"}),
     ],
 )
-def test_a_target_asks_for_its_stage_alone(bare, target, rules):
-    jobs = bare.jobs(target)
+def test_a_target_asks_for_its_stage_alone(apart, target, rules):
+    jobs = apart.jobs(target)
     assert jobs.keys() - ({target} - rules) == rules
-    plan, name = planned(bare.settings()), Path(target).stem
+    plan, name = planned(apart.settings()), Path(target).stem
     shown = (plan.figures | plan.tables).get(name)
     if shown is None or shown.shown.reads in (
         "traces",
