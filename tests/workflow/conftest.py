@@ -45,12 +45,19 @@ def saved(tmp_path_factory, worker_id):
 
 @pytest.fixture(scope="session")
 def _finished(saved, tmp_path_factory):
-    return Finished(tmp_path_factory.mktemp("own"), saved)
+    project = Finished(tmp_path_factory.mktemp("apart"), saved)
+    project.restore()
+    project.write(project.settings() | {"together": True})
+    project.snakemake("--cores", 1, "--touch")
+    return Finished(tmp_path_factory.mktemp("own"), project.folder)
 
 
 @pytest.fixture
 def finished(_finished):
-    """The project after its tiny study, restored before each test."""
+    """The project after its tiny study, restored before each test.
+
+    It is as if each figure, table and draw had been made by a process of its own, so that each can be made again alone.
+    """
     _finished.restore()
     return _finished
 

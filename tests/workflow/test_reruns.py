@@ -11,34 +11,16 @@ from pathlib import Path
 import pandas as pd
 import psutil
 import pytest
-from projects import Finished
 
 from scant.study import settings as studies
 from scant.study.plan import Plan, spanned
 
 pytestmark = pytest.mark.slow
 
-VERDICT = {"claims": 1, "claims_figures": 1, "report": 1}  # what every run leads to: claims, their figures, the page
+VERDICT = {"claims": 1, "claims_figures": 2, "report": 1}  # what every run leads to: claims, their figures, the page
 JUDGED = ("claims", "claims_figures")
 # What the perceptron runs of the tiny study lead to, besides traces and `all`.
 REPORT = VERDICT | {"figure": 4, "table": 4}
-
-
-@pytest.fixture(scope="module")
-def _apart(saved, tmp_path_factory):
-    """The project after its tiny study, as if each figure, table and draw had been made by a process of its own."""
-    project = Finished(tmp_path_factory.mktemp("apart"), saved)
-    project.restore()
-    project.write(project.settings() | {"together": True})
-    project.snakemake("--cores", 1, "--touch")
-    return Finished(tmp_path_factory.mktemp("own"), project.folder)
-
-
-@pytest.fixture
-def finished(_apart):
-    """The same, restored before each test."""
-    _apart.restore()
-    return _apart
 
 
 def without_all(jobs):
