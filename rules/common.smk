@@ -200,8 +200,8 @@ def modules_of(learners):
 
 def job_flags(*jobs):
     """Jobs on the same files as flags of a command: study, experiment, place, learners, seeds, and input files."""
-    flags = {"study": [STUDY["study"]]}
-    flags |= {name: dict.fromkeys(job.identity[name] for job in jobs) for name in jobs[0].identity}
+    flags, identities = {"study": [STUDY["study"]]}, [job.identity for job in jobs]
+    flags |= {name: dict.fromkeys(identity[name] for identity in identities) for name in identities[0]}
     flags |= {"seeds": map(str, jobs[0].seeds)}
     words = [f"--{name} {' '.join(map(shlex.quote, values))}" for name, values in flags.items()]
     inputs = jobs[0].inputs.items()

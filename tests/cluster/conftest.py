@@ -12,9 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
-from projects import Project
+from projects import Forked
 
 HERE = Path(__file__).parent
+# What is made: of each family a figure and a table, by a job of each rule that a cluster runs many of.
+ASKED = [
+    f"results/cluster/{file}"
+    for file in ("figures/figure-2.2.svg", "figures/figure-5.2.svg", "tables/finals.csv", "tables/ads.csv")
+]
 NEEDED = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd")
 
 
@@ -50,7 +55,7 @@ class Slurm:
         return self("squeue", "--noheader", "--format=%i", *chosen).split()
 
 
-class Study(Project):
+class Study(Forked):
     """The small study in a copy of the project of its own, and how to run it on the cluster."""
 
     def __init__(self, folder: Path, slurm: Slurm):
@@ -69,10 +74,13 @@ class Study(Project):
             shutil.rmtree(self.folder / part, ignore_errors=True)
 
     def profile(self, *targets) -> list:
-        """Arguments to run with the profile: as they would be anywhere, but for waits that are idle on one machine."""
+        """Arguments to run with the profile, for some targets or all that are asked for.
+
+        They are as they would be anywhere, but for waits that are idle on one machine.
+        """
         waits = ["--slurm-init-seconds-before-status-checks", 2, "--latency-wait", 5]
         site = ["--default-resources", "slurm_account=science", "slurm_partition=main"]
-        return [*targets, "--workflow-profile", "slurm", *waits, *site]
+        return [*(targets or ASKED), "--workflow-profile", "slurm", *waits, *site]
 
     def start(self, *arguments) -> subprocess.Popen:
         """Snakemake in the background; what it prints goes to the file `printed`."""
@@ -140,7 +148,7 @@ def slurm(tmp_path_factory):
 def _study(slurm, tmp_path_factory):
     """The study after a run on this machine, whose digests are the `reference`."""
     study = Study(tmp_path_factory.mktemp("cluster") / "project", slurm)
-    study.snakemake("--cores", 2, study="cluster")
+    study.snakemake(*ASKED, "--cores", 2, study="cluster")
     study.reference = study.digests("cluster")
     return study
 

@@ -16,7 +16,7 @@ def test_the_profile_gives_the_bytes_of_a_run_on_one_machine(study):
     printed = study.snakemake(*study.profile(), study="cluster")
     assert study.digests("cluster") == study.reference
     rows = study.slurm("sacct", "--noheader", "--allocations", "--format=JobName%60,Account,State").splitlines()
-    assert len(rows) == len(re.findall("has been submitted", printed)) <= 20, "short jobs share a Slurm job"
+    assert len(rows) == len(re.findall("has been submitted", printed)) <= 16, "short jobs share a Slurm job"
     assert {tuple(row.split()[1:]) for row in rows} == {("science", "COMPLETED")}
 
 

@@ -353,7 +353,7 @@ def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
 def test_intervals_hold_where_rates_drift(falling):
     """60,000 rows, 7.4 % and then 3.4 % or the other way round; unshuffled, betting's holds in half of the logs."""
     missed = 0
-    for seed in range(60):
+    for seed in range(30):
         random = np.random.default_rng(seed)
         rate = np.repeat([0.074, 0.034] if falling else [0.034, 0.074], 30_000)
         test = Visits(
@@ -364,7 +364,7 @@ def test_intervals_hold_where_rates_drift(falling):
         row = advice.compare(["mixed"], test, seed=seed).rows[-1]
         assert row["bound"] == "betting"
         missed += not row["low"] <= 0.054 <= row["high"]
-    assert missed <= 3
+    assert missed <= 2
 
 
 def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):

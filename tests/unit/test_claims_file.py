@@ -36,10 +36,13 @@ FAMILIES = families.families()
 TESTABLE = {name: claim for name, claim in CLAIMS.items() if "not_testable" not in claim}
 OF_RUNS = {name: claim for name, claim in TESTABLE.items() if claim["quantity"] not in ("table", "coverage")}
 OF_TABLES = {name: claim for name, claim in TESTABLE.items() if claim["quantity"] == "table"}
-STUDIES = [
-    studies.load(read_yaml(path), ROOT / "config/datasets.yaml")[0]
-    for path in (ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml")))
-]
+
+
+@pytest.fixture(scope="module")
+def all_studies():
+    """The studies of the project, the default one first."""
+    paths = (ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml")))
+    return [studies.load(read_yaml(path), ROOT / "config/datasets.yaml")[0] for path in paths]
 
 
 @pytest.fixture(scope="module")
@@ -262,13 +265,13 @@ def test_settings_are_such_as_studies_have(name):
 
 
 @pytest.mark.parametrize("name", OF_RUNS)
-def test_a_study_can_judge_it(name):
-    assert any(readings(OF_RUNS[name], study) for study in STUDIES)
+def test_a_study_can_judge_it(name, all_studies):
+    assert any(readings(OF_RUNS[name], study) for study in all_studies)
 
 
 @pytest.mark.parametrize("claim", list(members()))
-def test_every_member_of_a_list_is_in_a_study(claim):
-    assert any(readings(claim, study) for study in STUDIES)
+def test_every_member_of_a_list_is_in_a_study(claim, all_studies):
+    assert any(readings(claim, study) for study in all_studies)
 
 
 @pytest.mark.parametrize("name", OF_TABLES)
@@ -288,8 +291,8 @@ def test_a_table_has_the_cells(name, tables):
             assert np.shape(claim["expected"]) == ((len(found), len(columns)) if len(columns) > 1 else (len(found),))
 
 
-def test_the_default_study_judges_most():
-    default = next(study for study in STUDIES if study["study"] == "default")
+def test_the_default_study_judges_most(all_studies):
+    default = next(study for study in all_studies if study["study"] == "default")
     judged = [name for name, claim in OF_RUNS.items() if readings(claim, default)]
     named = [name for name, claim in OF_RUNS.items() if not isinstance(claim.get("on", {}).get("dataset", {}), dict)]
     elsewhere = {*named} - {*judged}  # said of data sets that are not at hand
@@ -297,9 +300,9 @@ def test_the_default_study_judges_most():
     assert {CLAIMS[name]["family"] for name in [*judged, *OF_TABLES]} == {one["family"] for one in CLAIMS.values()}
 
 
-def test_real_logs_judge_what_is_said_of_undersampling():
+def test_real_logs_judge_what_is_said_of_undersampling(all_studies):
     """The other side comes from an experiment that differs in that alone."""
-    study = next(study for study in STUDIES if study["study"] == "real-ads")
+    study = next(study for study in all_studies if study["study"] == "real-ads")
     claim = CLAIMS["ads-logistic-undersampled"]
     assert readings(claim, study) == ["ads-undersampled", "held-out-undersampled"]
     without = deepcopy(study)
@@ -327,9 +330,9 @@ def test_slopes_of_one_rate_have_one_margin():
             assert claim["margin"] == 0.05
 
 
-def test_the_slopes_of_logarithms_are_those_of_the_horizons_played():
+def test_the_slopes_of_logarithms_are_those_of_the_horizons_played(all_studies):
     rounds = np.array([3000, 10_000, 30_000, 100_000])
-    assert rounds.tolist() == STUDIES[0]["experiments"]["items-stochastic"]["rounds"]
+    assert rounds.tolist() == all_studies[0]["experiments"]["items-stochastic"]["rounds"]
     for name, power in (("items-stochastic-pege2", 1), ("items-stochastic-pege", 2)):
         slope = np.polyfit(np.log(rounds), power * np.log(np.log(rounds)), 1)[0]
         assert CLAIMS[name]["against"] == pytest.approx(slope, abs=1e-4)

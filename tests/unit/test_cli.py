@@ -241,6 +241,8 @@ def test_a_figure_or_table_is_made_without_what_learning_needs(tmp_path):
     others = {"numba", "scipy.optimize", "scipy.stats", *SLOW - {"pandas", "matplotlib"}}
     assert others.isdisjoint(imported("figure", "figure-2.1", traces, "--output", target))
     assert {*others, "matplotlib"}.isdisjoint(imported(*table("finals", traces, target=target)))
+    gather = ["gather", tmp_path / "run.parquet", "--details", json.dumps(DETAILS)]
+    assert {*others, "matplotlib", "scipy"}.isdisjoint(imported(*gather, "--output", tmp_path / "again.parquet"))
 
 
 GAME = {

@@ -426,7 +426,7 @@ def test_anytime_tests_may_be_looked_at_after_every_batch_and_fixed_ones_may_not
 def test_one_study_in_twenty_has_a_false_verdict_at_most_however_often_one_looks(noise, effect):
     simulation = _simulation()
     for looks in (*simulation.SEEDS, simulation.LOOKS):
-        assert simulation.rates(noise, looks, 300, effect, "anytime")[0] <= _at_most(300)
+        assert simulation.rates(noise, looks, 120, effect, "anytime")[0] <= _at_most(120)
 
 
 @pytest.mark.slow

@@ -1,50 +1,32 @@
 """Studies of a copy of the project, and one that is restored before each test."""
 
 import fcntl
+import os
 import shutil
 from pathlib import Path
 
 import pytest
-from projects import LEAVE, Project, digests
-
-
-class Finished(Project):
-    """A project whose tiny study has run; `restore` brings that state back.
-
-    saved : the folder of the project as it was when the study had run, never changed; `reference` are its digests
-    """
-
-    def __init__(self, folder: Path, saved: Path):
-        super().__init__(folder / "project")
-        self.take_compiled(saved)
-        self.saved, self.reference = saved, digests(saved / "results" / "tiny")
-
-    def forget(self) -> None:
-        """Remove all results, and all that Snakemake knows of them."""
-        for part in ("results", ".snakemake"):
-            shutil.rmtree(self.folder / part, ignore_errors=True)
-
-    def restore(self) -> None:
-        """Bring back every file as it was when the study had run, its time included."""
-        self.forget()
-        shutil.copytree(self.saved, self.folder, ignore=LEAVE, dirs_exist_ok=True)
+from projects import Finished, Forked
 
 
 @pytest.fixture
 def project(tmp_path):
     """A copy of the project that has not run."""
-    return Project(tmp_path / "project")
+    return Forked(tmp_path / "project")
 
 
 @pytest.fixture(scope="session")
 def bare(tmp_path_factory):
     """A copy of the project that has not run, for tests that change nothing in it."""
-    return Project(tmp_path_factory.mktemp("bare") / "project")
+    return Forked(tmp_path_factory.mktemp("bare") / "project")
 
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory, worker_id):
-    """The folder of a project after its tiny study, which the first worker that asks for it runs, on two cores."""
+    """The folder of a project after its tiny study, which the first worker that asks for it runs, on two cores.
+
+    SCANT_FINISHED is the folder of a project in which it has run already. Snakemake does anew what is not of this code.
+    """
     base = tmp_path_factory.getbasetemp()
     place = (base if worker_id == "master" else base.parent) / "finished"
     whole = place.with_suffix(".whole")
@@ -52,19 +34,30 @@ def saved(tmp_path_factory, worker_id):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not whole.exists():
             shutil.rmtree(place, ignore_errors=True)
-            Project(place).snakemake("--cores", 2)
+            project = Forked(place)
+            if done := os.environ.get("SCANT_FINISHED"):
+                for part in ("results/data", "results/tiny", ".snakemake"):
+                    shutil.copytree(Path(done, part), place / part)
+            project.snakemake("--cores", 2)
             whole.touch()
     return place
 
 
 @pytest.fixture(scope="session")
 def _finished(saved, tmp_path_factory):
-    return Finished(tmp_path_factory.mktemp("own"), saved)
+    project = Finished(tmp_path_factory.mktemp("apart"), saved)
+    project.restore()
+    project.write(project.settings() | {"together": True})
+    project.snakemake("--cores", 1, "--touch")
+    return Finished(tmp_path_factory.mktemp("own"), project.folder)
 
 
 @pytest.fixture
 def finished(_finished):
-    """The project after its tiny study, restored before each test."""
+    """The project after its tiny study, restored before each test.
+
+    It is as if each figure, table and draw had been made by a process of its own, so that each can be made again alone.
+    """
     _finished.restore()
     return _finished
 

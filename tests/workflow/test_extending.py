@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from projects import ROOT, Project
+from projects import ROOT, Forked
 
 from scant.errors import SettingError
 from scant.present.style import COLOURS
@@ -30,7 +30,7 @@ def blocks(heading: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", TEXTS[heading], re.MULTILINE | re.DOTALL)
 
 
-class Copy(Project):
+class Copy(Forked):
     """A copy of the project that a user works in."""
 
     def shell(self, command: str, ok: bool = True) -> str:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from projects import Forked
 
 from scant.ads.family import log_origin, logs_in_use
 from scant.online.steps import STEPS
@@ -38,6 +39,14 @@ def planned(settings) -> Plan:
     return Plan(*studies.load(settings, ROOT / "config/datasets.yaml"))
 
 
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory):
+    """A project whose tiny study makes each figure and table by a process of its own."""
+    project = Forked(tmp_path_factory.mktemp("apart") / "project")
+    project.write(project.settings() | {"together": True})
+    return project
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_can_be_planned(bare, study):
     whole = read_yaml(ROOT / study)
@@ -52,7 +61,9 @@ def test_every_study_can_be_planned(bare, study):
     assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds  # each kind has runs
     assert jobs["run"] == len(plan.processes)
     assert (len(plan.processes) < sum(map(len, plan.jobs.values()))) == bool(whole.get("together"))
-    assert jobs["traces"] == len(plan.played) == len(plan.study["experiments"]) - timed
+    assert len(plan.played) == len(plan.study["experiments"]) - timed
+    gathered = kinds if whole.get("together") == "all" else plan.played
+    assert jobs["traces"] == len(gathered)
     assert jobs.get("times", 0) == timed
     tables = set().union(*(TABLES_OF[kind] for kind in kinds))
     tables |= {"regret"} if regret else set()
@@ -72,16 +83,16 @@ def test_every_study_can_be_planned(bare, study):
     assert ("claims_figures" in jobs) == judged
 
 
-def test_a_sweep_adds_runs_and_traces_and_nothing_else(bare, project):
-    settings = project.settings()
+def test_a_sweep_adds_runs_and_traces_and_nothing_else(apart, project):
+    settings = apart.settings()
     assert any("sweep" in one for one in settings["experiments"].values())
     for one in settings["experiments"].values():
         one.pop("sweep", None)
     project.write(settings)
-    more, fewer = bare.jobs(), project.jobs()
+    more, fewer = apart.jobs(), project.jobs()
     assert more.keys() == fewer.keys()
     assert {rule for rule in more if more[rule] != fewer[rule]} == {"simulate", "run", "traces"}
-    assert bare.jobs("tables") == project.jobs("tables")
+    assert apart.jobs("tables") == project.jobs("tables")
 
 
 def test_without_a_study_file_it_is_the_default_study(bare):
@@ -115,10 +126,10 @@ def test_the_profile_is_read(bare):
         ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "table"}),
     ],
 )
-def test_a_target_asks_for_its_stage_alone(bare, target, rules):
-    jobs = bare.jobs(target)
+def test_a_target_asks_for_its_stage_alone(apart, target, rules):
+    jobs = apart.jobs(target)
     assert jobs.keys() - ({target} - rules) == rules
-    plan, name = planned(bare.settings()), Path(target).stem
+    plan, name = planned(apart.settings()), Path(target).stem
     shown = (plan.figures | plan.tables).get(name)
     if shown is None or shown.shown.reads in (
         "traces",
