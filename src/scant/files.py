@@ -10,7 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from glob import escape
 from itertools import groupby
 from operator import itemgetter
@@ -127,6 +127,19 @@ def skip_mark(file) -> None:
         file.seek(0)
 
 
+def numbered_lines(path, advice: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a text with their ends, without a byte order mark, and their numbers from 1.
+
+    advice : what to do about a line that is longer than LONGEST bytes, for which a DataError is raised
+    """
+    with open(path, "rb") as file:
+        skip_mark(file)
+        for number, line in enumerate(iter(partial(file.readline, LONGEST + 1), b""), start=1):
+            if len(line) > LONGEST:
+                raise DataError(path, f"the line is longer than {LONGEST:,} bytes", number, advice)
+            yield number, line
+
+
 _found: dict | None = None  # within `read_once`, the results of the functions below, by function and path
 
 
@@ -193,9 +206,9 @@ def check_seal(path) -> None:
     ValueError : a byte has changed since it was sealed, or it has no seal
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as content:
-        if (at := content.rfind(MARK)) < 0:
+        at = content.rfind(MARK) + len(MARK)
+        if not len(MARK) <= at <= len(content) - len(BLANK):
             raise ValueError("it has no seal, as files of this project have")
-        at += len(MARK)
         found, content[at : at + len(BLANK)] = content[at : at + len(BLANK)], BLANK.encode()
         if found != b"%08x" % zlib.crc32(content):
             raise ValueError("its CRC-32 is another, so some of its bytes have changed")

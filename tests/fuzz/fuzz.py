@@ -3,22 +3,24 @@
     python tests/fuzz/fuzz.py letor --seconds 600    findings go to fuzz-findings/letor, one file for each kind
     python tests/fuzz/fuzz.py letor --keep           the same; what reached new code is kept in tests/fuzz/corpus
 
-What is compiled runs with checks of bounds.
+What is compiled runs with checks of bounds. An input that takes 5 s of processor time, or a gigabyte, is a finding.
 """
 
 import argparse
 import importlib
 import os
+import pkgutil
+import resource
 import sys
 import tempfile
+import time
 import traceback
 import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
 MOST = 16_000  # bytes of a corpus that is kept, so that all are small
-# Numba cannot compile what is instrumented.
-COMPILED = ("scant.kernels.letor", "scant.kernels.full", "scant.kernels.games")
+SECONDS, KILOBYTES = 5, 1 << 20  # of processor time and of memory that one input may take
 
 
 def main() -> None:
@@ -36,8 +38,10 @@ def main() -> None:
     import atheris
 
     sys.path.insert(0, str(HERE))
-    for module in COMPILED:
-        importlib.import_module(module)
+    import scant.kernels
+
+    for module in pkgutil.iter_modules(scant.kernels.__path__, "scant.kernels."):
+        importlib.import_module(module.name)  # Numba cannot compile what is instrumented
     with atheris.instrument_imports(include=["scant", "fuzz_targets", "tarfile", "zipfile"]):
         import fuzz_targets
     target, found = fuzz_targets.TARGETS[arguments.target], set()
@@ -51,18 +55,26 @@ def main() -> None:
         (corpus / f"seed-{number}").write_bytes(seed)
         target(seed)
 
+    def note(kind: str, data: bytes, about: str) -> None:
+        if kind not in found:
+            found.add(kind)
+            (findings / kind).write_bytes(data)
+            print(f"FINDING {kind}: {about[:200]!r}", flush=True)
+
     def one(data: bytes) -> None:
         """Run the target; of each kind of finding the first is written down, and the fuzzer goes on."""
+        before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
         try:
             target(data)
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)
             ours = next((frame for frame in reversed(last) if "/scant/" in frame.filename), last[-1])
-            kind = f"{type(error).__name__}-{Path(ours.filename).stem}-{ours.lineno}"
-            if kind not in found:
-                found.add(kind)
-                (findings / kind).write_bytes(data)
-                print(f"FINDING {kind}: {str(error)[:200]!r}", flush=True)
+            note(f"{type(error).__name__}-{Path(ours.filename).stem}-{ours.lineno}", data, str(error))
+        spent, taken = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        if spent > SECONDS:
+            note("slow", data, f"{spent:.1f} s")
+        if taken > KILOBYTES:
+            note("large", data, f"{taken / 1024:.0f} MB")
 
     options = ["-max_len=16384", "-timeout=20", f"-max_total_time={arguments.seconds}", "-print_final_stats=1"]
     options += [f"-rss_limit_mb={arguments.memory}", f"-artifact_prefix={findings}/crash-", str(corpus)]

@@ -3,7 +3,6 @@
 import re
 import warnings
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -318,14 +317,11 @@ def read_csv(path, texts: tuple[str, ...], index: bool = False):
     import pandas as pd
 
     _exists(path)
-    with open(path, "rb") as file:
-        for number, line in enumerate(iter(partial(file.readline, files.LONGEST + 1), b""), start=1):
-            if len(line) > files.LONGEST:
-                raise DataError(path, f"the line is longer than {files.LONGEST:,} bytes", number, "It is no log")
-            if number == 1 and line.count(b",") > COLUMNS:
-                raise DataError(path, f"more than {COLUMNS:,} columns", 1)
-            if Path(path).stat().st_size <= files.LONGEST:
-                break
+    for number, line in files.numbered_lines(path, "It is no log"):
+        if number == 1 and line.count(b",") > COLUMNS:
+            raise DataError(path, f"more than {COLUMNS:,} columns", 1)
+        if Path(path).stat().st_size <= files.LONGEST:
+            break
     try:
         names = header(path)
         with warnings.catch_warnings():
