@@ -281,6 +281,25 @@ def write_parquet(table, path, metadata: dict) -> None:
         seal(temporary)
 
 
+def batches(file, rows: int, groups: Iterable[int] | None = None, columns: list[str] | None = None) -> Iterator:
+    """The checked record batches, of at most `rows` rows, of an open parquet file, of some row groups or columns.
+
+    Raises
+    ------
+    ValueError : they have not as many rows as the metadata say: Arrow ends a column at a damaged page without a word
+    pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
+    """
+    about = file.metadata
+    expected = about.num_rows if groups is None else sum(about.row_group(group).num_rows for group in groups)
+    left = expected
+    for batch in file.iter_batches(rows, groups, columns):
+        batch.validate(full=True)
+        left -= batch.num_rows
+        yield batch
+    if left:
+        raise ValueError(f"{expected - left:,} rows, where its metadata say {expected:,}")
+
+
 def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
     """The Arrow table of a parquet file, or of some of its row groups.
 
@@ -291,7 +310,8 @@ def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
 
     Raises
     ------
-    ValueError : its seal is broken; or it holds more than FREE bytes, and more than RATIO times those of the file
+    ValueError : its seal is broken; it has not as many rows as its metadata say; or it holds more than FREE bytes, and
+        more than RATIO times those of the file
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     import pyarrow as pa
@@ -301,8 +321,7 @@ def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
     with pq.ParquetFile(path) as file:
         if groups is None and (ours or METADATA_KEY in (file.schema_arrow.metadata or {})):
             check_seal(path)
-        for batch in file.iter_batches(max(VALUES // max(len(file.schema_arrow), 1), 1), groups):
-            batch.validate(full=True)
+        for batch in batches(file, max(VALUES // max(len(file.schema_arrow), 1), 1), groups):
             parts.append(batch)
             limit -= batch.nbytes
             if limit < 0:

@@ -227,13 +227,14 @@ def fuzz_parts(data: bytes) -> None:
     """A folder of parquet files, one of any bytes: numbers do not depend on how the rows are read."""
     if not data:
         return
-    with folder_of({f"{data[0] % 2}.parquet": data[1:]} | ({"2.parquet": _part()} if data[0] % 4 > 1 else {})) as folder:
+    with folder_of(
+        {f"{data[0] % 2}.parquet": data[1:]} | ({"2.parquet": _part()} if data[0] % 4 > 1 else {})
+    ) as folder:
         found = []
         for rows in (2, parts.ROWS):
             with suppress(ScantError):
                 log = Parts(folder, {"reward": "click"}, ("drop",), ("y",))
-                str(log.check())
-                log.column_names
+                str(log.check()), log.column_names
                 found.append(parts.compare(("uniform",), log, rows=rows).rows)
         if len(found) == 2:
             for first, second in zip(*found, strict=True):

@@ -409,7 +409,8 @@ class _Comparison:
         pairs = decisions.pairs(list(weights), means, rows, self.level)
         if not self.lowers:
             return pairs, None
-        return pairs, decisions.chosen(self.lowers, self._upper_of_today(), self.level)
+        estimates = {row["policy"]: row["estimate"] for row in self.rows}
+        return pairs, decisions.chosen(self.lowers, self._upper_of_today(), self.level, estimates)
 
     def _upper_of_today(self):
         """Today's one-sided upper bound at a confidence; None if it was refused."""

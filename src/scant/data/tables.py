@@ -172,7 +172,7 @@ def _parquet_blocks(path, dataset: Dataset, schema: pa.Schema) -> Iterator[Block
             raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
         if f"f{dataset.features + 1}" in names:
             raise DataError(path, f"there is a column 'f{dataset.features + 1}' beyond the declared features")
-        batches = file.iter_batches(max(FLOATS // dataset.features, 1), columns=schema.names)
+        batches = files.batches(file, max(FLOATS // dataset.features, 1), columns=schema.names)
         for batch in filter(len, batches):
             columns = {name: _column(path, batch[name], name, first, dataset) for name in schema.names}
             features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
