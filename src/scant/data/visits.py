@@ -6,6 +6,7 @@ A log of a study has finite features and no texts (`read_log`). A log of a pract
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -239,7 +240,8 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
             continue
         column = _plain(table.column(name))
         if name in texts:
-            codes, found = _distinct(column)
+            with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
+                codes, found = _distinct(column)
             given = [*_ids(found), *([""] if (codes < 0).any() and "" not in _ids(found) else [])]
             features[:, at] = codes if "" not in given else np.where(codes < 0, given.index(""), codes)
             categories[name] = tuple(given)
@@ -269,8 +271,10 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
 
     Raises
     ------
-    DataError : another feature is absent
+    DataError : another feature is absent, or there twice
     """
+    if twice := [name for name, count in Counter(columns).items() if count > 1 and (name in names or "=" in name)]:
+        raise DataError(where, f"two columns are called {twice[0]!r}", advice="Rename one of them")
     variables = {name.partition("=")[0] for name in columns if "=" in name}
     absent = [name for name in names if name not in columns]
     if lacking := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
@@ -325,8 +329,11 @@ def _chosen(path, columns, names, keep) -> list[str]:
     DataError, SettingError : one that is absent
     """
     _absent(columns, names, path)
-    if lacking := [name for name in keep if name not in columns]:
-        raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
+    for name in keep:
+        if (count := columns.count(name)) != 1:
+            raise SettingError(
+                f"{path}: {f'two columns are called {name!r}' if count else unknown('column', name, columns)}"
+            )
     return [name for name in columns if name in names or name in keep or "=" in name]
 
 
@@ -943,8 +950,11 @@ class _Reader:
 
 def _plain(column):
     """An Arrow column as one array, of dictionaries that hold texts, or of values."""
+    import pyarrow as pa
     from pyarrow import types
 
+    if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
+        column = column.cast(pa.string())
     if types.is_dictionary(column.type):
         column = column.unify_dictionaries()
     return logs.whole(column)
@@ -953,7 +963,7 @@ def _plain(column):
 def _is_text(column_type) -> bool:
     from pyarrow import types
 
-    return types.is_string(column_type) or types.is_large_string(column_type) or types.is_string_view(column_type)
+    return types.is_string(column_type) or types.is_large_string(column_type)
 
 
 def _numbers(column):
