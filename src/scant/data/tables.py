@@ -166,9 +166,10 @@ def _parquet_blocks(path, dataset: Dataset, schema: pa.Schema) -> Iterator[Block
     first = 1
     with files.foreign(path), pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
-        if twice := [name for name in schema.names if names.count(name) > 1]:
+        if twice := [name for name in logs.repeated(names) if name in schema.names]:
             raise DataError(path, f"two columns are called {twice[0]!r}")
-        if missing := [name for name in schema.names if name not in names]:
+        there = {*names}
+        if missing := [name for name in schema.names if name not in there]:
             raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
         if f"f{dataset.features + 1}" in names:
             raise DataError(path, f"there is a column 'f{dataset.features + 1}' beyond the declared features")

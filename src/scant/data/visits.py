@@ -6,7 +6,6 @@ A log of a study has finite features and no texts (`read_log`). A log of a pract
 
 import codecs
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -273,12 +272,13 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
     ------
     DataError : another feature is absent, or there twice
     """
-    if twice := [name for name, count in Counter(columns).items() if count > 1 and (name in names or "=" in name)]:
+    features = {*names}
+    if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:
         raise DataError(where, f"two columns are called {twice[0]!r}", advice="Rename one of them")
-    variables = {name.partition("=")[0] for name in columns if "=" in name}
-    absent = [name for name in names if name not in columns]
+    there, variables = {*columns}, {name.partition("=")[0] for name in columns if "=" in name}
+    absent = [name for name in names if name not in there]
     if lacking := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
-        near = nearest(lacking[0], [name for name in columns if name not in names])
+        near = nearest(lacking[0], [name for name in columns if name not in features])
         advice = f"Is it {near!r}? Rename it" if near else "The policy learnt from it"
         raise DataError(where, f"there is no column {lacking[0]!r}, a feature of the policy", advice=advice)
     return absent
@@ -326,15 +326,15 @@ def _chosen(path, columns, names, keep) -> list[str]:
 
     Raises
     ------
-    DataError, SettingError : one that is absent
+    DataError, SettingError : one that is absent, or there twice
     """
     _absent(columns, names, path)
-    for name in keep:
-        if (count := columns.count(name)) != 1:
-            raise SettingError(
-                f"{path}: {f'two columns are called {name!r}' if count else unknown('column', name, columns)}"
-            )
-    return [name for name in columns if name in names or name in keep or "=" in name]
+    if lacking := [name for name in keep if name not in columns]:
+        raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
+    if twice := [name for name in logs.repeated(columns) if name in keep]:
+        raise SettingError(f"{path}: two columns are called {twice[0]!r}. Rename one of them")
+    wanted = {*names, *keep}
+    return [name for name in columns if name in wanted or "=" in name]
 
 
 def _parquet_batches(path, names, keep, rows: int):
@@ -489,7 +489,7 @@ class _Renaming:
             elif role not in header:
                 raise SettingError(f"{self.path}: {unknown('column', column, header)}")
         names = [roles.get(name, "" if name in self.ignore else name) for name in header]
-        if twice := [name for name in names if name and names.count(name) > 1]:
+        if twice := logs.repeated(name for name in names if name):
             raise DataError(self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them")
         return names
 
