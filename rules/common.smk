@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from dataclasses import asdict
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from scant import families
@@ -54,6 +55,7 @@ TOGETHER = {path: jobs for path, jobs in PLAN.processes.items() if len(jobs) > 1
 SIMULATED, DRAWN = PLAN.drawn(plan.DRAW), PLAN.drawn(plan.BANDIT)  # streams and logs with the seeds that a job draws
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
+CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 6] for at in range(0, len(CLAIM_FIGURES), 6)]
 
 # The settings in the order of the study file, for jobs that need all of them. A file holds them, since a command cannot
 # be longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
@@ -91,9 +93,9 @@ STUDY_TABLE = "<results>/tables/{table}"
 CLAIMS = "<results>/claims"
 
 
-def claims_figures(ending):
-    """The files of all figures of claims with this ending."""
-    return [f"<results>/figures/{plan.OF_CLAIMS}{name}.{ending}" for name in CLAIM_FIGURES]
+def claims_figures(names, ending):
+    """The files of some figures of claims with this ending."""
+    return [f"<results>/figures/{plan.OF_CLAIMS}{name}.{ending}" for name in names]
 
 
 def one_of(names):
@@ -197,55 +199,89 @@ def modules_of(learners):
 
 
 def job_flags(*jobs):
-    """Jobs of one process as flags of a command: study, experiment, place, learners, seeds, and input files."""
+    """Jobs on the same files as flags of a command: study, experiment, place, learners, seeds, and input files."""
     flags = {"study": [STUDY["study"]]}
     flags |= {name: dict.fromkeys(job.identity[name] for job in jobs) for name in jobs[0].identity}
     flags |= {"seeds": map(str, jobs[0].seeds)}
     words = [f"--{name} {' '.join(map(shlex.quote, values))}" for name, values in flags.items()]
     inputs = jobs[0].inputs.items()
-    words += [f"--input {name} {' '.join(map(shlex.quote, files))}" for name, files in inputs if files]
+    words += [f"--input {name} {braces(files)}" for name, files in inputs if files]
     return " ".join(words)
 
 
-def shared_settings(jobs):
-    """The settings that are the same in all of several jobs."""
-    return {
-        name: value
-        for name, value in jobs[0].settings.items()
-        if all(name in job.settings and compact(job.settings[name]) == compact(value) for job in jobs)
-    }
-
-
-def own_settings(jobs):
-    """The settings of each of several jobs that are not the same in all of them."""
-    shared = shared_settings(jobs)
-    return [{name: value for name, value in job.settings.items() if name not in shared} for job in jobs]
+def one_after_another(commands):
+    """Commands of `scant` as one, whose process starts once."""
+    return " --then ".join(commands)
 
 
 def together(wildcards):
-    """The jobs that one process plays."""
-    return TOGETHER[f"{wildcards.experiment}/{wildcards.stream}/{wildcards.seeds}"]
+    """The jobs that one process plays, see `scant.study.plan.Plan.processes`."""
+    names = (getattr(wildcards, name, None) for name in ("experiment", "stream", "seeds"))
+    return TOGETHER["/".join(filter(None, names))]
+
+
+def runs_together(wildcards):
+    """The command that plays the jobs of one process: those of a place, one after another, and then of the next."""
+    family = PLAN.families[wildcards.experiment]
+    digest = code(family.code)
+    commands = []
+    for _, jobs in groupby(together(wildcards), key=lambda job: (job.identity["stream"], job.inputs)):
+        jobs = list(jobs)
+        shared = {
+            name: value
+            for name, value in jobs[0].settings.items()
+            if all(name in job.settings and compact(job.settings[name]) == compact(value) for job in jobs)
+        }
+        own = [{name: value for name, value in job.settings.items() if name not in shared} for job in jobs]
+        files = braces(plan.RUN.format(study=STUDY["study"], run=job.path) for job in jobs)
+        commands.append(
+            f"run --engine {family.engine} {job_flags(*jobs)} --code {digest} --settings {shlex.quote(compact(shared))}"
+            f" --own {shlex.quote(compact(own))} --output {files}"
+        )
+    return one_after_another(commands)
 
 
 def rules_together():
-    """The rules of processes that play several learners: the experiment, learners, places and seeds of each, by name.
+    """The rules of processes that play several jobs: by name, the experiment, the run files as patterns, and what the
+    wildcards `stream` and `seeds` may be.
 
     Several for an experiment in which not all learners play the same seeds.
     """
-    seeds, places = {}, {}
+    batches = {}
     for path, jobs in TOGETHER.items():
-        experiment, place, batch = path.split("/")
-        learners = tuple(job.identity["learner"] for job in jobs)
-        seeds.setdefault((experiment, learners, place), []).append(batch)
-    for (experiment, learners, place), batches in seeds.items():
-        places.setdefault((experiment, learners, tuple(batches)), []).append(place)
+        experiment, *place, seeds = path.split("/")
+        files = ["/".join(job.path.split("/")[1:-1]) for job in jobs]  # place/learner, or place alone
+        if place:
+            files = [file.replace(place[0], "{stream}", 1) for file in files]
+        streams, spans = batches.setdefault((experiment, tuple(files)), ([], []))
+        streams += place
+        spans.append(seeds)
     rules = {}
-    for (experiment, learners, batches), at in places.items():
+    for (experiment, files), (streams, spans) in batches.items():
         name = f"run_{re.sub('[^A-Za-z0-9]', '_', experiment)}"
         while name in rules:
             name += "_more"
-        rules[name] = (experiment, learners, at, batches)
+        patterns = [kept(plan.RUN).format(run=f"{{experiment}}/{file}/{{seeds}}") for file in files]
+        rules[name] = (experiment, "{experiment}/{stream}/{seeds}" if streams else "{experiment}/{seeds}", patterns)
+        rules[name] += (dict.fromkeys(streams), dict.fromkeys(spans))
     return rules
+
+
+def traces_together():
+    """The experiments of each family, by its name in rules, whose traces one process gathers."""
+    kinds = {}
+    for experiment in PLAN.played if STUDY["together"] == "all" else ():
+        kinds.setdefault(PLAN.families[experiment].kind.replace("-", "_"), []).append(experiment)
+    return kinds
+
+
+def gathered(experiments):
+    """The command that gathers the traces of some experiments, one after another."""
+    return one_after_another(
+        f"gather {braces(PLAN.run_files(name))} --details {shlex.quote(compact(named.told(PLAN, name)))}"
+        f" --output {shlex.quote(plan.TRACES.format(study=STUDY['study'], experiment=name))}"
+        for name in experiments
+    )
 
 
 @cache

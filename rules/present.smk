@@ -11,16 +11,42 @@ rule traces:
         "<results>/logs/traces/{experiment}.log",
     benchmark:
         "<results>/benchmarks/traces/{experiment}.jsonl"
+    wildcard_constraints:
+        experiment=one_of(made_alone(PLAN.played)),
     priority: 10
     resources:
         mem_mb=growing(2000),
         runtime=growing(5),
     params:
         code=lambda wildcards: code("scant.present.traces", PLAN.families[wildcards.experiment].__module__),
-        runs=lambda wildcards, input: braces(input.runs),
-        details=lambda wildcards: compact(named.told(PLAN, wildcards.experiment)),
+        traces=lambda wildcards: gathered([wildcards.experiment]),
     shell:
-        "scant gather {params.runs} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant {params.traces} 2>&1 | tee {log:q}"
+
+
+# If the study's key `together` is "all": a rule for the traces of each family.
+for kind, experiments in traces_together().items():
+
+    rule:
+        name:
+            f"traces_{kind}"
+        input:
+            [file for experiment in experiments for file in PLAN.run_files(experiment)],
+        output:
+            [kept(plan.TRACES).format(experiment=experiment) for experiment in experiments],
+        log:
+            f"<results>/logs/traces/{kind}.log",
+        benchmark:
+            f"<results>/benchmarks/traces/{kind}.jsonl"
+        priority: 10
+        resources:
+            mem_mb=growing(2000),
+            runtime=growing(5),
+        params:
+            code=code("scant.present.traces", PLAN.families[experiments[0]].__module__),
+            traces=lambda wildcards, output: gathered([Path(file).stem for file in output]),
+        shell:
+            "scant {params.traces} 2>&1 | tee {log:q}"
 
 
 rule figures:

@@ -33,19 +33,19 @@ rule run:
 
 
 # With the study's key `together`: a rule for each experiment, a job of which plays several learners.
-for name, (experiment, learners, places, batches) in rules_together().items():
+for name, (experiment, path, files, places, batches) in rules_together().items():
 
     rule:
         name:
             name
         input:
-            lambda wildcards: together(wildcards)[0].files,
+            lambda wildcards: list(dict.fromkeys(file for job in together(wildcards) for file in job.files)),
         output:
-            [kept(plan.RUN).format(run=f"{{experiment}}/{{stream}}/{learner}/{{seeds}}") for learner in learners],
+            files,
         log:
-            "<results>/logs/run/{experiment}/{stream}/{seeds}.log",
+            f"<results>/logs/run/{path}.log",
         benchmark:
-            "<results>/benchmarks/run/{experiment}/{stream}/{seeds}.jsonl"
+            f"<results>/benchmarks/run/{path}.jsonl"
         wildcard_constraints:
             experiment=re.escape(experiment),
             stream=one_of(places),
@@ -57,14 +57,9 @@ for name, (experiment, learners, places, batches) in rules_together().items():
             * len(together(wildcards))
             * attempt,
         params:
-            code=lambda wildcards: code(PLAN.families[wildcards.experiment].code),
-            engine=lambda wildcards: PLAN.families[wildcards.experiment].engine,
-            jobs=lambda wildcards: job_flags(*together(wildcards)),
-            settings=lambda wildcards: compact(shared_settings(together(wildcards))),
-            own=lambda wildcards: compact(own_settings(together(wildcards))),
+            runs=lambda wildcards: runs_together(wildcards),
         shell:
-            "scant run --engine {params.engine} {params.jobs} --code {params.code} --settings {params.settings:q} --own {params.own:q}"
-            " --output {output:q} 2>&1 | tee {log:q}"
+            "scant {params.runs} 2>&1 | tee {log:q}"
 
 
 rule comparator:

@@ -39,38 +39,42 @@ rule claims:
         " --tables {input.tables:q} {params.coverage:q} --output {params.stem:q} 2>&1 | tee {log:q}"
 
 
-rule claims_figures:
-    input:
-        readings=rules.claims.output.readings,
-        claims=rules.claims.output.parquet,  # which has the checksum of the readings
-    output:
-        svg=report(claims_figures("svg"), caption="../workflow/report/claims-figures.rst", category="Claims"),
-        png=claims_figures("png"),
-        csv=claims_figures("csv"),
-    log:
-        "<results>/logs/claims_figures.log",
-    benchmark:
-        "<results>/benchmarks/claims_figures.jsonl"
-    priority: 15
-    resources:
-        mem_mb=growing(1500),
-        runtime=growing(5),
-    params:
-        code=code(
-            "scant.verdict.drawings",
-            "scant.verdict.readings",
-            "scant.present.figures",
-            "scant.study.plan",
-            "scant.study.code",
-        ),
-        figures=compact(CLAIM_FIGURES),
-        titles=compact(titles()),
-        drawn=compact(STUDY["figures"]),
-        folder=lambda wildcards, output: Path(output.csv[0]).parent,
-    shell:
-        "scant claims-figures {input.readings:q} --figures {params.figures:q} --titles {params.titles:q}"
-        " --output {params.folder:q}"
-        " 2>&1 | tee {log:q}"
+# Some figures to a job: they are drawn last, when nothing else is left to do.
+for number, names in enumerate(CLAIM_FIGURES_OF_JOBS):
+
+    rule:
+        name:
+            f"claims_figures_{number}"
+        input:
+            readings=rules.claims.output.readings,
+            claims=rules.claims.output.parquet,  # which has the checksum of the readings
+        output:
+            svg=report(claims_figures(names, "svg"), caption="../workflow/report/claims-figures.rst", category="Claims"),
+            png=claims_figures(names, "png"),
+            csv=claims_figures(names, "csv"),
+        log:
+            f"<results>/logs/claims-figures/{number}.log",
+        benchmark:
+            f"<results>/benchmarks/claims-figures/{number}.jsonl"
+        priority: 15
+        resources:
+            mem_mb=growing(1500),
+            runtime=growing(5),
+        params:
+            code=code(
+                "scant.verdict.drawings",
+                "scant.verdict.readings",
+                "scant.present.figures",
+                "scant.study.plan",
+                "scant.study.code",
+            ),
+            figures=compact({name: CLAIM_FIGURES[name] for name in names}),
+            titles=compact(titles()),
+            drawn=compact(STUDY["figures"]),
+            folder=lambda wildcards, output: Path(output.csv[0]).parent,
+        shell:
+            "scant claims-figures {input.readings:q} --figures {params.figures:q} --titles {params.titles:q}"
+            " --output {params.folder:q} 2>&1 | tee {log:q}"
 
 
 rule report:

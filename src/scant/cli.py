@@ -11,10 +11,13 @@ import shlex
 import signal
 import sys
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from scant import __version__
 from scant.errors import DataError, ScantError, SettingError
+
+THEN = "--then"  # between subcommands that one process runs
 
 
 def _fetch(arguments) -> None:
@@ -504,13 +507,21 @@ def _json(text: str):
 def main(arguments: list[str] | None = None) -> int:
     """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error.
 
-    `compare` returns 1 if the studies differ, and 2 after an error.
+    `compare` returns 1 if the studies differ, and 2 after an error. Several subcommands, with `--then` between, run
+    one after another in one process, up to the first that fails.
     """
-    parsed = parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a locale without some letters shows others in their place
             stream.reconfigure(errors="backslashreplace")
+    words, top = sys.argv[1:] if arguments is None else arguments, parser()
+    commands = [list(command) for is_end, command in groupby(words, key=lambda word: word == THEN) if not is_end]
+    parsed = [top.parse_args(command) for command in commands or [words]]  # all, before the first is run
+    return next((code for code in map(_called, parsed) if code), 0)
+
+
+def _called(parsed) -> int:
+    """Run a subcommand, see `main`."""
     try:
         code = parsed.function(parsed) or 0
         if os.environ.get("SCANT_JOB"):

@@ -9,6 +9,8 @@ from scant.ads.learners import AucRanker, Logistic
 from scant.data import simulated
 from scant.games import streams
 from scant.games.play import Game, play
+from scant.generalisation import run as generalisation
+from scant.generalisation import solve
 from scant.online import comparator, run
 from scant.randomness import generator
 
@@ -20,6 +22,12 @@ JOB = {
     "stream_settings": STREAM,
     **{"source": "text", "rounds": 20, "empty": "zero", "order": "shuffled", "keep": 1.0},
 }
+SAMPLED = {
+    **{"study": "toy", "experiment": "toy", "stream": "toy", "study_seed": 0, "kind": "generalisation"},
+    "population": {"generator": "linear", "lists": "resampled", "settings": {"noise": 0.5}},
+    **{"n": [4], "m": [3], "d": [2], "W": 1.0, "W1": 1.0, "sigma": 1.0},
+    **{"ascents": 1, "fresh": 10, "reference": 10},
+}
 TOP = {"kind": "top", "schedule": "thesis", "mismatch": 1.0, "radius": 1.0, "judge": None}
 ROUNDS = 50
 
@@ -28,6 +36,7 @@ def compile_all() -> None:
     """Play a toy with each compiled loop, for the types that studies call it with; Numba keeps what it compiles."""
     with tempfile.TemporaryDirectory(prefix="scant-") as folder:
         _contextual(Path(folder))
+        _generalisation(Path(folder))
     _games()
     _ads()
 
@@ -48,11 +57,18 @@ def _games() -> None:
     small = streams.draw("flip", generator(0, "toy"), ROUNDS, items=4, relevant=2)
     large = streams.draw("graded", generator(0, "toy"), ROUNDS, items=4, grades=9)  # its gains need float64
     for relevances, loss in ((small, "dcg"), (small, "ap"), (large, "dcg")):
-        for learner in ("ftpl", "rtopkf", *(["pege"] if loss == "dcg" else [])):
+        for learner in ("ftpl", "rtopkf", "hedge", *(["pege"] if loss == "dcg" else [])):
             play(Game(relevances, loss), learner, generator(0, "noise"))
     play(Game(small, "dcg"), "permelearn", generator(0, "noise"))
     for learner in ("semi-bandit", "forecaster", "exploration-by-optimisation"):
         play(Game(small, "precision@1"), learner, generator(0, "noise"))
+
+
+def _generalisation(folder: Path) -> None:
+    learners = [("erm", {"kind": "erm-l2", "surrogate": "ranksvm"}), ("ogd", {"kind": "averaged-ogd"})]
+    generalisation.run(SAMPLED | {"learners": learners}, folder / "run.parquet", [0], {})
+    sample = solve.Sample(np.ones((2, 3, 2), np.float32), np.zeros((2, 3), np.int16))
+    solve.Mean(sample, "ranksvm").newton(np.zeros(2), 1.0, np.zeros(2), 1.0)
 
 
 def _ads() -> None:

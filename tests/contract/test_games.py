@@ -39,17 +39,18 @@ LOOPS = {
     **{f"semi-bandit, top {k}": {"kind": "semi-bandit", "k": k} for k in (1, 2, 4)},
     "forecaster": {"kind": "forecaster", "k": 2},
     "exploration-by-optimisation": {"kind": "exploration-by-optimisation", "k": 2},
+    "hedge": "hedge",
+    "multiplicative-weights": "multiplicative-weights",
 }
 PLAIN = {
     "best-fixed": "best-fixed",
-    "hedge": "hedge",
-    "multiplicative-weights": "multiplicative-weights",
     "permelearn": "permelearn",
     "comb-band": "comb-band",
     "rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"},
 }
 LOSSES = ["sum-loss", "pairwise-loss", "dcg", "dcg@3", "precision@4", "ndcg", "ndcg@3", "auc-loss", "ap"]
 NOT_FOR_AP = {"rtopkf-adaptive", "rtopkf-adaptive, random", "permelearn", "comb-band"}
+TABLES = {"hedge", "multiplicative-weights"}  # a weight for each of at most 6! rankings
 OF_CELLS = ("forecaster", "exploration-by-optimisation")  # few items, and losses that are observable from the top 2
 
 
@@ -66,6 +67,8 @@ def stream_of(name, rounds=70, items=7):
         return streams.draw(name, random, rounds)
     if name == "three items":
         return streams.draw("bernoulli", random, rounds, items=3, relevant=2)
+    if name == "five items":
+        return streams.draw("bernoulli", random, rounds, items=5, relevant=2)
     return streams.draw(name, random, rounds, items=items, **({"relevant": 3} if name in ("flip", "switching") else {}))
 
 
@@ -79,6 +82,7 @@ GAMES = {
     "real, position-loss": ("real", "position-loss"),
     "indistinguishable, ndcg": ("indistinguishable", "ndcg"),
     **{f"three items, {loss}": ("three items", loss) for loss in ("sum-loss", "dcg", "precision@2", "auc-loss")},
+    **{f"five items, {loss}": ("five items", loss) for loss in ("position-loss", "dcg", "ndcg", "ap")},
 }
 
 
@@ -114,6 +118,8 @@ def playable(name, learner, game):
     if name.startswith("semi-bandit") and not game.loss.name.startswith("precision"):
         return False
     if name.startswith("pege") and game.loss.normalised:
+        return False
+    if name in TABLES and game.items > 6:
         return False
     return not (name in NOT_FOR_AP and game.loss.places is None) and k <= game.items
 

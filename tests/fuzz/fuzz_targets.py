@@ -10,6 +10,7 @@ import gzip
 import io
 import itertools
 import json
+import os
 import re
 import shutil
 import struct
@@ -29,7 +30,7 @@ import pyarrow.parquet as pq
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.advice import Log, Parts, Policy, advise, applying, encoding, parts
+from scant.advice import Log, Parts, Policy, advise, applying, encoding, jobs, parts
 from scant.compare.results import Results
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci, visits
 from scant.data.registry import Archive, Dataset, Part
@@ -240,6 +241,24 @@ def fuzz_parts(data: bytes) -> None:
             for first, second in zip(*found, strict=True):
                 assert first["clicks"] == second["clicks"] and first["rows"] == second["rows"]
                 np.testing.assert_allclose(first["estimate"], second["estimate"], rtol=2e-3)
+
+
+def fuzz_part(data: bytes) -> None:
+    """What a job has kept of a part: only a result of that part is used, and only numbers that make sense."""
+    log = Parts(_log_of_one_part())
+    with folder_of({"0.parquet": data}) as folder, suppress(ScantError):
+        jobs.read(log, folder, {})
+        str(log.check())
+        parts.compare(("uniform",), log, summarised=lambda policies, train: jobs.read(log, folder, policies, train))
+
+
+@cache
+def _log_of_one_part() -> Path:
+    (folder := FOLDER / "log of one part").mkdir()
+    table = pa.table({"action": ["a", "b"] * 40, "reward": [0, 1, 1, 0] * 20, "propensity": [0.5] * 80, "x": range(80)})
+    (path := folder / "0.parquet").write_bytes(_parquet(table))
+    os.utime(path, ns=(0, 0))  # which results are held against
+    return folder
 
 
 def fuzz_apply(data: bytes) -> None:
@@ -675,6 +694,12 @@ def _parts() -> list[bytes]:
     return [bytes([at % 4]) + content for at, content in enumerate(made * 2)]
 
 
+def _part_results() -> list[bytes]:
+    log = Parts(_log_of_one_part())
+    jobs.write(log, "0.parquet", target := FOLDER / "result.parquet", {})
+    return [target.read_bytes()]
+
+
 def _results() -> list[bytes]:
     claims = pa.table({"id": ["a"], "verdict": ["holds"], "estimate": [0.5]})
     files.write_parquet(claims, path := FOLDER / "claims.parquet", {"readings": "00000000"})
@@ -687,6 +712,7 @@ _SEEDS = {
     "letor": _letor,
     "groups": _groups,
     "parts": _parts,
+    "part": _part_results,
     "apply": _contexts,
     "seal": lambda: [b"", files.MARK, b"{" + files.MARK + b"0000", *_campaigns(), *_runs()[:1]],
     "results": _results,

@@ -1,6 +1,7 @@
 """Logs in folders: the numbers are those of the rows, however these are parted."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from test_ads_api import frame
 
 import scant.advice as sa
 from scant.ads import evaluation, intervals
-from scant.advice import health, parts
+from scant.advice import digests, health, parts, tally
 from scant.cli import main
 from scant.errors import DataError, SettingError
 
@@ -67,11 +68,11 @@ def test_it_does_not_matter_how_rows_are_parted(tmp_path, train, policies, uneve
     made, found = frame(3000, 2), []
     if uneven:
         made["propensity"] = np.random.default_rng(0).uniform(0.25, 0.45, 3000)
-        monkeypatch.setattr(parts, "MOST", 300)
+        monkeypatch.setattr(tally, "MOST", 300)
     for count, rows in ((1, 10**6), (4, 10**6), (7, 100)):
         log = sa.Parts(written(tmp_path / str(count), made, count))
         evaluated = parts.compare(policies, log, train.visits, declared=0.25, rows=rows)
-        found.append([[repr(value) for value in row.values()] for row in evaluated.rows])
+        found.append([[repr(value) for value in row.values()] for row in (*evaluated.rows, *evaluated.pairs)])
     assert found[0] == found[1] == found[2]
 
 
@@ -82,11 +83,11 @@ pairs = st.lists(st.tuples(st.floats(0, 50), st.sampled_from([0.0, 1.0, 0.5])), 
 @settings(max_examples=60, deadline=None)
 def test_tables_add_up_in_any_order(first, second, third):
     """Merging is associative and commutative, whichever table is rounded first."""
-    most, parts.MOST = parts.MOST, 20
+    most, tally.MOST = tally.MOST, 20
     try:
 
         def table(*rows):
-            cells = parts.Cells()
+            cells = tally.Cells()
             for part in rows:
                 if part:
                     cells.add(*np.array(part).T)
@@ -100,13 +101,13 @@ def test_tables_add_up_in_any_order(first, second, third):
             np.testing.assert_array_equal(left, right)
         assert sum(one.counts.values()) == len(first) + len(second) + len(third)
     finally:
-        parts.MOST = most
+        tally.MOST = most
 
 
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1))
 def test_rounding_is_relative(values):
     values = np.array(values)
-    np.testing.assert_allclose(parts._rounded(values), values, rtol=2**-11)
+    np.testing.assert_allclose(tally._rounded(values), values, rtol=2**-11)
 
 
 def test_counts_of_a_random_order_are_those_of_shuffled_rows():
@@ -130,7 +131,7 @@ def test_an_evaluation_of_cells_is_that_of_rows():
     random = np.random.default_rng(1)
     reward, target = (random.random(3000) < 0.3) * 1.0, (random.random(3000) < 0.25) * 1.0
     rows = evaluation.evaluate(reward, np.full(3000, 0.25), target, 4.0, 0.9, weights=(4.0,))
-    cells = parts.Cells()
+    cells = tally.Cells()
     cells.add(4 * target, reward)
     found = evaluation.evaluate_cells(*cells.arrays(), 4.0, 0.9, random, (4.0,))
     for one, other in zip(found.bounds, rows.bounds, strict=True):
@@ -147,11 +148,11 @@ def test_drift_is_that_of_the_rows_in_their_order(tmp_path):
     made = frame(4000, 3)
     made["reward"] = (np.random.default_rng(0).random(4000) < np.linspace(0.4, 0.1, 4000)).astype(int)
     log = sa.Parts(written(tmp_path / "log", made, 5))
-    tally, _ = log.tally({}, rows=300)
+    found = log.summary({}, rows=300).all().drift("")
     expected = health.drift(made["reward"].to_numpy(float))
-    assert tally.drift("").p == pytest.approx(expected.p) and tally.drift("").p < 1e-6
-    np.testing.assert_allclose(tally.drift("").rates, expected.rates)
-    assert [problem["kind"] for problem in log.check()["problems"]] == ["drift"]
+    assert found.p == pytest.approx(expected.p) and found.p < 1e-6
+    np.testing.assert_allclose(found.rates, expected.rates)
+    assert "drift" in [problem["kind"] for problem in log.check()["problems"]]
 
 
 def test_what_is_wrong_with_a_folder_has_a_place(tmp_path, train, policies, capsys):
@@ -169,15 +170,13 @@ def test_what_is_wrong_with_a_folder_has_a_place(tmp_path, train, policies, caps
     (folder / "003.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(DataError, match=r"003.parquet: not a readable parquet file"):
         sa.Parts(folder)
-    (folder / "003.parquet").unlink()
     two = pa.table({"action": ["a", "b"], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1.0, 2.0]})
-    pq.write_table(
-        two, path := folder / "000.parquet", use_dictionary=False, compression="none", write_statistics=False
-    )
+    (path := tmp_path / "page/000.parquet").parent.mkdir()
+    pq.write_table(two, path, use_dictionary=False, compression="none", write_statistics=False)
     content = path.read_bytes()
     path.write_bytes(content[:12] + b"\0" + content[13:])  # how many values the first page has
     with pytest.raises(DataError, match=r"000.parquet: .*0 rows, where its metadata say 2"):
-        sa.Parts(folder).check()
+        sa.Parts(path.parent).check()
     fine = written(tmp_path / "fine", frame(300, 1))
     with pytest.raises(SettingError, match=r"is a folder: give Parts\("):
         sa.Log.read(fine)
@@ -194,20 +193,153 @@ def test_what_is_wrong_with_a_folder_has_a_place(tmp_path, train, policies, caps
     assert "propensities differ, so that --least-propensity is needed" in capsys.readouterr().err
 
 
-def test_rows_of_the_training_log_are_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "SAMPLED", 4)
+def said(evaluation, name):
+    """All that an evaluation says, but for the name of the test log and the number of its files."""
+    texts = (*evaluation.about, *evaluation.notes)
+    texts = [text.replace(name, "test").partition(", in ")[0] for text in texts]
+    return texts, [*map(repr, (*evaluation.rows, *evaluation.pairs, evaluation.choice))]
+
+
+@pytest.fixture(scope="module")
+def mixed(train):
+    """Rows of a test log, some of the training log, and some twice; users are told apart well."""
     random = np.random.default_rng(0)
-    train, test = (frame(2000, seed).assign(size=random.normal(size=2000)) for seed in (0, 1))
-    mixed = written(tmp_path / "mixed", pd.concat([test, train.iloc[:400]]))
-    log, policy = sa.Log.from_frame(train), ["uniform"]
-    parted = sa.Parts(written(tmp_path / "test", test))
-    assert not any("are in" in note for note in parts.compare(policy, parted, log.visits).notes)
-    monkeypatch.setattr(parts.hashes, "__defaults__", ("log", 4))
-    with pytest.raises(DataError, match="of the rows are in training log, too"):
-        parts.compare(policy, sa.Parts(mixed), log.visits)
-    kept = parts.compare(policy, sa.Parts(mixed), log.visits, shared="keep")
-    share = float(next(note for note in kept.notes if "are in" in note).split("about ")[1].split(" %")[0])
-    assert share == pytest.approx(100 * 400 / 2400, abs=6)
+    of_train, test = (frame(rows, seed).assign(size=random.normal(size=rows)) for rows, seed in ((1500, 0), (2000, 1)))
+    test["policy:mine"] = np.where(test["action"] == "a", 0.8, 0.1)
+    of_train["policy:mine"] = 1 / 3
+    rows = pd.concat([test, of_train.iloc[:400], test.iloc[:70], test.iloc[:30]], ignore_index=True)
+    return of_train.drop(columns="policy:mine"), rows
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
+@given(cuts=st.lists(st.integers(0, 2500), max_size=6), batch=st.sampled_from([97, 1000, 10**6]),
+       shared=st.sampled_from(["keep", "drop"]))  # fmt: skip
+def test_any_split_into_parts_gives_the_report_of_one_file(tmp_path_factory, mixed, cuts, batch, shared):
+    train, rows = mixed
+    log, reports = sa.Log.from_frame(train), []
+    policies = {"logistic": sa.fit(log, "logistic", steps=1000, lambdas=(0.1,)), "mine": "mine"}
+    for ends in ([0, len(rows)], sorted({0, *cuts, len(rows)})):
+        folder = tmp_path_factory.mktemp("log")
+        for number, (start, end) in enumerate(pairwise(ends)):
+            rows.iloc[start:end].to_parquet(folder / f"{number}.parquet", index=False)
+        parted = sa.Parts(folder)
+        found = parts.compare(policies, parted, log.visits, shared=shared, rows=batch)
+        checked = dict(parted.check()) | {"form": ""}
+        reports.append((said(found, parted.name), checked))
+    assert reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("shared", ["keep", "drop"])
+def test_equal_rows_shared_rows_and_pairs_are_those_of_the_log_in_memory(tmp_path, mixed, shared):
+    train, rows = mixed
+    log, memory, parted = sa.Log.from_frame(train), sa.Log.from_frame(rows), sa.Parts(written(tmp_path / "log", rows))
+    assert parted.check()["duplicates"] == memory.check()["duplicates"] == 100
+    policies = {"logistic": sa.fit(log, "logistic", steps=1000), "mine": "mine"}
+    for test in (memory, parted):
+        with pytest.raises(DataError, match=r"400 of 2,500 rows are in data frame, too.*--shared drop"):
+            sa.evaluate(policies, test, train=log)
+    found, expected = (sa.evaluate(policies, test, train=log, shared=shared) for test in (parted, memory))
+    for note in expected.notes:
+        assert note.replace("data frame:", f"{parted.name}:", 1) in found.notes
+    assert [row["rows"] for row in found.rows] == [row["rows"] for row in expected.rows]
+    assert [row["estimate"] for row in found.rows] == pytest.approx([row["estimate"] for row in expected.rows])
+    assert len(found.pairs) == len(expected.pairs) == 3
+    for pair, other in zip(found.pairs, expected.pairs, strict=True):
+        assert [pair[key] for key in ("policy", "other", "better")] == [
+            other[key] for key in ("policy", "other", "better")
+        ]
+        assert pair["difference"] == pytest.approx(other["difference"])
+        width = other["high"] - other["low"]  # another random order
+        assert [pair["low"], pair["high"]] == pytest.approx([other["low"], other["high"]], abs=0.1 * width)
+
+
+def test_an_ad_of_rows_that_are_left_out_is_still_one(tmp_path, mixed):
+    train, rows = (made.assign(action=made["action"].where(made["size"] != mixed[0]["size"][0], "d")) for made in mixed)
+    tests = sa.Log.from_frame(rows), sa.Parts(written(tmp_path / "log", rows))
+    found = [sa.evaluate(["mine"], test, train=sa.Log.from_frame(train), shared="drop").rows[1] for test in tests]
+    assert found[0]["estimate"] == pytest.approx(found[1]["estimate"]) and found[1]["largest_weight"] == 0.75
+
+
+def test_todays_policy_is_in_the_pairs_if_it_logged_the_test(tmp_path, policies):
+    made = frame(3000, 5)
+    found, expected = (
+        sa.evaluate(policies, test) for test in (sa.Parts(written(tmp_path / "log", made)), sa.Log.from_frame(made))
+    )
+    assert [(pair["policy"], pair["other"]) for pair in found.pairs] == [
+        (pair["policy"], pair["other"]) for pair in expected.pairs
+    ]
+    assert [pair["difference"] for pair in found.pairs] == pytest.approx(
+        [pair["difference"] for pair in expected.pairs]
+    )
+    assert found.pairs[0]["policy"] == "logging" and found.pairs[0]["difference"] == pytest.approx(0)
+
+
+def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, monkeypatch):
+    """What is rounded makes the interval wider than that of the exact terms, by next to nothing; or is left out."""
+    random, made = np.random.default_rng(0), frame(4000, 6)
+    made["propensity"] = 1 / (3 * random.uniform(0.7, 1.3, 4000))  # mean weights are 1
+    made["policy:mine"] = made["propensity"] * random.uniform(0.7, 1.3, 4000)
+    log = sa.Parts(written(tmp_path / "log", made))
+    exact = log.summary({"mine": "mine"}).all()
+    pair, order = ("uniform", "policy:mine"), np.random.default_rng
+    expected = exact.difference(pair, (4 / 3, 4.0), order(1))
+    monkeypatch.setattr(tally, "MOST", 50)
+    found = log.summary({"mine": "mine"}).all().difference(pair, (4 / 3, 4.0), order(1))
+    (low, high), (inner_low, inner_high) = found.interval(0.95), expected.interval(0.95)
+    assert found.estimate == pytest.approx(expected.estimate, abs=1e-4)
+    assert [low, high] == pytest.approx([inner_low, inner_high], abs=0.02)
+    monkeypatch.setattr(tally, "FULL", 60)
+    assert log.summary({"mine": "mine"}).all().difference(pair, (4 / 3, 4.0), order(1)) is None
+    notes = parts.compare(["mine"], log, declared=0.25).notes
+    assert any("uniform and mine are not compared" in note for note in notes)
+
+
+def test_digests_tell_rows_apart_and_know_equal_ones():
+    """Whatever the order of columns, the codes of texts, the sign of 0, and one-hot columns of zeros."""
+    made = frame(1000, 0).assign(size=0.0, half=np.arange(1000) % 7 / 2)
+    found = digests.of(sa.Log.from_frame(made).visits)
+    assert len(np.unique(found, axis=1).T) == 1000 - made.duplicated().sum()
+    turned = made.assign(size=-0.0)[made.columns[::-1]]
+    np.testing.assert_array_equal(digests.of(sa.Log.from_frame(turned).visits), found)
+    np.testing.assert_array_equal(digests.of(sa.Log.from_frame(made.assign(**{"colour=red": 0})).visits), found)
+    blue = made["kind"] == "blue"  # with other texts in the log, they have other codes
+    np.testing.assert_array_equal(digests.of(sa.Log.from_frame(made[blue]).visits), found[:, blue])
+    for name, value in (("size", 1e-30), ("half", 9), ("kind", "violet"), ("action", "z"), ("reward", 0.5)):
+        other = digests.of(sa.Log.from_frame(made.assign(**{name: value})).visits)
+        assert (other[0] != found[0]).all() and (other[1] != found[1]).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60), st.integers(1, 9))
+@settings(deadline=None)
+def test_equal_digests_are_counted_whatever_half_they_share(rows, runs):
+    """Digests that agree in one half only are of different rows."""
+    found = np.array(rows, np.uint64).T << np.uint64(62)
+    whole = digests.Digests()
+    for run in np.array_split(found, runs, axis=1):
+        whole.add(run)
+    assert whole.equal() == len(rows) - len({*rows})
+    assert sorted(zip(*np.concatenate([*whole.runs()], axis=1), strict=True)) == sorted(zip(*found, strict=True))
+    known = digests.Known(found[:, :1])
+    np.testing.assert_array_equal(known.has(found), (found == found[:, :1]).all(axis=0))
+
+
+def test_parts_have_the_same_columns(tmp_path):
+    folder = written(tmp_path / "log", frame(300, 1).assign(**{"colour=red": 1}))
+    frame(300, 2).assign(**{"colour=blue": 1}).to_parquet(folder / "9.parquet", index=False)
+    assert sa.Parts(folder).check().ok
+    frame(300, 2).drop(columns="age").to_parquet(folder / "9.parquet", index=False)
+    with pytest.raises(DataError, match=r"9.parquet: columns that only one of it and .*0.parquet has: 'age', 'colour'"):
+        sa.Parts(folder)
+
+
+def test_probabilities_of_a_column_have_to_sum_to_1(tmp_path):
+    made = frame(3000, 1)
+    made["policy:mine"] = 0.9
+    log = sa.Parts(written(tmp_path / "log", made))
+    assert "the probabilities of policy:mine do not sum to 1" in str(log.check()) and not log.check().ok
+    with pytest.raises(DataError, match="the probabilities of policy:mine do not sum to 1"):
+        sa.evaluate(["mine"], log)
 
 
 def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
@@ -217,14 +349,27 @@ def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
     assert main([*simulate, "--parts", "3", "--output", folder]) == 1
     assert "is there already, and not empty" in capsys.readouterr().err
     assert main(["ads", "check", folder]) == 0
-    assert "2,000 rows, not looked through for equal ones" in capsys.readouterr().out
+    assert "2,000 rows, 0 of them equal to an earlier one" in capsys.readouterr().out
     assert main([*simulate, "--seed", "1", "--output", str(tmp_path / "train.parquet")]) == 0
     arguments = ["--train", str(tmp_path / "train.parquet"), "--policy", "logistic", "--steps", "2000"]
     report = tmp_path / "out.html"
     assert main(["ads", "evaluate", folder, *arguments, "--report", str(report)]) == 0
-    assert "in 3 files" in capsys.readouterr().out and "not known" in report.read_text()
+    assert "in 3 files" in capsys.readouterr().out and "equal to an earlier row" in report.read_text()
     assert not math.isnan(pd.read_parquet(tmp_path / "log")["reward"].mean())
     with pytest.raises(SettingError, match="parts is 0"):
         from scant.advice import simulated
 
         simulated.simulate_parts("hotel", {}, "uniform", 10, 0, 0, tmp_path / "none")
+
+
+@pytest.mark.parametrize("timed", [("train",), ("test",), ("train", "test")])
+def test_rows_of_other_times_are_others_where_both_logs_have_times(tmp_path, timed):
+    made = frame(600, 1).assign(size=np.random.default_rng(0).normal(size=600))
+    logs = {name: made.assign(time=1_600_000_000 + start + np.arange(600), position=1) if name in timed else made
+            for name, start in (("train", 0), ("test", 600))}  # fmt: skip
+    columns = {name: {"timestamp": "time"} if name in timed else {} for name in logs}
+    train = sa.Log.from_frame(logs["train"], columns["train"]).visits
+    log = sa.Parts(written(tmp_path / "log", logs["test"]), columns["test"])
+    expected = 0 if len(timed) == 2 else 600
+    assert log.summary({}, parts.Training(train, log)).shared.rows == expected
+    assert health.shared(sa.Log.from_frame(logs["test"], columns["test"]).visits, train).count == expected

@@ -6,11 +6,26 @@ from scant import compiling
 from scant.ads.learners import AucRanker
 from scant.games import streams
 from scant.games.play import Game, play
-from scant.kernels import batch, cells, clicks, full, games, optimisation, pairs, pege, pieces, precision, top
+from scant.generalisation import run as generalisation
+from scant.kernels import (
+    batch,
+    cells,
+    clicks,
+    full,
+    games,
+    optimisation,
+    pairs,
+    pege,
+    pieces,
+    precision,
+    table,
+    top,
+)
+from scant.kernels import generalisation as samples
 from scant.online import comparator, run
 from scant.randomness import generator
 
-MODULES = (batch, cells, clicks, full, games, optimisation, pairs, pege, pieces, precision, top)
+MODULES = (batch, cells, clicks, full, games, optimisation, pairs, pege, pieces, precision, samples, table, top)
 
 
 def signatures():
@@ -24,6 +39,7 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     before = signatures()
     called = ("full.play", "full.surrogate_along", "top.play", "clicks.play", "batch.total", "batch.curvature")
     called += ("cells.play_forecaster", "optimisation.play_optimised", "pege.play_phases", "precision.play_sets")
+    called += ("table.play_table", "batch.model_step", "generalisation.descend", "generalisation.losses")
     called += ("games.play_full", "games.play_blocks", "games.best_path", "games.balance")
     called += ("pairs.descend_pairs", "pairs.descend_examples")
     assert [name for name in called if not before[f"scant.kernels.{name}"]] == []
@@ -46,6 +62,16 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
         game = Game(streams.draw(stream, generator(1, "toy"), 40, **settings), loss)
         for learner in ("online-rank", "fpl-gumbel", "rtopkf-adaptive", "rtopkf-anytime", "random"):
             play(game, learner, generator(1, "noise"))
+        play(Game(streams.draw("uniform", generator(1, "toy"), 40, items=4), "position-loss"), "hedge", generator(1))
+    kinds = ("erm-l1", "erm-l2", "averaged-ogd", "regularised-erm")
+    learners = [
+        (f"{kind}-{surrogate}", {"kind": kind, "surrogate": surrogate})
+        for kind in kinds
+        for surrogate in ("listnet", "smoothdcg", "ranksvm", "squared", "kl")
+        if kind == "erm-l2" or surrogate == "listnet"
+    ]
+    job = compiling.SAMPLED | {"learners": learners, "n": [5, 10], "m": [4, 40], "d": [3]}
+    generalisation.run(job, tmp_path / "run", [1], {})
     three = Game(streams.draw("bernoulli", generator(1, "toy"), 40, items=3, relevant=1), "precision@2")
     for learner in ("pege", "pege2", "semi-bandit", "forecaster", {"kind": "exploration-by-optimisation", "k": 2}):
         play(three, learner, generator(1, "noise"))

@@ -821,6 +821,15 @@ def test_built_in_learners_of_a_place_and_of_the_same_seeds_are_played_together(
         for path in (f"{place}/listnet/seed-0-2+tuning-0", f"{place}/mine/seed-3-6"):
             assert played[path] == [path]
 
+    everywhere = planned(config | {"together": "all"})
+    assert everywhere.jobs == alone.jobs
+    played = {path: [job.path for job in jobs] for path, jobs in everywhere.processes.items() if path[:4] == "top/"}
+    assert sorted(job for jobs in played.values() for job in jobs) == sorted(job.path for job in together.jobs["top"])
+    alike = [f"top/{stream}/{name}/seed-0-2" for stream in ("real", "sim") for name in ("random", "top")]
+    assert played["top/seed-0-2"] == alike
+    assert played["top/seed-0-2+tuning-0"] == [f"top/{at}/listnet/seed-0-2+tuning-0" for at in ("real", "sim")]
+    assert played["top/sim/mine/seed-3-6"] == ["top/sim/mine/seed-3-6"]
+
 
 def test_one_process_draws_all_seeds_that_a_job_is_the_first_to_need():
     config = with_top(learners=["random"], streams=["sim", "real"], batch=4) | {"together": "all"}

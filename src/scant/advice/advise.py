@@ -484,10 +484,13 @@ def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, list[str]
     test = replaced(test, action=moved, actions=actions)
     if not new:
         return test, []
-    share = float(np.mean(moved >= len(train.actions)))
-    note = (f"{paths['test']}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
+    return test, [of_new_ads(paths, new, float(np.mean(moved >= len(train.actions))))]
+
+
+def of_new_ads(paths: Mapping, new, share: float) -> str:
+    """A note on ads that the training log lacks; `share` is that of the test's rows that show them."""
+    return (f"{paths['test']}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
             "learnt policies never show them, so that these rows have weight 0")  # fmt: skip
-    return test, [note]
 
 
 def _without_shared(test: Visits, train: Visits, paths, shared: str) -> tuple[Visits, list[str]]:
@@ -501,20 +504,37 @@ def _without_shared(test: Visits, train: Visits, paths, shared: str) -> tuple[Vi
     if len(test) == len(train) and found.count == len(test) and _equal(test, train):
         reason = f"the same log as {paths['train']}, from which policies are learnt: it flatters them"
         raise DataError(paths["test"], reason, advice="Evaluate on visits that were not learnt from")
-    if not found.count:
-        return test, []
-    count = f"{found.count:,} of {len(test):,} rows are in {paths['train']}, too"
-    if not found.beyond_chance:
-        return test, [f"{paths['test']}: {count}, about as many as chance makes ({found.chance:,.0f}): they are kept"]
+    notes, drop = of_shared(found.count, len(test), found.chance, paths, shared)
+    return test.take(~found.rows) if drop else test, notes
+
+
+def of_shared(shared_rows: int, rows: int, chance: float, paths: Mapping, shared: str) -> tuple[list[str], bool]:
+    """A note on the rows that are in both logs, if there are any, and whether to leave them out of the test.
+
+    Parameters
+    ----------
+    shared_rows, rows : how many rows of the test are in both logs, and how many it has
+    chance : about how many would be so by chance
+    shared : what is done with them, see `compare`
+
+    Raises
+    ------
+    DataError : there are more than chance explains, and they are refused, or there are no others
+    """
+    if not shared_rows:
+        return [], False
+    count = f"{shared_rows:,} of {rows:,} rows are in {paths['train']}, too"
+    if not health.beyond_chance(shared_rows, chance):
+        return [f"{paths['test']}: {count}, about as many as chance makes ({chance:,.0f}): they are kept"], False
     if shared == "refuse":
         advice = "--shared drop leaves them out of the test; --shared keep keeps them, if they are of different visits"
-        reason = f"{count} (by chance: about {found.chance:,.0f}): what was learnt from them is judged too well"
+        reason = f"{count} (by chance: about {chance:,.0f}): what was learnt from them is judged too well"
         raise DataError(paths["test"], reason, advice=advice)
     if shared == "keep":
-        return test, [f"{paths['test']}: {count}: if these are the same visits, what was learnt is judged too well"]
-    if len(test) - found.count < 2:
+        return [f"{paths['test']}: {count}: if these are the same visits, what was learnt is judged too well"], False
+    if rows - shared_rows < 2:
         raise DataError(paths["test"], f"{count}: nothing is left to evaluate on")
-    return test.take(~found.rows), [f"{paths['test']}: {count}, and are left out of the test"]
+    return [f"{paths['test']}: {count}, and are left out of the test"], True
 
 
 def _equal(test: Visits, train: Visits) -> bool:

@@ -1,15 +1,17 @@
 """The names that `scant.advice` offers: logs, policies in scikit-learn's manner, and their evaluation."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
-from scant.advice import advise, parts
+from scant.advice import advise, jobs, parts
 from scant.advice.advise import Evaluation
 from scant.advice.log import Log, Report
 from scant.advice.parts import Parts
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
+from scant.errors import SettingError
 
-__all__ = ["Evaluation", "Log", "Parts", "Policy", "Report", "evaluate", "fit"]
+__all__ = ["Evaluation", "Log", "Parts", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
 
 
 def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
@@ -28,7 +30,7 @@ def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
 def evaluate(
     policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log | Parts, *, train: Log | None = None,
     level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
-    doubly_robust: bool = False, progress=silent,
+    doubly_robust: bool = False, results=None, progress=silent,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's on a log that none of them was learnt from.
 
@@ -45,7 +47,8 @@ def evaluate(
         propensities differ. "unknown" makes do with wider bounds that need none
     shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too
     seed : of the order of the rows for the betting bounds
-    doubly_robust : whether to add doubly robust estimates of learnt policies
+    doubly_robust : whether to add doubly robust estimates of learnt policies; not of `Parts`
+    results : a folder of files that `write_part` wrote, one for each file of `Parts`, which are then not read
     progress : called with a sentence on what is begun
 
     Raises
@@ -53,8 +56,14 @@ def evaluate(
     DataError, SettingError : see `advise.compare`
     """
     if isinstance(test, Parts):
+        if doubly_robust:
+            raise SettingError("of a folder, there are no doubly robust estimates")
         given = (policies, test, None if train is None else train.visits, level, least_propensity, shared, seed)
-        return parts.compare(*given, {} if train is None else {"train": train.name}, progress)
+        summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
+        paths = {} if train is None else {"train": train.name}
+        return parts.compare(*given, paths, progress, summarised=summarised)
+    if results is not None:
+        raise SettingError("results of parts (--parts) are for a log in a folder")
     test, train = (log if log is None or isinstance(log, Log) else Log.from_frame(log) for log in (test, train))
     paths = {"test": test.name} | ({} if train is None else {"train": train.name})
     same_log = train is not None and test.half_of is not None and test.half_of is train.half_of
@@ -62,3 +71,28 @@ def evaluate(
         policies, test.visits, None if train is None else train.visits, level, least_propensity, shared, seed,
         same_log, paths, progress, doubly_robust,
     )  # fmt: skip
+
+
+def write_part(
+    log: Parts, name: str, target, policies: Iterable[Policy | str] | Mapping[str, Policy | str] = (),
+    train: Log | None = None, progress=silent,
+) -> None:  # fmt: skip
+    """Read one file of a log in a folder, and write what `evaluate` and `check_parts` need of it, as a job may do.
+
+    name : of the file, in the folder
+    target : the file to write; for `results` of `evaluate`, of the same name in another folder
+    policies, train : as for `evaluate`, but that policies are fitted
+
+    Raises
+    ------
+    SettingError, DataError : see `jobs.write`
+    """
+    named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies).items()}
+    training = None if train is None else parts.Training(train.visits, log, train.name)
+    jobs.write(log, name, target, named, training, progress)
+
+
+def check_parts(log: Parts, results, progress=silent) -> Report:
+    """As `Parts.check`, from a folder of files that `write_part` wrote."""
+    jobs.read(log, results, progress=progress)
+    return log.check(progress)

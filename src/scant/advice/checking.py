@@ -38,18 +38,13 @@ def facts(reading: visits.Reading) -> dict:
     return found | {"problems": listed}
 
 
-def _equal(count: int | None) -> str:
-    """How many rows equal an earlier one, in words; None if they were not looked for."""
-    return "not looked through for equal ones" if count is None else f"{count:,} of them equal to an earlier one"
-
-
 def describe(facts: Mapping) -> str:
     """Facts as text for a reader."""
     lines = [facts["form"]]
     if "rows" in facts:
         low, high = facts["propensity"]
         lines += [
-            f"{facts['rows']:,} rows, {_equal(facts['duplicates'])}",
+            f"{facts['rows']:,} rows, {facts['duplicates']:,} of them equal to an earlier one",
             f"propensities: {low:g} in all rows" if low == high else f"propensities: from {low:g} to {high:g}",
             f"features: {len(facts['features'])}",
         ]

@@ -39,6 +39,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         return names, settings
 
     policies = ("targeted", "uniform")
+    results = option("--parts", type=Path, metavar="FOLDER",
+                     help="results of `scant ads part` for all files of a log in a folder")  # fmt: skip
     reading = (
         option("--columns", type=_column, nargs="+", action="extend", metavar="ROLE=COLUMN",
                help="what the log calls action, reward, propensity, timestamp or position, as reward=click"),
@@ -75,7 +77,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     command(
         "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
         option("log", help="the log: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
-        *reading,
+        *reading, results,
         option("--json", action="store_true", help="print JSON"),
     )  # fmt: skip
     command(
@@ -87,7 +89,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                "(70 %% unless said)"),
         option("--shared", choices=("refuse", "drop", "keep"), default="refuse",
                help="what to do with rows of the test that the training log has, too (default refuse)"),
-        *reading,
+        *reading, results,
         option("--policy", action="append", required=True,
                help="a kind of learner, the file of a saved policy, or NAME of a column policy:NAME of the test log; "
                "may be repeated"),
@@ -99,6 +101,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
         option("--report", type=Path, help="the report to write, one HTML file"),
         learns=True,
+    )  # fmt: skip
+    command(
+        "part", part, "Read one file of a log in a folder, for the --parts of `check` and `evaluate`.",
+        option("log", help="the log: a folder of parquet files"),
+        option("file", help="the file's name in the folder"),
+        option("--train", help="the log that the policies were learnt from, if there is one"),
+        *reading,
+        option("--policy", action="append", default=[],
+               help="the file of a saved policy, or NAME of a column policy:NAME; may be repeated"),
+        option("--output", type=Path, required=True, help="the file to write, of the same name in another folder"),
     )  # fmt: skip
     command(
         "fit", fit, "Learn a policy from a log, and save it.",
@@ -133,11 +145,15 @@ def simulate(arguments) -> None:
 
 
 def check(arguments) -> int:
+    from scant.advice import check_parts
     from scant.advice.progress import Progress
+    from scant.errors import SettingError
 
+    if arguments.parts and not Path(arguments.log).is_dir():
+        raise SettingError("--parts is for a log in a folder")
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
-        report = log.check(progress)
+        report = check_parts(log, arguments.parts, progress) if arguments.parts else log.check(progress)
     print(json.dumps(dict(report), indent=1) if arguments.json else report, end="\n" * arguments.json)
     return int(not report.ok)
 
@@ -166,7 +182,7 @@ def evaluate(arguments) -> None:
         found = advice.evaluate(
             policies, test, train=train, level=arguments.level, shared=arguments.shared,
             least_propensity=arguments.least_propensity, doubly_robust=arguments.doubly_robust, seed=arguments.seed,
-            progress=progress,
+            results=arguments.parts, progress=progress,
         )  # fmt: skip
     if arguments.output:
         found.write(arguments.output)
@@ -176,6 +192,25 @@ def evaluate(arguments) -> None:
                     if name not in own and not any(value is one or value == one == [] for one in unset)}  # fmt: skip
         found.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
     print(found.text(), end="")
+
+
+def part(arguments) -> None:
+    from scant.advice import write_part
+    from scant.advice.applying import files_differ
+    from scant.advice.learning import LEARNT
+    from scant.advice.progress import Progress
+    from scant.errors import SettingError
+
+    if not Path(arguments.log).is_dir():
+        raise SettingError(f"{arguments.log} is no folder of parquet files, of which one could be a part")
+    if learnt := [name for name in arguments.policy if name in LEARNT]:
+        raise SettingError(f"{learnt[0]} is to be learnt once, for all parts: save it with `scant ads fit`")
+    paths = (arguments.log, *([arguments.train] if arguments.train else []))
+    files_differ(arguments.output, Path(arguments.log, arguments.file), *paths[1:])
+    with Progress() as progress:
+        log, *train = _logs(arguments, *paths, progress=progress)
+        policies = dict(_policy(name, arguments) for name in arguments.policy)
+        write_part(log, arguments.file, arguments.output, policies, train[0] if train else None, progress)
 
 
 def fit(arguments) -> None:

@@ -147,25 +147,30 @@ def probabilities(visits: Visits, least: float | None = None) -> list[Problem]:
             continue
         mean, low, high = mean_weight(weights, 1 / least)
         if not low <= 1 <= high:
-            reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
-                      f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
-            mend = (
-                "Divide them by their sum over all ads"
-                if low > 1
-                else (
-                    "Divide them by their sum over all ads, or log with a policy that can show all that this one shows"
-                )
-            )
-            problems.append(Problem("policy-sum", "error", reason, mend))
+            problems.append(policy_sum(name, mean, low, high))
     return problems
+
+
+def policy_sum(name: str, mean: float, low: float, high: float) -> Problem:
+    """The problem of a policy whose mean weight, see `mean_weight`, is not 1."""
+    reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
+              f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
+    mend = "Divide them by their sum over all ads"
+    if high < 1:
+        mend += ", or log with a policy that can show all that this one shows"
+    return Problem("policy-sum", "error", reason, mend)
 
 
 def duplicates(visits: Visits) -> list[Problem]:
     """A warning if rows of a log are equal."""
-    count = logs.duplicates(visits)
+    return equal_rows(logs.duplicates(visits), len(visits))
+
+
+def equal_rows(count: int, rows: int) -> list[Problem]:
+    """A warning if some of the rows of a log equal an earlier one."""
     if not count:
         return []
-    reason = f"{count:,} of {len(visits):,} rows equal an earlier one"
+    reason = f"{count:,} of {rows:,} rows equal an earlier one"
     return [Problem("duplicates", "warning", reason, "All are kept; if visits were logged twice, bounds are too good",
                     count)]  # fmt: skip
 
@@ -205,7 +210,12 @@ class Shared:
 
     @property
     def beyond_chance(self) -> bool:
-        return self.count > 1.5 * self.chance + 5 * self.chance**0.5
+        return beyond_chance(self.count, self.chance)
+
+
+def beyond_chance(count: int, chance: float) -> bool:
+    """Whether so many shared rows are more than about `chance` of them by chance."""
+    return count > 1.5 * chance + 5 * chance**0.5
 
 
 def shared(test: Visits, train: Visits) -> Shared:

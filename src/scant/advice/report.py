@@ -73,7 +73,7 @@ def _health(facts: Mapping) -> dict:
     low, high = facts.get("propensity", (math.nan, math.nan))
     summary = {
         "form": facts["form"], "rows": f"{facts.get('rows', 0):,}",
-        "equal to an earlier row": "not known" if (twice := facts.get("duplicates")) is None else f"{twice:,}",
+        "equal to an earlier row": f"{facts.get('duplicates', 0):,}",
         "propensities": f"{low:g}" if low == high else f"{low:g} to {high:g}",
         "features": len(facts.get("features", ())), "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
     }  # fmt: skip

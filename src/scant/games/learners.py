@@ -219,7 +219,7 @@ class Table(Player):
                 f"learner {self.kind!r}: it keeps a number for each of the m! rankings, so it plays up to {largest} "
                 f"items; this game has {m}. Use a stream of fewer items, or ftpl, fpl-gumbel or online-rank"
             )
-        self.rankings = np.array(list(permutations(range(m))))
+        self.rankings = np.array(list(permutations(range(m))), np.int64)
         self.logs = np.zeros(len(self.rankings))
 
     def probabilities(self) -> np.ndarray:
@@ -235,6 +235,11 @@ class Table(Player):
     def range(self) -> float:
         """The largest difference of the losses of two rankings in a round."""
         return 1.0 if self.facts.loss.places is None else self.facts.constants[1] or 1.0
+
+    def _loop(self, eta: float, spread: float) -> tuple[str, dict]:
+        """The compiled loop of a learner that sees all of a round; `spread` as in `scant.kernels.table.play_table`."""
+        sign = -1.0 if self.facts.loss.gain else 1.0
+        return "table:play_table", {"rankings": self.rankings, "sign": sign, "eta": eta, "spread": spread}
 
 
 class Hedge(Table):
@@ -255,6 +260,9 @@ class Hedge(Table):
 
     def learn(self, ranking, seen):
         self.logs -= self.eta * self.facts.costs(self.rankings, seen)
+
+    def loop(self):
+        return self._loop(self.eta, 0.0)
 
     def bound(self, t):
         return game_bounds.hedge(t, self.eta, len(self.logs), self.range())
@@ -280,6 +288,9 @@ class MultiplicativeWeights(Table):
     def learn(self, ranking, seen):
         costs = self.facts.costs(self.rankings, seen)
         self.logs += np.log1p(-self.eta * (costs - costs.min()) / self.range())
+
+    def loop(self):
+        return self._loop(self.eta, self.range())
 
     def bound(self, t):
         if self.eta > 0.5:

@@ -258,10 +258,10 @@ def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> t
 
 def _loop(name: str):
     """The compiled loop "module:name" of `scant.kernels`. Imports are written out: digests of code follow them."""
-    from scant.kernels import cells, optimisation, pege, precision
+    from scant.kernels import cells, optimisation, pege, precision, table
 
     module, _, function = name.partition(":")
-    modules = {"cells": cells, "optimisation": optimisation, "pege": pege, "precision": precision}
+    modules = {"cells": cells, "optimisation": optimisation, "pege": pege, "precision": precision, "table": table}
     return getattr(modules[module], function)
 
 

@@ -21,9 +21,10 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
 
     code : the digest of the code that made them
     """
-    figure.draw_without_rendering()
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
+        figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     _keep_inside(figure)
-    figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     stem = Path(stem)
     table = stem.with_name(f"{stem.name}.csv")
     write_csv(frame, table)

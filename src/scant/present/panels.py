@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,6 +59,7 @@ def head(axis, panel: pd.DataFrame, suffix: str = "", of: str = "seeds") -> None
     axis.annotate(subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
 
 
+@cache
 def text_width(text: str, size: float) -> float:
     """The width of a line of text of this size (points), in inches."""
     return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72

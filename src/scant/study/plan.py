@@ -22,7 +22,15 @@ TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
 # The start of the names of rules whose jobs make what several jobs of another rule would, which it stands for. What it
 # is of follows: an experiment, a kind of experiments, a number.
-TOGETHER = {"run_": "run", "figures_": "figure", "tables_": "table", "simulate_": "simulate", "draw_": "draw"}
+TOGETHER = {
+    "run_": "run",
+    "traces_": "traces",
+    "figures_": "figure",
+    "tables_": "table",
+    "claims_figures_": "claims_figures",
+    "simulate_": "simulate",
+    "draw_": "draw",
+}
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
 
@@ -54,21 +62,21 @@ class Plan:
     def processes(self) -> dict[str, list[Job]]:
         """The run files that each process makes, by the path that names its log.
 
-        One file each; or, with the study's key `together`, those of all built-in learners that play the same
-        seeds of an experiment at one place and read the same files, in the order of the learners' ids. The path of
-        several is experiment/place/seeds.
+        One file each; or, with the study's key `together`, those of all built-in learners that play the same seeds of
+        an experiment at one place, and with "all" at any of its places, in the order of their paths. The path of
+        several is experiment/place/seeds, with "all" experiment/seeds.
         """
         groups: dict[str, list[Job]] = {}
         for job in (job for jobs in self.jobs.values() for job in jobs):
             experiment, place, *_, seeds = job.path.split("/")
-            path = f"{experiment}/{place}/{seeds}" if self._has_company(job) else job.path
-            groups.setdefault(path, []).append(job)
+            shared = f"{experiment}/{seeds}" if self.study["together"] == "all" else f"{experiment}/{place}/{seeds}"
+            groups.setdefault(shared if self._has_company(job) else job.path, []).append(job)
         processes = {}
         for path, jobs in groups.items():
-            if len(jobs) > 1 and all(job.inputs == jobs[0].inputs for job in jobs):
+            if len(jobs) > 1:
                 processes[path] = sorted(jobs, key=lambda job: job.path)
             else:
-                processes |= {job.path: [job] for job in jobs}
+                processes[jobs[0].path] = jobs
         return processes
 
     def drawn(self, pattern: str) -> list[tuple[str, list[int]]]:
@@ -97,7 +105,8 @@ class Plan:
     def _has_company(self, job: Job) -> bool:
         """Whether a run may be of a process that makes several: users' own learners are played alone."""
         learner = job.identity.get("learner")
-        return self.study["together"] and bool(learner) and ":" not in self.study["learners"][learner]["kind"]
+        players = [learner] if learner else self.study["experiments"][job.identity["experiment"]]["learners"]
+        return self.study["together"] and not any(":" in self.study["learners"][player]["kind"] for player in players)
 
     @cached_property
     def comparators(self) -> dict[str, list[Job]]:

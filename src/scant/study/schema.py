@@ -81,8 +81,9 @@ STUDY = {  # sections of a study besides places, learners and experiments
     },
     "together": {
         "description": "Whether one job plays all built-in learners of an experiment that share a place and seeds, "
-        "instead of one job each; with `all`, one job also draws all figures of a kind of experiments, one makes "
-        "all its tables, and one draws all seeds that a job needs. Results do not depend on it.",
+        "instead of one job each; with `all`, one job plays those of all places of an experiment, one gathers the "
+        "traces of a kind of experiments, one draws all its figures, one makes all its tables, and one draws all seeds "
+        "that a job needs. Results do not depend on it.",
         "enum": [False, True, "all"],
         "default": False,
     },

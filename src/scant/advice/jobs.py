@@ -1,0 +1,159 @@
+"""A log in a folder, a job for each of its files: what is kept of one (`tally.Summary`) as a file, and all together.
+
+A file is parquet. Its rows are the digests of the part's rows, its metadata all else, with what it was made of: the
+log's files and their rows, the part as it then was, how columns were read, the policies, the training log. Whoever puts
+parts together has to say the same, so that numbers are those of one process, to the last bit, or there are none.
+"""
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from scant import __version__, files
+from scant.advice.parts import Parts, Training
+from scant.advice.policy import Policy
+from scant.advice.progress import silent
+from scant.advice.tally import Summary
+from scant.errors import DataError, SettingError
+
+KIND = "ads part"  # `kind` in the metadata of a file
+VERSION = [1, __version__]  # of the file's form, and of the program whose numbers it has
+HALVES = ("first", "second")
+OTHER = {  # why a file is of no use, by what differs
+    "version": "is of another version of this program",
+    "log": "was made when the folder had other files, or other rows in them",
+    "reading": "was read with other --columns, --ignore or --categorical",
+    "policies": "was made with other policies",
+    "train": "was made with another training log",
+    "file": "has changed since",
+}
+
+
+def write(
+    log: Parts, name: str, target, policies: Mapping[str, Policy | str], train: Training | None = None, progress=silent
+) -> Summary:
+    """Read one file of a log, and write what is kept of it, whole or not at all.
+
+    Parameters
+    ----------
+    log : the whole log
+    name : of the file, in the log's folder
+    target : the file to write
+    policies : fitted ones, or columns `policy:NAME`, by name
+    train : the log that they were learnt from
+
+    Raises
+    ------
+    SettingError : the folder has no such file; a policy that is not fitted, or cannot be saved
+    DataError : the file cannot be read
+    """
+    import pyarrow as pa
+
+    for policy, value in policies.items():
+        if not isinstance(value, str) and not value.fitted:
+            raise SettingError(f"{policy} is to be learnt once, for all parts: see `scant ads fit`")
+    path = _path(log, name)
+    content = {"kind": KIND, "made of": _made_of(log, path, policies, train)}
+    summary = log.summary(policies, train, progress, only=path)
+    found = np.concatenate([np.empty((2, 0), np.uint64), *summary.digests.runs()], axis=1)
+    columns = {half: files.arrow_array(values, pa.uint64()) for half, values in zip(HALVES, found, strict=True)}
+    files.write_parquet(pa.table(columns), target, content | {"summary": summary.packed()})
+    return summary
+
+
+def read(
+    log: Parts, folder, policies: Mapping[str, Policy | str] | None = None, train: Training | None = None,
+    progress=silent,
+) -> Summary:  # fmt: skip
+    """What is kept of a log, from the files that `write` wrote.
+
+    Parameters
+    ----------
+    log : the whole log
+    folder : with a file for each file of the log, of the same name
+    policies, train : as for `write`; None for any
+
+    Raises
+    ------
+    DataError : a file is absent, damaged, or was made of something else
+    """
+    names = [path.relative_to(log.folder) for path in log.files]
+    absent = [name for name in names if not (Path(folder) / name).is_file()]
+    if absent:
+        more = f" and {len(absent) - 1:,} more of {len(names):,}" if len(absent) > 1 else ""
+        advice = f"Make it: scant ads part {log.folder} {absent[0]} --output {Path(folder) / absent[0]}"
+        raise DataError(folder, f"there is no result for {absent[0]}{more}", advice=advice)
+    whole = Summary()
+    expected = _made_of(log, None, policies, train)
+    if policies is None:
+        del expected["policies"], expected["train"]
+    for number, (name, path) in enumerate(zip(names, log.files, strict=True)):
+        progress(f"read the results of {number:,} of {len(names):,} parts")
+        result = Path(folder) / name
+        with files.foreign(result, "result of `scant ads part`"):
+            summary, made_of = _read(result)
+        for what, value in (expected | {"file": _as_it_is(log, path)}).items():
+            if made_of.get(what) != value:
+                raise DataError(result, f"{name} {OTHER[what]}", advice="Make it again, by `scant ads part`")
+        with files.foreign(result, "result of `scant ads part`"):
+            whole.merge(summary)
+    log.summarised = whole
+    return whole
+
+
+def _read(path) -> tuple[Summary, dict]:
+    """The summary in a file, and what it was made of; a ValueError for another file."""
+    import pyarrow as pa
+
+    table = files.read_parquet(path)
+    content = files.metadata_of(table.schema)
+    if content.get("kind") != KIND:
+        raise ValueError("it holds something else")
+    if content["made of"]["version"] != VERSION:
+        return Summary(), content["made of"]
+    if table.schema.names != [*HALVES] or {*table.schema.types} != {pa.uint64()}:
+        raise ValueError("other columns")
+    summary = Summary.unpacked(content["summary"])
+    if table.num_rows:
+        summary.digests.add(np.stack([table.column(half).to_numpy() for half in HALVES]))
+    return summary, content["made of"]
+
+
+def _path(log: Parts, name: str) -> Path:
+    """The path of a file of a log; a SettingError if there is none."""
+    path = log.folder / name
+    if path not in log.files:
+        raise SettingError(f"{log.folder} has no parquet file {str(name)!r}: name one in it, such as "
+                           f"{log.files[0].relative_to(log.folder)}")  # fmt: skip
+    return path
+
+
+def _made_of(log: Parts, path: Path | None, policies, train: Training | None) -> dict:
+    """What the result of a part depends on, fit for JSON; without the part itself if there is no path."""
+    listed = [[str(file.relative_to(log.folder)), rows] for file, rows in zip(log.files, log.counts, strict=True)]
+    found = {
+        "version": VERSION, "log": hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
+        "reading": [log.columns, sorted(log.ignore), sorted(log.categorical)],
+        "policies": {name: _identity(policy) for name, policy in (policies or {}).items()},
+        "train": None if train is None else train.mark,
+    }  # fmt: skip
+    return found if path is None else found | {"file": _as_it_is(log, path)}
+
+
+def _identity(policy: Policy | str) -> str:
+    """What tells a policy from others: its column, or the SHA-256 of its file."""
+    if isinstance(policy, str):
+        return f"column {policy}"
+    with tempfile.TemporaryDirectory() as folder:
+        policy.save(Path(folder) / "policy.arrow")
+        return files.sha256(Path(folder) / "policy.arrow")
+
+
+def _as_it_is(log: Parts, path: Path) -> list:
+    """A file's name, size, and when it was last written, in ns since 1970."""
+    found = path.stat()
+    return [str(path.relative_to(log.folder)), found.st_size, found.st_mtime_ns]
