@@ -10,6 +10,7 @@ from scant.errors import SettingError
 from scant.games import losses, streams
 from scant.games.learners import BUILT_IN, LEARNERS, Perturbed
 from scant.games.play import Game, build, play
+from scant.kernels.games import COUNTING_LIMIT
 from scant.randomness import generator
 
 SORTS = ("quicksort", "plackett-luce")
@@ -149,7 +150,7 @@ def test_the_compiled_loop_is_the_plain_class(games, game, name):
 
 @pytest.mark.parametrize("name", ["ftpl", "fpl-gumbel", *(f"online-rank, {sort}" for sort in SORTS), "rtopkf-adaptive"])
 def test_so_it_is_with_more_items_than_are_sorted_by_counting(name):
-    game = Game(streams.draw("k-choice", generator(2), 200, items=170, choices=20), "position-loss")
+    game = Game(streams.draw("k-choice", generator(2), 60, items=COUNTING_LIMIT + 10, choices=20), "position-loss")
     learner = LOOPS[name] if name != "rtopkf-adaptive" else {"kind": "rtopkf-adaptive", "k": 50}
     compiled, plain = (play(game, learner, generator(1), compiled=compiled) for compiled in (True, False))
     np.testing.assert_array_equal(compiled.value, plain.value)

@@ -44,8 +44,8 @@ queries = st.integers(1, 40).flatmap(
 
 @given(st.integers(1, 300), st.integers(0, 2**32 - 1), st.sampled_from(["normal", "tied", "bits", "signs", "constant"]))
 @example(1, 0, "constant")
-@example(pieces.INSERTION_LIMIT, 0, "bits")
-@example(pieces.INSERTION_LIMIT + 1, 0, "bits")
+@example(pieces.COUNTING_LIMIT, 0, "bits")
+@example(pieces.COUNTING_LIMIT + 1, 0, "bits")
 @example(300, 0, "constant")
 def test_sorting_is_numpys_stable_one_of_descending_scores(m, seed, kind):
     random = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ from scant.kernels import compiled
 from scant.kernels.pieces import average_precision
 
 UNIFORM, GUMBEL, QUICKSORT = range(3)
-COUNTING_LIMIT = 160  # up to this many items, comparing all pairs (on vectors) is quicker than a sort (measured)
+COUNTING_LIMIT = 800  # up to this many items, comparing all pairs (on vectors) is quicker than a sort (measured)
 FAR = 1000  # powers of two beyond which odds count as 0
 POWERS = 2.0 ** np.arange(-FAR, FAR + 1)
 
@@ -59,10 +59,10 @@ def place_by(scores, place, order, spare):
         return
     for u in range(m):
         score, above = scores[u], 0
-        for v in range(m):
-            above += scores[v] > score
         for v in range(u):
-            above += scores[v] == score
+            first = scores[v] >= score
+            above += first
+            place[v] += not first
         place[u] = above
 
 

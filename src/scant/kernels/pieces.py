@@ -21,7 +21,7 @@ EXP_CLIP = 300.0  # that of scant.surrogates (a test holds them equal)
 LARGEST_EXPONENT = 709.782712893384  # of which float64 holds the exponential
 NDCG, AP, DCG, PRECISION, ERR = range(5)  # codes of scant.measures.RECORDABLE (a test holds them equal)
 ERR_GRADE = 4  # that of scant.measures (likewise)
-INSERTION_LIMIT = 28  # below this many documents an insertion sort is quicker than a radix sort (measured)
+COUNTING_LIMIT = 150  # up to this many documents, comparing all pairs (on vectors) is quicker than a sort (measured)
 
 
 @intrinsic
@@ -68,18 +68,22 @@ def score(features, weights, scores, coming):
 
 @compiled()
 def sort_scores(scores, order, keys, spare_keys, spare_order, counts):
-    """Fill `order` with document indices by descending score, ties by index, in O(m).
+    """Fill `order` with document indices by descending score, ties by index, in O(m) for long lists.
 
     `keys` and `spare_keys` are uint32 of length m, `spare_order` as `order`, `counts` int64 of length 1024.
     """
     m = scores.shape[0]
-    if m <= INSERTION_LIMIT:
+    if m <= COUNTING_LIMIT:
+        place = spare_order
         for i in range(m):
-            value, j = scores[i], i
-            while j > 0 and scores[order[j - 1]] < value:
-                order[j] = order[j - 1]
-                j -= 1
-            order[j] = i
+            value, before = scores[i], np.int32(0)
+            for j in range(i):
+                first = scores[j] >= value
+                before += first
+                place[j] += not first
+            place[i] = before
+        for i in range(m):
+            order[place[i]] = i
         return
     sign, byte = np.uint32(0x80000000), np.uint32(255)
     bits = scores.view(np.uint32)
