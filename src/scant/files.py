@@ -10,7 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from glob import escape
 from itertools import groupby
 from operator import itemgetter
@@ -127,6 +127,19 @@ def skip_mark(file) -> None:
         file.seek(0)
 
 
+def numbered_lines(path, advice: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a text with their ends, without a byte order mark, and their numbers from 1.
+
+    advice : what to do about a line that is longer than LONGEST bytes, for which a DataError is raised
+    """
+    with open(path, "rb") as file:
+        skip_mark(file)
+        for number, line in enumerate(iter(partial(file.readline, LONGEST + 1), b""), start=1):
+            if len(line) > LONGEST:
+                raise DataError(path, f"the line is longer than {LONGEST:,} bytes", number, advice)
+            yield number, line
+
+
 _found: dict | None = None  # within `read_once`, the results of the functions below, by function and path
 
 
@@ -193,9 +206,9 @@ def check_seal(path) -> None:
     ValueError : a byte has changed since it was sealed, or it has no seal
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as content:
-        if (at := content.rfind(MARK)) < 0:
+        at = content.rfind(MARK) + len(MARK)
+        if not len(MARK) <= at <= len(content) - len(BLANK):
             raise ValueError("it has no seal, as files of this project have")
-        at += len(MARK)
         found, content[at : at + len(BLANK)] = content[at : at + len(BLANK)], BLANK.encode()
         if found != b"%08x" % zlib.crc32(content):
             raise ValueError("its CRC-32 is another, so some of its bytes have changed")
@@ -279,6 +292,25 @@ def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> Non
         seal(temporary)
 
 
+def batches(file, rows: int, groups: Iterable[int] | None = None, columns: list[str] | None = None) -> Iterator:
+    """The checked record batches, of at most `rows` rows, of an open parquet file, of some row groups or columns.
+
+    Raises
+    ------
+    ValueError : they have not as many rows as the metadata say: Arrow ends a column at a damaged page without a word
+    pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
+    """
+    about = file.metadata
+    expected = about.num_rows if groups is None else sum(about.row_group(group).num_rows for group in groups)
+    left = expected
+    for batch in file.iter_batches(rows, groups, columns):
+        batch.validate(full=True)
+        left -= batch.num_rows
+        yield batch
+    if left:
+        raise ValueError(f"{expected - left:,} rows, where its metadata say {expected:,}")
+
+
 def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
     """The Arrow table of a parquet file, or of some of its row groups.
 
@@ -289,7 +321,8 @@ def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
 
     Raises
     ------
-    ValueError : its seal is broken; or it holds more than FREE bytes, and more than RATIO times those of the file
+    ValueError : its seal is broken; it has not as many rows as its metadata say; or it holds more than FREE bytes, and
+        more than RATIO times those of the file
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     import pyarrow as pa
@@ -299,8 +332,7 @@ def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
     with pq.ParquetFile(path) as file:
         if groups is None and (ours or METADATA_KEY in (file.schema_arrow.metadata or {})):
             check_seal(path)
-        for batch in file.iter_batches(max(VALUES // max(len(file.schema_arrow), 1), 1), groups):
-            batch.validate(full=True)
+        for batch in batches(file, max(VALUES // max(len(file.schema_arrow), 1), 1), groups):
             parts.append(batch)
             limit -= batch.nbytes
             if limit < 0:

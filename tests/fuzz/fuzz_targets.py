@@ -10,12 +10,14 @@ import gzip
 import io
 import itertools
 import json
+import os
 import re
 import shutil
 import struct
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -23,17 +25,21 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.advice import Log, Policy, encoding
+from scant.advice import Log, Parts, Policy, advise, applying, encoding, jobs, parts
+from scant.compare.results import Results
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci, visits
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
 from scant.online import learners, play
+from scant.page import about
 from scant.present import traces
 from scant.study import settings as study
+from scant.verdict import readings
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
@@ -66,7 +72,7 @@ def fuzz_letor(data: bytes) -> None:
     """The compiled parser agrees with the grammar in regular expressions, however the file is cut into blocks."""
     with written(data) as path:
         for qid in ("field", "comment"):
-            stated = letor_rows(data, qid == "comment")
+            stated = letor_rows(data, qid)
             for size in (64, 1 << 16):
                 try:
                     found = list(letor.read_letor(path, D, TOP, size, qid))
@@ -84,8 +90,47 @@ def fuzz_letor(data: bytes) -> None:
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-def letor_rows(data: bytes, in_comment: bool) -> list | None:
-    """(line, query, grade, features) of each row; None if a line is malformed."""
+def fuzz_groups(data: bytes) -> None:
+    """The numbers of rows of queries, a zero byte, and a text without query ids, converted to a table, whole or not."""
+    sizes, _, text = data.partition(b"\0")
+    lines = [line.strip() for line in sizes.removeprefix(files.BOM).decode("latin-1").split("\n")]
+    rows, groups = letor_rows(text, "beside"), [line for line in lines if line]
+    whole = rows and text.endswith(b"\n") and all(re.fullmatch(r"[1-9]\d{0,8}", line, re.ASCII) for line in groups)
+    whole = whole and sum(map(int, groups)) == len(rows)
+    with folder_of({"a.txt": text, "a.txt.query": sizes}) as folder:
+        part = Part("all", str(folder / "a.txt"))
+        wanted = Dataset("toy", "ranking", tables.GROUPS, D, {"all": part}, ("all",), "toy", grades=TOP)
+        try:
+            tables.convert(wanted, "all", part.file, target := folder / "table.parquet")
+        except ScantError:
+            assert not whole and {path.name for path in folder.iterdir()} == {"a.txt", "a.txt.query"}
+            return
+        assert whole
+        query, grade, features = map(np.concatenate, zip(*tables.read_ranking(target), strict=True))
+    assert query.tolist() == [query for query, size in enumerate(groups, 1) for _ in range(int(size))]
+    assert grade.tolist() == [row[2] for row in rows]
+    np.testing.assert_allclose(features, [row[3] for row in rows], rtol=2e-7, atol=2e-45)
+
+
+@contextmanager
+def folder_of(contents: dict[str, bytes]):
+    """A new folder with these files, which is removed."""
+    folder = FOLDER / f"{next(_numbers)}"
+    folder.mkdir()
+    try:
+        for name, content in contents.items():
+            (folder / name).write_bytes(content)
+        with patch.object(files, "check_seal"), patch.object(stream, "check_seal"):
+            yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def letor_rows(data: bytes, qid: str) -> list | None:
+    """(line, query, grade, features) of each row; None if a line is malformed.
+
+    qid : where the query id is, "field" or "comment"; "beside" for a file without any, whose queries are 0
+    """
     rows = []
     for number, line in enumerate(data.removeprefix(files.BOM).decode("latin-1").split("\n"), 1):
         text, hash_mark, comment = line.partition("#")
@@ -95,7 +140,9 @@ def letor_rows(data: bytes, in_comment: bool) -> list | None:
                 continue
             return None
         grade = re.fullmatch(r"\+?(\d{1,18})(\.0*)?", fields.pop(0), re.ASCII)
-        if in_comment:
+        if qid == "beside":
+            query = re.match("()", "")
+        elif qid == "comment":
             query = re.match(r"[ \t\r]*(\d{1,18})(?![^ \t\r#])", comment, re.ASCII)
         else:
             query = re.fullmatch(r"qid:(\d{1,18})", fields.pop(0) if fields else "", re.ASCII)
@@ -110,7 +157,7 @@ def letor_rows(data: bytes, in_comment: bool) -> list | None:
                 return None
             last = int(index)
             x[last - 1] = float(value)
-        rows.append((number, int(query[1]), int(grade[1]), np.float32(x)))
+        rows.append((number, int(query[1] or 0), int(grade[1]), np.float32(x)))
     return rows
 
 
@@ -121,12 +168,30 @@ def split_queries(rows: list) -> bool:
 
 
 def fuzz_uci(data: bytes) -> None:
-    with written(data) as path:
-        for label, classes in itertools.product(("first", "last"), (None, ("1", "a"))):
-            with suppress(ScantError):
-                for label_, features, line in uci.read_uci(path, D, label, classes):
-                    assert features.shape == (len(label_), D) == (len(line), D) and np.isfinite(features).all()
-                    assert all(isinstance(one, str) for one in label_)
+    """Tables of numbers and a label; with blanks in place of its commas, a table says the same."""
+    for label, classes in itertools.product(("first", "last"), (None, ("1", "a"))):
+        found = _examples(data, label, classes)
+        if found is not None and b"," in data and b"\v" not in data:
+            blanks = _examples(data.replace(b",", b" "), label, classes)
+            same = all(not re.search(r"\s", name) for name in found[0])
+            if same and len(found[0]) == len(blanks[0] if blanks else ()):
+                np.testing.assert_array_equal(found[1], blanks[1])
+                assert found[0] == blanks[0]
+            else:
+                assert not same, "a table that commas separate, and blanks do not"
+
+
+def _examples(data: bytes, label: str, classes) -> tuple[list[str], np.ndarray] | None:
+    """Labels and features of a table; None if it is refused."""
+    names, parts = [], []
+    with written(data) as path, suppress(ScantError):
+        for label_, features, line in uci.read_uci(path, D, label, classes):
+            assert features.shape == (len(label_), D) == (len(line), D) and np.isfinite(features).all()
+            assert all(isinstance(one, str) for one in label_)
+            names += label_.tolist()
+            parts.append(features)
+        return names, np.concatenate(parts)
+    return None
 
 
 def fuzz_log(data: bytes) -> None:
@@ -148,11 +213,86 @@ def fuzz_visits(data: bytes) -> None:
         if reading.visits is None:
             return
         str(Log.read(path, {"reward": "click"}).check())
+        with suppress(ScantError):
+            found = advise.compare(reading.visits.policies, Log.read(path, {"reward": "click"}).visits,
+                                   declared=advise.UNKNOWN)  # fmt: skip
+            json.dumps(advise._plain(found.rows[-1])), found.text(), found._repr_html_()
         log = reading.visits
         assert ((log.reward >= 0) & (log.reward <= 1)).all() and ((log.propensity > 0) & (log.propensity <= 1)).all()
         assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(log.features).any()
         encoded = encoding.fit(log).transform(log)
         logs.check(encoded, "log")
+
+
+def fuzz_parts(data: bytes) -> None:
+    """A folder of parquet files, one of any bytes: numbers do not depend on how the rows are read."""
+    if not data:
+        return
+    with folder_of(
+        {f"{data[0] % 2}.parquet": data[1:]} | ({"2.parquet": _part()} if data[0] % 4 > 1 else {})
+    ) as folder:
+        found = []
+        for rows in (2, parts.ROWS):
+            with suppress(ScantError):
+                log = Parts(folder, {"reward": "click"}, ("drop",), ("y",))
+                str(log.check()), log.column_names
+                found.append(parts.compare(("uniform",), log, rows=rows).rows)
+        if len(found) == 2:
+            for first, second in zip(*found, strict=True):
+                assert first["clicks"] == second["clicks"] and first["rows"] == second["rows"]
+                np.testing.assert_allclose(first["estimate"], second["estimate"], rtol=2e-3)
+
+
+def fuzz_part(data: bytes) -> None:
+    """What a job has kept of a part: only a result of that part is used, and only numbers that make sense."""
+    log = Parts(_log_of_one_part())
+    with folder_of({"0.parquet": data}) as folder, suppress(ScantError):
+        jobs.read(log, folder, {})
+        str(log.check())
+        parts.compare(("uniform",), log, summarised=lambda policies, train: jobs.read(log, folder, policies, train))
+
+
+@cache
+def _log_of_one_part() -> Path:
+    (folder := FOLDER / "log of one part").mkdir()
+    table = pa.table({"action": ["a", "b"] * 40, "reward": [0, 1, 1, 0] * 20, "propensity": [0.5] * 80, "x": range(80)})
+    (path := folder / "0.parquet").write_bytes(_parquet(table))
+    os.utime(path, ns=(0, 0))  # which results are held against
+    return folder
+
+
+def fuzz_apply(data: bytes) -> None:
+    """New visits, for which a policy chooses ads: the file is whole, with a row for each, or there is none."""
+    with folder_of({"visits": data}) as folder:
+        for name, keep in (("out.csv", ("more",)), ("out.parquet", ("city", "more")), ("out.csv", ())):
+            target = folder / name
+            try:
+                done = applying.apply(_policy(), folder / "visits", target, epsilon=0.3, seed=1, keep=keep)
+            except ScantError:
+                assert {path.name for path in folder.iterdir()} == {"visits"}
+                continue
+            table = pa.csv.read_csv(target) if name.endswith(".csv") else pq.read_table(target)
+            assert table.num_rows == done.rows > 0 and table.column_names == [*keep, "action", "propensity"]
+            target.unlink()
+
+
+@cache
+def _policy() -> Policy:
+    random = np.random.default_rng(0)
+    log = pa.table({
+        "action": random.choice(["a", "b"], 60), "reward": random.integers(0, 2, 60), "propensity": [0.5] * 60,
+        "x": [None, *random.random(59)], "city": random.choice(["u", "v"], 60),
+    })  # fmt: skip
+    return Policy("logistic", steps=50, lambdas=(0.1,)).fit(log)
+
+
+@cache
+def _part() -> bytes:
+    """A good part of a folder, like that of `_visits`."""
+    return _parquet(pa.table({
+        "action": ["a", "b"], "click": [0, 1], "propensity": [0.5, 0.5], "y": [1, 2], "city": ["u", "v"],
+        "when": pa.array([0, 1], pa.timestamp("s")), "drop": [1, 2],
+    }))  # fmt: skip
 
 
 def fuzz_contexts(data: bytes) -> None:
@@ -170,7 +310,9 @@ def fuzz_policy(data: bytes) -> None:
         policy = Policy.load(path)
         columns = {name: ["u", ""] if name in policy.learnt.encoder.texts else [0.5, None]
                    for name in policy.learnt.encoder.names}  # fmt: skip
-        assert {*policy.predict(pa.table(columns))} <= {*policy.actions}
+        table = pa.table(columns)
+        assert {*policy.predict(table)} <= {*policy.actions}
+        np.testing.assert_allclose(policy.predict_proba(table).sum(axis=1), 1, atol=1e-9)
 
 
 def fuzz_openbandit(data: bytes) -> None:
@@ -229,6 +371,45 @@ def fuzz_run(data: bytes) -> None:
         ):
             with suppress(ScantError):
                 read()
+
+
+def fuzz_seal(data: bytes) -> None:
+    """Whatever a file holds: it has no seal, a broken one, or one that every changed bit breaks."""
+    path = FOLDER / f"{next(_numbers)}"
+    try:
+        for content in (data, data + files.MARK, data + files.MARK + files.BLANK.encode() + data[:9]):
+            path.write_bytes(content)
+            with suppress(ValueError):
+                files.check_seal(path)
+        files.seal(path)
+        files.check_seal(path)
+        sealed = path.read_bytes()
+        at = zlib.crc32(data) % len(sealed)
+        path.write_bytes(sealed[:at] + bytes([sealed[at] ^ 1 << len(data) % 8]) + sealed[at + 1 :])
+        try:
+            files.check_seal(path)
+        except ValueError:
+            return
+        raise AssertionError(f"byte {at} changed, and nobody saw it")
+    finally:
+        path.unlink()
+
+
+def fuzz_results(data: bytes) -> None:
+    """A folder of results of somebody else: manifest, claims, tables, runs."""
+    names = ("manifest.json", "claims.parquet", "claims-readings.csv", "tables/finals.csv", "runs/e/s/l/run.parquet")
+    name = names[data[0] % len(names)] if data else "manifest.json"
+    with folder_of({}) as folder:
+        (path := folder / name).parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data[1:])
+        there = Results(folder)
+        for look in (
+            lambda: there.manifest, lambda: there.claims, lambda: there.readings, lambda: there.finals,
+            lambda: there.runs("e"), lambda: readings.read(folder / "claims-readings.csv"),
+            lambda: about.claims(folder / "claims.parquet"),
+        ):  # fmt: skip
+            with suppress(ScantError):
+                look()
 
 
 # --- settings
@@ -327,7 +508,8 @@ def _letor() -> list[bytes]:
 
 
 def _uci() -> list[bytes]:
-    return [b"a,1,2.5,-3e2\nb, 4,5,6\r\n\n01.,7,8,9\n", b"1,2,3,a\n4,5,6,1.0\n", b"1,nan,3,4\n", b"1,2\n"]
+    blanks = [b"a 1\t2.5  -3e2\n b 4 5 6\r\n", b"1 2 3 a\n4 5 6 1.0", b"1 2;3 4 a\n"]
+    return [*blanks, b"a,1,2.5,-3e2\nb, 4,5,6\r\n\n01.,7,8,9\n", b"1,2,3,a\n4,5,6,1.0\n", b"1,nan,3,4\n", b"1,2\n"]
 
 
 def _logs() -> list[bytes]:
@@ -497,8 +679,43 @@ def _policies() -> list[bytes]:
     return made
 
 
+def _groups() -> list[bytes]:
+    text = b"2 1:0.5 3:7\n0 2:.25 # doc\n\n+1.0 1:1\r\n"
+    return [b"2\n1\n\0" + text, b"3\n\0" + text, b" 1\r\n2 \0# note\n" + text, b"1\n\0" + text, b"x\n\0" + text]
+
+
+def _parts() -> list[bytes]:
+    made = [_part(), *(seed for seed in _visits() if seed.startswith(b"PAR1"))]
+    many = pa.table({
+        "action": ["a", "b"] * 40, "click": [0, 1, 1, 0] * 20, "propensity": [0.5] * 80, "y": [*range(80)],
+        "city": ["u", "v"] * 40, "when": pa.array([*range(80)], pa.timestamp("s")),
+    })  # fmt: skip
+    made += [_parquet(many), _parquet(many.drop_columns("city")), _parquet(many.set_column(0, "action", [[1, 2] * 40]))]
+    return [bytes([at % 4]) + content for at, content in enumerate(made * 2)]
+
+
+def _part_results() -> list[bytes]:
+    log = Parts(_log_of_one_part())
+    jobs.write(log, "0.parquet", target := FOLDER / "result.parquet", {})
+    return [target.read_bytes()]
+
+
+def _results() -> list[bytes]:
+    claims = pa.table({"id": ["a"], "verdict": ["holds"], "estimate": [0.5]})
+    files.write_parquet(claims, path := FOLDER / "claims.parquet", {"readings": "00000000"})
+    rows = b"claim,reading,first,place,against,estimate,low,high,n\na,paper,True,x,y (e),0.5,0.1,0.9,20\n"
+    made = [b"\0" + b'{"study": {"a": 1}}', b"\1" + path.read_bytes(), b"\2" + rows, b"\3measure,value\nndcg,0.5\n"]
+    return made + [b"\4" + run for run in _runs()]
+
+
 _SEEDS = {
     "letor": _letor,
+    "groups": _groups,
+    "parts": _parts,
+    "part": _part_results,
+    "apply": _contexts,
+    "seal": lambda: [b"", files.MARK, b"{" + files.MARK + b"0000", *_campaigns(), *_runs()[:1]],
+    "results": _results,
     "uci": _uci,
     "log": _logs,
     "visits": _visits,

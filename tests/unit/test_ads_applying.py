@@ -253,6 +253,61 @@ def test_visits_that_cannot_be_used_leave_no_file(policies, tmp_path, change, me
     assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
 
 
+@pytest.mark.parametrize(
+    ("column", "keep", "message"),
+    [
+        ({"age": [1.0, 2.0]}, [], "two columns are called 'age'"),
+        ({"kind": [["red"], ["blue"]]}, [], "not a log whose column 'kind' holds texts"),
+        ({"visit": [[1], [2]]}, ["visit"], "shown.csv: cannot hold a column that is to be kept (Unsupported Type:list"),
+        ({"visit": [1, 2]}, ["visit", "visit"], "--keep visit: another column that is written has this name"),
+        ({"action": ["a", "b"]}, ["action"], "--keep action: another column that is written has this name"),
+    ],
+)
+def test_columns_that_cannot_be_used_leave_no_file(policies, tmp_path, column, keep, message, capsys):
+    table = pa.table({"kind": ["red", "blue"], "age": [30.0, 40.0]})
+    if "kind" in column:
+        table = table.drop_columns("kind")
+    for name, values in column.items():
+        table = table.append_column(name, pa.array(values))
+    pq.write_table(table, tmp_path / "new.parquet")
+    arguments = [str(policies["logistic"][1]), str(tmp_path / "new.parquet"), "--output", str(tmp_path / "shown.csv")]
+    assert main(["ads", "apply", *arguments, *(["--keep", *keep] if keep else [])]) == 1
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
+
+
+def test_visits_that_a_damaged_page_lacks_are_noticed(policies, tmp_path):
+    table = pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]})
+    path, plain = tmp_path / "new.parquet", {"use_dictionary": False, "write_statistics": False}
+    pq.write_table(table, path, compression="none", **plain)
+    content = path.read_bytes()
+    path.write_bytes(content[:12] + b"\0" + content[13:])  # how many values the first page has
+    with pytest.raises(DataError, match="0 rows, where its metadata say 2"):
+        applying.apply(policies["logistic"][0], path, tmp_path / "shown.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
+
+
+@pytest.mark.parametrize("output", ["csv", "parquet"])
+def test_texts_may_be_views(policies, visitors, tmp_path, output):
+    """Arrow's `string_view`, in which polars keeps texts."""
+    made, _ = visitors
+    table = pa.Table.from_pandas(made, preserve_index=False)
+    for at, name in enumerate(table.column_names):
+        if pa.types.is_string(table.schema.types[at]) or pa.types.is_large_string(table.schema.types[at]):
+            table = table.set_column(at, name, table.column(name).cast(pa.string_view()))
+    assert pa.string_view() in table.schema.types
+    with pa.OSFile(str(tmp_path / "new.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    policy, target = policies["logistic"][0], tmp_path / f"shown.{output}"
+    assert applying.apply(policy, tmp_path / "new.arrow", target, epsilon=0, keep=["note"]).rows == len(made)
+    read = pd.read_csv(target) if output == "csv" else pd.read_parquet(target)
+    assert read["action"].tolist() == policy.predict(made).tolist() and set(read["note"]) == {"x;y"}
+    log = frame(300)
+    views = pa.table({name: pa.array(values.tolist(), pa.string_view() if values.dtype == object else None)
+                      for name, values in log.astype({"kind": object, "action": object}).items()})  # fmt: skip
+    assert str(sa.Log.from_frame(views).check()) == str(sa.Log.from_frame(log).check())
+
+
 def test_no_input_is_overwritten(policies, visitors, tmp_path, capsys):
     made, paths = visitors
     path, policy, log = paths["csv"], policies["logistic"][1], tmp_path / "log.csv"

@@ -79,11 +79,19 @@ def test_the_choice_among_equals_is_seldom_said_to_be_better():
             lowers[at] = lambda level, terms=terms: float(intervals.clopper_pearson(terms, level))
         today = intervals.counted((random.random(4000) < 0.2).astype(float), 1.0, (1.0,))
         upper = functools.partial(intervals.clopper_pearson, today, upper=True)
-        choice = decisions.chosen(lowers, upper, 0.95)
+        choice = decisions.chosen(lowers, upper, 0.95, dict.fromkeys(lowers, 0.2))
         wrong += choice["better"]
         above += choice["lower"] > 0.2
         assert choice["of"] == 20 and choice["lower"] == max(bound(1 - 0.05 / 21) for bound in lowers.values())
     assert wrong <= above <= 16  # 7.5 are promised at most; 17 have a chance of 0.2 %
+
+
+def test_of_equal_bounds_the_larger_estimate_is_chosen():
+    estimates = {"a": 0.1, "b": 0.3, "c": 0.2}
+    for bounds, best in (((0, 0, 0), "b"), ((0.05, 0, 0.05), "c"), ((0.1, 0.2, 0.15), "b"), ((0.1, 0, 0), "a")):
+        lowers = {name: lambda level, bound=bound: bound for name, bound in zip("abc", bounds, strict=True)}
+        choice = decisions.chosen(lowers, None, 0.95, estimates)
+        assert choice["policy"] == best and choice["lower"] == max(bounds) and not choice["better"]
 
 
 # --- doubly robust

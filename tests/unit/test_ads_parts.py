@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -168,6 +170,13 @@ def test_what_is_wrong_with_a_folder_has_a_place(tmp_path, train, policies, caps
     (folder / "003.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(DataError, match=r"003.parquet: not a readable parquet file"):
         sa.Parts(folder)
+    two = pa.table({"action": ["a", "b"], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1.0, 2.0]})
+    (path := tmp_path / "page/000.parquet").parent.mkdir()
+    pq.write_table(two, path, use_dictionary=False, compression="none", write_statistics=False)
+    content = path.read_bytes()
+    path.write_bytes(content[:12] + b"\0" + content[13:])  # how many values the first page has
+    with pytest.raises(DataError, match=r"000.parquet: .*0 rows, where its metadata say 2"):
+        sa.Parts(path.parent).check()
     fine = written(tmp_path / "fine", frame(300, 1))
     with pytest.raises(SettingError, match=r"is a folder: give Parts\("):
         sa.Log.read(fine)

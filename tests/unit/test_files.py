@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -217,6 +218,21 @@ def test_a_bit_that_turns_anywhere_is_noticed(tmp_path):
             read_parquet(path)
 
 
+def test_rows_that_a_damaged_page_lacks_are_noticed(tmp_path):
+    """Arrow itself gives the rows before the page, or none, and says nothing."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": [1.0, 2.0]}), path, use_dictionary=False, compression="none", write_statistics=False)
+    content, lost = path.read_bytes(), 0
+    for place in range(4, len(content) - 8):
+        path.write_bytes(content[:place] + b"\0" + content[place + 1 :])
+        with suppress(pa.ArrowException, OSError), pq.ParquetFile(path) as file:
+            if sum(batch.num_rows for batch in file.iter_batches()) != file.metadata.num_rows:
+                lost += 1
+                with pytest.raises(ValueError, match=r"[02] rows, where its metadata say [02]"):
+                    read_parquet(path, ours=False)
+    assert lost
+
+
 def test_the_file_of_another_maker_may_hold_the_mark(tmp_path):
     table, path = pa.table({"x": [MARK.decode() + "00000000", "y"]}), tmp_path / "a.parquet"
     pq.write_table(table, path)
@@ -230,6 +246,13 @@ def test_the_file_of_another_maker_may_hold_the_mark(tmp_path):
     path.write_bytes(path.read_bytes().replace(MARK, b'"crc33": "'))
     with pytest.raises(ValueError, match=r"CRC-32|it has no seal"):
         read_parquet(path, ours=False)  # its metadata say that it is ours
+
+
+def test_a_seal_that_is_cut_is_none(tmp_path):
+    for content in (MARK, MARK + b"0000000"):
+        (tmp_path / "a").write_bytes(content)
+        with pytest.raises(ValueError, match="it has no seal"):
+            check_seal(tmp_path / "a")
 
 
 part = st.text(st.characters(codec="ascii", exclude_characters="/\0"), min_size=1) | st.sampled_from(

@@ -61,6 +61,7 @@ KINDS = {
     pa.float16(): st.floats(width=16),
     pa.bool_(): st.booleans(),
     pa.string(): st.text(max_size=3) | st.sampled_from(("1", "01", "nan", "9" * 5000, "2019-11-24")),
+    pa.string_view(): st.sampled_from(("a", "1", "", "2019-11-24")),
     pa.binary(): st.binary(max_size=3),
     pa.timestamp("ns"): st.just(datetime(2019, 11, 24)),
     pa.timestamp("s", "UTC"): st.just(datetime(9999, 11, 24)),
@@ -105,3 +106,14 @@ def test_everyday_logs_of_odd_columns(data):
 @given(odd_parquet(["query", "grade", "label", "f1", "f2", "f3"]))
 def test_tables_of_odd_columns(data):
     fuzz_targets.fuzz_parquet(data)
+
+
+@given(odd_parquet(["x", "city", "more"]))
+def test_new_visits_of_odd_columns(data):
+    fuzz_targets.fuzz_contexts(data)
+    fuzz_targets.fuzz_apply(data)
+
+
+@given(odd_parquet(["action", "click", "propensity", "timestamp", "policy:p", "x", "y", "drop"]), st.integers(0, 3))
+def test_parts_of_odd_columns(data, form):
+    fuzz_targets.fuzz_parts(bytes([form]) + data)

@@ -233,12 +233,13 @@ def test_a_byte_order_mark_is_no_grade(tmp_path):
 def test_queries_may_be_told_by_a_file_beside(tmp_path, name):
     """LightGBM's and XGBoost's form reads as the same rows with query ids."""
     path, sizes = tmp_path / "rows.txt", tmp_path / name
-    path.write_text("2 1:0.5 3:1\n\n0 2:1 # a\n1\t1:2\n")
-    sizes.write_text("2\n1\n")
+    path.write_text("2 1:0.5 3:1\n\n0 2:1 # a\n1\t1:2\n2# no feature\n", encoding="utf-8-sig")
+    sizes.write_text("2\n2\n", encoding="utf-8-sig")
     assert groups_beside(path) == sizes
     (block,) = read_grouped(path, sizes, 3)
-    assert block.query.tolist() == [1, 1, 2] and block.grade.tolist() == [2, 0, 1]
-    assert block.features.tolist() == [[0.5, 0, 1], [0, 1, 0], [2, 0, 0]] and block.line.tolist() == [1, 3, 4]
+    assert block.query.tolist() == [1, 1, 2, 2] and block.grade.tolist() == [2, 0, 1, 2]
+    assert block.features.tolist() == [[0.5, 0, 1], [0, 1, 0], [2, 0, 0], [0, 0, 0]]
+    assert block.line.tolist() == [1, 3, 4, 5]
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_defects_of_long_fields_are_found_in_no_time(tmp_path):
 
 
 def test_a_line_has_a_limit(tmp_path, monkeypatch):
-    for module in (letor, uci):
+    for module in (letor, files):
         monkeypatch.setattr(module, "LONGEST", 1000)
     (tmp_path / "a.txt").write_bytes(b"1 qid:1\n1 qid:1 #" + b"1" * 2000)
     with pytest.raises(DataError, match="line 2: the line is longer than 1,000 bytes"):
@@ -166,6 +166,11 @@ def test_a_line_has_a_limit(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_bytes(b"1,2\n" + b"1" * 2000)
     with pytest.raises(DataError, match="line 2: the line is longer than 1,000 bytes"):
         list(uci.read_uci(tmp_path / "a.txt", 1))
+    for text, sizes in ((b"1 1:2\n1 #" + b"1" * 2000, b"2\n"), (b"1 1:2\n", b"1\n" + b"1" * 2000)):
+        (tmp_path / "a.txt").write_bytes(text)
+        (tmp_path / "a.query").write_bytes(sizes)
+        with pytest.raises(DataError, match="line 2: the line is longer than 1,000 bytes"):
+            list(letor.read_grouped(tmp_path / "a.txt", tmp_path / "a.query", 1))
 
 
 def test_a_line_of_a_log_has_a_limit(tmp_path, monkeypatch):

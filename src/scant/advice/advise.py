@@ -409,7 +409,8 @@ class _Comparison:
         pairs = decisions.pairs(list(weights), means, rows, self.level)
         if not self.lowers:
             return pairs, None
-        return pairs, decisions.chosen(self.lowers, self._upper_of_today(), self.level)
+        estimates = {row["policy"]: row["estimate"] for row in self.rows}
+        return pairs, decisions.chosen(self.lowers, self._upper_of_today(), self.level, estimates)
 
     def _upper_of_today(self):
         """Today's one-sided upper bound at a confidence; None if it was refused."""
@@ -475,8 +476,8 @@ def _problems_said(path, problems) -> list[str]:
 def _aligned_logs(test: Visits, train: Visits, paths) -> tuple[Visits, list[str]]:
     """The test log with the features of the training log and its ads first, and a note on rows with other ads."""
     test = logs.align_features(test, train.names, paths["test"])
-    shown = np.bincount(test.action, minlength=len(test.actions))
-    new = [name for name, count in zip(test.actions, shown, strict=True) if count and name not in train.actions]
+    shown, known = np.bincount(test.action, minlength=len(test.actions)), {*train.actions}
+    new = [name for name, count in zip(test.actions, shown, strict=True) if count and name not in known]
     actions = (*train.actions, *new)
     index_of = {name: index for index, name in enumerate(actions)}
     moved = np.array([index_of.get(name, -1) for name in test.actions], np.int32)[test.action]

@@ -1,6 +1,7 @@
 """A policy in use: which ad each new visit is shown, and with what probability, for what is logged next."""
 
 import secrets
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from scant import files
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
 from scant.data import visits
-from scant.errors import SettingError
+from scant.errors import DataError, SettingError
 from scant.randomness import generator
 
 ROWS = 1 << 16  # of a batch
+CHOSEN = ("action", "propensity")  # the columns that are written of what was chosen
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,14 @@ def apply(
 
     Raises
     ------
-    DataError : a file that cannot be read, a feature that is missing, or a cell that is not a number; nothing is
-        written then
-    SettingError : an epsilon out of range, a column that is not there, or a target that is the file of visits
+    DataError : a file that cannot be read, a feature that is missing, a cell that is not a number, or a column to keep
+        of a type that the target cannot hold; nothing is written then
+    SettingError : an epsilon out of range, a column to keep that is not there, or whose name another one has, or a
+        target that is the file of visits
     """
     files_differ(target, path)
+    if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:
+        raise SettingError(f"--keep {clashing[0]}: another column that is written has this name")
     seed = secrets.randbits(32) if seed is None else seed
     epsilon = policy.epsilon if epsilon is None else epsilon
     if not 0 <= epsilon <= 1:
@@ -101,30 +106,41 @@ class _Writer:
     """Writes batches to a CSV or parquet file, whole or not at all."""
 
     def __init__(self, target, metadata: dict):
-        self.target, self.metadata, self.writer = target, metadata, None
+        self.target, self.metadata, self.writer, self.stack = target, metadata, None, ExitStack()
 
     def __enter__(self):
-        self.context = files.atomic(self.target)
-        self.path = self.context.__enter__()
+        self.path = self.stack.enter_context(files.atomic(self.target))
         return self
 
     def write(self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]) -> None:
         import pyarrow as pa
-        from pyarrow import csv
-        from pyarrow import parquet as pq
 
         shown = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(pa.string())
         table = kept.append_column("action", shown) if kept.num_columns else pa.table({"action": shown})
         table = table.append_column("propensity", pa.array(propensity))
-        if self.writer is None:
-            as_csv = Path(self.target).suffix.lower() == ".csv"
-            table_schema = table.schema if as_csv else files.with_metadata(table.schema, self.metadata)
-            self.schema = table_schema
-            self.writer = (csv.CSVWriter(str(self.path), table_schema) if as_csv
-                           else pq.ParquetWriter(self.path, table_schema, compression="zstd"))  # fmt: skip
-        self.writer.write_table(table.cast(self.schema))
+        try:
+            if self.writer is None:
+                self._begin(table.schema)
+            self.writer.write_table(table.cast(self.schema))
+        except pa.ArrowException as error:
+            advice = "Leave columns of such types out of --keep, or write .parquet in place of .csv"
+            raise DataError(self.target, f"cannot hold a column that is to be kept ({error})", advice=advice) from error
 
-    def __exit__(self, kind, error, trace):
-        if self.writer is not None:
-            self.writer.close()
-        return self.context.__exit__(kind, error, trace)
+    def _begin(self, schema) -> None:
+        """Open the file for tables of this schema."""
+        import pyarrow as pa
+        from pyarrow import csv
+        from pyarrow import parquet as pq
+
+        # of views of texts, Arrow's writer of CSV knows nothing
+        plain = [field.with_type(pa.string()) if field.type == pa.string_view() else field for field in schema]
+        if Path(self.target).suffix.lower() == ".csv":
+            self.schema = pa.schema(plain)
+            writer = csv.CSVWriter(str(self.path), self.schema)
+        else:
+            self.schema = files.with_metadata(schema, self.metadata)
+            writer = pq.ParquetWriter(self.path, self.schema, compression="zstd")
+        self.writer = self.stack.enter_context(writer)
+
+    def __exit__(self, *error):
+        return self.stack.__exit__(*error)

@@ -133,14 +133,19 @@ def pairs(names: Sequence[str], means: Mapping[tuple[str, str], Mean], rows: int
 
 
 def chosen(
-    lowers: Mapping[str, Callable[[float], float]], upper: Callable[[float], float] | None, level: float
-) -> dict:
+    lowers: Mapping[str, Callable[[float], float]], upper: Callable[[float], float] | None, level: float,
+    estimates: Mapping[str, float],
+) -> dict:  # fmt: skip
     """The policy with the largest lower bound, all bounds together with a confidence of `level`.
+
+    Of equal bounds (with few clicks all may be 0) the one with the larger estimate is taken. All bounds hold together,
+    so that this changes no confidence.
 
     Parameters
     ----------
     lowers : by policy, its one-sided lower bound at a confidence
     upper : today's one-sided upper bound at a confidence; None if nothing is known of it
+    estimates : by policy, its estimated CTR
 
     Returns
     -------
@@ -149,6 +154,6 @@ def chosen(
     """
     confidence = 1 - (1 - level) / (len(lowers) + (upper is not None))
     bounds = {name: lower(confidence) for name, lower in lowers.items()}
-    best = max(bounds, key=bounds.get)
+    best = max(bounds, key=lambda name: (bounds[name], estimates[name]))
     today = math.nan if upper is None else upper(confidence)
     return {"policy": best, "lower": bounds[best], "of": len(bounds), "today": today, "better": bounds[best] > today}

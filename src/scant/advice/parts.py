@@ -75,7 +75,8 @@ class Parts:
         """The names of all columns of the first file."""
         import pyarrow.parquet as pq
 
-        return tuple(pq.read_schema(self.files[0]).names)
+        with visits.files.foreign(self.files[0]):
+            return tuple(pq.read_schema(self.files[0]).names)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -112,9 +113,8 @@ class Parts:
                 with visits.files.foreign(path), pq.ParquetFile(path) as file:
                     texts = [name for name, kind in zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)
                              if pa.types.is_string(kind) or pa.types.is_large_string(kind)]  # fmt: skip
-                    for batch in file.iter_batches(rows):
+                    for batch in visits.files.batches(file, rows):
                         if batch.num_rows:
-                            batch.validate(full=True)
                             yield (visits.read_frame(batch, self.columns, self.ignore, {*texts, *self.categorical}),
                                    path, at, start + at)  # fmt: skip
                         at += batch.num_rows
@@ -438,7 +438,8 @@ def _evaluated(named, tally, test, train, level, declared, seed, paths, notes) -
         about.insert(0, f"Training log {paths['train']}: {len(train):,} rows, {train.reward.sum():,.0f} clicks; "
                         "today's policy is the one that logged it")  # fmt: skip
     upper = None if rows[0]["refused"] else _upper(today, rows[0]["bound"], generator(seed, "advice", "order", "today"))
-    choice = decisions.chosen(lowers, upper, level) if lowers else None
+    estimates = {row["policy"]: row["estimate"] for row in rows}
+    choice = decisions.chosen(lowers, upper, level, estimates) if lowers else None
     learnt = {name: policy for name, policy in named.items() if not isinstance(policy, str)}
     if train is None and largests:
         largests = {Logging.kind: 1.0} | largests

@@ -226,16 +226,6 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-TREES = {
-    "roots": np.int64,
-    "left": np.int32,
-    "right": np.int32,
-    "feature": np.int32,
-    "threshold": float,
-    "value": float,
-}
-
-
 def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisation: float) -> scorers.Model:
     """The model with its scorers, or its learner of the whole log."""
     kind, ads, d = model.kind, len(model.actions), len(model.centre)

@@ -19,6 +19,7 @@ from scant.ads import intervals
 from scant.ads.learners import Uniform
 from scant.advice import decisions, health
 from scant.advice.digests import Digests
+from scant.data import logs
 from scant.data.visits import Problem
 
 MOST = 4096  # distinct pairs of a table; with more they are rounded
@@ -207,13 +208,26 @@ class Tally:
 
     @classmethod
     def unpacked(cls, content: Mapping) -> "Tally":
-        return cls(
+        """The tally that was packed; a ValueError for numbers that do not fit each other."""
+        tally = cls(
             content["rows"], {name: Cells.unpacked(cells) for name, cells in content["cells"].items()},
             {name: np.array(sums, np.int64) for name, sums in content["segments"].items()},
             np.array(content["lengths"], np.int64),
             {(name, other): cells and Cells.unpacked(cells) for name, other, cells in content["pairs"]},
             content["ads"], content["new"],
         )  # fmt: skip
+        counted = [*(list(cells.counts.values()) for cells in tally.cells.values()), tally.lengths.tolist(),
+                   [shown for shown, _ in tally.ads.values()]]  # fmt: skip
+        shapes = {sums.shape for sums in (tally.lengths, *tally.segments.values())}
+        if (
+            not all(type(count) is int and count >= 0 for counts in counted for count in counts)
+            or {sum(counts) for counts in counted} != {tally.rows}
+            or shapes != {(len(CUTS),)}
+            or tally.cells.keys() != tally.segments.keys()
+            or ("" in tally.cells) != (tally.rows > 0)
+        ):
+            raise ValueError("sums that do not fit each other")
+        return tally
 
 
 @dataclass
@@ -269,4 +283,6 @@ class Summary:
                       names=tuple(content["names"]), policies=tuple(content["policies"]))  # fmt: skip
         for place, problem, count in content["problems"]:
             summary.note(place, Problem(**problem), count)
+        if summary.alone.rows and not {f"{logs.POLICY}{name}" for name in summary.policies} <= {*summary.alone.cells}:
+            raise ValueError("a policy without sums")
         return summary

@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from scant.errors import DataError, short
-from scant.files import LONGEST, skip_mark
+from scant.files import LONGEST, numbered_lines, skip_mark
 
 MAX_GRADE = 30  # at which 2^grade - 1 is exact; a larger number is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
 
 _LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
+_GRADE = re.compile(rb"[ \t\r]*([^ \t\r\n#]*)(.*)", re.DOTALL)  # the first field of a line, and the rest
 _TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
 
 
@@ -74,21 +75,21 @@ def read_grouped(path, sizes_path, features: int, max_grade: int | None = None) 
     DataError : as `read_letor`; a number of rows is not whole and above 0, or their sum is not the number of rows
     """
     sizes = []
-    for number, line in enumerate(Path(sizes_path).read_text(encoding="latin-1").split("\n"), start=1):
-        if text := line.strip():
+    for number, line in numbered_lines(sizes_path, "It is no file of numbers of rows"):
+        if text := line.decode("latin-1").strip():
             if not re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
                 raise DataError(sizes_path, f"{short(text)} is no number of rows of a query", number)
             sizes.append(int(text))
     queries = (query for query, size in enumerate(sizes, start=1) for _ in range(size))
     with tempfile.TemporaryDirectory() as folder:
         whole, rows = Path(folder, "with-queries.txt"), 0
-        with open(path, "rb") as source, open(whole, "wb") as target:
-            for line in source:  # each stays where it is, so that errors name the lines of the original
-                if line.split(b"#", 1)[0].strip():
-                    grade, *rest = line.split(None, 1)
+        with open(whole, "wb") as target:
+            for _, line in numbered_lines(path, "It is no text of LETOR"):
+                grade, rest = _GRADE.fullmatch(line).groups()
+                if grade:
                     rows += 1
-                    line = b"%s qid:%d %s" % (grade, next(queries, len(sizes) + 1), rest[0] if rest else b"\n")
-                target.write(line)
+                    line = b"%s qid:%d %s" % (grade, next(queries, len(sizes) + 1), rest)
+                target.write(line)  # each stays where it is, so that errors name the lines of the original
         if rows != (total := sum(sizes)):
             reason = f"its queries have {total:,} rows in all, and {Path(path).name} has {rows:,}"
             raise DataError(sizes_path, reason)

@@ -2,8 +2,9 @@
 
 import re
 import warnings
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
         among the actions; a reward outside [0, 1]; a propensity outside (0, 1]; an id or a name that occurs twice
     """
     for noun, ids in (("action", log.actions), ("feature", log.names)):
-        if twice := [name for name in ids if ids.count(name) > 1]:
+        if twice := repeated(ids):
             raise DataError(where, f"two {noun}s are called {twice[0]!r}", advice="Rename one of them")
     if not len(log):
         raise DataError(where, "the log has no rows")
@@ -319,14 +320,11 @@ def read_csv(path, texts: tuple[str, ...], index: bool = False):
     import pandas as pd
 
     _exists(path)
-    with open(path, "rb") as file:
-        for number, line in enumerate(iter(partial(file.readline, files.LONGEST + 1), b""), start=1):
-            if len(line) > files.LONGEST:
-                raise DataError(path, f"the line is longer than {files.LONGEST:,} bytes", number, "It is no log")
-            if number == 1 and line.count(b",") > COLUMNS:
-                raise DataError(path, f"more than {COLUMNS:,} columns", 1)
-            if Path(path).stat().st_size <= files.LONGEST:
-                break
+    for number, line in files.numbered_lines(path, "It is no log"):
+        if number == 1 and line.count(b",") > COLUMNS:
+            raise DataError(path, f"more than {COLUMNS:,} columns", 1)
+        if Path(path).stat().st_size <= files.LONGEST:
+            break
     try:
         names = header(path)
         with warnings.catch_warnings():
@@ -356,10 +354,15 @@ def read_csv(path, texts: tuple[str, ...], index: bool = False):
         if not name and not (index and number == 1):
             reason = f"column {number} has no name"
             raise DataError(path, reason, 1, "Drop the index column (in pandas, to_csv(..., index=False))")
-        if names.count(name) > 1:
-            raise DataError(path, f"two columns are called {name!r}", 1)
+    if twice := repeated(names):
+        raise DataError(path, f"two columns are called {twice[0]!r}", 1)
     filled = np.flatnonzero(frame.notna().any(axis=1))
     return frame.iloc[: filled[-1] + 1 if len(filled) else 0, 0 if names[0] else 1 :]
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that occur more than once, in the order in which they first occur."""
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def header(path) -> list[str]:

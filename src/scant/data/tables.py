@@ -166,13 +166,14 @@ def _parquet_blocks(path, dataset: Dataset, schema: pa.Schema) -> Iterator[Block
     first = 1
     with files.foreign(path), pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
-        if twice := [name for name in schema.names if names.count(name) > 1]:
+        if twice := [name for name in logs.repeated(names) if name in schema.names]:
             raise DataError(path, f"two columns are called {twice[0]!r}")
-        if missing := [name for name in schema.names if name not in names]:
+        there = {*names}
+        if missing := [name for name in schema.names if name not in there]:
             raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
         if f"f{dataset.features + 1}" in names:
             raise DataError(path, f"there is a column 'f{dataset.features + 1}' beyond the declared features")
-        batches = file.iter_batches(max(FLOATS // dataset.features, 1), columns=schema.names)
+        batches = files.batches(file, max(FLOATS // dataset.features, 1), columns=schema.names)
         for batch in filter(len, batches):
             columns = {name: _column(path, batch[name], name, first, dataset) for name in schema.names}
             features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])

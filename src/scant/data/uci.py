@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from scant.errors import DataError, short
-from scant.files import LONGEST, skip_mark
+from scant.files import numbered_lines
 
 ROWS = 8192  # rows of a block
 LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
@@ -50,28 +49,24 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
     """
     at = {"first": 0, "last": features}[label]
     labels, rows, lines, any_rows, delimiter = [], [], [], False, b""
-    with open(path, "rb") as file:
-        skip_mark(file)
-        for number, line in enumerate(iter(partial(file.readline, LONGEST + 1), b""), start=1):
-            if len(line) > LONGEST:
-                raise DataError(path, f"the line is longer than {LONGEST:,} bytes", number, "It is no such table")
-            if not line.strip():
-                continue
-            if delimiter == b"":  # of the first line
-                delimiter = b"," if b"," in line else None
-            count = line.count(delimiter) + 1 if delimiter else len(line.split())
-            if count != features + 1:
-                raise DataError(path, *_miscounted(line, delimiter, features, count, number))
-            fields = line.split(delimiter)
-            name = label_text(fields.pop(at).decode("latin-1"))
-            if not name or (classes is not None and name not in classes):
-                raise DataError(path, f"label {short(name)} is not among the classes", number)
-            labels.append(name)
-            rows.append(_numbers(path, fields, number))
-            lines.append(number)
-            if len(rows) == ROWS:
-                yield _examples(labels, rows, lines)
-                labels, rows, lines, any_rows = [], [], [], True
+    for number, line in numbered_lines(path, "It is no such table"):
+        if not line.strip():
+            continue
+        if delimiter == b"":  # of the first line
+            delimiter = b"," if b"," in line else None
+        count = line.count(delimiter) + 1 if delimiter else len(line.split())
+        if count != features + 1:
+            raise DataError(path, *_miscounted(line, delimiter, features, count, number))
+        fields = line.split(delimiter)
+        name = label_text(fields.pop(at).decode("latin-1"))
+        if not name or (classes is not None and name not in classes):
+            raise DataError(path, f"label {short(name)} is not among the classes", number)
+        labels.append(name)
+        rows.append(_numbers(path, fields, number))
+        lines.append(number)
+        if len(rows) == ROWS:
+            yield _examples(labels, rows, lines)
+            labels, rows, lines, any_rows = [], [], [], True
     if rows:
         yield _examples(labels, rows, lines)
     elif not any_rows:

@@ -239,7 +239,8 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
             continue
         column = _plain(table.column(name))
         if name in texts:
-            codes, found = _distinct(column)
+            with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
+                codes, found = _distinct(column)
             given = [*_ids(found), *([""] if (codes < 0).any() and "" not in _ids(found) else [])]
             features[:, at] = codes if "" not in given else np.where(codes < 0, given.index(""), codes)
             categories[name] = tuple(given)
@@ -269,12 +270,15 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
 
     Raises
     ------
-    DataError : another feature is absent
+    DataError : another feature is absent, or there twice
     """
-    variables = {name.partition("=")[0] for name in columns if "=" in name}
-    absent = [name for name in names if name not in columns]
+    features = {*names}
+    if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:
+        raise DataError(where, f"two columns are called {twice[0]!r}", advice="Rename one of them")
+    there, variables = {*columns}, {name.partition("=")[0] for name in columns if "=" in name}
+    absent = [name for name in names if name not in there]
     if lacking := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
-        near = nearest(lacking[0], [name for name in columns if name not in names])
+        near = nearest(lacking[0], [name for name in columns if name not in features])
         advice = f"Is it {near!r}? Rename it" if near else "The policy learnt from it"
         raise DataError(where, f"there is no column {lacking[0]!r}, a feature of the policy", advice=advice)
     return absent
@@ -322,12 +326,15 @@ def _chosen(path, columns, names, keep) -> list[str]:
 
     Raises
     ------
-    DataError, SettingError : one that is absent
+    DataError, SettingError : one that is absent, or there twice
     """
     _absent(columns, names, path)
     if lacking := [name for name in keep if name not in columns]:
         raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
-    return [name for name in columns if name in names or name in keep or "=" in name]
+    if twice := [name for name in logs.repeated(columns) if name in keep]:
+        raise SettingError(f"{path}: two columns are called {twice[0]!r}. Rename one of them")
+    wanted = {*names, *keep}
+    return [name for name in columns if name in wanted or "=" in name]
 
 
 def _parquet_batches(path, names, keep, rows: int):
@@ -336,8 +343,7 @@ def _parquet_batches(path, names, keep, rows: int):
 
     with pq.ParquetFile(path) as file:
         columns = _chosen(path, file.schema_arrow.names, names, keep)
-        for batch in file.iter_batches(rows, columns=columns):
-            batch.validate(full=True)
+        for batch in files.batches(file, rows, columns=columns):
             yield pa.Table.from_batches([batch])
 
 
@@ -483,7 +489,7 @@ class _Renaming:
             elif role not in header:
                 raise SettingError(f"{self.path}: {unknown('column', column, header)}")
         names = [roles.get(name, "" if name in self.ignore else name) for name in header]
-        if twice := [name for name in names if name and names.count(name) > 1]:
+        if twice := logs.repeated(name for name in names if name):
             raise DataError(self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them")
         return names
 
@@ -944,8 +950,11 @@ class _Reader:
 
 def _plain(column):
     """An Arrow column as one array, of dictionaries that hold texts, or of values."""
+    import pyarrow as pa
     from pyarrow import types
 
+    if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
+        column = column.cast(pa.string())
     if types.is_dictionary(column.type):
         column = column.unify_dictionaries()
     return logs.whole(column)
@@ -954,7 +963,7 @@ def _plain(column):
 def _is_text(column_type) -> bool:
     from pyarrow import types
 
-    return types.is_string(column_type) or types.is_large_string(column_type) or types.is_string_view(column_type)
+    return types.is_string(column_type) or types.is_large_string(column_type)
 
 
 def _numbers(column):
