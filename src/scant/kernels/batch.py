@@ -16,7 +16,7 @@ from scant.kernels import compiled
 from scant.kernels.pieces import EXP_CLIP, SUMS, score, softmax, step
 from scant.kernels.top import KL, LISTNET, RANKSVM, surrogate
 
-LONG = 128  # documents: from here on sorting is quicker than looking at all pairs
+LONG = 60  # documents: from here on sorting is quicker than looking at all pairs
 DAMPING = 1e-12  # a share of the Hessian's diagonal, far above rounding
 SHIFTS = 60  # of Newton's method in `model_step`; seven are usual
 
