@@ -250,7 +250,7 @@ def rules_together():
     batches = {}
     for path, jobs in TOGETHER.items():
         experiment, *place, seeds = path.split("/")
-        files = ["/".join(job.path.split("/")[1:-1]) for job in jobs]  # place/learner, or place alone
+        files = [str(Path(job.path).relative_to(experiment).parent) for job in jobs]  # place/learner, or place alone
         if place:
             files = [file.replace(place[0], "{stream}", 1) for file in files]
         streams, spans = batches.setdefault((experiment, tuple(files)), ([], []))
