@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PolyCollection
 
 from scant import families
 from scant.errors import DataError, SettingError
@@ -950,8 +951,9 @@ def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings(spe
     np.testing.assert_array_equal(strip.lines[2].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
     (threshold,) = (line for line in estimates.lines if line.is_dashed())
     np.testing.assert_array_equal(threshold.get_ydata(), 0)
-    bars = estimates.patches
-    assert len(bars) == 3 and all(bar.get_y() == 0 and bar.get_height() > 0 for bar in bars)  # up to the upper end
+    (claimed,) = (shown for shown in estimates.collections if isinstance(shown, PolyCollection))
+    (lower, upper) = claimed.get_paths()[0].get_extents().get_points()
+    assert (*lower, *upper) == (-0.5, 0, 2.5, estimates.get_ylim()[1]), "above 0, up to the upper end, at all estimates"
 
 
 def test_one_estimate_far_off_does_not_flatten_the_others(specified):
