@@ -77,9 +77,10 @@ def test_parts_are_jobs_of_a_cluster(slurm, tmp_path):
     waits = ("--slurm-init-seconds-before-status-checks", 2, "--latency-wait", 5)
     site = ("--default-resources", "slurm_account=science", "slurm_partition=main")
     finished = ("sacct", "--noheader", "--allocations", "--format=JobID,State")
-    before = {*slurm(*finished).splitlines()}
+    before = {row.split()[0] for row in slurm(*finished).splitlines()}
     printed = folder.workflow("--workflow-profile", ROOT / "profiles/slurm", *waits, *site)
     folder.check()
-    states = [row.split()[1] for row in slurm(*finished).splitlines() if row not in before]
+    rows = [row.split() for row in slurm(*finished).splitlines()]
+    states = [state for number, state, *_ in rows if number not in before]
     assert len(states) == printed.count("has been submitted") == 5, "the policy, each part, and all together"
     assert {*states} == {"COMPLETED"}
