@@ -268,11 +268,15 @@ def rules_together():
 
 
 def traces_together():
-    """The experiments of each family, by its name in rules, whose traces one process gathers."""
+    """The experiments whose traces one process gathers: those of a family, at most 20; by the process's name."""
     kinds = {}
     for experiment in PLAN.played if STUDY["together"] == "all" else ():
         kinds.setdefault(PLAN.families[experiment].kind.replace("-", "_"), []).append(experiment)
-    return kinds
+    return {
+        f"{kind}_{at // 20 + 1}" if at else kind: names[at : at + 20]  # a command holds at most 128 KB
+        for kind, names in kinds.items()
+        for at in range(0, len(names), 20)
+    }
 
 
 def gathered(experiments):

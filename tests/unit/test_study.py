@@ -27,7 +27,7 @@ from scant.online.learners import LEARNERS, MEASURES, Settings
 from scant.online.streams import SEPARABLE, SETTINGS
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
-from scant.study.plan import BANDIT, DRAW, Plan, span, spanned, tables_of, total
+from scant.study.plan import BANDIT, DRAW, MOST_PLACES, Plan, span, spanned, tables_of, total
 from scant.study.schema import experiment_settings, readings, schema
 
 ROOT = Path(__file__).parents[2]
@@ -829,6 +829,11 @@ def test_built_in_learners_of_a_place_and_of_the_same_seeds_are_played_together(
     assert played["top/seed-0-2"] == alike
     assert played["top/seed-0-2+tuning-0"] == [f"top/{at}/listnet/seed-0-2+tuning-0" for at in ("real", "sim")]
     assert played["top/sim/mine/seed-3-6"] == ["top/sim/mine/seed-3-6"]
+
+    config["streams"] |= {f"sim-{number}": config["streams"]["sim"] for number in range(MOST_PLACES)}
+    config["experiments"]["top"]["streams"] = [name for name in config["streams"] if name.startswith("sim")]
+    many, alike = (planned(config | {"together": together}).processes for together in ("all", True))
+    assert [path for path in many if path[:4] == "top/"] == [path for path in alike if path[:4] == "top/"]
 
 
 def test_one_process_draws_all_seeds_that_a_job_is_the_first_to_need():

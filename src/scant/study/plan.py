@@ -31,6 +31,7 @@ TOGETHER = {
     "simulate_": "simulate",
     "draw_": "draw",
 }
+MOST_PLACES = 8  # of an experiment that one process plays: a command holds at most 128 KB
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
 
@@ -63,14 +64,17 @@ class Plan:
         """The run files that each process makes, by the path that names its log.
 
         One file each; or, with the study's key `together`, those of all built-in learners that play the same seeds of
-        an experiment at one place, and with "all" at any of its places, in the order of their paths. The path of
-        several is experiment/place/seeds, with "all" experiment/seeds.
+        an experiment at one place, and with "all" at any of its places if they are at most `MOST_PLACES`, in the order
+        of their paths. The path of several is experiment/place/seeds, or experiment/seeds if it is of any place.
         """
         groups: dict[str, list[Job]] = {}
-        for job in (job for jobs in self.jobs.values() for job in jobs):
-            experiment, place, *_, seeds = job.path.split("/")
-            shared = f"{experiment}/{seeds}" if self.study["together"] == "all" else f"{experiment}/{place}/{seeds}"
-            groups.setdefault(shared if self._has_company(job) else job.path, []).append(job)
+        for jobs in self.jobs.values():
+            places = {job.path.split("/")[1] for job in jobs}
+            anywhere = self.study["together"] == "all" and len(places) <= MOST_PLACES
+            for job in jobs:
+                experiment, place, *_, seeds = job.path.split("/")
+                shared = f"{experiment}/{seeds}" if anywhere else f"{experiment}/{place}/{seeds}"
+                groups.setdefault(shared if self._has_company(job) else job.path, []).append(job)
         processes = {}
         for path, jobs in groups.items():
             if len(jobs) > 1:
