@@ -28,7 +28,7 @@ LEARNERS = {
     "RTop-kF, anytime": "rtopkf-anytime",
     "RTop-kF, adaptive": "rtopkf-adaptive",
 }
-SMALL = {  # in plain Python, with five items
+SMALL = {  # of five items; all but the first two are plain Python
     "Hedge": "hedge",
     "Multiplicative weights": "multiplicative-weights",
     "PermELearn": "permelearn",

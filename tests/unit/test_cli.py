@@ -51,6 +51,18 @@ def simulate(folder, seed=0):
     return target
 
 
+def test_commands_with_then_between_run_one_after_another_up_to_the_first_that_fails(tmp_path, capsys):
+    nowhere = str(tmp_path / "nowhere")
+    assert main(["datasets", "--then", "schema", "--print"]) == 0
+    printed = capsys.readouterr().out
+    assert 0 <= printed.index("digits ") < printed.index("together:")
+    assert main(["verify", nowhere, "--then", "datasets"]) == 1
+    assert capsys.readouterr().out == ""
+    with pytest.raises(SystemExit):  # what cannot be run is found before anything is
+        main(["datasets", "--then", "no-such-command"])
+    assert capsys.readouterr().out == ""
+
+
 def test_a_job_says_what_it_made(tmp_path, monkeypatch, capsys):
     simulate(tmp_path)
     assert "made" not in capsys.readouterr().out

@@ -81,7 +81,7 @@ def sort_scores(scores, order, keys, spare_keys, spare_order, counts):
                 first = scores[j] >= value
                 before += first
                 place[j] += not first
-            place[i] = before
+            place[i], order[i] = before, i  # so that no entry is left as it was, even if a score is not a number
         for i in range(m):
             order[place[i]] = i
         return
