@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import OneHotEncoder
@@ -65,19 +64,6 @@ def test_a_loaded_policy_has_the_same_scores_and_can_be_saved_again(kind, polici
         np.testing.assert_array_equal(again.scores(features), model.scores(features))
     loaded.save(tmp_path / "again.arrow")
     assert (tmp_path / "again.arrow").read_bytes() == path.read_bytes()
-
-
-@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 30))
-@settings(max_examples=15, deadline=None)
-def test_arrays_of_trees_predict_as_scikit_learn(seed, d, leaf):
-    random = np.random.default_rng(seed)
-    features = random.standard_normal((200, d)).astype(np.float32).round(1)  # ties at thresholds
-    clicked = random.random(200) < 0.3
-    clicked[:2] = True, False
-    forest = RandomForestClassifier(7, min_samples_leaf=leaf, random_state=seed).fit(features, clicked)
-    np.testing.assert_allclose(
-        saving.Trees.of(forest).predict_proba(features), forest.predict_proba(features), atol=1e-14
-    )
 
 
 @given(

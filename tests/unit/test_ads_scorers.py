@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 
 from scant.ads import learners, run, scorers
 from scant.ads.learners import KINDS, LAMBDAS, Logistic
@@ -450,6 +451,31 @@ def test_constant_referees():
     left, right = np.zeros(3), np.ones(3)
     assert learners._decide(True, features, left, right) is left
     assert learners._decide(False, features, left, right) is right
+
+
+# --- forests
+
+
+@given(
+    st.integers(0, 10**6), st.integers(2, 150), st.integers(1, 9), st.integers(1, 9),
+    st.one_of(st.none(), st.integers(1, 200)), st.integers(1, 30),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_a_forest_is_that_of_scikit_learn(seed, rows, d, trees, tree_rows, leaf):
+    random = np.random.default_rng(seed)
+    features = random.standard_normal((rows, d)).astype(np.float32).round(random.integers(3))  # ties at thresholds
+    clicked = random.permutation(np.arange(rows) < random.integers(1, rows))
+    forest = learners.made(
+        "forest", 1.0, {"trees": trees, "leaf": leaf} | ({"tree_rows": tree_rows} if tree_rows else {})
+    )
+    forest.fit(features, clicked, np.random.default_rng(seed))
+    peer = RandomForestClassifier(
+        trees, min_samples_leaf=leaf, max_samples=tree_rows if (tree_rows or rows) < rows else None,
+        random_state=int(np.random.default_rng(seed).integers(2**31)),
+    )  # fmt: skip
+    others = random.standard_normal((50, d)).astype(np.float32).round(1)
+    expected = peer.fit(features, clicked).predict_proba(np.concatenate([features, others]))[:, 1]
+    np.testing.assert_array_equal(forest.score(np.concatenate([features, others])), expected)
 
 
 # --- lambda

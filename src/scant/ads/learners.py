@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.ads import policies
+from scant.ads import forests, policies
 from scant.data.logs import Log
 from scant.declared import Learner, Look, Setting, own_class, settings_of
 from scant.errors import DataError, SettingError, unknown
@@ -160,20 +160,13 @@ class Forest(Scorer):
         self.trees, self.tree_rows, self.leaf = trees, tree_rows, leaf
 
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
-        from sklearn.ensemble import RandomForestClassifier
-
         features, clicked = _two_classes(features, clicked)
-        rows = self.tree_rows if self.tree_rows and self.tree_rows < len(clicked) else None
-        forest = RandomForestClassifier(
-            self.trees, min_samples_leaf=self.leaf, max_samples=rows, n_jobs=1,
-            random_state=int(random.integers(2**31)),
-        )  # fmt: skip
+        rows = min(self.tree_rows or len(clicked), len(clicked))
         with _unchecked():
-            self.forest = forest.fit(features, clicked)
+            self.forest = forests.grow(features, clicked, self.trees, rows, self.leaf, int(random.integers(2**31)))
 
     def score(self, features: np.ndarray) -> np.ndarray:
-        with _unchecked():
-            return self.forest.predict_proba(features)[:, 1]
+        return self.forest.click_rate(features)
 
 
 class AucRanker(Linear):

@@ -1,13 +1,14 @@
 """Saved policies: an Arrow file of numbers, with settings as JSON in its metadata. To load one runs no code of it."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from scant import files
 from scant.ads import learners, run, scorers
+from scant.ads.forests import Trees
 from scant.ads.policies import THRESHOLDS
 from scant.advice import learning
 from scant.advice.encoding import Encoder
@@ -19,43 +20,6 @@ TREES = {  # the arrays of forests, and their types
     "roots": np.int64, "left": np.int32, "right": np.int32, "feature": np.int32, "threshold": float, "value": float,
 }  # fmt: skip
 LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an intercept
-
-
-@dataclass(frozen=True)
-class Trees:
-    """A forest as arrays, which predicts as scikit-learn's does; see `scant.kernels.trees.average`."""
-
-    roots: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    value: np.ndarray
-
-    @classmethod
-    def of(cls, forest) -> "Trees":
-        """Those of a fitted forest of scikit-learn with two classes; values are the probabilities of the second."""
-        trees = [estimator.tree_ for estimator in forest.estimators_]
-        roots = np.cumsum([0, *(tree.node_count for tree in trees)])[:-1]
-        inner = [tree.children_left >= 0 for tree in trees]
-        left, right = (
-            np.concatenate([np.where(split, getattr(tree, side) + root, -1)
-                            for tree, split, root in zip(trees, inner, roots, strict=True)])
-            for side in ("children_left", "children_right")
-        )  # fmt: skip
-        feature = np.concatenate([np.maximum(tree.feature, 0) for tree in trees])
-        threshold = np.concatenate([np.where(split, tree.threshold, 0.0)
-                                    for tree, split in zip(trees, inner, strict=True)])  # fmt: skip
-        value = np.concatenate([tree.value[:, 0, 1] / tree.value[:, 0].sum(axis=1) for tree in trees])
-        return cls(roots, left.astype(np.int32), right.astype(np.int32), feature.astype(np.int32), threshold, value)
-
-    def predict_proba(self, features: np.ndarray) -> np.ndarray:
-        """Probabilities of no click and of a click, float64 (rows x 2)."""
-        from scant.kernels.trees import average
-
-        arrays = (self.roots, self.left, self.right, self.feature, self.threshold, self.value)
-        clicked = average(np.ascontiguousarray(features, np.float32), *arrays)
-        return np.stack([1 - clicked, clicked], axis=1)
 
 
 def save(policy, path) -> None:
@@ -203,11 +167,10 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
         intercepts = [0.0 if scorer is None else scorer.intercept for scorer in model.scorers]
         return {"weights": np.array(weights), "intercepts": np.array(intercepts, float)}
     if model.kind == "forest":
-        forests = [None if scorer is None else scorer.forest for scorer in model.scorers]
-        forests = [one if one is None or isinstance(one, Trees) else Trees.of(one) for one in forests]
-        nodes = np.array([0 if one is None else len(one.left) for one in forests])
-        trees = np.array([0 if one is None else len(one.roots) for one in forests])
-        learnt = [one for one in forests if one is not None]
+        found = [None if scorer is None else scorer.forest for scorer in model.scorers]
+        nodes = np.array([0 if one is None else len(one.left) for one in found])
+        trees = np.array([0 if one is None else len(one.roots) for one in found])
+        learnt = [one for one in found if one is not None]
         stacked = {name: np.concatenate([getattr(one, name) for one in learnt]) if learnt else np.zeros(0, kind)
                    for name, kind in TREES.items()}  # fmt: skip
         return stacked | {"nodes": nodes.astype(np.int64), "trees": trees.astype(np.int64)}
