@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from scant.ads import learners, run, scorers
 from scant.ads.learners import KINDS, LAMBDAS, Logistic
@@ -76,8 +77,6 @@ every_set = pytest.mark.parametrize("made", SETS.values(), ids=SETS.keys())
 @every_set
 @pytest.mark.parametrize("regularisation", LAMBDAS)
 def test_the_logistic_scorer_is_at_scikit_learns_optimum(made, regularisation):
-    from sklearn.linear_model import LogisticRegression
-
     x, clicked = examples(*made)
     found = fitted("logistic", x, clicked, regularisation)
     peer = LogisticRegression(C=1 / (regularisation * len(x)), tol=1e-10, max_iter=10_000).fit(x.astype(float), clicked)
@@ -92,8 +91,6 @@ def test_the_logistic_scorer_is_at_scikit_learns_optimum(made, regularisation):
 @every_set
 @pytest.mark.parametrize("regularisation", LAMBDAS)
 def test_the_ranker_is_at_scikit_learns_optimum_on_all_pairs(made, regularisation):
-    from sklearn.linear_model import LogisticRegression
-
     x, clicked = examples(*made)
     found = fitted("auc-ranker", x, clicked, regularisation)
     differences = (x[clicked].astype(float)[:, None] - x[~clicked][None]).reshape(-1, x.shape[1])
@@ -441,6 +438,21 @@ def test_a_filter_tree_with_an_odd_ad_and_matches_without_rows():
     assert model.whole.leaves.tolist() == [0, 2, 3]
     assert [match[:2] for match in model.whole.matches] == [(0, 1), (3, 2)]
     assert model.best(np.array([[-1.5], [1.5]], np.float32)).tolist() == [0, 2]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 9), st.sampled_from(LAMBDAS))
+@settings(max_examples=60, deadline=None)
+def test_a_referee_is_the_logistic_regression_of_scikit_learn(seed, rows, d, regularisation):
+    random = np.random.default_rng(seed)
+    features = random.standard_normal((rows, d)).astype(np.float32)
+    gain = random.choice([-2.0, -0.5, 0.0, 0.0, 1.0, 3.0], rows)
+    gain[:2] = 1.0, -0.5
+    referee, kept = learners._referee(features, gain, regularisation), gain != 0
+    peer = LogisticRegression(C=1 / (regularisation * np.abs(gain).sum()), max_iter=1000)
+    peer.fit(features[kept].astype(float), gain[kept] > 0, np.abs(gain[kept]))
+    np.testing.assert_allclose(referee.weights, peer.coef_[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(referee.intercept, peer.intercept_[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(referee.predict(features), peer.predict(features))
 
 
 def test_constant_referees():

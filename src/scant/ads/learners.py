@@ -319,28 +319,50 @@ class FilterTree(WholeLog):
         return winners[-1] if winners else np.zeros(len(features), np.int32)
 
 
-def _referee(features, gain: np.ndarray, regularisation: float):
-    """The referee of a match: a classifier of whether the left side wins, or a bool if the same side always wins.
+@dataclass(frozen=True)
+class Referee:
+    """A linear classifier of which side of a match has the larger reward."""
+
+    weights: np.ndarray  # float64 (d)
+    intercept: float
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """Whether the left side wins in each context, bool (rows)."""
+        return features @ self.weights + self.intercept > 0
+
+
+def _referee(features, gain: np.ndarray, regularisation: float) -> Referee | bool:
+    """The referee of a match, which minimises weighted mean logistic loss plus lambda / 2 |w|^2; or a bool if the same
+    side always wins.
 
     gain : float64 (rows), the weighted reward of the left side less that of the right
     """
-    from sklearn.linear_model import LogisticRegression
+    from scipy.optimize import minimize
+    from scipy.special import expit
 
     rows = gain != 0
-    left, weights = gain[rows] > 0, np.abs(gain[rows])
-    if left.all() or not left.any():
-        return bool(left.all())
-    model = LogisticRegression(C=1 / (regularisation * weights.sum()), max_iter=1000)
-    with _unchecked():
-        return model.fit(features[rows], left, weights)
+    side, share = np.sign(gain[rows]), np.abs(gain[rows]) / np.abs(gain).sum()
+    if not (side < 0).any() or not (side > 0).any():
+        return not (side < 0).any()
+    x = features[rows].astype(np.float64)
+
+    def loss(at):  # and its gradient
+        weights, margin = at[:-1], side * (x @ at[:-1] + at[-1])
+        slope = -share * side * expit(-margin)
+        value = share @ np.logaddexp(0, -margin) + regularisation / 2 * (weights @ weights)
+        return value, np.append(slope @ x + regularisation * weights, slope.sum())
+
+    # As scikit-learn's LogisticRegression does, which for the few clicks of a log takes thrice as long.
+    options = {"gtol": 1e-4, "ftol": 64 * np.finfo(float).eps, "maxls": 50, "maxiter": 1000}
+    found = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options=options)
+    return Referee(found.x[:-1], float(found.x[-1]))
 
 
 def _decide(referee, features, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """The winner of a match in each context, int32 (rows), from the ads that the two sides send."""
     if isinstance(referee, bool):
         return left if referee else right
-    with _unchecked():
-        return np.where(referee.predict(features), left, right)
+    return np.where(referee.predict(features), left, right)
 
 
 def _unchecked():

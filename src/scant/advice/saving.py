@@ -184,8 +184,8 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
     return {
         "leaves": tree.leaves.astype(np.int64), "fixed": np.array(fixed, np.int64),
         "sides": np.array([(left, right) for left, right, _ in tree.matches], np.int64).reshape(-1),
-        "weights": np.array([np.zeros(d) if one is None else one.coef_[0] for one in learnt]).reshape(-1),
-        "intercepts": np.array([0.0 if one is None else one.intercept_[0] for one in learnt]),
+        "weights": np.array([np.zeros(d) if one is None else one.weights for one in learnt]).reshape(-1),
+        "intercepts": np.array([0.0 if one is None else one.intercept for one in learnt]),
     }  # fmt: skip
 
 
@@ -228,19 +228,10 @@ def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisatio
         matches = []
         for at, pair in enumerate(sides):
             left, right = _index(pair, len(whole.leaves) + at).tolist()
-            referee = bool(fixed[at]) if fixed[at] >= 0 else _referee(weights[at], intercepts[at])
+            referee = learners.Referee(weights[at], float(intercepts[at])) if fixed[at] < 0 else bool(fixed[at])
             matches.append((left, right, referee))
         whole.matches = tuple(matches)
     return replace(model, whole=whole)
-
-
-def _referee(weights: np.ndarray, intercept: float):
-    from sklearn.linear_model import LogisticRegression
-
-    referee = LogisticRegression()
-    referee.classes_, referee.n_features_in_ = np.array([False, True]), len(weights)
-    referee.coef_, referee.intercept_ = weights[None], np.array([intercept])
-    return referee
 
 
 def _forests(arrays: dict[str, np.ndarray], ads: int, d: int) -> list[Trees]:
