@@ -140,7 +140,16 @@ def numbered_lines(path, advice: str) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-_found: dict | None = None  # within `read_once`, the results of the functions below, by function and path
+KEPT = 1 << 27  # bytes of large results that `read_once` keeps
+
+
+class _Found(dict):
+    """The results of functions of paths, by function and paths; and how many bytes of large ones may still be kept."""
+
+    room = KEPT
+
+
+_found: _Found | None = None  # within `read_once`
 
 
 @contextmanager
@@ -150,29 +159,39 @@ def read_once() -> Iterator[None]:
     For a job that plays one learner after another on the same inputs, which nothing changes meanwhile.
     """
     global _found
-    _found = {}
+    _found = _Found()
     try:
         yield
     finally:
         _found = None
 
 
-def _once(function):
-    """A function of a path that is called once for each path within the block of `read_once`."""
+def once(size=None):
+    """A decorator of functions of paths that are to be called once for the same paths within the block of `read_once`.
 
-    @wraps(function)
-    def once(path):
-        if _found is None:
-            return function(path)
-        key = function.__name__, str(path)
-        if key not in _found:
-            _found[key] = function(path)
-        return _found[key]
+    size : gives the bytes of a result. Results without are kept; those with one as long as KEPT bytes suffice
+    """
 
-    return once
+    def decorate(function):
+        @wraps(function)
+        def found_once(*paths):
+            if _found is None:
+                return function(*paths)
+            key = function.__name__, *map(str, paths)
+            if key in _found:
+                return _found[key]
+            result = function(*paths)
+            taken = size(result) if size else 0
+            if taken <= _found.room:
+                _found[key], _found.room = result, _found.room - taken
+            return result
+
+        return found_once
+
+    return decorate
 
 
-@_once
+@once()
 def sha256(path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with open(path, "rb", buffering=0) as file:
@@ -197,7 +216,7 @@ def seal(path) -> None:
         content[at : at + len(BLANK)] = b"%08x" % crc
 
 
-@_once
+@once()
 def check_seal(path) -> None:
     """Look through a file of ours for damage, at 4 GB/s.
 

@@ -173,6 +173,15 @@ def test_importance_weighting_of_both_logs_finds_the_true_ctr():
         assert abs(weighted.mean() - truth) < 4 * np.hypot(stats.sem(weighted), error)
 
 
+def test_true_ctrs_of_several_policies_are_those_of_each(monkeypatch):
+    monkeypatch.setattr(campaigns, "CHUNK", 100)
+    campaign = by_hand()
+    policies = [lambda x, ad=ad: greedy(np.full(len(x), ad, np.int32), 5) for ad in range(2)]
+    together = campaigns.true_ctrs(campaign, policies, 250, generator(0))
+    assert together == [campaigns.true_ctr(campaign, policy, 250, generator(0)) for policy in policies]
+    assert together[0] != together[1]
+
+
 def test_a_true_ctr_of_one_draw_is_refused():
     with pytest.raises(SettingError, match="draws is 1"):
         campaigns.true_ctr(by_hand(), None, 1, np.random.default_rng(0))

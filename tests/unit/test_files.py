@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scant import files
 from scant.data import stream
 from scant.errors import DataError
 from scant.files import (
@@ -75,6 +76,7 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from scant import cli
+from scant import files
 from scant.data import stream
 from scant.errors import DataError
 from scant.files import atomic
@@ -162,6 +164,22 @@ def test_a_job_looks_through_a_file_once(tmp_path):
         assert sha256(str(path)) == found == hashlib.sha256(b"abc").hexdigest()
         assert sha256(other) == hashlib.sha256(b"abcd").hexdigest()
     assert sha256(path) == hashlib.sha256(b"changed").hexdigest()
+
+
+def test_large_results_are_kept_as_long_as_there_is_room(monkeypatch):
+    monkeypatch.setattr(files._Found, "room", 10)
+    called = []
+
+    @files.once(size=len)
+    def read(first, second):
+        called.append((first, second))
+        return first + second
+
+    with read_once():
+        for _ in range(2):
+            assert [read("abc", "def"), read("abc", "xyz"), read("ab", "cd")] == ["abcdef", "abcxyz", "abcd"]
+    assert called == [("abc", "def"), ("abc", "xyz"), ("ab", "cd"), ("abc", "xyz")]
+    assert read("abc", "def") == "abcdef" and len(called) == 5
 
 
 def test_damage_is_said_whenever_a_file_is_read(tmp_path):

@@ -226,16 +226,24 @@ def _check_arrays(campaign: Campaign) -> None:
 
 
 def true_ctr(campaign: Campaign, choose: Callable, draws: int, random: np.random.Generator) -> tuple[float, float]:
-    """The true click rate of a policy, and its standard error.
+    """The true click rate of a policy, and its standard error: see `true_ctrs`."""
+    return true_ctrs(campaign, [choose], draws, random)[0]
 
-    It averages the probability of a click given the features over random users. Neither the offer shown nor the click
-    is drawn, so that they add no noise. The standard error is the deviation of that probability over sqrt(draws): with
-    2^22 draws it is about 4e-5 at hotel's click rates and 2e-6 at the banks', or 5e-4 of the rate.
+
+def true_ctrs(
+    campaign: Campaign, policies: list[Callable], draws: int, random: np.random.Generator
+) -> list[tuple[float, float]]:
+    """The true click rate of each policy, and its standard error.
+
+    It averages the probability of a click given the features over random users, the same for all policies. Neither the
+    offer shown nor the click is drawn, so that they add no noise. The standard error is the deviation of that
+    probability over sqrt(draws): with 2^22 draws it is about 4e-5 at hotel's click rates and 2e-6 at the banks', or
+    5e-4 of the rate.
 
     Parameters
     ----------
     campaign : the campaign
-    choose : the policy: it takes features (rows x dimensions) and returns a `policies.Choice`, or another object with a
+    policies : each takes features (rows x dimensions) and returns a `policies.Choice`, or another object with a
         `probability(action)`
     draws : number of users
     random : the generator that draws them
@@ -246,17 +254,19 @@ def true_ctr(campaign: Campaign, choose: Callable, draws: int, random: np.random
     """
     if draws < 2:
         raise SettingError(f"draws is {draws}; a standard error needs 2 or more")
-    total = square = 0.0
+    total, square = np.zeros((2, len(policies)))
     middle = float(campaign.shares @ campaign.click_rates)  # near the average: sums of squares about it stay precise
     for start in range(0, draws, CHUNK):
         features = campaign.users(min(CHUNK, draws - start), random)
-        choice, rates = choose(features), campaign.rates(features)
-        value = -middle * np.ones(len(features))
-        for action in range(rates.shape[1]):
-            value += choice.probability(np.full(len(features), action, np.int32)) * rates[:, action]
-        total, square = total + value.sum(), square + value @ value
+        rates = campaign.rates(features)
+        for number, choose in enumerate(policies):
+            choice, value = choose(features), -middle * np.ones(len(features))
+            for action in range(rates.shape[1]):
+                value += choice.probability(np.full(len(features), action, np.int32)) * rates[:, action]
+            total[number] += value.sum()
+            square[number] += value @ value
     variance = (square - total**2 / draws) / (draws - 1)
-    return float(middle + total / draws), float(np.sqrt(max(variance, 0) / draws))
+    return list(zip((middle + total / draws).tolist(), np.sqrt(np.maximum(variance, 0) / draws).tolist(), strict=True))
 
 
 # How a campaign is made

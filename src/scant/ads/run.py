@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from scant.ads import campaigns, evaluation, learners, policies, scorers, select
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import SettingError
-from scant.files import sha256, write_parquet
+from scant.files import once, sha256, write_parquet
 from scant.randomness import generator
 from scant.runs import origin, table_of_rows
 
@@ -86,6 +86,7 @@ class Fit:
 def fits(
     kind: str, log: Log, random: np.random.Generator, settings: scorers.Settings, lambdas=learners.LAMBDAS,
     tuning: str = "held-out", validation: float = 0.2, threshold: str = "f1", select: float = 1.0, progress=None,
+    gains: np.ndarray | None = None,
 ) -> list[Fit]:  # fmt: skip
     """Fit a model for each lambda; with `tuning` "held-out", fit one more to the whole log, with the best lambda.
 
@@ -101,6 +102,7 @@ def fits(
     threshold : the measure that a ranker's thresholds maximise, see `policies.threshold`; or "none"
     select : the share of features that are kept: those with the largest information gain on the whole log
     progress : see `scorers.train`
+    gains : the information gains of the features, if they are known
 
     Returns
     -------
@@ -113,7 +115,8 @@ def fits(
     learners.check_options(kind, settings.options)
     seen = np.arange(len(log.names))
     if select < 1:
-        seen = selection.top_share(selection.information_gain(log.features, log.reward > 0), select)
+        gains = selection.information_gain(log.features, log.reward > 0) if gains is None else gains
+        seen = selection.top_share(gains, select)
         log = replace(log, features=log.features[:, seen], names=tuple(log.names[i] for i in seen))
     fit = partial(Fit, seen=seen, threshold=threshold)
     if not learners.learner_of(kind).regularised:
@@ -165,14 +168,41 @@ def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_p
     for i, seed in enumerate(tqdm(seeds, desc=job["learner"], unit=" seeds", delay=2, disable=None)):
         paths = [part_paths[min(i, len(part_paths) - 1)] for part_paths in (train_paths, test_paths)]
         if paths != paths_read:
-            (train, metadata), (test, _) = map(logs.read, paths)
-            test, paths_read = logs.align(test, train.actions, train.names, paths[1]), paths
-            log_origin = metadata.get("source", "log")
-        case = Case(job, seed, train, test, log_origin, world)
+            place, paths_read = _place(*paths), paths
+        case = Case(job, seed, place, world)
         rows += [{"seed": seed} | row for row in case.rows()]
     inputs = {"/".join(Path(path).parts[-2:]): sha256(path) for path in (*train_paths, *test_paths)}
-    metadata = origin(seeds, ()) | {"source": log_origin, "inputs": inputs}
+    metadata = origin(seeds, ()) | {"source": place.log_origin, "inputs": inputs}
     write_parquet(table_of_rows(SCHEMA, rows), target, job | metadata)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The logs of a seed, on which all learners are fitted and judged.
+
+    test : with the ads and features of the training log
+    log_origin : what the logs are made from, see `draw.LOG_ORIGINS`
+    """
+
+    train: Log
+    test: Log
+    log_origin: str
+
+    @cached_property
+    def gains(self) -> np.ndarray:
+        """The information gain of each feature in the training log, float64 (d)."""
+        return selection.information_gain(self.train.features, self.train.reward > 0)
+
+
+def _bytes(place: Place) -> int:
+    return sum(column.nbytes for log in (place.train, place.test) for column in log.columns().values())
+
+
+@once(_bytes)
+def _place(train_path, test_path) -> Place:
+    """The logs of two files; a DataError if they do not fit each other."""
+    (train, metadata), (test, _) = map(logs.read, (train_path, test_path))
+    return Place(train, logs.align(test, train.actions, train.names, test_path), metadata.get("source", "log"))
 
 
 @dataclass(frozen=True)
@@ -180,15 +210,12 @@ class Case:
     """One learner on the logs of one seed.
 
     job : see `run`
-    log_origin : what the logs are made from, see `draw.LOG_ORIGINS`
-    world : the campaign that they are drawn from, if they are
+    world : the campaign that the logs are drawn from, if they are
     """
 
     job: dict
     seed: int
-    train: Log
-    test: Log
-    log_origin: str
+    place: Place
     world: campaigns.Campaign | None
 
     @property
@@ -197,17 +224,17 @@ class Case:
 
     def rows(self) -> Iterator[dict]:
         """The rows of the run file, one for each fit, epsilon, estimator and bound."""
-        groups, log = [], self.train  # groups: the rows of each fit
+        groups, log = [], self.place.train  # groups: the rows of each fit
+        fits, epsilons = self._fits(), self.job["epsilons"]
+        truths = iter(self._truths([(fit, epsilon) for fit in fits for epsilon in epsilons]))
         log_columns = {"ads": len(log.actions), "train_rows": len(log), "train_clicks": float(log.reward.sum())}
-        for fit in self._fits():
+        for fit in fits:
             columns = log_columns | {"lambda": np.nan, "validation": np.nan, "fitted_on": "all", "untrained": 0}
             if fit:
                 columns |= {"lambda": fit.regularisation, "validation": fit.validation, "fitted_on": fit.fitted_on}
                 columns |= {"untrained": len(fit.model.untrained)}
-            epsilons = self.job["epsilons"]
-            groups.append(
-                [columns | {"epsilon": epsilon} | row for epsilon in epsilons for row in self._rows(fit, epsilon)]
-            )
+            groups.append([columns | {"epsilon": epsilon} | row
+                           for epsilon in epsilons for row in (*next(truths), *self._rows(fit, epsilon))])  # fmt: skip
         chosen = len(groups) - 1
         if self.job["tuning"] == "paper":
             chosen = max(range(len(groups)), key=lambda i: (_on_test(groups[i]), groups[i][0]["lambda"]))
@@ -220,18 +247,17 @@ class Case:
             return [None]
         grid = learner.get(learners.GRID.name, learners.LAMBDAS)
         readings = {key: job[key] for key in ("tuning", "validation", "threshold", "select")}
+        readings["gains"] = self.place.gains if job["select"] < 1 else None
         settings = scorers.resolve(learner, job)
-        return fits(learner["kind"], self.train, self._random("fit"), settings, grid, **readings)
+        return fits(learner["kind"], self.place.train, self._random("fit"), settings, grid, **readings)
 
     def _rows(self, fit: Fit | None, epsilon: float) -> Iterator[dict]:
-        """The CTR of a policy by each estimator and bound, as columns of a run file."""
-        if self.log_origin == "classification":
-            label = self.test.action
-            value = self._choice(fit, epsilon, self.test.features).probability(label).mean()
+        """The CTR of a policy on the test log by each estimator and bound, as columns of a run file."""
+        if self.place.log_origin == "classification":
+            label = self.place.test.action
+            value = self._choice(fit, epsilon, self.place.test.features).probability(label).mean()
             yield NOTHING | {"estimator": "full-information", "estimate": float(value), "rows": len(label)}
             return
-        if self.world:
-            yield NOTHING | self._truth(fit, epsilon)
         evaluated = self._estimated(fit, epsilon)
         diagnosed = {key: value for key, value in asdict(evaluated.diagnostics).items() if key in DIAGNOSED}
         diagnosed["refused"] = evaluated.refused.kind if evaluated.refused else ""
@@ -243,24 +269,33 @@ class Case:
         """The policy on some contexts; of a classification set they must be those of the test log, for the oracle."""
         if fit:
             return fit.choice(features, epsilon)
-        return self.learner.choice(features, len(self.train.actions), epsilon, self.world, self.test.action)
+        return self.learner.choice(features, len(self.place.train.actions), epsilon, self.world, self.place.test.action)
 
-    def _truth(self, fit: Fit | None, epsilon: float) -> dict:
-        """The true CTR of a policy in the campaign, with a 95 % interval of the average over users."""
-        choose = partial(self._choice, fit, epsilon)
-        value, error = campaigns.true_ctr(self.world, choose, self.job["users"], self._random("users"))
-        ends = {"low": value - 1.96 * error, "high": value + 1.96 * error}
-        return {"estimator": "true", "exact": True, "estimate": value, "rows": self.job["users"]} | ends
+    def _truths(self, policies: list[tuple[Fit | None, float]]) -> list[list[dict]]:
+        """For each policy, a fit with its epsilon, its row with the true CTR in the campaign; no row if there is none.
+
+        Rows have a 95 % interval of the average over users.
+        """
+        if not self.world:
+            return [[] for _ in policies]
+        policies, users = [partial(self._choice, *policy) for policy in policies], self.job["users"]
+        found = campaigns.true_ctrs(self.world, policies, users, self._random("users"))
+        known = NOTHING | {"estimator": "true", "exact": True, "rows": users}
+        return [
+            [known | {"estimate": value, "low": value - 1.96 * error, "high": value + 1.96 * error}]
+            for value, error in found
+        ]
 
     def _estimated(self, fit: Fit | None, epsilon: float) -> evaluation.Evaluation:
         """The CTR of a policy as estimated on the test log; the logging policy's, on the training log."""
         random, level = self._random("bootstrap"), self.job["level"]
-        shuffle = self._random("order") if self.log_origin == "log" else None  # drawn rows are in random order already
+        drawn = self.place.log_origin != "log"  # in random order already
+        shuffle = None if drawn else self._random("order")
         if self.learner.logged:
-            return own_policy(self.train, level, random, shuffle)
+            return own_policy(self.place.train, level, random, shuffle)
         declared = self.job["log_settings"].get("least_propensity")
-        chosen = self._choice(fit, epsilon, self.test.features)
-        return estimates(chosen, self.test, self.train, level, random, declared, shuffle)
+        chosen = self._choice(fit, epsilon, self.place.test.features)
+        return estimates(chosen, self.place.test, self.place.train, level, random, declared, shuffle)
 
     def _random(self, what: str) -> np.random.Generator:
         return generator(self.job["study_seed"], "ads", self.job["stream"], self.seed, what)
