@@ -12,7 +12,8 @@ relative to their size.
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import chain
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from scant.randomness import generator
 
 POINTS = 1 << 20  # users over whom offsets and intercepts are calibrated
 CHUNK = 1 << 16  # rows in work at a time, which bounds memory
+ROWS = 1 << 13  # rows of a softmax in work at a time, so that they stay in the cache
 SHAPES = ("linear", "tree", "bumps")
 POLICIES = ("targeted", "uniform")
 DISTRACTORS = 3  # features that sway the targeted policy although they do not matter to clicks
@@ -331,11 +333,10 @@ def _make(name: str, settings: Settings) -> Campaign:
     view = scale_of_view * _scaled(view, np.diag(points.var(axis=0, dtype=np.float64)))
 
     f, scores = np.empty((2, POINTS, count))
-    for start in range(0, POINTS, CHUNK):
+    for start, users in zip(range(0, POINTS, CHUNK), chain([points], blocks), strict=False):
         at = slice(start, start + CHUNK)
-        f[at] = pieces(points) @ weights
-        scores[at] = f[at] * _weight_of_f(settings) + points @ view
-        points = next(blocks)
+        f[at] = pieces(users) @ weights
+        scores[at] = f[at] * _weight_of_f(settings) + users @ view
     offsets = _offsets(scores, shares, settings.floor)
     shown = _floored(scores + offsets, settings.floor)
     intercepts = _intercepts(f, shown, rates)
@@ -400,8 +401,12 @@ def _floored(scores: np.ndarray, floor: float) -> np.ndarray:
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return exponentials / exponentials.sum(axis=1, keepdims=True)
+    shares = np.empty_like(scores)
+    for start in range(0, len(scores), ROWS):
+        part = scores[start : start + ROWS]
+        exponentials = np.exp(part - reduce(np.maximum, part.T)[:, None])  # by columns: NumPy is slow along short rows
+        np.divide(exponentials, sum(exponentials.T)[:, None], out=shares[start : start + ROWS])
+    return shares
 
 
 def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray:
