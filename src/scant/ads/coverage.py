@@ -12,12 +12,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from scant.ads import intervals, likelihood
 from scant.ads.evaluation import snips_of
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet
 from scant.randomness import generator
+from scant.runs import table_of_rows
 
 RATES = {  # clicks per impression of each offer (thesis, Table 5.2)
     "hotel": (0.081, 0.082, 0.078, 0.077, 0.055),
@@ -32,6 +34,25 @@ DRIFTS = {  # click rates in equal parts of a log, over their average
     "sorted": (1.9, 0.2, 1.6, 0.4, 1.3, 0.7, 1.0, 0.9, 1.2, 0.8),  # rows of ten classes, one class after another
 }
 RARE = 0.01  # the share of rows in which the logging policy "rare" shows a random ad
+
+
+SCHEMA = pa.schema(  # see `coverage`
+    {
+        "campaign": pa.string(),
+        "policy": pa.string(),
+        "rows": pa.int64(),
+        "true": pa.float64(),
+        "bound": pa.string(),
+        "side": pa.string(),
+        "level": pa.float64(),
+        "repeats": pa.int64(),
+        "covered": pa.int64(),
+        "coverage": pa.float64(),
+        "coverage_low": pa.float64(),
+        "coverage_high": pa.float64(),
+        "width_mean": pa.float64(),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -203,11 +224,9 @@ def run(job: dict, target, study_seed: int) -> None:
 
     job : the settings `rows` (a list of log lengths), `drifts` (keys of `DRIFTS`) and `repeats`
     """
-    import pyarrow as pa
-
     tried = settings(job["rows"], drifts=job["drifts"])
     rows = coverage(tried, job["repeats"], generator(study_seed, "coverage"))
-    write_parquet(pa.Table.from_pylist(rows), target, {})
+    write_parquet(table_of_rows(SCHEMA, rows), target, {})
 
 
 def _coverage(setting: Setting, repeats: int, random, level: float, replicates: int) -> list[dict]:
@@ -295,8 +314,8 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
     for i, count_of_log in enumerate(count):
         log = intervals.Terms(value, count_of_log, terms.largest)
         means = intervals.resampled(log, random, replicates)
-        percentile[:, i] = [intervals.percentile(means, p) for p in quantiles]
-        bca[:, i] = [intervals.bca(log, means, p) for p in quantiles]
+        percentile[:, i] = intervals.percentile(means, quantiles)
+        bca[:, i] = intervals.bca(log, means, quantiles)
     bounds["bootstrap-percentile"], bounds["bootstrap-bca"] = (estimate, *percentile), (estimate, *bca)
 
     w, wr, ww, wwr = shown @ weight, clicked @ weight, shown @ weight**2, clicked @ weight**2

@@ -372,9 +372,9 @@ def _weighted_bounds(terms: intervals.Terms, level, random) -> list[Bound]:
             bounds.append(Bound("ips", name, exact, level, estimate, *map(float, (lower, low, high))))
     if random is not None:
         means, quantiles = intervals.resampled(terms, random), (1 - level, (1 - level) / 2, (1 + level) / 2)
-        ends = [intervals.percentile(means, p) for p in quantiles]
+        ends = intervals.percentile(means, quantiles).tolist()
         bounds.append(Bound("ips", "bootstrap-percentile", False, level, estimate, *ends))
-        ends = [intervals.bca(terms, means, p) for p in quantiles]
+        ends = intervals.bca(terms, means, quantiles).tolist()
         bounds.append(Bound("ips", "bootstrap-bca", False, level, estimate, *ends))
     return bounds
 

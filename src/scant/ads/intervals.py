@@ -284,21 +284,22 @@ def resampled(terms: Terms, random: np.random.Generator, replicates: int = 10_00
     return np.sort(draws @ value) / n
 
 
-def percentile(means: np.ndarray, probability: float) -> float:
-    """The bound of the percentile bootstrap: a quantile of the resampled means (ascending)."""
-    return float(means[max(int(np.ceil(probability * len(means))) - 1, 0)])
+def percentile(means: np.ndarray, probability):
+    """The bound of the percentile bootstrap: quantiles of the resampled means (ascending), shaped as `probability`."""
+    return means[np.maximum(np.ceil(np.multiply(probability, len(means))).astype(int) - 1, 0)]
 
 
-def bca(terms: Terms, means: np.ndarray, probability: float) -> float:
+def bca(terms: Terms, means: np.ndarray, probability):
     """The bound of the bootstrap corrected for bias and acceleration (Efron 1987), for skewed terms.
 
-    Resampled means that equal the mean count half below it: with few clicks, such ties are frequent.
+    Resampled means that equal the mean count half below it: with few clicks, such ties are frequent. Numbers are as in
+    `percentile`.
     """
     from scipy import special
 
     n, mean, variance = terms.moments()
     if not variance > 0:
-        return float(mean)
+        return np.full(np.shape(probability), mean)
     slack = 1e-9 * terms.largest / n
     below = np.searchsorted(means, mean - slack), np.searchsorted(means, mean + slack, side="right")
     bias = special.ndtri(np.clip(sum(below) / 2, 0.5, len(means) - 0.5) / len(means))
