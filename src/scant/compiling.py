@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scant.ads.learners import AucRanker, Logistic
+from scant.ads.learners import AucRanker, Forest, Logistic
 from scant.data import simulated
 from scant.games import streams
 from scant.games.play import Game, play
@@ -83,5 +83,6 @@ def _generalisation(folder: Path) -> None:
 def _ads() -> None:
     features = generator(0, "toy").standard_normal((40, 3)).astype(np.float32)
     clicked = features[:, 0] > 0
-    for scorer in (Logistic(1.0, steps=100), AucRanker(1.0, steps=100, pair_loss="logistic")):
+    for scorer in (Logistic(1.0, steps=100), AucRanker(1.0, steps=100, pair_loss="logistic"), Forest(trees=1)):
         scorer.fit(features, clicked, generator(0, "noise"))
+        scorer.score(features)

@@ -3,7 +3,7 @@
 from numba.core.dispatcher import Dispatcher
 
 from scant import compiling
-from scant.ads.learners import AucRanker
+from scant.ads.learners import AucRanker, Forest
 from scant.games import streams
 from scant.games.play import Game, play
 from scant.generalisation import run as generalisation
@@ -20,12 +20,13 @@ from scant.kernels import (
     precision,
     table,
     top,
+    trees,
 )
 from scant.kernels import generalisation as samples
 from scant.online import comparator, run
 from scant.randomness import generator
 
-MODULES = (batch, cells, clicks, full, games, optimisation, pairs, pege, pieces, precision, samples, table, top)
+MODULES = (batch, cells, clicks, full, games, optimisation, pairs, pege, pieces, precision, samples, table, top, trees)
 
 
 def signatures():
@@ -42,7 +43,7 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     called += ("cells.play_forecaster", "optimisation.play_optimised", "pege.play_phases", "precision.play_sets")
     called += ("table.play_table", "batch.model_step", "generalisation.descend", "generalisation.losses")
     called += ("games.play_full", "games.play_blocks", "games.best_path", "games.balance")
-    called += ("pairs.descend_pairs", "pairs.descend_examples")
+    called += ("pairs.descend_pairs", "pairs.descend_examples", "trees.average")
     assert [name for name in called if not before[f"scant.kernels.{name}"]] == []
 
     drawn = [tmp_path / "stream.arrow"]
@@ -78,4 +79,9 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
         play(three, learner, generator(1, "noise"))
     features = generator(1, "toy").standard_normal((30, 2)).astype("float32")
     AucRanker(0.1, steps=10, pair_loss="hinge").fit(features, features[:, 0] > 0, generator(1, "noise"))
+    forest = Forest(trees=2, leaf=2)
+    forest.fit(features, features[:, 0] > 0, generator(1, "noise"))
+    forest.score(features)
+    features.flags.writeable = False  # as those of a file
+    forest.score(features[:9])
     assert signatures() == before

@@ -20,8 +20,10 @@ class Trees:
         """The probability of a click, averaged over trees, float64 (rows), from finite features (rows x d)."""
         from scant.kernels.trees import average
 
+        features = np.ascontiguousarray(features, np.float32).view()
+        features.flags.writeable = False  # as those of files are: else the loop would be compiled for either
         arrays = (self.roots, self.left, self.right, self.feature, self.threshold, self.value)
-        return average(np.ascontiguousarray(features, np.float32), *arrays)
+        return average(features, *arrays)
 
 
 def grow(features: np.ndarray, clicked: np.ndarray, trees: int, rows: int, leaf: int, seed: int) -> Trees:
