@@ -4,7 +4,7 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.games.cells import MEASURES
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, over_seeds
 from scant.present.slopes import late_rounds, runs, slope, slope_columns
 from scant.present.traces import GROUP, names
 
@@ -147,18 +147,14 @@ def _growths(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
 
 def _summed(frame: pd.DataFrame, details: dict, measured: str, along: str) -> pd.DataFrame:
     """The mean over seeds of the column `measured`, with 95 % t interval, at each value of the column `along`."""
-    rows = []
-    for key, group in frame.groupby([*GROUP, along], sort=False):
-        mean, low, high, n = t_interval(group[measured])
-        first = group.iloc[0]
-        rows.append(
-            dict(zip([*GROUP, along], key, strict=True))
-            | {"mean": mean, "low": low, "high": high, "n": n}
-            | {name: first[name] for name in ("kind", "k", "loss", "horizon")}
-            | {"measure": first["loss"]}
-            | (names(key[:3], details) if key[1] in details[key[0]]["titles"]["streams"] else _untitled(key, details))
-        )
-    return pd.DataFrame(rows)
+    means = over_seeds(frame, [*GROUP, along], measured).assign(measure=lambda rows: rows["loss"])
+    titles = [
+        names(key, details) if key[1] in details[key[0]]["titles"]["streams"] else _untitled(key, details)
+        for key in means[GROUP].itertuples(index=False, name=None)
+    ]
+    columns = [*GROUP, along, "mean", "low", "high", "n", "kind", "k", "loss"]
+    columns += [name for name in ("horizon", "measure") if name not in columns]
+    return means[columns].join(pd.DataFrame(titles))
 
 
 def _untitled(key: tuple, details: dict) -> dict:
