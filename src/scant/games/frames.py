@@ -55,20 +55,22 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     is the mean of regret over bound, and `explored` is the number of rounds spent on exploring.
     """
     rows = []
-    for experiment, part in _ends(regrets(traces, details)).groupby("experiment", sort=False):
+    columns = [*GROUP, "horizon", "seed", "kind", "items", "loss", "k", "regret", "explored", "bound"]
+    for experiment, part in _ends(regrets(traces, details))[columns].groupby("experiment", sort=False):
         baseline = details[experiment]["baseline"]
-        against = part[part["learner"] == baseline].set_index(["stream", "horizon", "seed"])["regret"]
+        runs_of_all = pd.MultiIndex.from_frame(part[["stream", "horizon", "seed"]])
+        is_baseline = part["learner"] == baseline
+        against = pd.Series(part["regret"].to_numpy(), runs_of_all)[is_baseline.to_numpy()].reindex(runs_of_all)
+        part = part.assign(difference=(part["regret"] - against.to_numpy()).mask(is_baseline))
         for key, group in part.groupby([*GROUP, "horizon"], sort=False):
             stream, learner, horizon = key[1:]
-            regret = group.set_index(["stream", "horizon", "seed"])["regret"]
-            difference = (regret - against).dropna() if learner != baseline else []
             first = group.iloc[0]
             rows.append(
                 dict(zip([*GROUP, "rounds"], (experiment, stream, learner, horizon), strict=True))
                 | {name: first[name] for name in ("kind", "items", "loss", "k")}
                 | cells("regret", group["regret"])
                 | {"per_round": (group["regret"] / horizon).mean()}
-                | cells("difference", difference)
+                | cells("difference", group["difference"])
                 | {"explored": group["explored"].mean()}
                 | {"bound": group["bound"].mean(), "bound_share": (group["regret"] / group["bound"]).mean()}
                 | {"comparator": details[experiment]["comparator"], "n": len(group)}
@@ -87,7 +89,8 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     ------
     SettingError : no game has enough rounds, horizons or numbers of items for a slope
     """
-    frame, rows = regrets(traces, details), []
+    columns = [*GROUP, "game", "items", "horizon", "round", "seed", "kind", "loss", "k", "regret", "bound"]
+    frame, rows = regrets(traces, details)[columns], []
 
     def add(key, group, along, points):
         if points[along].nunique() >= POINTS:
@@ -98,7 +101,8 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             )  # fmt: skip
 
     for key, group in frame.groupby(GROUP, sort=False):
-        add(key, group, "round", late_rounds(_longest(group), "horizon"))
+        longest = group[group["horizon"] == group["horizon"].max()]
+        add(key, group, "round", late_rounds(longest, "horizon"))
         add(key, group, "horizon", _ends(group))
     for (experiment, _, _, learner), group in _ends(_longest(frame)).groupby(
         ["experiment", "game", "loss", "learner"], sort=False
