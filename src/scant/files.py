@@ -145,9 +145,10 @@ _found: dict | None = None  # within `read_once`, the results of the functions b
 
 @contextmanager
 def read_once() -> Iterator[None]:
-    """Within the block, each file is looked through once, however often its seal or SHA-256 is asked for.
+    """Within the block, each file is looked through once, however often its seal, SHA-256 or traces are asked for.
 
-    For a job that plays one learner after another on the same inputs, which nothing changes meanwhile.
+    For a job that plays learners, or makes figures, one after another from the same inputs, which nothing changes
+    meanwhile.
     """
     global _found
     _found = {}
@@ -157,7 +158,7 @@ def read_once() -> Iterator[None]:
         _found = None
 
 
-def _once(function):
+def once(function):
     """A function of a path that is called once for each path within the block of `read_once`."""
 
     @wraps(function)
@@ -172,7 +173,7 @@ def _once(function):
     return once
 
 
-@_once
+@once
 def sha256(path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with open(path, "rb", buffering=0) as file:
@@ -197,7 +198,7 @@ def seal(path) -> None:
         content[at : at + len(BLANK)] = b"%08x" % crc
 
 
-@_once
+@once
 def check_seal(path) -> None:
     """Look through a file of ours for damage, at 4 GB/s.
 
