@@ -17,10 +17,8 @@ def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     This is the ranking that is best up to the round of the row ("prefix") or over all rounds ("horizon").
     """
-    prefix = traces["experiment"].map(
-        {name: experiment_details["comparator"] == "prefix" for name, experiment_details in details.items()}
-    )
-    best = traces["best"].where(prefix, traces["best_at_horizon"])
+    against_prefix = [name for name, experiment in details.items() if experiment["comparator"] == "prefix"]
+    best = traces["best"].where(traces["experiment"].isin(against_prefix), traces["best_at_horizon"])
     return traces.assign(regret=(best - traces["value"]).where(traces["gain"], traces["value"] - best))
 
 

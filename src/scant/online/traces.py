@@ -68,9 +68,9 @@ def finals(traces: pd.DataFrame) -> pd.DataFrame:
     experiments asked for. A run that failed has no measures here (NaN), whatever it had reached.
     """
     measures = further_measures(traces.columns)
-    horizon = traces.groupby(RUN)["round"].transform("max")
-    last = traces[traces["round"] == horizon]
-    tail = traces[traces["round"] > horizon - 10].groupby(RUN)[[*SHOWN, *measures]].mean().add_suffix(" last ten")
+    horizon = traces.groupby(RUN, sort=False)["round"].transform("max")
+    last, tail = traces[traces["round"] == horizon], traces[traces["round"] > horizon - 10]
+    tail = tail.groupby(RUN, sort=False)[[*SHOWN, *measures]].mean().add_suffix(" last ten")
     last = last.merge(tail.reset_index(), on=RUN)
     last.loc[last["failed_in"] > 0, [*MEASURED, *measures, *tail.columns]] = np.nan
     return last
@@ -93,7 +93,7 @@ def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
         for.
     """
     rows = []
-    for key, group in last.groupby(GROUP, sort=False):
+    for key, group in last[[*GROUP, "setting", "tuning_seed", measure]].groupby(GROUP, sort=False):
         set_aside = group["tuning_seed"]
         held_out = tuning == "held-out" and set_aside.any()
         by_rate = group[set_aside if held_out else ~set_aside].groupby("setting", sort=False)[measure]

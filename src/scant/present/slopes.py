@@ -151,6 +151,7 @@ def slopes_of_seeds(rows: pd.DataFrame, along: str, points: int, places: Sequenc
         a point, and for all seeds if there is no slope; `why` then says why
     """
     found = []
+    rows = rows[[*places, "learner", "seed", along, "regret"]]
     for (*place, learner), group in rows.groupby([*places, "learner"], sort=False):
         regret = runs(group, along)
         if len(regret) < points:
