@@ -35,7 +35,8 @@ def signatures():
 
 
 def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
-    compiling.compile_all()
+    compiling.compile_games()
+    compiling.compile_others()
     before = signatures()
     called = ("full.play", "full.surrogate_along", "top.play", "clicks.play", "batch.total", "batch.curvature")
     called += ("cells.play_forecaster", "optimisation.play_optimised", "pege.play_phases", "precision.play_sets")
