@@ -145,9 +145,10 @@ def averages(traces: pd.DataFrame, details: dict, measure: str, columns: tuple =
     """
     by_experiment = traces.groupby("experiment", sort=False)
     tuned = [at_tuned_rates(part, measure, details[experiment]["tuning"]) for experiment, part in by_experiment]
-    rows = pd.concat([part[part["failed_in"] == 0] for part in tuned], ignore_index=True)
-    if rows.empty:
+    whole = [part[part["failed_in"] == 0] for part in tuned]
+    if not any(map(len, whole)):
         raise SettingError("every run of this figure failed: the tables say where")
+    rows = pd.concat(whole, ignore_index=True)
     means = over_seeds(rows, [*GROUP, "round"], measure).assign(measure=measure, rate=lambda means: means["setting"])
     titles = pd.DataFrame([names(key, details) for key in means[GROUP].itertuples(index=False, name=None)])
     shown = ["measure", "mean", "low", "high", "n", "rate", "tuning", "kind", "own_measure"]
