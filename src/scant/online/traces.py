@@ -68,9 +68,9 @@ def finals(traces: pd.DataFrame) -> pd.DataFrame:
     experiments asked for. A run that failed has no measures here (NaN), whatever it had reached.
     """
     measures = further_measures(traces.columns)
-    horizon = traces.groupby(RUN, sort=False)["round"].transform("max")
-    last, tail = traces[traces["round"] == horizon], traces[traces["round"] > horizon - 10]
-    tail = tail.groupby(RUN, sort=False)[[*SHOWN, *measures]].mean().add_suffix(" last ten")
+    horizon = traces.groupby(RUN)["round"].transform("max")
+    last = traces[traces["round"] == horizon]
+    tail = traces[traces["round"] > horizon - 10].groupby(RUN)[[*SHOWN, *measures]].mean().add_suffix(" last ten")
     last = last.merge(tail.reset_index(), on=RUN)
     last.loc[last["failed_in"] > 0, [*MEASURED, *measures, *tail.columns]] = np.nan
     return last
