@@ -18,9 +18,18 @@ from scant.study.plan import rule_of
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
+LOOPS = "src/scant/kernels"
 LEAVE = shutil.ignore_patterns("numba-*", "*.egg-info")
 # The same bytes on every run; logs and benchmarks are not.
 RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams", "campaigns", "bandit")
+
+
+def take_compiled(source: Path, target: Path) -> None:
+    """Copy the compiled code of one folder of loops to another, where Numba looks it up by the path of its source."""
+    name = UserProvidedCacheLocator.get_suitable_cache_subpath
+    cache = f"__pycache__/{Path(kernels.FOLDER).name}"
+    if (compiled := source / cache / name(str(source / "full.py"))).exists():
+        shutil.copytree(compiled, target / cache / name(str(target / "full.py")), dirs_exist_ok=True)
 
 
 class Project:
@@ -35,15 +44,7 @@ class Project:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
-        self.take_compiled(ROOT)
-
-    def take_compiled(self, root: Path) -> None:
-        """Copy the compiled code of the project in `root`, which Numba looks up by the path of its source."""
-        source = "src/scant/kernels/full.py"
-        name = UserProvidedCacheLocator.get_suitable_cache_subpath
-        for cache in (root / source).parent.glob(f"__pycache__/{Path(kernels.FOLDER).name}/{name(str(root / source))}"):
-            target = self.folder / cache.parent.relative_to(root) / name(str(self.folder / source))
-            shutil.copytree(cache, target, dirs_exist_ok=True)
+        take_compiled(ROOT / LOOPS, folder / LOOPS)
 
     def command(self, *arguments, study="tiny") -> list[str]:
         """Snakemake's command line; targets come first. `study` is an id in config/studies, a path, or None."""
@@ -122,7 +123,7 @@ class Finished(Forked):
 
     def __init__(self, folder: Path, saved: Path):
         super().__init__(folder / "project")
-        self.take_compiled(saved)
+        take_compiled(saved / LOOPS, self.folder / LOOPS)
         self.saved, self.reference = saved, digests(saved / "results" / "tiny")
 
     def forget(self) -> None:

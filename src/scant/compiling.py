@@ -1,6 +1,8 @@
 """Compile the loops before any job does: jobs that start together would each compile the same ones."""
 
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -33,11 +35,17 @@ ROUNDS = 50
 
 
 def compile_all() -> None:
-    """Play a toy with each compiled loop, for the types that studies call it with; Numba keeps what it compiles."""
+    """Compile all loops, those of games beside the others, with which they share next to none; Numba keeps them."""
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        for part in [pool.submit(compile_games), pool.submit(compile_others)]:
+            part.result()
+
+
+def compile_others() -> None:
+    """Play a toy with each compiled loop that is not of games, for the types that studies call it with."""
     with tempfile.TemporaryDirectory(prefix="scant-") as folder:
         _contextual(Path(folder))
         _generalisation(Path(folder))
-    _games()
     _ads()
 
 
@@ -53,7 +61,8 @@ def _contextual(folder: Path) -> None:
     comparator.compare(JOB | TOP | {"judge": "ranksvm"}, folder / "run.parquet", [0], drawn)
 
 
-def _games() -> None:
+def compile_games() -> None:
+    """Likewise with each loop of games."""
     small = streams.draw("flip", generator(0, "toy"), ROUNDS, items=4, relevant=2)
     large = streams.draw("graded", generator(0, "toy"), ROUNDS, items=4, grades=9)  # its gains need float64
     for relevances, loss in ((small, "dcg"), (small, "ap"), (large, "dcg")):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from scant.ads import coverage as study
 from scant.ads import likelihood
@@ -182,33 +182,23 @@ def test_deficient_support_lowers_what_a_log_shows():
     assert rows["clopper-pearson", "two-sided"]["coverage_high"] < 0.5
 
 
-WEIGHT, REWARD = np.array([0, 5, 5, 0.0]), np.array([0, 1, 0, 1.0])
+def likelihood_ratio(clicks, rows, level):
+    """The shares of clicks whose binomial likelihood is at least the largest one's times exp(-chi^2 / 2)."""
 
+    def above(share):
+        likely = special.xlogy(clicks, share) + special.xlogy(rows - clicks, 1 - share)
+        return likely - most + stats.chi2.ppf(level, 1) / 2
 
-def primal(count, level):
-    """The ends of the interval by SciPy's optimiser, over distributions on what was seen and on corners."""
-
-    def likely(q):
-        return (count[count > 0] * np.log(q[count > 0])).sum()
-
-    def optimum(objective, start, constraints):
-        options = {"maxiter": 500, "ftol": 1e-13}
-        return optimize.minimize(
-            objective, start, method="SLSQP", bounds=[(1e-9, 1)] * 4, constraints=constraints, options=options
-        ).x
-
-    proper = [{"type": "eq", "fun": lambda q: q.sum() - 1}, {"type": "eq", "fun": lambda q: q @ WEIGHT - 1}]
-    best = optimum(lambda q: -likely(q), np.maximum(count / count.sum(), 0.01), proper)
-    least = likely(best) - stats.chi2.ppf(level, 1) / 2
-    near = [*proper, {"type": "ineq", "fun": lambda q: likely(q) - least}]
-    ends = optimum(lambda q: q @ (WEIGHT * REWARD), best, near), optimum(lambda q: -q @ (WEIGHT * REWARD), best, near)
-    return [end @ (WEIGHT * REWARD) for end in ends]
+    best = clicks / rows
+    most = special.xlogy(clicks, best) + special.xlogy(rows - clicks, 1 - best)
+    return (optimize.brentq(above, 0, best) if clicks else 0.0), optimize.brentq(above, best, 1)
 
 
 @pytest.mark.parametrize("cells", [(80, 6, 14), (80, 0, 20), (79, 12, 9)])
-def test_empirical_likelihood_is_that_of_the_primal_problem(cells):
+def test_empirical_likelihood_of_two_weights_is_that_of_clicks_among_the_rows_of_the_larger(cells):
+    """The probabilities of the weights 0 and 5 are known, since their mean is 1: only clicks at weight 5 are random."""
     for level in (0.9, 0.95):
-        pairs = WEIGHT[:3], REWARD[:3], np.array([cells])
+        pairs = np.array([0, 5, 5.0]), np.array([0, 1, 0.0]), np.array([cells])
         estimate, low, high, _ = (float(end[0]) for end in likelihood.interval(*pairs, 5.0, level))
-        assert (low, high) == pytest.approx(tuple(primal(np.array([*cells, 0.0]), level)), abs=2e-3)
+        assert (low, high) == pytest.approx(likelihood_ratio(cells[1], cells[1] + cells[2], level), abs=5e-4)
         assert low <= estimate <= high
