@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
 from scant.games.atlas import LINEAR
@@ -103,8 +103,10 @@ def _differs(cell) -> bool:
 
 def _colours() -> dict[str, str]:
     """The colour of the cells of each rate."""
+    import seaborn as sns  # imported here: it takes half a second
+
     return {
-        rate: to_hex(LinearSegmentedColormap.from_list(rate, ["white", colour, "black"])(dark / 100))
+        rate: sns.blend_palette(["white", colour, "black"], 101).as_hex()[dark]
         for rate, (colour, dark, _) in SHADES.items()
     }
 
