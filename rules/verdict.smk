@@ -98,7 +98,7 @@ rule report:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", *MADE_BY),
+        code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", "scant.study.settings", *MADE_BY),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         file=study_file(),
         claims=lambda wildcards, input: (["--claims", input.claims, "--readings", input.readings] if JUDGED else []),

@@ -154,9 +154,10 @@ _found: _Found | None = None  # within `read_once`
 
 @contextmanager
 def read_once() -> Iterator[None]:
-    """Within the block, each file is looked through once, however often its seal or SHA-256 is asked for.
+    """Within the block, each file is looked through once, however often its seal, SHA-256 or traces are asked for.
 
-    For a job that plays one learner after another on the same inputs, which nothing changes meanwhile.
+    For a job that plays learners, or makes figures, one after another from the same inputs, which nothing changes
+    meanwhile.
     """
     global _found
     _found = _Found()
@@ -166,32 +167,31 @@ def read_once() -> Iterator[None]:
         _found = None
 
 
-def once(size=None):
-    """A decorator of functions of paths that are to be called once for the same paths within the block of `read_once`.
+def once(function=None, *, size=None):
+    """A function of paths that is called once for the same paths within the block of `read_once`.
 
-    size : gives the bytes of a result. Results without are kept; those with one as long as KEPT bytes suffice
+    size : for large results: gives the bytes of one, which is kept as long as KEPT bytes suffice for all
     """
+    if function is None:
+        return partial(once, size=size)
 
-    def decorate(function):
-        @wraps(function)
-        def found_once(*paths):
-            if _found is None:
-                return function(*paths)
-            key = function.__name__, *map(str, paths)
-            if key in _found:
-                return _found[key]
-            result = function(*paths)
-            taken = size(result) if size else 0
-            if taken <= _found.room:
-                _found[key], _found.room = result, _found.room - taken
-            return result
+    @wraps(function)
+    def found_once(*paths):
+        if _found is None:
+            return function(*paths)
+        key = function.__name__, *map(str, paths)
+        if key in _found:
+            return _found[key]
+        result = function(*paths)
+        taken = size(result) if size else 0
+        if taken <= _found.room:
+            _found[key], _found.room = result, _found.room - taken
+        return result
 
-        return found_once
-
-    return decorate
+    return found_once
 
 
-@once()
+@once
 def sha256(path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with open(path, "rb", buffering=0) as file:
@@ -216,7 +216,7 @@ def seal(path) -> None:
         content[at : at + len(BLANK)] = b"%08x" % crc
 
 
-@once()
+@once
 def check_seal(path) -> None:
     """Look through a file of ours for damage, at 4 GB/s.
 

@@ -22,6 +22,7 @@ import numpy as np
 from scant.errors import SettingError, unknown
 
 MAX_GRADE = 53  # the largest grade whose gain 2^r - 1 is exact in float64
+GAINS = np.ldexp(1.0, np.arange(MAX_GRADE + 1)) - 1.0  # `gain` of every grade, for grades that were checked
 ERR_GRADE = 4  # the top of ERR's scale, as in Chapelle et al. (2009) and in TREC's gdeval
 
 
@@ -60,7 +61,7 @@ def positions(ranking):
 
 def gain(grades):
     """`G(r) = 2^r - 1` of each grade: float64 of their shape, exact (perceptron paper, Eq. 1)."""
-    return np.ldexp(1.0, as_grades(np.ravel(grades))).reshape(np.shape(grades)) - 1.0
+    return GAINS[as_grades(np.ravel(grades)).reshape(np.shape(grades))]
 
 
 def discount(positions):
@@ -75,7 +76,7 @@ def _dcg(ranked_grades, k):
     top = ranked_grades[:k]
     # np.sum adds in one order whatever the memory layout, so that two lists with the same grades in the
     # same order have bitwise the same DCG, and the NDCG of a perfect list is exactly 1.
-    return float(np.sum(gain(top) * discount(np.arange(1, len(top) + 1))))
+    return float(np.sum(GAINS[top] * discount(np.arange(1, len(top) + 1))))
 
 
 def dcg(ranking, grades, k=None):
@@ -175,7 +176,7 @@ def err(ranking, grades, k=None, max_grade=ERR_GRADE):
     if max(ranked) > max_grade:
         raise ValueError(f"grade {max(ranked)} is above max_grade={max_grade}, the top of the scale")
     top = ranked[: as_cutoff(k, len(ranked))]
-    satisfied = gain(top) / 2.0**max_grade
+    satisfied = GAINS[top] / 2.0**max_grade
     still_reading = np.concatenate(([1.0], np.cumprod(1.0 - satisfied)[:-1]))
     return float(np.sum(still_reading * satisfied / np.arange(1, len(top) + 1)))
 
@@ -364,15 +365,19 @@ def as_scores(scores, name="scores"):
             f"got shape {values.shape} of {values.dtype}"
         )
     values = values.astype(np.float64)
-    _refuse(~np.isfinite(values), values, name, "finite")
+    finite = np.isfinite(values)
+    if not finite.all():
+        _refuse(~finite, values, name, "finite")
     return values
 
 
 def as_grades(grades, m=None):
     """`grades` as int64 of shape (m,); ValueError unless they are m whole numbers from 0 to `MAX_GRADE`."""
     values = as_scores(grades, "grades")
-    _refuse((values < 0) | (values != np.floor(values)), values, "grades", "non-negative integers")
-    _refuse(values > MAX_GRADE, values, "grades", f"at most {MAX_GRADE}, where 2^grade - 1 is exact")
+    whole = (values >= 0) & (values == np.floor(values))
+    if not (whole & (values <= MAX_GRADE)).all():
+        _refuse(~whole, values, "grades", "non-negative integers")
+        _refuse(values > MAX_GRADE, values, "grades", f"at most {MAX_GRADE}, where 2^grade - 1 is exact")
     _same_length(values, m, "grades")
     return values.astype(np.int64)
 

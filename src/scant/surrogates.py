@@ -7,13 +7,30 @@ subgradient; a hinge of exactly 0 contributes none. Where a maximum is attained 
 smaller index is taken. Bad input raises a `ValueError` that says where.
 """
 
+from functools import wraps
+
 import numpy as np
 
-from scant.measures import as_cutoff, as_grades, as_scores, discount, gain, rank
+from scant.measures import GAINS, as_cutoff, as_grades, as_scores, discount
 
 # kl takes the exponential only up to here: exp(300) is about 2e130, so that its square, sums of it and its
 # quotients by small probabilities all stay finite.
 EXP_CLIP = 300.0
+
+
+def _query(scores, grades):
+    scores = as_scores(scores)
+    return scores, as_grades(grades, len(scores))
+
+
+def _of_query(surrogate):
+    """Have a surrogate check its scores and grades; `__wrapped__` is the one that takes them as checked arrays."""
+
+    @wraps(surrogate)
+    def checked(scores, grades, *more, **named):
+        return surrogate(*_query(scores, grades), *more, **named)
+
+    return checked
 
 
 def slam_weights(kind, scores, grades, k=None):
@@ -43,7 +60,7 @@ def slam_weights(kind, scores, grades, k=None):
         weights[grades > 0] = 1.0
     elif kind == "ndcg":
         top = np.lexsort((-scores, -grades))[: as_cutoff(k, len(scores))]  # stable: ties by index
-        weights[top] = gain(grades[top]) * discount(np.arange(1, len(top) + 1))
+        weights[top] = GAINS[grades[top]] * discount(np.arange(1, len(top) + 1))
     else:
         raise ValueError(f"unknown kind of SLAM weights {kind!r}: 'ap' or 'ndcg'")
     total = weights.sum()
@@ -67,6 +84,7 @@ def average_within_grade(weights, grades):
     return (np.bincount(grades, weights) / np.maximum(np.bincount(grades), 1))[grades]
 
 
+@_of_query
 def slam(scores, grades, weights, margin=1.0):
     """Weighted hinge of each document against the best-scored document of lower grade.
 
@@ -85,7 +103,6 @@ def slam(scores, grades, weights, margin=1.0):
     value : float in [0, inf)
     gradient : float64 of shape (m,); its entries sum to 0
     """
-    scores, grades = _query(scores, grades)
     weights = as_scores(weights, "weights")
     if len(weights) != len(scores) or weights.min() < 0:
         raise ValueError("weights must be non-negative, one for each document")
@@ -99,6 +116,7 @@ def slam(scores, grades, weights, margin=1.0):
     return float(weights @ hinge), gradient
 
 
+@_of_query
 def max_hinge(scores, grades, margin=1.0):
     """The worst hinge of any pair, `max_{R_i > R_j} max(0, margin + s_j - s_i)` (perceptron paper, Eq. 27).
 
@@ -118,7 +136,6 @@ def max_hinge(scores, grades, margin=1.0):
     value : float in [0, inf), 0 if all grades are equal
     gradient : float64 of shape (m,), two entries or none
     """
-    scores, grades = _query(scores, grades)
     worst, rival = _worst_gaps(scores, grades)
     gradient = np.zeros(len(scores))
     i = int(np.argmax(worst))
@@ -129,6 +146,7 @@ def max_hinge(scores, grades, margin=1.0):
     return float(value), gradient
 
 
+@_of_query
 def ranksvm(scores, grades):
     """The sum of all pairs' hinges, `sum_{R_i > R_j} max(0, 1 + s_j - s_i)` (thesis 3.3.3.1).
 
@@ -143,7 +161,6 @@ def ranksvm(scores, grades):
     value : float in [0, inf)
     gradient : float64 of shape (m,), whole numbers that sum to 0
     """
-    scores, grades = _query(scores, grades)
     hinge = np.maximum(0.0, 1.0 + (scores[None, :] - scores[:, None]))
     hinge[grades[:, None] <= grades[None, :]] = 0.0
     active = hinge > 0
@@ -155,7 +172,7 @@ def _worst_gaps(scores, grades):
 
     The gap is -inf, and j is -1, where no grade is lower. Among equal scores j has the smallest index.
     """
-    by_score = rank(scores)
+    by_score = np.argsort(-scores, kind="stable")
     place = np.empty_like(by_score)
     place[by_score] = np.arange(len(scores))
     by_grade = np.argsort(grades, kind="stable")
@@ -165,6 +182,7 @@ def _worst_gaps(scores, grades):
     return np.where(lower > 0, scores[rival] - scores, -np.inf), rival
 
 
+@_of_query
 def squared(scores, grades):
     """`||s - R||^2`, gradient `2 (s - R)` (thesis 3.3.3.1).
 
@@ -177,10 +195,10 @@ def squared(scores, grades):
     value : float in [0, inf)
     gradient : float64 of shape (m,)
     """
-    scores, grades = _query(scores, grades)
     return _squared_distance(scores, grades)
 
 
+@_of_query
 def ndcg_squared(scores, grades):
     """`||s - G(R)/Z(R)||^2`, gradient `2 (s - G(R)/Z(R))`; calibrated for NDCG (thesis, after Theorem 31).
 
@@ -195,12 +213,12 @@ def ndcg_squared(scores, grades):
     value : float in [0, inf)
     gradient : float64 of shape (m,)
     """
-    scores, grades = _query(scores, grades)
-    gains = gain(grades)
+    gains = GAINS[grades]
     ideal = np.sum(np.sort(gains)[::-1] * discount(np.arange(1, len(gains) + 1)))
     return _squared_distance(scores, gains / ideal if ideal > 0 else gains)
 
 
+@_of_query
 def listnet(scores, grades):
     """The cross entropy of softmax(R) and softmax(s) (ListNet's top-one form, thesis 3.3.3.1).
 
@@ -215,13 +233,13 @@ def listnet(scores, grades):
     value : float in [0, inf), least at the entropy of softmax(R)
     gradient : float64 of shape (m,), entries in [-1, 1] that sum to 0
     """
-    scores, grades = _query(scores, grades)
     target, chosen = _softmax(grades.astype(np.float64)), _softmax(scores)
     shifted = scores - scores.max()
     log_chosen = shifted - np.log(np.sum(np.exp(shifted)))  # not log(chosen), which can underflow to log(0)
     return float(-(target @ log_chosen)), chosen - target
 
 
+@_of_query
 def kl(scores, grades):
     """Unnormalised Kullback-Leibler divergence, `sum e^R (R - s) - e^R + e^s`, gradient `e^s - e^R`.
 
@@ -237,13 +255,13 @@ def kl(scores, grades):
     value : float in [0, inf), 0 at s = R, up to rounding
     gradient : float64 of shape (m,)
     """
-    scores, grades = _query(scores, grades)
     clipped = np.minimum(scores, EXP_CLIP)
     exp_s, exp_r = np.exp(clipped), np.exp(grades)
     tangent = exp_s * (scores - clipped)  # 0 unless clipped
     return float(np.sum(exp_r * (grades - scores) - exp_r + exp_s + tangent)), exp_s - exp_r
 
 
+@_of_query
 def smoothdcg(scores, grades, epsilon):
     """Minus the smoothed DCG@1, `-sum_i G(R_i) softmax(s / epsilon)_i` (thesis 3.3.3.2). Not convex.
 
@@ -261,10 +279,9 @@ def smoothdcg(scores, grades, epsilon):
     value : float in [-max G(R), 0]
     gradient : float64 of shape (m,); its entries sum to 0
     """
-    scores, grades = _query(scores, grades)
     if not (np.isfinite(epsilon) and epsilon > 0):
         raise ValueError(f"epsilon must be a number above 0; got {epsilon!r}")
-    chosen, gains = _softmax(scores, epsilon), gain(grades)
+    chosen, gains = _softmax(scores, epsilon), GAINS[grades]
     expected = float(chosen @ gains)
     return -expected, -chosen * (gains - expected) / epsilon
 
@@ -277,11 +294,6 @@ def _squared_distance(scores, target):
 def _softmax(values, temperature=1.0):
     shifted = np.exp((values - values.max()) / temperature)
     return shifted / shifted.sum()
-
-
-def _query(scores, grades):
-    scores = as_scores(scores)
-    return scores, as_grades(grades, len(scores))
 
 
 def _margin(margin):

@@ -459,11 +459,13 @@ def tiny(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project") / "results/tiny"
     plan = Plan(*settings.load(config))
     original = ORIGINAL.format(dataset="example-logs@tiny", part="uniform")
-    made = provenance.results(plan, settings.claims(plan.study["claims"]))
+    stated = settings.claims(plan.study["claims"])
+    made = provenance.results(plan, stated)
     for path in [*(folder / name for name in made), folder.parents[1] / original]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
-    manifest.write(config, folder, about.facts(config, folder), provenance.made(), folder / manifest.NAME)
+    facts = about.facts(plan, stated, folder)
+    manifest.write(config, plan, stated, folder, facts, provenance.made(), folder / manifest.NAME)
     return config, plan, folder, json.loads((folder / manifest.NAME).read_text())
 
 

@@ -29,17 +29,27 @@ from scant.randomness import generator
 MODULES = (batch, cells, clicks, full, games, optimisation, pairs, pege, pieces, precision, samples, table, top, trees)
 
 
+def loops():
+    """The compiled functions of all modules, by name."""
+    found = {f"{module.__name__}.{name}": value for module in MODULES for name, value in vars(module).items()}
+    return {name: value for name, value in found.items() if isinstance(value, Dispatcher)}
+
+
 def signatures():
     """The types that each loop is compiled for."""
-    found = {f"{module.__name__}.{name}": value for module in MODULES for name, value in vars(module).items()}
-    return {name: list(value.signatures) for name, value in found.items() if isinstance(value, Dispatcher)}
+    return {name: list(loop.signatures) for name, loop in loops().items()}
+
+
+def test_no_loop_takes_options_from_what_calls_it_first():
+    """Numba would hand them on, and last bits would depend on what had been compiled before."""
+    assert [name for name, loop in loops().items() if not {"fastmath", "error_model"} <= set(loop.targetoptions)] == []
 
 
 def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     compiling.compile_games()
     compiling.compile_others()
     before = signatures()
-    called = ("full.play", "full.surrogate_along", "top.play", "clicks.play", "batch.total", "batch.curvature")
+    called = ("full.play", "full.surrogates_along", "top.play", "clicks.play", "batch.total", "batch.curvature")
     called += ("cells.play_forecaster", "optimisation.play_optimised", "pege.play_phases", "precision.play_sets")
     called += ("table.play_table", "batch.model_step", "generalisation.descend", "generalisation.losses")
     called += ("games.play_full", "games.play_blocks", "games.best_path", "games.balance")

@@ -89,17 +89,18 @@ def test_sorting_gives_the_hinges_of_all_pairs(m, grades, smoothing, scale, seed
     scores = np.round(scale * random.normal(size=m), 1 + seed % 3)  # with ties
     labels = random.integers(0, grades + 1, m).astype(np.int16)
     plain, by_sorting = np.empty(m), np.empty(m)
-    expected = batch.hinges(scores, labels, smoothing, plain)
+    expected = batch.hinges(scores, labels, smoothing, np.empty(m, np.int64), plain)
     np.testing.assert_allclose(batch.sorted_hinges(scores, labels, smoothing, by_sorting), expected, atol=1e-8)
     np.testing.assert_allclose(by_sorting, plain, atol=1e-8 / smoothing)
 
 
-def test_long_lists_are_sorted():
+@pytest.mark.parametrize("m", [300, 4 * batch.COUNTED])
+def test_long_lists_are_sorted(m):
     random = np.random.default_rng(0)
-    scores, labels = random.normal(size=300), random.integers(0, 4, 300)
+    scores, labels = random.normal(size=m), random.integers(0, 3, m).astype(np.int16)
     value, gradient = surrogates.ranksvm(scores, labels)
-    found = np.empty(300)
-    assert batch.hinges(scores, labels.astype(np.int16), 1e-12, found)[0] == pytest.approx(value, rel=1e-12)
+    found = np.empty(m)
+    assert batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0] == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(found, gradient)
 
 

@@ -279,15 +279,18 @@ def test_the_sum_of_surrogates_at_fixed_weights(packed, kind, places, uniform, s
     labels = np.minimum(stream.grades, 1) if uniform else stream.grades.copy()
     labels.flags.writeable = False
     order, updated = random.integers(0, 5, 40), random.integers(0, 2, 40).astype(np.uint8)
-    weights, sums = random.integers(-64, 65, 6) / 64, np.empty(40)
-    full.surrogate_along(
-        stream.features, stream.offsets, labels, order, updated, kind, places, uniform, GAINS, DISCOUNTS, weights, sums
+    weights, multiples, sums = random.integers(-64, 65, 6) / 64, np.array([0.25, 1.0, 8.0]), np.empty((3, 40))
+    full.surrogates_along(
+        stream.features, stream.offsets, labels, order, updated, kind, places, uniform, GAINS, DISCOUNTS, weights,
+        multiples, sums,
     )  # fmt: skip
-    total = 0.0
-    for t, q in enumerate(order):
-        if updated[t]:
-            total += surrogate(stream[q][0] @ weights, labels[stream.offsets[q] : stream.offsets[q + 1]])
-        assert sums[t] == pytest.approx(total, rel=1e-12, abs=1e-13)
+    for multiple, found in zip(multiples, sums, strict=True):
+        total = 0.0
+        for t, q in enumerate(order):
+            if updated[t]:
+                scores = stream[q][0] @ (multiple * weights)
+                total += surrogate(scores, labels[stream.offsets[q] : stream.offsets[q + 1]])
+            assert found[t] == pytest.approx(total, rel=1e-12, abs=1e-13)
 
 
 # --- the cache of compiled code

@@ -15,6 +15,8 @@ from scant.errors import DataError, SettingError
 from scant.files import write_parquet
 from scant.page import about, page
 from scant.page.show import show
+from scant.study import settings
+from scant.study.plan import Plan
 
 KNOWN = {
     "family": "top", "n": 8, "needed": np.nan, "source": "thesis, 3.2", "words": "it learns", "chosen": "Ten rounds.",
@@ -146,9 +148,14 @@ def test_the_command_prints(folder, capsys):
 # --- what the page says besides
 
 
+def facts_of(config, folder, study_file=""):
+    plan = Plan(*settings.load(config))
+    return about.facts(plan, settings.claims(plan.study["claims"]), folder, study_file)
+
+
 def test_the_facts_of_the_default_study(tmp_path):
     config = yaml.safe_load(Path("config/config.yaml").read_text())
-    facts = about.facts(config, tmp_path)
+    facts = facts_of(config, tmp_path)
     wanted = ["figure-2.1", "top", "figure-3.1", "figure-claims-perceptron"]
     assert [name for name in facts["captions"] if name in wanted] == wanted
     assert sorted(facts["captions"]) == sorted(facts["files"])
@@ -164,13 +171,13 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert len(keys) == len(set(keys)) == 8, "the project and the seven documents"
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]
-    other = about.facts(config, tmp_path, "config/studies/real.yaml")["commands"]
+    other = facts_of(config, tmp_path, "config/studies/real.yaml")["commands"]
     assert sum("--configfile config/studies/real.yaml" in command for command in other.values()) == 3
 
 
 def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):
     config = yaml.safe_load(Path("config/studies/real.yaml").read_text())
-    rows = about.facts(config, tmp_path)["datasets"]
+    rows = facts_of(config, tmp_path)["datasets"]
     released = config["streams"]["mq2008-released"]["parts"]
     assert {row["part"] for row in rows if row["data set"] == "mq2008"} >= set(released)
     assert {"letter", "isolet", "ohsumed"} <= {row["data set"] for row in rows}

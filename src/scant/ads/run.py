@@ -198,7 +198,7 @@ def _bytes(place: Place) -> int:
     return sum(column.nbytes for log in (place.train, place.test) for column in log.columns().values())
 
 
-@once(_bytes)
+@once(size=_bytes)
 def _place(train_path, test_path) -> Place:
     """The logs of two files; a DataError if they do not fit each other."""
     (train, metadata), (test, _) = map(logs.read, (train_path, test_path))

@@ -9,7 +9,7 @@ from pathlib import Path
 from scant.compare import provenance
 from scant.files import sha256, write_text
 from scant.schema import with_defaults
-from scant.study import code, settings
+from scant.study import code
 from scant.study.plan import COVERAGE, ORIGINAL, Plan
 from scant.study.schema import schema
 from scant.verdict import selection
@@ -22,24 +22,23 @@ OF_A_RUN = ("made", "results")  # what a manifest says of one run of the study a
 WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")  # keys of a claim that do not test it
 
 
-def write(config: dict, folder, facts: dict, made: dict, target) -> None:
+def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dict, target) -> None:
     """Write the manifest of a study whose claims and tables are made.
 
     Parameters
     ----------
     config : the content of the study file
+    plan : of the study
+    stated : its claims, see `scant.study.settings.claims`; empty if it judges none
     folder : the study's results, results/{study}
     facts : what the page says of the study, see `scant.page.about.facts`
     made : when and from what it was made, see `scant.compare.provenance.made`
 
     Raises
     ------
-    SettingError : the settings are not valid
     OSError : a claims file or a table is not there
     """
-    folder, plan = Path(folder), Plan(*settings.load(config))
-    entries = modules(plan)
-    stated = settings.claims(plan.study["claims"]) if plan.study["claims"] else {}
+    folder, entries = Path(folder), modules(plan)
     content = {
         "study": plan.study["study"],
         "files": checksums(folder, files(plan)),

@@ -9,7 +9,6 @@ largest ratio of SLAM weights, and, for simulated separable streams, the ranker 
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from scant.files import arrow_array, atomic, check_seal, foreign, hidden, metada
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
+BLOCK = 4096  # how many grades `write` takes at once
 
 Query = tuple[int, np.ndarray, np.ndarray]  # query id, grades (m), features (m x d)
 
@@ -65,34 +65,37 @@ def discounts(places: int) -> np.ndarray:
     return 1.0 / np.log2(np.arange(2, places + 2))
 
 
-def ideal_dcg(grades: np.ndarray, cut: int) -> float:
-    """The largest DCG@cut of these grades, added in the same order as in the compiled `scant.kernels.pieces.ideal_dcg`.
+def ideal_dcg(grades: np.ndarray, cut: int) -> np.ndarray:
+    """The largest DCG@cut of grades (... x m), added in the order of the compiled `scant.kernels.pieces.ideal_dcg`.
 
     Not compiled, since loading compiled code takes half a second, longer than drawing most streams.
     """
-    ordered = -np.sort(-grades)[:cut]
-    return float(np.cumsum(gains(LARGEST_GRADE)[ordered] * discounts(len(ordered)))[-1])
+    return np.cumsum(_weights(grades, cut), axis=-1)[..., -1]
 
 
-def weight_ratio(grades: np.ndarray, cut: int | None = None) -> float:
-    """The largest ratio of two positive NDCG (or NDCG@cut) SLAM weights of a query: v_max of the bounds.
+def weight_ratio(grades: np.ndarray, cut: int | None = None) -> np.ndarray:
+    """The largest ratio of two positive NDCG (or NDCG@cut) SLAM weights of grades (... x m): v_max of the bounds.
 
     It is 1 for a query without relevant documents. Perceptron paper, Lemma 5 and Theorem 8.
     """
-    ordered = -np.sort(-grades[grades > 0])[:cut]
-    if not len(ordered):
-        return 1.0
-    weights = (np.exp2(ordered) - 1.0) * discounts(len(ordered))
-    return float(weights.max() / weights.min())
+    weights = _weights(grades, cut)
+    largest = weights[..., 0]
+    return np.where(largest > 0, largest / np.where(weights > 0, weights, np.inf).min(axis=-1), 1.0)
+
+
+def _weights(grades: np.ndarray, cut: int | None) -> np.ndarray:
+    """Gains times discounts of the `cut` largest of grades (... x m), in descending order."""
+    ordered = -np.sort(-grades, axis=-1)[..., :cut]
+    return gains(LARGEST_GRADE)[ordered] * discounts(ordered.shape[-1])
 
 
 def gap(scores: np.ndarray, grades: np.ndarray) -> float:
     """The smallest score of a document less that of one of a lower grade; inf if all grades are equal."""
-    levels = np.unique(grades)
-    return min(
-        (float(scores[grades == high].min() - scores[grades == low].max()) for low, high in pairwise(levels)),
-        default=np.inf,
-    )
+    order = np.argsort(grades)
+    starts = np.flatnonzero(np.diff(grades[order], prepend=-1))
+    by_grade = np.asarray(scores, np.float64)[order]
+    lowest, highest = np.minimum.reduceat(by_grade, starts), np.maximum.reduceat(by_grade, starts)
+    return float((lowest[1:] - highest[:-1]).min(initial=np.inf))
 
 
 def scale(features: np.ndarray, reading: str) -> np.ndarray:
@@ -150,7 +153,7 @@ def arrange(queries: Iterable[Query], random: np.random.Generator, features: str
 
 
 def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | None = None) -> dict:
-    """Write a stream file atomically and return its metadata. Features are written to disk query by query.
+    """Write a stream file atomically and return its metadata. Features are written to disk block by block.
 
     metadata : what to record besides the sizes, statistics and constants of bounds that are computed here
     ranker : weights of norm 1 that rank every query rightly; its margin on the float32 features is recorded
@@ -164,32 +167,37 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
     path = Path(path)
     with hidden(path, ".features") as features_path, open(features_path, "wb") as raw:
         width = None
-        for query, grade, features in queries:
-            features = np.ascontiguousarray(features, np.float32)
-            grade = np.ascontiguousarray(grade, np.int16)
-            width = features.shape[1] if width is None else width
-            if grade.min() < 0 or grade.max() > LARGEST_GRADE:
+        for block in _blocks(queries):
+            block_ids, block_grades, block_features = zip(*block, strict=True)
+            lengths = np.array([len(grade) for grade in block_grades])
+            # A row per query. The zeros after its grades change nothing that is computed of it.
+            padded = np.zeros((len(block), lengths.max()), np.int16)
+            padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(block_grades)
+            outside = ((padded < 0) | (padded > LARGEST_GRADE)).any(axis=1)
+            if outside.any():
+                query = block_ids[np.argmax(outside)]
                 raise DataError(path, f"query {query} has a grade outside 0 to {LARGEST_GRADE}")
-            if features.shape[1:] != (width,):
-                raise DataError(path, f"query {query} has {features.shape[1]} features, others {width}")
-            raw.write(features.data)
-            ids.append(query)
-            sizes.append(len(grade))
-            relevant.append(np.count_nonzero(grade))
-            ideal.append(ideal_dcg(grade, len(grade)))
-            ideal_at_cut.append(ideal_dcg(grade, CUT))
-            grades.append(grade)
-            exact = features.astype(np.float64)
-            norm = float(np.sqrt((exact**2).sum(axis=1).max()))
-            if not math.isfinite(norm):
+            width = block_features[0].shape[1] if width is None else width
+            for query, x in zip(block_ids, block_features, strict=True):
+                if x.shape[1:] != (width,):
+                    raise DataError(path, f"query {query} has {x.shape[1]} features, others {width}")
+            features = np.concatenate(block_features)
+            norms = np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))
+            if not np.isfinite(norms).all():
+                query = np.repeat(block_ids, lengths)[np.argmin(np.isfinite(norms))]
                 raise DataError(path, f"query {query} has a feature that is not finite")
-            radius = max(radius, norm)
-            ratio, ratio_at_cut = (
-                max(ratio, weight_ratio(grade)),
-                max(ratio_at_cut, weight_ratio(grade, CUT)),
-            )
+            raw.write(features.data)
+            ids.extend(block_ids)
+            sizes.extend(lengths)
+            grades.extend(block_grades)
+            relevant.extend(np.count_nonzero(padded, axis=1))
+            ideal.extend(ideal_dcg(padded, padded.shape[1]))
+            ideal_at_cut.extend(ideal_dcg(padded, CUT))
+            radius = max(radius, float(norms.max()))
+            ratio = max(ratio, float(weight_ratio(padded).max()))
+            ratio_at_cut = max(ratio_at_cut, float(weight_ratio(padded, CUT).max()))
             if ranker is not None:
-                margin = min(margin, gap(exact @ ranker, grade))
+                margin = min(margin, *(gap(x.astype(np.float64) @ ranker, grade) for _, grade, x in block))
         if not ids:
             raise DataError(path, "a stream needs at least one query")
         raw.flush()
@@ -225,6 +233,22 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
                 writer.write_batch(batch.replace_schema_metadata(schema.metadata))
             seal(temporary)
     return metadata
+
+
+def _blocks(queries: Iterable[Query]) -> Iterator[list[Query]]:
+    """Queries with grades as int16 and features as float32, in lists that make a table of about `BLOCK` grades.
+
+    The table has a row per query, as long as the longest.
+    """
+    block, longest = [], 0
+    for query, grade, features in queries:
+        block.append((query, np.ascontiguousarray(grade, np.int16), np.ascontiguousarray(features, np.float32)))
+        longest = max(longest, len(grade))
+        if longest * len(block) >= BLOCK:
+            yield block
+            block, longest = [], 0
+    if block:
+        yield block
 
 
 def read(path) -> Stream:

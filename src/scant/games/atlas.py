@@ -141,9 +141,11 @@ def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         slope is less in this cell; verdict, see `compared`; constant, the mean regret at the longest horizon over the
         horizon to the power of the rate
     """
-    rows = frames.observed(traces, details).merge(atlas_frame(), how="left", on=CELL)
-    strays = rows.loc[rows["rate"].isna(), CELL]
-    _refuse("in no cell", set(strays.itertuples(index=False, name=None)), observability.MAX_ITEMS)
+    rows = frames.observed(traces, details).reset_index(drop=True)
+    played = list(rows[CELL].itertuples(index=False, name=None))
+    known = {(measure, top_grade + 1, m, k) for measure, m, k, top_grade in observability.cells()}
+    _refuse("in no cell", set(played) - known, observability.MAX_ITEMS)
+    rows["rate"] = [observability.regret_rate(measure, m, k, grades - 1).rate for measure, grades, m, k in played]
     exponents = rows["rate"].map(EXPONENTS)
     rows["best"] = rows["slope"] == rows.groupby(CELL)["slope"].transform("min")
     rows["verdict"] = [compared(*row) for row in zip(exponents, rows["low"], rows["high"], strict=True)]

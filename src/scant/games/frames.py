@@ -4,7 +4,7 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.games.cells import MEASURES
-from scant.present.intervals import cells, t_interval
+from scant.present.intervals import cells, over_seeds
 from scant.present.slopes import late_rounds, runs, slope, slope_columns
 from scant.present.traces import GROUP, names
 
@@ -17,10 +17,8 @@ def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     This is the ranking that is best up to the round of the row ("prefix") or over all rounds ("horizon").
     """
-    prefix = traces["experiment"].map(
-        {name: experiment_details["comparator"] == "prefix" for name, experiment_details in details.items()}
-    )
-    best = traces["best"].where(prefix, traces["best_at_horizon"])
+    against_prefix = [name for name, experiment in details.items() if experiment["comparator"] == "prefix"]
+    best = traces["best"].where(traces["experiment"].isin(against_prefix), traces["best_at_horizon"])
     return traces.assign(regret=(best - traces["value"]).where(traces["gain"], traces["value"] - best))
 
 
@@ -55,20 +53,22 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     is the mean of regret over bound, and `explored` is the number of rounds spent on exploring.
     """
     rows = []
-    for experiment, part in _ends(regrets(traces, details)).groupby("experiment", sort=False):
+    columns = [*GROUP, "horizon", "seed", "kind", "items", "loss", "k", "regret", "explored", "bound"]
+    for experiment, part in _ends(regrets(traces, details))[columns].groupby("experiment", sort=False):
         baseline = details[experiment]["baseline"]
-        against = part[part["learner"] == baseline].set_index(["stream", "horizon", "seed"])["regret"]
+        runs_of_all = pd.MultiIndex.from_frame(part[["stream", "horizon", "seed"]])
+        is_baseline = part["learner"] == baseline
+        against = pd.Series(part["regret"].to_numpy(), runs_of_all)[is_baseline.to_numpy()].reindex(runs_of_all)
+        part = part.assign(difference=(part["regret"] - against.to_numpy()).mask(is_baseline))
         for key, group in part.groupby([*GROUP, "horizon"], sort=False):
             stream, learner, horizon = key[1:]
-            regret = group.set_index(["stream", "horizon", "seed"])["regret"]
-            difference = (regret - against).dropna() if learner != baseline else []
             first = group.iloc[0]
             rows.append(
                 dict(zip([*GROUP, "rounds"], (experiment, stream, learner, horizon), strict=True))
                 | {name: first[name] for name in ("kind", "items", "loss", "k")}
                 | cells("regret", group["regret"])
                 | {"per_round": (group["regret"] / horizon).mean()}
-                | cells("difference", difference)
+                | cells("difference", group["difference"])
                 | {"explored": group["explored"].mean()}
                 | {"bound": group["bound"].mean(), "bound_share": (group["regret"] / group["bound"]).mean()}
                 | {"comparator": details[experiment]["comparator"], "n": len(group)}
@@ -87,7 +87,8 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     ------
     SettingError : no game has enough rounds, horizons or numbers of items for a slope
     """
-    frame, rows = regrets(traces, details), []
+    columns = [*GROUP, "game", "items", "horizon", "round", "seed", "kind", "loss", "k", "regret", "bound"]
+    frame, rows = regrets(traces, details)[columns], []
 
     def add(key, group, along, points):
         if points[along].nunique() >= POINTS:
@@ -98,7 +99,8 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             )  # fmt: skip
 
     for key, group in frame.groupby(GROUP, sort=False):
-        add(key, group, "round", late_rounds(_longest(group), "horizon"))
+        longest = group[group["horizon"] == group["horizon"].max()]
+        add(key, group, "round", late_rounds(longest, "horizon"))
         add(key, group, "horizon", _ends(group))
     for (experiment, _, _, learner), group in _ends(_longest(frame)).groupby(
         ["experiment", "game", "loss", "learner"], sort=False
@@ -147,18 +149,14 @@ def _growths(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
 
 def _summed(frame: pd.DataFrame, details: dict, measured: str, along: str) -> pd.DataFrame:
     """The mean over seeds of the column `measured`, with 95 % t interval, at each value of the column `along`."""
-    rows = []
-    for key, group in frame.groupby([*GROUP, along], sort=False):
-        mean, low, high, n = t_interval(group[measured])
-        first = group.iloc[0]
-        rows.append(
-            dict(zip([*GROUP, along], key, strict=True))
-            | {"mean": mean, "low": low, "high": high, "n": n}
-            | {name: first[name] for name in ("kind", "k", "loss", "horizon")}
-            | {"measure": first["loss"]}
-            | (names(key[:3], details) if key[1] in details[key[0]]["titles"]["streams"] else _untitled(key, details))
-        )
-    return pd.DataFrame(rows)
+    means = over_seeds(frame, [*GROUP, along], measured).assign(measure=lambda rows: rows["loss"])
+    titles = [
+        names(key, details) if key[1] in details[key[0]]["titles"]["streams"] else _untitled(key, details)
+        for key in means[GROUP].itertuples(index=False, name=None)
+    ]
+    columns = [*GROUP, along, "mean", "low", "high", "n", "kind", "k", "loss"]
+    columns += [name for name in ("horizon", "measure") if name not in columns]
+    return means[columns].join(pd.DataFrame(titles))
 
 
 def _untitled(key: tuple, details: dict) -> dict:

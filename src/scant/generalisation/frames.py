@@ -44,8 +44,9 @@ def bounded(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     sizes = ["learner", "experiment", "stream", *SIZES]
     bounds = {}
-    for key, group in traces.groupby(sizes, sort=False):
-        row = group.iloc[0]
+    first = traces.drop_duplicates(sizes)
+    for at, key in enumerate(first[sizes].itertuples(index=False, name=None)):
+        row = first.iloc[at]
         options = dict(details[row["experiment"]]["learners"][row["learner"]])
         name, value = excess_bound(row, options)
         uniform = {name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)}

@@ -92,7 +92,12 @@ def sound(function):
 
 
 def compiled(**options):
-    """`numba.njit` that caches in this package's own folder."""
+    """`numba.njit` that caches in this package's own folder.
+
+    An option that a function does not have it would inherit from whichever function happens to call it first, so that
+    its last bits would depend on what is compiled, and run, before.
+    """
+    options = {"fastmath": False, "error_model": "python"} | options
 
     def decorate(function):
         saved, numba.config.CACHE_DIR = numba.config.CACHE_DIR, FOLDER

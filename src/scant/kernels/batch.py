@@ -16,9 +16,28 @@ from scant.kernels import compiled
 from scant.kernels.pieces import EXP_CLIP, SUMS, score, softmax, step
 from scant.kernels.top import KL, LISTNET, RANKSVM, surrogate
 
+COUNTED = 600  # values up to which comparing all pairs (on vectors) is quicker than a sort (measured)
 LONG = 60  # documents: from here on sorting is quicker than looking at all pairs
 DAMPING = 1e-12  # a share of the Hessian's diagonal, far above rounding
 SHIFTS = 60  # of Newton's method in `model_step`; seven are usual
+
+
+@compiled()
+def rank_within(values, places):
+    """The place from 0 of each of `values`, float64 (n), in descending order, into `places`, int64 (n)."""
+    n = values.shape[0]
+    if n > COUNTED:
+        order = np.argsort(-values)
+        for place in range(n):
+            places[order[place]] = place
+        return
+    for i in range(n):
+        value, before = values[i], 0
+        for j in range(i):
+            first = values[j] >= value
+            before += first
+            places[j] += not first
+        places[i] = before
 
 
 @compiled()
@@ -29,17 +48,27 @@ def sorted_hinges(scores, labels, smoothing, g):
     those with z >= u, whose hinge is not smoothed. Sums of their scores and squares suffice for the three values.
     """
     m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
-    order, centre = np.argsort(-scores), scores.mean()
-    largest = labels.max() + 1
-    counts = np.zeros(largest + 1, np.int64)
+    centre, largest = scores.mean(), labels.max() + 1
+    starts = np.zeros(largest + 1, np.int64)
     for i in range(m):
-        counts[labels[i] + 1] += 1
-    starts = np.cumsum(counts)  # documents by grade, and by descending score within each
-    places, filled = np.empty(m, np.int64), starts[:-1].copy()
-    for i in order:
-        places[filled[labels[i]]] = i
+        starts[labels[i] + 1] += 1
+    for label in range(largest):
+        starts[label + 1] += starts[label]
+    # Documents by grade, and by descending score within each.
+    filled, places, by_grade = starts[:-1].copy(), np.empty(m, np.int64), np.empty(m)
+    documents, s, pulls = np.empty(m, np.int64), np.empty(m), np.empty(m)
+    for i in range(m):
+        documents[filled[labels[i]]] = i
+        by_grade[filled[labels[i]]] = scores[i]
         filled[labels[i]] += 1
-    g[:] = 0.0
+    for label in range(largest):
+        a, b = starts[label], starts[label + 1]
+        rank_within(by_grade[a:b], places[a:b])
+        for i in range(a, b):
+            places[i] += a
+    for i in range(m):
+        s[places[i]] = by_grade[i] - centre
+        pulls[i] = 0.0
     for low in range(largest):
         a, b = starts[low], starts[low + 1]
         if a == b:
@@ -48,18 +77,15 @@ def sorted_hinges(scores, labels, smoothing, g):
             # Of the lower documents, those from a to q have z > 0, and those from a to p have z >= u.
             p, q, plain_sum, sum_1, sum_2 = a, a, 0.0, 0.0, 0.0
             for place in range(starts[high], starts[high + 1]):
-                i = places[place]
-                base = 1.0 - (scores[i] - centre)  # z = base + score of the lower document
-                while q < b and base + (scores[places[q]] - centre) > 0:
-                    s = scores[places[q]] - centre
-                    sum_1 += s
-                    sum_2 += s * s
+                base = 1.0 - s[place]  # z = base + score of the lower document
+                while q < b and base + s[q] > 0:
+                    sum_1 += s[q]
+                    sum_2 += s[q] * s[q]
                     q += 1
-                while p < q and base + (scores[places[p]] - centre) >= smoothing:
-                    s = scores[places[p]] - centre
-                    plain_sum += s
-                    sum_1 -= s
-                    sum_2 -= s * s
+                while p < q and base + s[p] >= smoothing:
+                    plain_sum += s[p]
+                    sum_1 -= s[p]
+                    sum_2 -= s[p] * s[p]
                     p += 1
                 plain, bent = p - a, q - p
                 linear, first = plain * base + plain_sum, bent * base + sum_1
@@ -69,7 +95,7 @@ def sorted_hinges(scores, labels, smoothing, g):
                 value += linear + first
                 support += linear + square / smoothing
                 smooth += linear - 0.5 * smoothing * plain + 0.5 * square / smoothing
-                g[i] -= plain + first / smoothing
+                pulls[place] -= plain + first / smoothing
     # The same from the other side, up the scores of the lower documents.
     for high in range(1, largest):
         a, b = starts[high], starts[high + 1]
@@ -78,24 +104,37 @@ def sorted_hinges(scores, labels, smoothing, g):
         for low in range(high):
             p, q, sum_1 = b, b, 0.0
             for place in range(starts[low + 1] - 1, starts[low] - 1, -1):
-                j = places[place]
-                base = 1.0 + (scores[j] - centre)
-                while q > a and base - (scores[places[q - 1]] - centre) > 0:
+                base = 1.0 + s[place]
+                while q > a and base - s[q - 1] > 0:
                     q -= 1
-                    sum_1 += scores[places[q]] - centre
-                while p > q and base - (scores[places[p - 1]] - centre) >= smoothing:
+                    sum_1 += s[q]
+                while p > q and base - s[p - 1] >= smoothing:
                     p -= 1
-                    sum_1 -= scores[places[p]] - centre
+                    sum_1 -= s[p]
                 plain, bent = b - p, p - q
-                g[j] += plain + ((bent * base - sum_1) / smoothing if bent > 0 else 0.0)
+                pulls[place] += plain + ((bent * base - sum_1) / smoothing if bent > 0 else 0.0)
+    for i in range(m):
+        g[documents[i]] = pulls[places[i]]
     return value, smooth, support
 
 
 @compiled()
-def hinges(scores, labels, smoothing, g):
+def hinged(scores, labels, i, end, found):
+    """The documents j of lower grade than i with 0 < 1 + s_j - s_i < end, into `found`, int64; returns how many."""
+    count = 0
+    for j in range(scores.shape[0]):  # without branches, which could not be foreseen
+        z = 1.0 + (scores[j] - scores[i])
+        found[count] = j
+        count += (labels[j] < labels[i]) & (z > 0) & (z < end)
+    return count
+
+
+@compiled()
+def hinges(scores, labels, smoothing, active, g):
     """RankSVM's sum of pairwise hinges, the smoothed sum, and the sum of `a z`; that of `a (e_j - e_i)` goes into `g`.
 
-    `g` is the smoothed sum's gradient in the scores. O(m^2), and O(m (log m + grades)) for lists of `LONG` or more.
+    `g` is the smoothed sum's gradient in the scores; `active` is int64 scratch as long as the scores. O(m^2), and
+    O(m (log m + grades)) for lists of `LONG` or more.
     """
     m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
     if m >= LONG:
@@ -105,16 +144,16 @@ def hinges(scores, labels, smoothing, g):
     for i in range(m):
         if labels[i] == 0:
             continue
-        pulled = 0.0
-        for j in range(m):
+        found, pulled = hinged(scores, labels, i, np.inf, active), 0.0
+        for place in range(found):
+            j = active[place]
             z = 1.0 + (scores[j] - scores[i])
-            if labels[j] < labels[i] and z > 0:
-                a = min(1.0, z / smoothing)
-                value += z
-                support += a * z
-                smooth += a * z - 0.5 * smoothing * a * a
-                pulled += a
-                g[j] += a
+            a = min(1.0, z / smoothing)
+            value += z
+            support += a * z
+            smooth += a * z - 0.5 * smoothing * a * a
+            pulled += a
+            g[j] += a
         g[i] -= pulled
     return value, smooth, support
 
@@ -158,7 +197,7 @@ def total(
         m = label.shape[0]
         score(x, weights, scores[:m], nothing)
         if objective == RANKSVM:
-            one, smooth_one, support_one = hinges(scores[:m], label, smoothing, g[:m])
+            one, smooth_one, support_one = hinges(scores[:m], label, smoothing, bits, g[:m])
         else:
             one, _ = surrogate(
                 objective, scores[:m], order, label, ideal[q], 1.0, gains, exponentials, scratch[:m], bits[:m],
@@ -205,13 +244,12 @@ def curvature(features, offsets, labels, counts, objective, smoothing, weights, 
             for i in range(m):
                 if label[i] == 0:
                     continue
-                for j in range(m):
-                    z = 1.0 + (s[j] - s[i])
-                    if label[j] < label[i] and 0 < z < smoothing:
-                        for a in range(d):
-                            pull = (x[i, a] - x[j, a]) / smoothing
-                            y[i, a] += pull
-                            y[j, a] -= pull
+                found = hinged(s, label, i, smoothing, bits)
+                for j in bits[:found]:
+                    for a in range(d):
+                        pull = (x[i, a] - x[j, a]) / smoothing
+                        y[i, a] += pull
+                        y[j, a] -= pull
         else:
             mean[:] = 0.0
             if objective == LISTNET:

@@ -153,38 +153,49 @@ def play(
 
 
 @compiled()
-def surrogate_along(
-    features, offsets, labels, queries, updated, kind, places, uniform, gains, discounts, weights, value
+def surrogates_along(
+    features, offsets, labels, queries, updated, kind, places, uniform, gains, discounts, weights, multiples, sums
 ):  # fmt: skip
-    """The sum, up to each round, of the learner's surrogate at fixed `weights` over the rounds it updated in.
+    """Sums, up to each round, of the learner's surrogate at multiples of `weights` over the rounds it updated in.
 
-    This is the sum of f_t(weights) in the general bounds (perceptron paper, Theorems 6, 8 and 10).
+    These are the sums of f_t(multiple * weights) in the general bounds (perceptron paper, Theorems 6, 8 and 10).
 
     Parameters
     ----------
-    updated : (rounds), whether the learner updated; value : float64 (rounds), where the sums go
+    updated : (rounds), whether the learner updated
     places, uniform : the SLAM weights, as in `pieces.slam`
+    multiples : float64 (n), powers of two, which multiply scores without rounding, and so leave their order
+    sums : float64 (n, rounds), any content
     The others are as in `play`.
     """
     largest = 0
     for q in range(offsets.shape[0] - 1):
         largest = max(largest, offsets[q + 1] - offsets[q])
-    scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
+    scores, scaled, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
     keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
     counts, scratch = np.empty(1024, np.int64), np.empty((6, gains.shape[0]), np.float64)
-    flat, total = features.reshape(features.size), 0.0
+    flat, n, totals = features.reshape(features.size), multiples.shape[0], np.zeros(multiples.shape[0])
+    known, values = np.zeros(offsets.shape[0] - 1, np.bool_), np.empty((offsets.shape[0] - 1, n))
     for t in range(queries.shape[0]):
-        if updated[t]:
-            start, stop = offsets[queries[t]], offsets[queries[t] + 1]
+        q = queries[t]
+        if updated[t] and not known[q]:  # queries may come again and again
+            known[q] = True
+            start, stop = offsets[q], offsets[q + 1]
             m = stop - start
-            s, o, label = scores[:m], order[:m], labels[start:stop]
-            score(features[start:stop], weights, s, flat[:0])
-            sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], counts)
-            if kind == SLAM:
-                total += slam(
-                    s, o, label, min(places, m), uniform, 1.0, False, False, gains, discounts, scratch, g[:m]
-                )  # fmt: skip
-            else:
-                total += max_hinge(s, o, label, scratch, g[:m])
-        value[t] = total
+            s, o, label = scaled[:m], order[:m], labels[start:stop]
+            score(features[start:stop], weights, scores[:m], flat[:0])
+            sort_scores(scores[:m], o, keys[:m], spare_keys[:m], spare_order[:m], counts)
+            for k in range(n):
+                for i in range(m):
+                    s[i] = multiples[k] * scores[i]
+                if kind == SLAM:
+                    values[q, k] = slam(
+                        s, o, label, min(places, m), uniform, 1.0, False, False, gains, discounts, scratch, g[:m]
+                    )  # fmt: skip
+                else:
+                    values[q, k] = max_hinge(s, o, label, scratch, g[:m])
+        for k in range(n):
+            if updated[t]:
+                totals[k] += values[q, k]
+            sums[k, t] = totals[k]

@@ -29,7 +29,7 @@ def descend(features, labels, m, n, objective, rate, radius, gains, exponentials
         x, label = features[q * m : (q + 1) * m], labels[q * m : (q + 1) * m]
         score(x, weights, scores, nothing)
         if objective == RANKSVM:
-            hinges(scores, label, 1e-12, g)
+            hinges(scores, label, 1e-12, bits, g)
         else:
             surrogate(objective, scores, order, label, 0.0, 1.0, gains, exponentials, scratch, bits, unused, g)
         step(x, g, rate, weights, nothing)
@@ -46,7 +46,7 @@ def losses(features, labels, m, objective, gains, exponentials, weights, values)
         x, label = features[q * m : (q + 1) * m], labels[q * m : (q + 1) * m]
         score(x, weights, scores, nothing)
         if objective == RANKSVM:
-            values[q], _, _ = hinges(scores, label, 1.0, g)
+            values[q], _, _ = hinges(scores, label, 1.0, bits, g)
         else:
             values[q], _ = surrogate(
                 objective, scores, order, label, 0.0, 1.0, gains, exponentials, scratch, bits, unused, g

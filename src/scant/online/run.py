@@ -52,7 +52,7 @@ SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come 
     }
 )
 # The comparators of the general bound are these multiples of the ranker of a separable stream, or, on other streams, of
-# the learner's last weights.
+# the learner's last weights; powers of two, so that scores are multiplied without rounding.
 MULTIPLES = 2.0 ** np.arange(-4, 5)
 
 
@@ -258,15 +258,12 @@ def general_bound(stream, queries, played: Play, settings: Settings) -> np.ndarr
     m, ratio = constants
     labels = settings.labels(stream.grades)
     labels.flags.writeable = False
-    best = np.full(len(played.loss), np.inf)
-    sums = np.empty(len(played.loss))
-    for multiple in MULTIPLES:
-        weights = multiple * direction
-        full.surrogate_along(
-            stream.features, stream.offsets, labels, queries[: len(sums)], played.updated, KINDS[settings.kind],
-            m, settings.measure == "ap", streams.gains(max(1, facts["largest_grade"])),
-            streams.discounts(facts["largest_query"]), weights, sums,
-        )  # fmt: skip
-        norm = float(np.linalg.norm(weights))
-        best = np.minimum(best, bounds.general_at_rate(sums, norm, m, facts["radius"], ratio))
-    return best
+    sums = np.empty((len(MULTIPLES), len(played.loss)))
+    full.surrogates_along(
+        stream.features, stream.offsets, labels, queries[: sums.shape[1]], played.updated, KINDS[settings.kind],
+        m, settings.measure == "ap", streams.gains(max(1, facts["largest_grade"])),
+        streams.discounts(facts["largest_query"]), direction, MULTIPLES, sums,
+    )  # fmt: skip
+    norms = [float(np.linalg.norm(multiple * direction)) for multiple in MULTIPLES]
+    found = [bounds.general_at_rate(*pair, m, facts["radius"], ratio) for pair in zip(sums, norms, strict=True)]
+    return np.minimum.reduce(found)

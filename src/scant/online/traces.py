@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from scant.errors import SettingError
 from scant.families import TUNING
 from scant.measures import recordable
-from scant.present.intervals import t_interval
+from scant.present.intervals import over_seeds
 from scant.present.traces import GROUP, names
 
 PLAYED = {  # settings as played that reports show, and the value that stands for "none" in their columns
@@ -93,7 +93,7 @@ def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
         for.
     """
     rows = []
-    for key, group in last.groupby(GROUP, sort=False):
+    for key, group in last[[*GROUP, "setting", "tuning_seed", measure]].groupby(GROUP, sort=False):
         set_aside = group["tuning_seed"]
         held_out = tuning == "held-out" and set_aside.any()
         by_rate = group[set_aside if held_out else ~set_aside].groupby("setting", sort=False)[measure]
@@ -143,19 +143,13 @@ def averages(traces: pd.DataFrame, details: dict, measure: str, columns: tuple =
     ------
     SettingError : every run failed
     """
-    rows = []
-    for experiment, part in traces.groupby("experiment", sort=False):
-        tuned = at_tuned_rates(part, measure, details[experiment]["tuning"])
-        for key, group in tuned[tuned["failed_in"] == 0].groupby([*GROUP, "round"], sort=False):
-            mean, low, high, n = t_interval(group[measure])
-            run = group.iloc[0]
-            rows.append(
-                dict(zip([*GROUP, "round"], key, strict=True))
-                | {"measure": measure, "mean": mean, "low": low, "high": high, "n": n}
-                | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
-                | {name: run[name] for name in ("own_measure", *columns)}
-                | names(key, details)
-            )
-    if not rows:
+    by_experiment = traces.groupby("experiment", sort=False)
+    tuned = [at_tuned_rates(part, measure, details[experiment]["tuning"]) for experiment, part in by_experiment]
+    whole = [part[part["failed_in"] == 0] for part in tuned]
+    if not any(map(len, whole)):
         raise SettingError("every run of this figure failed: the tables say where")
-    return pd.DataFrame(rows)
+    rows = pd.concat(whole, ignore_index=True)
+    means = over_seeds(rows, [*GROUP, "round"], measure).assign(measure=measure, rate=lambda means: means["setting"])
+    titles = pd.DataFrame([names(key, details) for key in means[GROUP].itertuples(index=False, name=None)])
+    shown = ["measure", "mean", "low", "high", "n", "rate", "tuning", "kind", "own_measure"]
+    return means[[*GROUP, "round", *shown, *columns]].join(titles)

@@ -12,7 +12,6 @@ from scant.files import foreign, read_parquet
 from scant.page import status
 from scant.schema import of_project, read_yaml
 from scant.study import plan
-from scant.study import settings as studies
 from scant.study.plan import OF_CLAIMS, Plan
 from scant.verdict import readings, selection
 
@@ -30,19 +29,19 @@ PACKAGES = (
 )
 
 
-def facts(config: dict, folder, study_file: str = "") -> dict:
+def facts(plan: Plan, stated: dict, folder, study_file: str = "") -> dict:
     """The argument `about` of `scant.page.page.make`.
 
-    config : the study's settings, as in its file
+    plan : of the study
+    stated : its claims, see `scant.study.settings.claims`; empty if it judges none
     folder : the folder of its results
     study_file : the path of its file; empty for the default study
 
     Raises
     ------
-    SettingError, DataError : invalid settings, citation or benchmarks
+    DataError : invalid citation or benchmarks
     """
-    study, datasets = studies.load(config)
-    names = files(Plan(study, datasets))
+    study, datasets, names = plan.study, plan.datasets, files(plan, stated)
     return {
         "files": names,
         "studied": studied(study),
@@ -80,9 +79,8 @@ def cells(path) -> list[dict]:
     return [] if path is None else readings.read(path).to_dict("records")
 
 
-def files(plan: Plan) -> list[str]:
+def files(plan: Plan, stated: dict) -> list[str]:
     """The names of a study's figures and tables. Its folder may have others, of what the study was before."""
-    stated = studies.claims(plan.study["claims"]) if plan.study["claims"] else {}
     of_claims = [f"{OF_CLAIMS}{name}" for name in (selection.figures(plan, stated) if stated else ())]
     return [*plan.figures, *of_claims, *plan.tables]
 

@@ -1,6 +1,7 @@
 """Confidence intervals over seeds."""
 
 import numpy as np
+import pandas as pd
 
 
 def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
@@ -22,6 +23,16 @@ def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
         return mean, np.nan, np.nan, n
     half = special.stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n)
     return mean, mean - half, mean + half, n
+
+
+def over_seeds(frame: pd.DataFrame, keys: list[str], measured: str) -> pd.DataFrame:
+    """The first row of each group of rows with the same `keys`, in their order, with the group's `t_interval` besides.
+
+    Its columns are mean, low, high and n, of the column `measured`.
+    """
+    found = [t_interval(values) for _, values in frame.groupby(keys, sort=False)[measured]]
+    intervals = pd.DataFrame(found, columns=["mean", "low", "high", "n"])
+    return frame.drop_duplicates(keys).reset_index(drop=True).join(intervals)
 
 
 def cells(name: str, values) -> dict[str, float]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from scant import families
 from scant.errors import DataError
-from scant.files import foreign, metadata_of, read_parquet, write_parquet
+from scant.files import foreign, metadata_of, once, read_parquet, write_parquet
 
 GROUP = ["experiment", "stream", "learner"]  # what tells the curves of figures and the rows of tables apart
 COMPARED = ["experiment", "stream", "judge", "seed", "round"]  # what tells comparators apart
@@ -61,18 +61,28 @@ def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
     frames, details = [], {}
     for path in paths:
         with _reading(path, "traces"):
-            table = read_parquet(path)
-            experiment = metadata_of(table.schema)
-            # The study of bounds is read likewise, and is of no experiment.
-            measures = families.of(experiment).further_measures(table.schema.names) if experiment else []
-            details[Path(path).stem] = experiment | ({"measures": measures} if measures else {})
-            found = table["experiment"].unique().to_pylist() if experiment else ()
-            if misplaced := {*found} - {Path(file).stem for file in paths}:
+            frame, details[Path(path).stem], experiments = _contents(path)
+            if misplaced := experiments - {Path(file).stem for file in paths}:
                 raise ValueError(f"it is of {', '.join(map(str, misplaced))}")
-            frame = table.replace_schema_metadata(None).to_pandas()
-            text = frame.select_dtypes("category").columns
-            frames.append(frame.astype(dict.fromkeys(text, "str")))
+            frames.append(frame)
     return pd.concat(frames, ignore_index=True), details
+
+
+@once
+def _contents(path) -> tuple[pd.DataFrame, dict, set[str]]:
+    """The rows of a file of traces, the details of its experiment, and which experiments its rows are of."""
+    table = read_parquet(path)
+    experiment = metadata_of(table.schema)
+    # The study of bounds is read likewise, and is of no experiment.
+    measures = families.of(experiment).further_measures(table.schema.names) if experiment else []
+    found = table["experiment"].unique().to_pylist() if experiment else ()
+    return _plain(table).to_pandas(), experiment | ({"measures": measures} if measures else {}), set(found)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The table without metadata, and with plain texts where it has dictionaries: pandas takes far longer over them."""
+    fields = [(field.name, getattr(field.type, "value_type", field.type)) for field in table.schema]
+    return table.replace_schema_metadata(None).cast(pa.schema(fields))
 
 
 def read_comparators(paths) -> pd.DataFrame:

@@ -370,6 +370,7 @@ def locally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> bool
     return True
 
 
+@lru_cache(maxsize=None, typed=True)  # typed, since 3.0 items are refused
 def regret_rate(measure: str, m: int, k: int, top_grade: int = 1) -> Rate:
     """The growth of the game's minimax regret, by the classification theorem (see the module and `Rate`).
 
@@ -402,14 +403,19 @@ def atlas(max_m: int = MAX_ITEMS) -> list[Rate]:
     ------
     ValueError : max_m is not 1 to `MAX_ITEMS`
     """
+    return [regret_rate(*cell) for cell in cells(max_m)]
+
+
+def cells(max_m: int = MAX_ITEMS) -> list[tuple[str, int, int, int]]:
+    """The measure, m, k and top grade of each entry of `atlas`, in its order and with its errors."""
     _check(max_m, "max_m", MAX_ITEMS)
-    rows = []
+    found = []
     for m in range(2, max_m + 1):
         cut = [(f"{base}@{c}", 1) for base in ("precision", "dcg", "ndcg") for c in range(1, m)]
         whole = [(name, 1) for name in ("sum-loss", "pairwise-loss", "auc", "dcg", "ndcg", "ap", "err")]
         for measure, top_grade in [*whole, ("dcg", 2), ("ndcg", 2), *cut]:
-            rows += [regret_rate(measure, m, k, top_grade) for k in range(1, m + 1)]
-    return rows
+            found += [(measure, m, k, top_grade) for k in range(1, m + 1)]
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from scant import surrogates
-from scant.measures import gain
+from scant.measures import GAINS
 from scant.randomness import generator
 
 STARTS = 2  # random ones, of each ascent
@@ -20,8 +20,8 @@ ENUMERATED = 10  # documents up to which all signs are tried
 
 
 def gradient(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
-    """The gradient (m) of a surrogate in the scores."""
-    function = getattr(surrogates, surrogate)
+    """The gradient (m) of a surrogate in the scores. Neither array is checked: the searches come here too often."""
+    function = getattr(surrogates, surrogate).__wrapped__
     return function(scores, grades, sigma)[1] if surrogate == "smoothdcg" else function(scores, grades)[1]
 
 
@@ -41,7 +41,7 @@ def _second(surrogate: str, scores, grades, sigma: float) -> tuple[np.ndarray, n
     chosen /= chosen.sum()
     if surrogate == "listnet":
         return chosen, chosen
-    gains = gain(np.asarray(grades))
+    gains = GAINS[grades]
     return -chosen * (gains - chosen @ gains) / sigma**2, chosen
 
 

@@ -26,6 +26,7 @@ from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.selection import all_fit, chosen, fits
 
+VALUES = ["stream", "learner", "seed", "value", "bound", "why", "epsilon", "lambda"]  # columns that verdicts need
 TABLE = "table"  # the quantity of claims about tables that are computed without runs
 
 
@@ -249,13 +250,20 @@ class _Examiner:
         """The declaration of a quantity by the family of an experiment."""
         return self.quantities[quantity][self.plan.families[experiment].kind]
 
-    def _values(self, quantity: str, name: str, tuning: str | None, streams: tuple, options: tuple) -> pd.DataFrame:
-        """The values of a quantity in an experiment, see `scant.families.Quantity.values`."""
+    def _values(
+        self, quantity: str, name: str, tuning: str | None, streams: tuple, options: tuple
+    ) -> dict[tuple[str, str], pd.DataFrame]:
+        """The values of a quantity in an experiment, see `scant.families.Quantity.values`, by stream and learner.
+
+        Those of a stream and learner are by seed.
+        """
         frame, details = self.played[name]
         played = Played(name, tuning, frame[frame["stream"].isin(streams)], details, self.comparators)
         if not len(played.traces):
-            return pd.DataFrame(columns=["stream", "learner", "seed", "value"])
-        return called(self._quantity(quantity, name).values)(played, **dict(options))
+            return {}
+        values = called(self._quantity(quantity, name).values)(played, **dict(options))
+        groups = values[[column for column in VALUES if column in values]].groupby(["stream", "learner"], sort=False)
+        return {key: rows.set_index("seed") for key, rows in groups}
 
     def _cells(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting) -> Iterator[Cell]:
         """The pairs of learners that a claim compares in an experiment, as far as they have values."""
@@ -266,10 +274,10 @@ class _Examiner:
         other_values = values
         if elsewhere not in (None, name):
             other_values = self.values(quantity, elsewhere, tuning, streams, options)
-        for stream, learner in product(dict.fromkeys(values["stream"]), learners):
+        for stream, learner in product(dict.fromkeys(stream for stream, _ in values), learners):
             exact = family.certain(self.study, stream)
             place = self._original(family.place.key, stream)
-            for epsilon, rows in _policies(values, stream, learner, only_epsilon):
+            for epsilon, rows in _policies(values.get((stream, learner)), only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 share, why = self._quantity(quantity, name).share, _why(rows)
                 # A value over several games, such as a slope in the number of items, is of all of the claim's.
@@ -280,7 +288,7 @@ class _Examiner:
                     yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, within, why)
                     continue
                 for other in (learner,) if others is None else others:
-                    other_rows = _with_epsilon(_policies(other_values, stream, other, None), epsilon)
+                    other_rows = _with_epsilon(_policies(other_values.get((stream, other)), None), epsilon)
                     if other_rows is None or (elsewhere, other) == (name, learner):
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
@@ -371,14 +379,17 @@ def _said(wanted: dict) -> str:
     return " and ".join(f"{key} {words(value)}" for key, value in wanted.items())
 
 
-def _policies(values: pd.DataFrame, stream: str, learner: str, only_epsilon: float | None) -> list[tuple]:
+def _policies(rows: pd.DataFrame | None, only_epsilon: float | None) -> list[tuple]:
     """A learner's values on a stream, by seed, as a list of (epsilon, rows).
 
     A learner of ads has rows for each of its epsilons, or for `only_epsilon`; for others there is one entry, of None.
+
+    rows : None if there are no values
     """
-    rows = values[(values["stream"] == stream) & (values["learner"] == learner)].set_index("seed")
-    if rows.empty or "lambda" not in rows or rows["epsilon"].isna().all():
-        return [] if rows.empty else [(None, rows)]
+    if rows is None:
+        return []
+    if "lambda" not in rows or rows["epsilon"].isna().all():
+        return [(None, rows)]
     epsilons = sorted(rows["epsilon"].unique()) if only_epsilon is None else [only_epsilon]
     policies = [(epsilon, rows[rows["epsilon"] == epsilon]) for epsilon in epsilons]
     return [(epsilon, policy) for epsilon, policy in policies if len(policy)]
