@@ -11,6 +11,7 @@ import os
 import shlex
 import signal
 import sys
+from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -86,7 +87,7 @@ def _run(arguments) -> None:
         raise SettingError("run: as many items of --own and files of --output are needed as learners")
     for files in arguments.input.values():
         named.check(files, arguments.settings.get("stream_settings") or arguments.settings.get("log_settings"))
-    with read_once():
+    with read_once() if len(learners) > 1 else nullcontext():  # else what is kept would only take memory
         for learner, own, target in zip(learners, settings, arguments.output, strict=True):
             engine(arguments.settings | own | identity | learner, target, arguments.seeds, arguments.input)
 
