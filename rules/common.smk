@@ -55,7 +55,7 @@ TOGETHER = {path: jobs for path, jobs in PLAN.processes.items() if len(jobs) > 1
 SIMULATED, DRAWN = PLAN.drawn(plan.DRAW), PLAN.drawn(plan.BANDIT)  # streams and logs with the seeds that a job draws
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
-CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 6] for at in range(0, len(CLAIM_FIGURES), 6)]
+CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 12] for at in range(0, len(CLAIM_FIGURES), 12)]
 
 # The settings in the order of the study file, for jobs that need all of them. A file holds them, since a command cannot
 # be longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
