@@ -25,7 +25,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from scant.advice import Policy, applying, encoding, saving
+from scant.ads import forests
+from scant.advice import Policy, applying, encoding
 from scant.data import visits
 from scant.randomness import generator
 
@@ -106,11 +107,12 @@ def main() -> None:
     fits(rows, generator(0, "fits"))
 
     features = random.standard_normal((rows, FEATURES), np.float32)
-    forest = RandomForestClassifier(40, min_samples_leaf=20, max_samples=min(1 << 14, rows), n_jobs=1, random_state=0)
-    forest.fit(features[:50_000], random.random(min(rows, 50_000)) < 0.1)
-    trees = saving.Trees.of(forest)
-    trees.predict_proba(features[:10])
-    theirs, ours = (best(lambda one=one: one.predict_proba(features), 3) for one in (forest, trees))
+    learnt, clicked, drawn = features[:50_000], random.random(min(rows, 50_000)) < 0.1, min(1 << 14, rows, 50_000)
+    forest = RandomForestClassifier(40, min_samples_leaf=20, max_samples=drawn, n_jobs=1, random_state=0)
+    forest.fit(learnt, clicked)
+    trees = forests.grow(learnt, clicked, 40, drawn, 20, 0)
+    trees.click_rate(features[:10])
+    theirs, ours = (best(partial(predict, features), 3) for predict in (forest.predict_proba, trees.click_rate))
     print(
         f"forest of 40 trees, {rows:,} rows: scikit-learn {theirs:.2f} s, ours {ours:.2f} s, {theirs / ours:.1f} times"
     )
