@@ -19,7 +19,8 @@ from scant.files import arrow_array, atomic, check_seal, foreign, hidden, metada
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
-BLOCK = 4096  # how many grades `write` takes at once
+BLOCK = 4096  # how many grades `write` takes at once, or how many numbers where there are many features
+NUMBERS = 1 << 20
 
 Query = tuple[int, np.ndarray, np.ndarray]  # query id, grades (m), features (m x d)
 
@@ -236,17 +237,18 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
 
 
 def _blocks(queries: Iterable[Query]) -> Iterator[list[Query]]:
-    """Queries with grades as int16 and features as float32, in lists that make a table of about `BLOCK` grades.
+    """Queries with grades as int16 and features as float32, in lists that make a table of about `BLOCK` grades, or
+    have about `NUMBERS` features.
 
     The table has a row per query, as long as the longest.
     """
-    block, longest = [], 0
+    block, longest, numbers = [], 0, 0
     for query, grade, features in queries:
         block.append((query, np.ascontiguousarray(grade, np.int16), np.ascontiguousarray(features, np.float32)))
-        longest = max(longest, len(grade))
-        if longest * len(block) >= BLOCK:
+        longest, numbers = max(longest, len(grade)), numbers + features.size
+        if longest * len(block) >= BLOCK or numbers >= NUMBERS:
             yield block
-            block, longest = [], 0
+            block, longest, numbers = [], 0, 0
     if block:
         yield block
 
