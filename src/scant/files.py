@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
 from glob import escape
-from itertools import groupby
+from itertools import combinations, groupby
 from operator import itemgetter
 from pathlib import Path
 
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
 
 METADATA_KEY = b"scant"
 SEAL, BLANK = "crc32", "00000000"
@@ -75,6 +75,40 @@ def _lock(handle: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def check_outputs(outputs: Iterable, inputs: Iterable = ()) -> None:
+    """Refuse files to be written that would replace what is read, or each other.
+
+    The same file is known by whatever path, hard link or letter case it is named; a folder that is read holds all
+    files below it.
+
+    outputs, inputs : paths of files that are to be written and read; an input may be a folder
+
+    Raises
+    ------
+    SettingError : a file to be written is an input or below one, or is to be written twice; or its path cannot be one
+    """
+    written = list(map(Path, outputs))
+    for target in written:
+        if "\0" in str(target):
+            raise SettingError(f"{str(target)!r} holds a character that no path can hold: give another name")
+        for path in map(Path, inputs):
+            if _same_file(target, path):
+                raise SettingError(f"{target} is also an input, which is never overwritten: give another name")
+            if path.is_dir() and any(_same_file(folder, path) for folder in target.resolve().parents):
+                raise SettingError(f"{target} is in {path}, which is an input, and would become a part of it: "
+                                   "give a name in another folder")  # fmt: skip
+    for first, second in combinations(written, 2):
+        if _same_file(first, second):
+            raise SettingError(f"{second} is to be written twice: give two names")
+
+
+def _same_file(a: Path, b: Path) -> bool:
+    """Whether two paths name one file, here or on a file system that takes upper and lower case for the same."""
+    if a.exists() and b.exists() and a.samefile(b):
+        return True
+    return str(a.resolve()).casefold() == str(b.resolve()).casefold()
 
 
 def visible(folder: Path, pattern: str) -> list[Path]:

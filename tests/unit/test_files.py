@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from scant import files
 from scant.data import stream
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
 from scant.files import (
     MARK,
     arrow_array,
@@ -78,7 +78,7 @@ import numpy as np
 from scant import cli
 from scant import files
 from scant.data import stream
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
 from scant.files import atomic
 
 def wait(*arguments):
@@ -303,3 +303,23 @@ def test_cells_that_a_spreadsheet_would_run_are_text(tmp_path):
     plain = pd.DataFrame({"a": ["x", "-1"], "b": [-1, 2]})
     write_csv(plain, tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_text() == plain.to_csv(index=False)
+
+
+@pytest.mark.parametrize(
+    "named", ["log.csv", "linked.csv", "hard.csv", "LOG.csv", "./x/../log.csv", "parts/new", "a\0b"]
+)
+def test_what_is_read_is_never_written(tmp_path, named):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "parts").mkdir()
+    log = tmp_path / "log.csv"
+    log.write_text("a")
+    (tmp_path / "linked.csv").symlink_to(log)
+    os.link(log, tmp_path / "hard.csv")
+    with pytest.raises(SettingError, match=r"is also an input|is an input, and would become|no path can hold"):
+        files.check_outputs([f"{tmp_path}/{named}"], [log, tmp_path / "parts"])
+    files.check_outputs([tmp_path / "other.csv", tmp_path / "another.csv"], [log, tmp_path / "parts"])
+
+
+def test_no_file_is_written_twice(tmp_path):
+    with pytest.raises(SettingError, match="written twice"):
+        files.check_outputs([tmp_path / "a.html", tmp_path / "b.csv", tmp_path / "A.html"])

@@ -73,7 +73,7 @@ def apply(
     SettingError : an epsilon out of range, a column to keep that is not there, or whose name another one has, or a
         target that is the file of visits
     """
-    files_differ(target, path)
+    files.check_outputs([target], [path])
     if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:
         raise SettingError(f"--keep {clashing[0]}: another column that is written has this name")
     seed = secrets.randbits(32) if seed is None else seed
@@ -92,14 +92,6 @@ def apply(
             rows += len(contexts)
             progress(f"chose ads for {rows:,} visits")
     return Applied(rows, epsilon, seed, dict(zip(policy.actions, counts.tolist(), strict=True)))
-
-
-def files_differ(target, *inputs) -> None:
-    """Raise a SettingError if a file to be written is one of those that are read."""
-    target = Path(target)
-    for path in inputs:
-        if target.exists() and Path(path).exists() and target.samefile(path):
-            raise SettingError(f"{target} is also an input, which is never overwritten: give another name")
 
 
 class _Writer:

@@ -4,6 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
+from scant.files import check_outputs
+
 
 class Parser(argparse.ArgumentParser):
     """A parser whose help ends with the kinds of learners, if its command learns policies.
@@ -160,14 +162,12 @@ def check(arguments) -> int:
 
 def evaluate(arguments) -> None:
     from scant import advice
-    from scant.advice.applying import files_differ
     from scant.advice.progress import Progress
     from scant.errors import SettingError
 
     paths = (arguments.test, *([arguments.train] if arguments.train else []))
-    for target in (arguments.output, arguments.report):
-        if target:
-            files_differ(target, *paths)
+    outputs = [target for target in (arguments.output, arguments.report) if target]
+    check_outputs(outputs, [*paths, *_saved(arguments.policy)])
     with Progress() as progress:
         test, *trained = _logs(arguments, *paths, progress=progress)
         train = trained[0] if trained else None
@@ -196,7 +196,6 @@ def evaluate(arguments) -> None:
 
 def part(arguments) -> None:
     from scant.advice import write_part
-    from scant.advice.applying import files_differ
     from scant.advice.learning import LEARNT
     from scant.advice.progress import Progress
     from scant.errors import SettingError
@@ -206,7 +205,7 @@ def part(arguments) -> None:
     if learnt := [name for name in arguments.policy if name in LEARNT]:
         raise SettingError(f"{learnt[0]} is to be learnt once, for all parts: save it with `scant ads fit`")
     paths = (arguments.log, *([arguments.train] if arguments.train else []))
-    files_differ(arguments.output, Path(arguments.log, arguments.file), *paths[1:])
+    check_outputs([arguments.output], [*paths, *_saved(arguments.policy)])
     with Progress() as progress:
         log, *train = _logs(arguments, *paths, progress=progress)
         policies = dict(_policy(name, arguments) for name in arguments.policy)
@@ -215,10 +214,9 @@ def part(arguments) -> None:
 
 def fit(arguments) -> None:
     from scant.advice import Policy
-    from scant.advice.applying import files_differ
     from scant.advice.progress import Progress
 
-    files_differ(arguments.output, arguments.log)
+    check_outputs([arguments.output], [arguments.log])
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
         policy = Policy(arguments.policy, **_settings(arguments)).fitted_to(log.visits, progress=progress)
@@ -237,7 +235,7 @@ def apply(arguments) -> None:
     from scant.advice import Policy, applying
     from scant.advice.progress import Progress
 
-    applying.files_differ(arguments.output, arguments.policy, arguments.visits)
+    check_outputs([arguments.output], [arguments.policy, arguments.visits])
     policy = Policy.load(arguments.policy)
     with Progress() as progress:
         done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
@@ -249,6 +247,11 @@ def apply(arguments) -> None:
               f"{done.epsilon / (len(policy.actions) - 1):.6g}")  # fmt: skip
     else:
         print("nothing is explored: from what is logged so, no other policy can be evaluated. See --epsilon")
+
+
+def _saved(policies: list[str]) -> list[str]:
+    """The files among what --policy names."""
+    return [name for name in policies if name.endswith(".arrow")]
 
 
 def _policy(name: str, arguments) -> tuple:
