@@ -194,11 +194,12 @@ def read_once() -> Iterator[None]:
     meanwhile.
     """
     global _found
-    _found = _Found()
+    outer = _found
+    _found = outer if outer is not None else _Found()
     try:
         yield
     finally:
-        _found = None
+        _found = outer
 
 
 def once(function=None, *, size=None):

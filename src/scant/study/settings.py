@@ -1,7 +1,10 @@
 """Loading a study: its settings are checked, defaults are filled in, and sweeps are expanded to experiments."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+
+import yaml
 
 from scant import families
 from scant.data import registry
@@ -43,6 +46,30 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     if any("stands_for" in experiment for experiment in study["experiments"].values()):
         _check(study, datasets)
     return study, datasets
+
+
+def understand(config: dict, given: Mapping) -> None:
+    """Take the values of Snakemake's `--config` for what they mean in YAML: Snakemake leaves `true` or `[1]` as texts.
+
+    config : the settings, which are changed
+    given : what the command line gave of them
+    """
+    for key, value in given.items():
+        if isinstance(value, Mapping) and isinstance(config.get(key), dict):
+            understand(config[key], value)
+        elif config.get(key) == value:
+            config[key] = _understood(value)
+
+
+def _understood(value):
+    if isinstance(value, list):
+        return [_understood(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    try:
+        return yaml.safe_load(value)
+    except yaml.YAMLError:
+        return value
 
 
 def check_file(config: dict, file, record) -> None:
