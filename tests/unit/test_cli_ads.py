@@ -113,6 +113,14 @@ ERRORS = {
     "level": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--level", "95"], "level is 95.0"),
     "lambda": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--lambdas", "0"], "lambda must be"),
     "select": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--select", "0"], "share of features is 0"),
+    "a column of no log": (["check", "test.csv", "--columns", "reward=x99"], "test.csv: unknown column 'x99': did you"),
+    "a column of one log": (
+        ["evaluate", "test.csv", "--train", "one.csv", *QUICK, "--columns", "action=ad"], "test.csv: unknown column"
+    ),
+    "a column of nothing to learn from": (
+        ["fit", "train.parquet", "--columns", "reward=rewrd", "--policy", "logistic", "--output", "out"],
+        "train.parquet: unknown column 'rewrd': did you mean 'reward'",
+    ),
     "campaign": (
         ["simulate", "hotels", "--policy", "uniform", "--rows", "9", "--output", "out"], "did you mean 'hotel'"
     ),
@@ -123,6 +131,7 @@ ERRORS = {
 @pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS.keys())
 def test_an_error_says_what_is_wrong_and_leaves_nothing(folder, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(folder)
+    pd.read_csv("test.csv").rename(columns={"action": "ad"}).to_csv("one.csv", index=False)
     before = sorted(folder.iterdir())
     assert main(["ads", *arguments, *(["--output", "out.csv"] if arguments[0] == "evaluate" else [])]) == 1
     printed = capsys.readouterr()

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from scant.advice import Parts
 from scant.data import logs, visits
 from scant.errors import DataError, SettingError
 
@@ -284,6 +285,27 @@ def test_roles_that_cannot_be(columns, reason, tmp_path):
     with pytest.raises(SettingError, match="there is also a column 'reward'"):
         read(tmp_path, NAMED.assign(reward=0), columns=ROLES)
     assert read(tmp_path, NAMED.assign(reward=0), columns=ROLES, ignore=["reward"]).visits.names == ("x",)
+
+
+def test_a_column_that_is_named_is_never_another(tmp_path):
+    """A typo does not fall back on the column that has the role's own name, in whatever file."""
+    (tmp_path / "parts").mkdir()
+    frame = FRAME.assign(purchase=[0, 0, 0, 1])
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    for name in ("log.parquet", "parts/0.parquet"):
+        frame.to_parquet(tmp_path / name)
+    logs.write(visits.read_log(tmp_path / "log.csv"), tmp_path / "study.parquet")
+    for reader, name in ((visits.read, "log.csv"), (visits.read, "log.parquet"), (Parts, "parts")):
+        with pytest.raises(SettingError, match=r"(log|parts/0)\.\w+: unknown column 'purchas': did you mean"):
+            reader(tmp_path / name, {"reward": "purchas"})
+    for role, column, reason in (
+        ("reward", "rewrd", "did you mean 'reward'"),
+        ("reward", "propensity", "also a column"),
+        ("position", "reward", "have their roles: leave --columns out"),
+    ):
+        with pytest.raises(SettingError, match=reason):
+            visits.read(tmp_path / "study.parquet", {role: column})
+    assert len(visits.read(tmp_path / "study.parquet", {"reward": "reward"}).visits) == 4
 
 
 @pytest.mark.parametrize(

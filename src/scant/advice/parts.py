@@ -37,17 +37,14 @@ class Parts:
     Raises
     ------
     DataError : a folder without parquet files or with fewer than two rows, a damaged file, or one with other columns
+    SettingError : a column of `columns` that a file lacks
     """
 
     def __init__(self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=()):
         import pyarrow.parquet as pq
 
-        self.folder, self.columns, self.ignore, self.categorical = (
-            Path(folder),
-            dict(columns or {}),
-            ignore,
-            categorical,
-        )
+        self.folder, self.columns = Path(folder), dict(columns or {})
+        self.ignore, self.categorical = ignore, categorical
         self.name, self.files = str(folder), sorted(self.folder.rglob("*.parquet"))
         if not self.files:
             raise DataError(folder, "the folder has no parquet files")
@@ -58,6 +55,7 @@ class Parts:
                 described = pq.read_metadata(path)
                 self.counts.append(described.num_rows)
                 names = described.schema.to_arrow_schema().names
+            visits.check_columns(path, names, self.columns, ignore)
             # columns of one-hot variables may differ, since a part may lack a category
             of_file = {
                 name.partition("=")[0] for name in names if name not in ignore and not name.startswith(logs.FULL)

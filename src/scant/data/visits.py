@@ -158,7 +158,7 @@ def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=
     Raises
     ------
     DataError : there is no such file, or its columns cannot be read at all. All other defects are `problems`
-    SettingError : an unknown role; a column that is not there, or is used twice
+    SettingError : an unknown role; a column of `columns` that is not there, or is used twice
     """
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
@@ -171,7 +171,7 @@ def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=
     if first.startswith(logs.MAGIC):
         table, form, lines, found = _parquet(path), "parquet", None, []
         if files.metadata_of(table.schema).get("kind") == logs.KIND:
-            return _of_a_study(path)
+            return _of_a_study(path, renaming)
     elif first.startswith(ARROW):
         table, form, lines, found = _arrow(path), "Arrow", None, []
     else:
@@ -214,6 +214,11 @@ def table_of(frame):
         if hasattr(frame, "__arrow_c_stream__"):
             return pa.table(frame)
         raise ValueError(f"a {type(frame).__name__} is none")
+
+
+def check_columns(path, header, columns: Mapping[str, str], ignore=()) -> None:
+    """Raise what `read` raises for a file whose columns are called `header`, of what `columns` names, or twice."""
+    _Renaming(path, columns, frozenset(ignore)).names(header)
 
 
 def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0) -> Visits:
@@ -445,9 +450,11 @@ def read_log(path) -> Log:
     return logs.check(log, path, reading.lines)
 
 
-def _of_a_study(path) -> Reading:
-    """The reading of a log that the project wrote."""
+def _of_a_study(path, renaming: "_Renaming") -> Reading:
+    """The reading of a log that the project wrote; a SettingError for columns of other roles than they have there."""
     log, _ = logs.read(path)
+    if renaming.names(log.columns()) and any(role != name for role, name in renaming.columns.items()):
+        raise SettingError(f"{path}: the columns of a log of a study have their roles: leave --columns out")
     visits = Visits(**{part.name: getattr(log, part.name) for part in fields(Log)})
     return Reading(path, "parquet of a study", (*log.columns(),), (), visits)
 
@@ -479,15 +486,14 @@ class _Renaming:
         self.header = tuple(header)
         roles = {}
         for role, column in self.columns.items():
-            if column in header:
-                if column in roles:
-                    raise SettingError(f"{self.path}: column {column!r} cannot be {roles[column]} and {role}")
-                if column != role and role in header and role not in (*self.ignore, *self.columns.values()):
-                    raise SettingError(f"{self.path}: {role} is to be column {column!r}, but there is also a column "
-                                       f"{role!r}. Leave it out with --ignore {role}")  # fmt: skip
-                roles[column] = role
-            elif role not in header:
+            if column not in header:
                 raise SettingError(f"{self.path}: {unknown('column', column, header)}")
+            if column in roles:
+                raise SettingError(f"{self.path}: column {column!r} cannot be {roles[column]} and {role}")
+            if column != role and role in header and role not in (*self.ignore, *self.columns.values()):
+                raise SettingError(f"{self.path}: {role} is to be column {column!r}, but there is also a column "
+                                   f"{role!r}. Leave it out with --ignore {role}")  # fmt: skip
+            roles[column] = role
         names = [roles.get(name, "" if name in self.ignore else name) for name in header]
         if twice := logs.repeated(name for name in names if name):
             raise DataError(self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them")
