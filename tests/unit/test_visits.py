@@ -396,6 +396,26 @@ def test_files_of_another_kind_are_named(content, reason, tmp_path):
         visits.read(tmp_path / "log.csv")
 
 
+@pytest.mark.parametrize("kind", [None, "gzip", "zstd"])
+@pytest.mark.parametrize("cut", [1, 2, 6])
+def test_a_last_line_that_does_not_end_may_have_been_cut(kind, cut, tmp_path):
+    """0.25 cut to 0.2 is a propensity, too."""
+    text = b"action,reward,x,propensity\n" + b"a,0,1.5,0.25\nb,1,2.5,0.25\n" * 2
+    for content in (text, text[:-cut]):
+        with pa.CompressedOutputStream(str(tmp_path / "log"), kind) if kind else open(tmp_path / "log", "wb") as file:
+            file.write(content)
+        problems = visits.read(tmp_path / "log").problems
+        batches = visits.batches(tmp_path / "log", ("x",), ())
+        if content == text:
+            assert not problems and sum(batch.num_rows for batch in batches) == 4
+            continue
+        assert problems[-1].kind == "cut" and problems[-1].severity == "error"
+        assert "its last line has no end" in problems[-1].reason and "If it is whole, end the line" in problems[-1].mend
+        with pytest.raises(DataError, match=r"its last line has no end.*If it is whole" if cut < 6 else "not readable"):
+            list(batches)
+        assert (visits.read(tmp_path / "log", whole=True).visits is None) == (cut == 6)
+
+
 @pytest.mark.parametrize("kind", ["gzip", "zstd"])
 def test_small_files_that_hold_too_much_are_refused(kind, tmp_path, monkeypatch):
     monkeypatch.setattr("scant.files.FREE", 1 << 16)

@@ -40,6 +40,10 @@ OTHERS = {  # files that some take for text, by their first bytes
     FEATHER: ("a Feather file of version 1", "Write it as Feather of version 2, or parquet"),
 }
 EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
+CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see, and its mend
+    "its last line has no end, so that the file may have been cut inside a field",
+    "If it is whole, end the line (echo >> FILE), before it is packed",
+)
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
@@ -126,11 +130,12 @@ class Reading:
         raise DataError(self.path, f"{row}{first.reason}{more}", line, ". ".join(advice))
 
 
-def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), policies: bool = True) -> Reading:
+def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), policies: bool = True,
+         whole: bool = False) -> Reading:  # fmt: skip
     """Read a user's log: CSV, parquet or Arrow (Feather), told apart by their first bytes; CSV may be packed.
 
     Text is UTF-8 with a header. Its delimiter (comma, semicolon, tab or bar) and its decimal sign are found out from
-    its first lines; it may be packed with gzip or zstd. Blank lines are skipped.
+    its first lines; it may be packed with gzip or zstd. Blank lines are skipped; the last line has to end.
 
     Columns
     -------
@@ -154,6 +159,7 @@ def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=
     ignore : columns to leave out; those that the file lacks are passed over
     categorical : features to take as texts though they are numbers; those that the file lacks are passed over
     policies : whether to read the columns `policy:NAME`
+    whole : whether something else, such as a checksum, tells that a text is whole whose last line does not end
 
     Raises
     ------
@@ -175,7 +181,7 @@ def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=
     elif first.startswith(ARROW):
         table, form, lines, found = _arrow(path), "Arrow", None, []
     else:
-        table, form, lines, found = _csv(path, renaming)
+        table, form, lines, found = _csv(path, renaming, whole)
     if lines is None:
         table = renaming.applied(table)
     if not policies:
@@ -400,6 +406,8 @@ def _csv_batches(path, names, texts, keep):
             with csv.open_csv(stream, reading, parsing, options) as reader:
                 for batch in reader:
                     yield pa.Table.from_batches([batch])
+            if stream.last != b"\n":
+                raise DataError(path, CUT[0], advice=CUT[1])
         except pa.ArrowInvalid as error:
             advice = "Empty cells that are no numbers; quote texts with the delimiter in them"
             reason = f"not readable as visits ({str(error).splitlines()[0][:200]})"
@@ -422,17 +430,19 @@ def _days(column) -> np.ndarray:
     return np.where(np.asarray(column.is_null()), np.nan, days)
 
 
-def read_log(path) -> Log:
+def read_log(path, whole: bool = False) -> Log:
     """Read a user's log for a study: `read`, but all features are to be numbers, and none missing.
 
     Texts have to be one-hot encoded as 0/1 columns called "variable=category" ("colour=red"); the logs of a study may
     have different categories (`logs.align`).
 
+    whole : see `read`
+
     Raises
     ------
     DataError : with line or row, and what `read` finds wrong
     """
-    reading = read(path, policies=False)
+    reading = read(path, policies=False, whole=whole)
     visits = reading.required()
     if lacking := visits.missing:
         name = next(iter(lacking))
@@ -534,7 +544,7 @@ def _arrow(path):
         return _named(pa.Table.from_batches(parts, reader.schema))
 
 
-def _csv(path, renaming: _Renaming):
+def _csv(path, renaming: _Renaming, whole: bool):
     """The table of a CSV file, its form in words, the line of each row, and the problems of its lines."""
     import pyarrow as pa
     from pyarrow import csv
@@ -585,6 +595,8 @@ def _csv(path, renaming: _Renaming):
         reason = f"line {line} has {count} fields, the header {len(header)}"
         mend = "Quote fields that hold the delimiter, and complete or drop lines that were cut"
         problems.append(Problem("fields", "error", reason, mend, len(unequal)))
+    if stream.last != b"\n" and not whole:
+        problems.append(Problem("cut", "error", *CUT))
     form = ["CSV"] + ([f"packed with {packing}"] if packing else [])
     form += [f"fields separated by {delimiter!r}"] if delimiter != "," else []
     form += ["with decimal commas"] if comma else []
@@ -592,9 +604,12 @@ def _csv(path, renaming: _Renaming):
 
 
 class _Unpacked:
-    """The bytes of a text file, unpacked if it is packed: UTF-8, and no more of them than the limits allow."""
+    """The bytes of a text file, unpacked if it is packed: UTF-8, and no more of them than the limits allow.
 
-    closed = False
+    last : the last byte that was read
+    """
+
+    closed, last = False, b""
 
     def __init__(self, path, packing: str | None):
         self.path, self.packing, self.left = path, packing, max(files.FREE, files.RATIO * Path(path).stat().st_size)
@@ -622,6 +637,7 @@ class _Unpacked:
             self.decoder.decode(block, final=not block)
         except UnicodeDecodeError:
             raise DataError(self.path, "not text in UTF-8", advice="Save it as CSV in UTF-8") from None
+        self.last = block[-1:] or self.last
         return block
 
     def readable(self) -> bool:
