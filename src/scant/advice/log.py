@@ -119,9 +119,9 @@ class Report(Mapping):
 
 
 def visits_of(log) -> Visits:
-    """The arrays of a `Log`, or of a data frame with the columns of one."""
+    """The arrays of a `Log`, or of a data frame with the columns of one; a SettingError for `Parts`."""
     if isinstance(log, Visits):
         return log
     if isinstance(log, str | Path):
         raise SettingError(f"{str(log)!r} is the name of a file: give Log.read({str(log)!r})")
-    return (log if isinstance(log, Log) else Log.from_frame(log)).visits
+    return (log if hasattr(type(log), "visits") else Log.from_frame(log)).visits  # a frame may have a column "visits"

@@ -189,14 +189,16 @@ def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=
     return _Reader(path, form, renaming.header, table, lines, found, frozenset(categorical)).reading()
 
 
-def read_frame(frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> Reading:
+def read_frame(frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), kept=()) -> Reading:
     """Take a log from a data frame; see `read`, whose `path` is "data frame" then.
 
     frame : of pandas, polars or Arrow
+    kept : features that are not left out if they have no value in any row
     """
     renaming = _Renaming("data frame", columns or {}, frozenset(ignore))
     table = renaming.applied(table_of(frame))
-    return _Reader("data frame", "data frame", renaming.header, table, None, [], frozenset(categorical)).reading()
+    reader = _Reader("data frame", "data frame", renaming.header, table, None, [], frozenset(categorical), kept)
+    return reader.reading()
 
 
 def table_of(frame):
@@ -222,9 +224,25 @@ def table_of(frame):
         raise ValueError(f"a {type(frame).__name__} is none")
 
 
-def check_columns(path, header, columns: Mapping[str, str], ignore=()) -> None:
-    """Raise what `read` raises for a file whose columns are called `header`, of what `columns` names, or twice."""
-    _Renaming(path, columns, frozenset(ignore)).names(header)
+def roles(path, header, columns: Mapping[str, str], ignore=()) -> list[str]:
+    """The names of a file's columns by their roles, "" for those that are left out; raises what `read` does of them."""
+    return _Renaming(path, columns, frozenset(ignore)).names(header)
+
+
+def is_feature(name: str) -> bool:
+    """Whether a column, by its role, is a feature."""
+    return bool(name) and name not in ROLES and not name.startswith((logs.FULL, logs.POLICY))
+
+
+def kind(column_type) -> str | None:
+    """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without values."""
+    from pyarrow import types
+
+    if types.is_dictionary(column_type) or types.is_string_view(column_type) or _is_text(column_type):
+        return "text"
+    if types.is_timestamp(column_type) or types.is_date(column_type):
+        return "times"
+    return None if types.is_null(column_type) else "numbers"
 
 
 def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0) -> Visits:
@@ -687,8 +705,8 @@ def _sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
 class _Reader:
     """Turns the columns of an Arrow table into a log, and gathers their problems."""
 
-    def __init__(self, path, form, columns, table, lines, problems, categorical):
-        self.path, self.form, self.columns, self.lines = path, form, columns, lines
+    def __init__(self, path, form, columns, table, lines, problems, categorical, kept=()):
+        self.path, self.form, self.columns, self.lines, self.kept = path, form, columns, lines, kept
         self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
         self.names = table.column_names
         self.table = {name: table.column(name) for name in self.names}  # columns are dropped once they are read
@@ -726,8 +744,7 @@ class _Reader:
 
     def visits(self) -> Visits | None:
         self.missing_columns()
-        prefixes = (logs.FULL, logs.POLICY)
-        names = [name for name in self.names if name not in ROLES and not name.startswith(prefixes)]
+        names = list(filter(is_feature, self.names))
         full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
         policies = tuple(name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY))
         reward, propensity = self.reward(), self.propensity()
@@ -923,7 +940,7 @@ class _Reader:
         """The values of a feature, float (rows), and its texts if they are codes; None for one that is left out."""
         from pyarrow import types
 
-        if column.null_count == self.rows:
+        if column.null_count == self.rows and name not in self.kept:
             self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out")
             return None, None
         if types.is_timestamp(column.type) or types.is_date(column.type):
