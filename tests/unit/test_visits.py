@@ -334,6 +334,13 @@ MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
     [
         ({"propensity": 25}, "percent", "propensity 25 is not in (0, 1]; they are from 25 to 25, which looks like perc",
          "Divide them by 100", 200),
+        ({"propensity": 1.25}, "percent", "from 1.25 to 1.25, which looks like percent", "Divide them by", 200),
+        ({"propensity": [0.5, *[50] * 199]}, "percent", "from 0.5 to 50, which looks like percent", "Divide", 199),
+        ({"propensity": [*[0.25] * 199, 1.0000001]}, "propensity-range", "propensity 1.0000001 is above 1",
+         "It looks rounded: write 1 where", 1),
+        ({"propensity": 1.0000001}, "propensity-range", "propensity 1.0000001 is above 1", "It looks rounded", 200),
+        ({"propensity": [*[0.25] * 199, 25]}, "propensity-range", "propensity 25.0 is not in (0, 1]", "It is the", 1),
+        ({"propensity": 1.005}, "propensity-range", "propensity 1.005 is not in (0, 1]", "It is the probability", 200),
         ({"propensity": "25 %"}, "percent", "propensities are written with a percent sign", "Write 0.25 for 25 %", 0),
         ({"propensity": 1e-300}, "propensity-range", "propensity 1e-300 is below 1e-12, too small", "It is", 200),
         ({"propensity": 0}, "propensity-range", "propensity 0.0 is not in (0, 1]", "It is the probability", 200),
@@ -356,6 +363,20 @@ def test_a_problem_is_named_counted_and_has_a_mend(changes, kind, reason, mend, 
     (problem,) = read(tmp_path, MANY.assign(**changes)).problems
     assert (problem.kind, problem.count) == (kind, count)
     assert reason in problem.reason and mend in problem.mend
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.date32(), pa.string(), pa.int64()])
+def test_a_time_that_is_missing_is_named(tmp_path, kind):
+    times = pa.array([1574553793 * 10**9] * 3 + [None], pa.int64())
+    if kind != pa.int64():
+        times = times.cast(pa.timestamp("ns")).cast(pa.timestamp("us"), safe=False).cast(kind, safe=False)
+    table = pa.Table.from_pandas(FRAME, preserve_index=False).append_column("timestamp", times)
+    pq.write_table(table, tmp_path / "log.parquet")
+    reading = visits.read(tmp_path / "log.parquet")
+    assert [(problem.reason, reading.place(problem)) for problem in reading.problems] == [
+        ("timestamp is missing", "row 4")
+    ]
+    assert visits.read_frame(table.slice(0, 3)).visits is not None
 
 
 def test_all_problems_are_found_at_once(tmp_path):

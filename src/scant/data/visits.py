@@ -44,6 +44,7 @@ CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see
     "its last line has no end, so that the file may have been cut inside a field",
     "If it is whole, end the line (echo >> FILE), before it is packed",
 )
+PERCENT = 1.01  # propensities that go further, and of which most are above 1, look like percent
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
@@ -812,11 +813,13 @@ class _Reader:
             return None
         values = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
         bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
-        top = np.nanmax(values, initial=0)
-        if bad.any() and 1 < top <= 100 and not (values <= 0).any():
+        top, positive = np.nanmax(values, initial=0), not (values <= 0).any()
+        if positive and PERCENT < top <= 100 and np.count_nonzero(bad) > np.count_nonzero(values <= 1):
             low = np.nanmin(values)
             self.add("percent", "error", f"propensity {values[np.argmax(bad)]:g} is not in (0, 1]; they are from "
                      f"{low:g} to {top:g}, which looks like percent", "Divide them by 100", bad)  # fmt: skip
+        elif positive and 1 < top <= 1 + logs.SLACK:
+            self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
         else:
             mend = "It is the probability with which the logging policy chose the action that it logged"
             self.within("propensity", values, bad, "is not in (0, 1]", mend)
@@ -893,7 +896,7 @@ class _Reader:
             parsed = pd.to_datetime(held, utc=True, errors="coerce", format="ISO8601")
             times = np.append(parsed.dt.tz_localize(None).to_numpy("datetime64[us]"), np.datetime64("NaT", "us"))[codes]
         elif types.is_timestamp(column.type) or types.is_date(column.type):
-            times = column.cast("timestamp[us]", safe=False).to_numpy().astype("datetime64[us]")
+            times = column.cast("timestamp[us]", safe=False).to_numpy(zero_copy_only=False).astype("datetime64[us]")
         else:
             values, _ = _numbers(column)
             return self.epoch(np.full(self.rows, np.nan) if values is None else values, mend)
