@@ -10,7 +10,7 @@ import pytest
 
 from scant.advice import progress
 from scant.cli import main
-from scant.data import visits
+from scant.data import formats
 
 COMMANDS = ("simulate", "check", "evaluate")
 QUICK = ["--policy", "logistic", "--steps", "3000", "--lambdas", "0.1"]
@@ -32,7 +32,7 @@ def simulate(path, policy, campaign="hotel", rows=3000, seed=0, settings=None):
 
 
 def test_both_formats_hold_the_same_log(folder):
-    one, other = (visits.read_log(folder / f"test.{ending}") for ending in ("csv", "parquet"))
+    one, other = (formats.read_log(folder / f"test.{ending}") for ending in ("csv", "parquet"))
     assert (one.actions, one.names) == (other.actions, other.names)
     for name, column in one.columns().items():
         np.testing.assert_array_equal(column, other.columns()[name], name)

@@ -21,8 +21,8 @@ from scant.advice.log import Report
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
 from scant.advice.tally import CUTS, SCALE, Summary, Tally
-from scant.data import logs, visits
-from scant.data.visits import Problem, Reading, Visits
+from scant.data import checks, formats, logs
+from scant.data.visits import Problem, Reading, Visits, is_feature
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
 
@@ -59,7 +59,7 @@ class Parts:
                 described = pq.read_metadata(path)
                 self.counts.append(described.num_rows)
                 schema = described.schema.to_arrow_schema()
-            names = visits.roles(path, schema.names, self.columns, ignore)
+            names = formats.roles(path, schema.names, self.columns, ignore)
             # columns of one-hot variables may differ, since a part may lack a category
             of_file = {name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)}
             variables = of_file if variables is None else variables
@@ -67,7 +67,7 @@ class Parts:
                 reason = f"columns that only one of it and {self.files[0]} has: {logs.listing(odd)}"
                 raise DataError(path, reason, advice="Give all parts the same columns")
             for name, field in zip(names, schema, strict=True):
-                if visits.is_feature(name) and (kind := self._kind(name, field, described)):
+                if is_feature(name) and (kind := self._kind(name, field, described)):
                     first = where.setdefault(name, path)
                     if self.kinds.setdefault(name, kind) != kind:
                         reason = f"column {name!r} has {kind}, and {self.kinds[name]} in {first}"
@@ -85,7 +85,7 @@ class Parts:
         if all(of and of.has_null_count and of.null_count == group.num_rows
                for of, group in zip(found, groups, strict=True)):  # fmt: skip
             return None
-        kind = visits.kind(field.type)
+        kind = checks.kind_of(field.type)
         return "text" if kind == "numbers" and name in self.categorical else kind
 
     @property
@@ -145,7 +145,7 @@ class Parts:
                 with files.foreign(path), pq.ParquetFile(path) as file:
                     for batch in files.batches(file, rows):
                         if batch.num_rows:
-                            yield (visits.read_frame(batch, self.columns, self.ignore, texts, self.kinds),
+                            yield (formats.read_frame(batch, self.columns, self.ignore, texts, self.kinds),
                                    path, at, start + at)  # fmt: skip
                         at += batch.num_rows
             start += count

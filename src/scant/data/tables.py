@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scant import files
-from scant.data import logs, openbandit, visits
+from scant.data import formats, logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
 from scant.data.registry import Dataset, Part, groups_beside
 from scant.data.uci import Examples, label_text, read_uci
@@ -247,7 +247,7 @@ READERS = {
     "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
     "parquet": _read_parquet,
 }
-LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": visits.read_log}
+LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": formats.read_log}
 
 
 # Writing
