@@ -32,7 +32,7 @@ from scant import files, schema
 from scant.ads import campaigns
 from scant.advice import Log, Parts, Policy, advise, applying, encoding, jobs, parts
 from scant.compare.results import Results
-from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci, visits
+from scant.data import batches, fetch, formats, letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
 from scant.online import learners, play
@@ -198,7 +198,7 @@ def fuzz_log(data: bytes) -> None:
     """A log of one's own, CSV or parquet; what is accepted can be written, read and advised on."""
     with written(data) as path:
         with suppress(ScantError):
-            _log(visits.read_log(path))
+            _log(formats.read_log(path))
         with suppress(ScantError):
             _log(logs.read(path)[0])
 
@@ -206,7 +206,7 @@ def fuzz_log(data: bytes) -> None:
 def fuzz_visits(data: bytes) -> None:
     """Everyday logs: what is read is checked, and encoded; what is wrong has a place."""
     with written(data) as path, suppress(ScantError):
-        reading = visits.read(path, {"reward": "click"}, ("drop",), ("y",))
+        reading = formats.read(path, {"reward": "click"}, ("drop",), ("y",))
         assert (reading.visits is None) == any(problem.severity == "error" for problem in reading.problems)
         for problem in reading.problems:
             assert reading.place(problem) or problem.row is None
@@ -298,8 +298,8 @@ def _part() -> bytes:
 def fuzz_contexts(data: bytes) -> None:
     """New visits, read batch by batch for a policy that learnt from a number and a text."""
     with written(data) as path, suppress(ScantError):
-        for table in visits.batches(path, ("x", "city"), ("city",), rows=2):
-            found = visits.contexts(table, ("x", "city"), ("city",), path)
+        for table in batches.read(path, ("x", "city"), ("city",), rows=2):
+            found = batches.contexts(table, ("x", "city"), ("city",), path)
             assert len(found) == table.num_rows > 0 and not np.isinf(found.features).any()
             assert (found.features[:, 1] < len(found.categories["city"])).all()
 
@@ -517,7 +517,7 @@ def _logs() -> list[bytes]:
         b"action,reward,propensity,timestamp,position,propensity:a,propensity:b,policy:p,x,y=1\n"
         b"a,0,0.25,2019-11-24 00:03:13+00:00,1,0.25,0.75,0.5,31,1\nb,1,0.75,2019-11-24T00:03:13Z,2,0.25,0.75,1,-4e2,0\n"
     )
-    log = visits.read_log(_put(text))
+    log = formats.read_log(_put(text))
     logs.write(log, own := FOLDER / "own.parquet")
     frame = pa.table(
         {"action": [1, 2], "reward": [0.0, 1.0], "propensity": [0.5, 0.5], "policy:p": [0.1, 1], "x": [1, 2]}
