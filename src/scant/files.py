@@ -5,6 +5,7 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import shlex
 import tempfile
 import zlib
@@ -109,6 +110,12 @@ def _same_file(a: Path, b: Path) -> bool:
     if a.exists() and b.exists() and a.samefile(b):
         return True
     return str(a.resolve()).casefold() == str(b.resolve()).casefold()
+
+
+def anew(path) -> str:
+    """The advice for a file of a study that is damaged or gone; that alone would not make Snakemake do anything."""
+    name = re.sub(r"^.*/(?=results/)", "", str(path))  # as the workflow names it
+    return f"To make it anew, with what follows from it, run the study again with --forcerun {shlex.quote(name)}"
 
 
 def visible(folder: Path, pattern: str) -> list[Path]:
@@ -270,6 +277,11 @@ def check_seal(path) -> None:
 RUNS = ("=", "+", "-", "@", "\t", "\r")  # a cell of text that begins so is a formula to a spreadsheet
 
 
+def harmless_text(text):
+    """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run as a formula."""
+    return f"'{text}" if isinstance(text, str) and text.startswith(RUNS) and not _is_number(text) else text
+
+
 def write_csv(frame, path) -> None:
     """Write a frame as CSV, atomically. Texts that a spreadsheet would run as formulas begin with an apostrophe.
 
@@ -284,10 +296,10 @@ def harmless(frame):
     changed = {}
     for name, column in frame.items():
         if column.dtype.kind not in "biufMm":
-            texts = column.astype(object)
-            found = [isinstance(text, str) and text.startswith(RUNS) and not _is_number(text) for text in texts]
-            if any(found):
-                changed[name] = [f"'{text}" if run else text for text, run in zip(texts, found, strict=True)]
+            texts = list(column.astype(object))
+            kept = list(map(harmless_text, texts))
+            if any(text is not other for text, other in zip(kept, texts, strict=True)):
+                changed[name] = kept
     frame = frame.assign(**changed) if changed else frame
     return frame.rename(columns=lambda name: f"'{name}" if str(name).startswith(RUNS) else name)
 

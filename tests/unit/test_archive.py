@@ -1,6 +1,8 @@
 """Verifying and archiving a finished study."""
 
+import base64
 import json
+import os
 import shutil
 import zipfile
 
@@ -10,6 +12,7 @@ from rocrate.rocrate import ROCrate
 from scant.cli import main
 from scant.compare import archive, finished, manifest, provenance
 from scant.errors import DataError
+from scant.schema import PROJECT
 
 FILES = {
     "report.html": "<html></html>", "study.json": "{}", "claims.csv": "id\n", "tables/finals.csv": "a\n1\n",
@@ -24,23 +27,42 @@ def study(tmp_path):
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    listed = [name for name in FILES if name != "report.html"]
     content = {name: {} for name in ("settings", "claims", "code", "modules", "versions", "data")}
     content |= {"study": "small", "files": manifest.checksums(folder, ["tables/finals.csv"])}
-    content |= {"made": provenance.made(), "results": manifest.checksums(folder, listed)}
+    content |= {"made": provenance.made(), "results": manifest.checksums(folder, FILES)}
+    content |= {"workflow": manifest.checksums(PROJECT, provenance.workflow())}
     manifest.save(content, folder / manifest.NAME)
     return folder
 
 
+def made_by_a_job(study, name, content=b"x", recorded=True):
+    """A file that a job made before the study was finished, and Snakemake's record of it."""
+    path = study / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, ns=(0, 0))
+    if recorded:
+        record = base64.urlsafe_b64encode(f"results/{study.name}/{name}".encode()).decode()
+        (records := study.parents[1] / ".snakemake/metadata").mkdir(parents=True, exist_ok=True)
+        (records / record).write_text("{}")
+    return path
+
+
+def change(study, **changes):
+    """Change entries of the manifest."""
+    content = json.loads((study / manifest.NAME).read_text())
+    manifest.save(content | changes, study / manifest.NAME)
+
+
 def test_nothing_has_changed(study, capsys):
-    assert provenance.verify(study) == (5, [], [], 0)
-    assert main(["verify", str(study)]) == 0 and "5 files are what they were" in capsys.readouterr().out
+    assert provenance.verify(study) == (6, [], [], 0, ())
+    assert main(["verify", str(study)]) == 0 and "6 files are what they were" in capsys.readouterr().out
 
 
 def test_what_changed_and_what_is_gone(study, capsys):
     (study / "tables/finals.csv").write_text("a\n2\n")
     (study / "runs/a/b/c/seed-0.parquet").unlink()
-    assert provenance.verify(study) == (3, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0)
+    assert provenance.verify(study) == (4, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0, ())
     assert main(["verify", str(study)]) == 1
     assert "changed: tables/finals.csv\ngone: runs/a/b/c/seed-0.parquet" in capsys.readouterr().out
     with pytest.raises(DataError, match="is not what it was"):
@@ -99,9 +121,7 @@ def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
     assert main(["prune", str(study)]) == 0
     assert "0 files" in capsys.readouterr().out
     before = {path for path in study.rglob("*") if path.is_file()}
-    extra = study / "runs/e/s/gone/seed-0.parquet"
-    extra.parent.mkdir(parents=True)
-    extra.write_bytes(b"x")
+    extra = made_by_a_job(study, "runs/e/s/gone/seed-0.parquet")
     (study / "logs").mkdir(exist_ok=True)
     (study / "logs/kept.log").write_text("kept")
     assert main(["prune", str(study)]) == 0
@@ -112,9 +132,7 @@ def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
 
 
 def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
-    stream = study / "streams/linear/seed-0.arrow"
-    stream.parent.mkdir(parents=True)
-    stream.write_bytes(b"x" * 2_000_000)
+    stream = made_by_a_job(study, "streams/linear/seed-0.arrow", b"x" * 2_000_000)
     content = json.loads((study / manifest.NAME).read_text())
     content["results"] |= manifest.checksums(study, ["streams/linear/seed-0.arrow"])
     manifest.save(content, study / manifest.NAME)
@@ -122,7 +140,7 @@ def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
     assert main(["prune", str(study), "--drawn"]) == 0 and stream.is_file()
     assert "1 files, 2 MB, can be made again" in capsys.readouterr().out
     assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not stream.exists()
-    assert provenance.verify(study) == (5, [], [], 1)
+    assert provenance.verify(study) == (6, [], [], 1, ())
     assert main(["verify", str(study)]) == 0
     assert "1 streams and logs were deleted by scant prune --drawn" in capsys.readouterr().out
     archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream

@@ -412,7 +412,7 @@ def test_no_study_is_named_as_a_folder_that_studies_share():
         ("claims.csv", "id,verdict,estimate,low,high,n\na,hold,1,,,\n", "'hold' is none of the verdicts"),
         ("claims.csv", "id,verdict,estimate,low,high,n\na,holds,1,,,\na,holds,1,,,\n", "the claim a is there twice"),
         ("claims.csv", "id,verdict,estimate,low,high,n\na,holds,many,,,\n", "line 2: has 'many' for estimate"),
-        ("claims.csv", "id,verdict,estimate,low,high,n\na,holds\n", "line 2: has not 6 cells"),
+        ("claims.csv", "id,verdict,estimate,low,high,n\na,holds\n", "line 2: has 2 cells, and not 6 as the head"),
         ("claims.csv", "", "is no table with a head"),
         ("claims-readings.csv", "claim,verdict\n", "lacks the columns experiment"),
         ("tables/finals.csv", b"\xff\xfe\n", "is no table with a head"),

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
+from test_show import ROWS
 
 from scant.cli import main
 from scant.errors import DataError, SettingError
@@ -46,7 +47,7 @@ experiments:
     rounds: 100
     sweep: [{rounds: [200]}]
 """
-CLAIM = {"verdict": "undecided", "experiment": "games", "needed": 25.0, "n": 10}
+CLAIM = ROWS[1] | {"verdict": "undecided", "experiment": "games", "needed": 25.0, "n": 10}
 # Undecided: of games, of a variant that its sweep adds, of runs on streams; one that compares two experiments.
 CLAIMS = {
     "games-a": CLAIM,
@@ -68,7 +69,7 @@ def benchmark(folder, job, seconds, **more):
 
 
 def state(folder, claims):
-    table = pd.DataFrame([{"id": name} | claim for name, claim in claims.items()])
+    table = pd.DataFrame([claim | {"id": name} for name, claim in claims.items()])
     write_parquet(pa.Table.from_pandas(table, preserve_index=False), folder / "claims.parquet", {})
 
 

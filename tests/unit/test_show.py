@@ -22,7 +22,7 @@ KNOWN = {
     "family": "top", "n": 8, "needed": np.nan, "source": "thesis, 3.2", "words": "it learns", "chosen": "Ten rounds.",
     "quantity": "difference in NDCG@10", "test": "t", "tightness": np.nan, "matters": "tuning", "matters_share": 0.6,
     "figure": "figure-3.4", "data": "Digits", "readings_holding": 0, "readings_total": 1, "cells_holding": 0,
-    "cells_failing": 0, "cells_total": 1,
+    "cells_failing": 0, "cells_total": 1, "experiment": "e",
 }  # fmt: skip
 NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {"n": 0, "readings_total": 0, "cells_total": 0}
 ROWS = [
@@ -133,7 +133,7 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     with pytest.raises(DataError, match="not a whole file of claims"):
         show(folder)
     (folder / "tables/top.csv").write_text("")
-    with pytest.raises(DataError, match="not a whole table"):
+    with pytest.raises(DataError, match="is no table with a head"):
         show(folder, "top")
     assert main(["show", str(tmp_path / "none")]) == 1 and "Run the study" in capsys.readouterr().err
 
