@@ -203,6 +203,15 @@ def test_the_command_says_what_to_do(finished, tmp_path, capsys):
     assert not (tmp_path / "none.yaml").exists()
 
 
+@pytest.mark.parametrize("output", ["s.yaml", "results/s/claims.csv", "results/s/new.yaml", "./results/../s.yaml"])
+def test_no_file_of_the_study_is_replaced(finished, tmp_path, capsys, output):
+    (finished / "claims.csv").write_text("id\n")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
+    assert main(["more", "results/s", "--study-file", "s.yaml", "--output", output]) == 1
+    assert "an input" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before
+
+
 def test_a_study_that_is_not_finished_is_refused(finished, capsys):
     path = next((finished / "benchmarks/run/online").rglob("*.jsonl"))
     text = path.read_text()

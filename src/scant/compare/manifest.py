@@ -3,11 +3,12 @@
 import hashlib
 import json
 import platform
+import re
 import sys
 from pathlib import Path
 
 from scant.compare import provenance
-from scant.errors import DataError, SettingError, printable
+from scant.errors import DataError, SettingError, printable, short
 from scant.files import anew, sha256, write_text
 from scant.schema import PROJECT, check, with_defaults
 from scant.study import code
@@ -20,19 +21,10 @@ NAME = "manifest.json"
 DIGITS = 12  # hexadecimal, of a digest
 # What results may depend on; others draw figures or plan jobs.
 VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
-OF_A_RUN = (
-    "made",
-    "results",
-    "workflow",
-)  # what a manifest says of one run of the study alone: references leave it out
-CHECKSUMS = {
-    "type": "object",
-    "propertyNames": {
-        "description": "Only plain paths below the study's folder can be its files.",
-        "pattern": r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*(/[^/\\.\x00-\x1f][^/\\\x00-\x1f]*)*$",
-    },
-    "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-}
+OF_A_RUN = ("made", "results", "workflow")  # what a manifest says of one run alone: references leave it out
+PLAIN = re.compile(r"[^/\\.\x00-\x1f][^/\\\x00-\x1f]*(/[^/\\.\x00-\x1f][^/\\\x00-\x1f]*)*")  # a path below a folder
+CHECKSUMS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
+LISTS = ("files", "results", "workflow")
 SECTIONS = ("settings", "claims", "code", "modules", "versions", "data")
 SCHEMA = {
     "type": "object",
@@ -42,7 +34,7 @@ SCHEMA = {
         "study": ID_RULE,
         **{name: {"type": "object"} for name in SECTIONS},
         "settings": {"type": "object", "infinite": True},
-        **dict.fromkeys(("files", "results", "workflow"), CHECKSUMS),
+        **dict.fromkeys(LISTS, CHECKSUMS),
         "made": {
             "type": "object",
             "required": ["date", "commit", "clean", "lock"],
@@ -110,9 +102,11 @@ def read(folder, advice: str = "") -> dict:
     try:
         content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_constant)
         json.dumps(content, ensure_ascii=False).encode()  # fails for half of a surrogate pair
-        check(content, SCHEMA, "it")
+        check(content, SCHEMA, "manifest")
         if content["study"] in TAKEN:
             raise ValueError(f"no study is named {content['study']}")
+        for name in (name for part in LISTS for name in content.get(part, {}) if not PLAIN.fullmatch(name)):
+            raise ValueError(f"it lists {short(name)}, which is no plain path below the study's folder")
     except (ValueError, RecursionError, SettingError) as error:
         reason = f"is no whole manifest of a study ({printable(error)})"
         raise DataError(path, reason, advice=advice or anew(path)) from None

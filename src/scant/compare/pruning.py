@@ -45,7 +45,7 @@ def prunable(folder, drawn: bool = False) -> Prunable:
     DataError : the study is not finished, is not that of the folder, or a run is at work
     """
     folder = Path(folder).absolute()
-    listed, root = finished.owned(folder).get("results"), folder.parents[1]
+    listed, root = finished.owned(folder).get("results"), folder.parent.parent
     if not listed:
         raise DataError(folder / manifest.NAME, "lists no results", advice=FINISH)
     if any((root / ".snakemake/locks").glob("*")):

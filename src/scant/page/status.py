@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, printable
 from scant.files import visible
 from scant.schema import read_yaml
 from scant.study.plan import rule_of
@@ -260,7 +260,7 @@ def describe(progress: Status) -> str:
         text += "".join(f"  {name}\n" for name in progress.running)
     for failure in progress.failed:
         if failure.lines:
-            text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(failure.lines), '  ')}\n"
+            text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(map(printable, failure.lines)), '  ')}\n"
             text += f"Again: {failure.repeat}\n"
     if silent := [failure for failure in progress.failed if not failure.lines]:
         text += (

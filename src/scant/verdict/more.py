@@ -17,7 +17,7 @@ from statistics import fmean
 
 import yaml
 
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, printable
 from scant.families import TUNING
 from scant.files import anew, foreign
 from scant.schema import read_yaml
@@ -358,7 +358,7 @@ def _claims(count: int) -> str:
 def _listed(names) -> list[str]:
     """Names in indented lines."""
     indent = "    "
-    text = ", ".join(names)
+    text = ", ".join(map(printable, names))
     return textwrap.wrap(
         text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
