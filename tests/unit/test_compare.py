@@ -528,6 +528,10 @@ def test_what_made_the_tiny_study(tiny):
     assert {Path(name).stem for name in made["files"] if name.startswith("tables/")} == {*plan.tables}
     assert made["settings"]["learners"] == config["learners"]
     assert not {"study", "data"} & made["settings"].keys(), "neither changes a result"
+    assert {"report.html", "study.json", *made["files"]} <= made["results"].keys()
+    assert {"Snakefile", "rules/runs.smk", "workflow/report/figure.rst", "config/claims.yaml"} <= made[
+        "workflow"
+    ].keys()
     assert made["settings"]["experiments"].keys() == config["experiments"].keys(), "sweeps are as they are written"
     assert made["settings"]["experiments"]["lower-bound"]["seeds"] == 10, "defaults are filled in"
     assert made["claims"].keys() == settings.claims("config/claims.yaml").keys()

@@ -71,6 +71,8 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
                         path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice
                     )
                 rows.append(row)
+    except FileNotFoundError:
+        raise DataError(path, "there is no such file", advice=advice) from None
     except (ValueError, csv.Error):
         head = None
     if not head:
