@@ -1,5 +1,6 @@
 """Files that are either whole or absent, and parquet files that say what they are."""
 
+import csv
 import fcntl
 import hashlib
 import json
@@ -310,6 +311,35 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of a CSV file, as texts.
+
+    advice : what to do if it is damaged; by default to make it anew
+
+    Raises
+    ------
+    DataError : it has no head, or a row has not as many cells; names its line
+    """
+    advice, rows = advice or anew(path), []
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            head = next(reader, None)
+            for row in reader if head else ():
+                if len(row) != len(head):
+                    raise DataError(
+                        path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice
+                    )
+                rows.append(row)
+    except FileNotFoundError:
+        raise DataError(path, "there is no such file", advice=advice) from None
+    except (ValueError, csv.Error):
+        head = None
+    if not head:
+        raise DataError(path, "is no table with a head", advice=advice)
+    return head, rows
 
 
 def crc(path) -> str:

@@ -130,6 +130,16 @@ def test_a_damaged_file(finished, file, how):
     ends_right(finished)
 
 
+def test_a_file_that_changed_after_the_end(finished):
+    """What follows from it is newer, so that Snakemake has nothing to do, until it is told to make it anew."""
+    path = finished.folder / "results/tiny" / RUN
+    path.write_bytes(path.read_bytes()[:-9])
+    os.utime(path, ns=(0, 0))
+    assert "Nothing to be done" in finished.snakemake(TRACES, "--cores", 2)
+    finished.snakemake(TRACES, "--cores", 2, "--forcerun", f"results/tiny/{RUN}")
+    ends_right(finished)
+
+
 def test_two_runs_at_once(fresh):
     first = subprocess.Popen(  # its runs take long enough for a second one to start
         fresh.command(TRACES, "results/tiny/traces/top.parquet", "--cores", 1), cwd=fresh.folder,

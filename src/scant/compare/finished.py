@@ -7,9 +7,8 @@ from pathlib import Path
 
 from scant.compare import manifest
 from scant.errors import DataError, SettingError
-from scant.files import anew, harmless_text, sha256, visible, write_text
+from scant.files import anew, harmless_text, read_cells, sha256, visible, write_text
 from scant.page.page import VERDICTS
-from scant.present.tables import read_cells
 
 REFERENCE = "reference"
 CLAIMS, CELLS = "claims.csv", "claims-readings.csv"

@@ -8,9 +8,8 @@ import pandas as pd
 from scant import families
 from scant.compare import manifest
 from scant.errors import DataError, unknown
-from scant.files import anew, foreign, metadata_of, read_parquet
+from scant.files import anew, foreign, metadata_of, read_cells, read_parquet
 from scant.present import traces
-from scant.present.tables import read_cells
 from scant.verdict import readings
 
 

@@ -12,10 +12,9 @@ from statistics import median_low
 from urllib.parse import quote
 
 from scant.errors import SettingError
-from scant.files import visible, write_text
+from scant.files import read_cells, visible, write_text
 from scant.page.inline import inline, size
 from scant.present.tables import check as check_table
-from scant.present.tables import read_cells
 from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
 

@@ -3,14 +3,13 @@
 The LaTeX ends in a comment with the CRC-32 of the CSV, by which damage to that is noticed.
 """
 
-import csv
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from scant.errors import DataError
-from scant.files import anew, crc, foreign, write_csv, write_text
+from scant.files import anew, crc, foreign, read_cells, write_csv, write_text
 
 SEAL = "% CRC-32 of {}: {}\n"
 
@@ -49,35 +48,6 @@ def read(path) -> pd.DataFrame:
     read_cells(path)
     with foreign(path, "whole table", anew(path)):
         return pd.read_csv(path)
-
-
-def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of a CSV file, as texts.
-
-    advice : what to do if it is damaged; by default to make it anew
-
-    Raises
-    ------
-    DataError : it has no head, or a row has not as many cells; names its line
-    """
-    advice, rows = advice or anew(path), []
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            head = next(reader, None)
-            for row in reader if head else ():
-                if len(row) != len(head):
-                    raise DataError(
-                        path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice
-                    )
-                rows.append(row)
-    except FileNotFoundError:
-        raise DataError(path, "there is no such file", advice=advice) from None
-    except (ValueError, csv.Error):
-        head = None
-    if not head:
-        raise DataError(path, "is no table with a head", advice=advice)
-    return head, rows
 
 
 def latex(frame: pd.DataFrame) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from scant.errors import DataError, short
-from scant.files import anew, crc, foreign, metadata_of, read_parquet
-from scant.present.tables import read_cells
+from scant.files import anew, crc, foreign, metadata_of, read_cells, read_parquet
 from scant.verdict.words import ROWS, VERDICTS
 
 OF_CELLS = [
