@@ -58,9 +58,8 @@ def write(folder, target=None, runs: bool = False) -> Path:
     if wrong := found.gone + found.changed:
         raise DataError(folder / wrong[0], "is not what it was when the study was made", advice=anew(folder / wrong[0]))
     if found.workflow:
-        reason = "has changed since the study was made, or is not the one that made it"
-        raise DataError(PROJECT / found.workflow[0], reason, advice=f"Archive it with that one, or with this one: "
-                        f"{anew(folder / manifest.NAME)}")  # fmt: skip
+        path = folder / manifest.NAME
+        raise DataError(path, f"lists another {found.workflow[0]} than the workflow has here", advice=anew(path))
     content = finished.manifest_of(folder)
     target = Path(target or f"{folder.absolute().name}.zip")
     check_outputs([target], [folder])
@@ -90,6 +89,8 @@ def _study_of(path: Path) -> str | None:
     try:
         with zipfile.ZipFile(path) as archive, archive.open(manifest.NAME) as file:
             archive.getinfo(CRATE)
+            if archive.getinfo(manifest.NAME).compress_type != zipfile.ZIP_DEFLATED:  # others raise more errors
+                return None
             return json.loads(file.read(LARGEST))["study"]
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError):
         return None  # NotImplementedError, of zips that cannot be read, and RecursionError are RuntimeErrors

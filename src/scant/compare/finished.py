@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scant.compare import manifest
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, printable
 from scant.files import anew, harmless_text, read_cells, sha256, visible, write_text
 from scant.page.page import VERDICTS
 
@@ -185,7 +185,7 @@ def _claims(path: Path, rows: list[dict[str, str]]) -> dict[str, dict[str, str]]
         if row["verdict"] not in VERDICTS:
             raise DataError(path, f"{row['verdict']!r} is none of the verdicts {', '.join(VERDICTS)}", line)
         if row["id"] in by_id:
-            raise DataError(path, f"the claim {row['id']} is there twice", line)
+            raise DataError(path, f"the claim {printable(row['id'])} is there twice", line)
         by_id[row["id"]] = row
     return by_id
 

@@ -135,4 +135,4 @@ def describe(found: Verified, folder: Path) -> Iterator[str]:
     if wrong := found.changed + found.gone:
         yield f"{anew(folder / wrong[0])}." + (" The others likewise." if wrong[1:] else "")
     if found.workflow:
-        yield f"The workflow here is not the one that made the study: {found.workflow[0]} differs, for example."
+        yield f"The workflow here is not the one that the manifest lists: {found.workflow[0]} differs, for example."
