@@ -64,7 +64,7 @@ def _check_columns(frame: pd.DataFrame, columns: set[str]) -> None:
     """Raise a ValueError unless a frame has these columns, with texts but for numbers, and known verdicts and rows."""
     if missing := columns - {*frame}:
         raise ValueError(f"without the columns {', '.join(sorted(missing))}")
-    for name in columns - {*NUMBERS, *COUNTS, *MEASURED}:
+    for name in sorted(columns - {*NUMBERS, *COUNTS, *MEASURED}):
         if not all(isinstance(text, str) for text in frame[name]):
             raise ValueError(f"{name} that is no text")
     for name, known in (("verdict", VERDICTS), ("row", ROWS)):
