@@ -86,6 +86,32 @@ def test_keys_that_are_there_twice(tmp_path, text):
         schema.check_file(tmp_path / "a.yaml")
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        *((f"a: 1\nb:\n  {first}: 1\n  {second}: 2\n", f"line 3: the key '{first}' is no text. Put it in quotes")
+          for first, second in (("true", "True"), ("1", "1.0"), ("~", "null"), ("2020-01-01", "x"), ("yes", "on"))),
+        ("? [a, b]\n: 1\n", "line 1: the key .* is no text"),
+        ("a: &b c\n*b : 1\nc: 2\n", "line 3: the key 'c' is there twice"),
+        (f"a:\n  b: 0x{'f' * 5000}\n", "line 2: a number of 5,002 characters cannot be meant"),
+        (f"a: [1, {'9' * 5000}]\n", "line 1: a number of 5,000 characters cannot be meant"),
+        (f"? 0x{'f' * 5000}\n: 1\n", "line 1: the key '0xff.*' is no text"),
+        (f"a0: &a0 [1]\n{''.join(f'a{i + 1}: &a{i + 1} [*a{i}]{chr(10)}' for i in range(600))}", "100 levels"),
+    ],
+)  # fmt: skip
+def test_what_yaml_takes_for_something_else(tmp_path, text, reason):
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(SettingError, match=reason):
+        schema.read_yaml(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize("text", ["a: [1\n", "a: !!timestamp x\n", 'a: "\\ud800"\n', "a: 1\n---\nb: 1\n"])
+def test_what_is_no_yaml_is_said_in_a_line(tmp_path, text):
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(SettingError, match=r"not YAML: .*\Z"):
+        schema.read_yaml(tmp_path / "a.yaml")
+
+
 def test_keys_of_several_mappings_may_be_alike(tmp_path):
     (tmp_path / "a.yaml").write_text("a: &x {b: 1, c: a}\nb: {<<: *x, b: 2}\nc: [{b: 1}, {b: 1}]\nd: [b, b]\n")
     schema.check_file(tmp_path / "a.yaml")
