@@ -73,6 +73,27 @@ def test_what_cannot_be_right(path, value, reason):
     assert reason in message and len(message) < 600
 
 
+LIKE = {
+    "streams.A": {"generator": "linear", "settings": {"queries": 9, "documents": 4}},
+    "learners.L": {"kind": "random"},
+    "experiments.E": {"streams": ["a"], "learners": ["l"]},
+}
+
+
+@pytest.mark.parametrize(("path", "value"), LIKE.items(), ids=LIKE)
+def test_ids_that_are_one_file_on_some_systems(path, value):
+    assert "differ in upper and lower case alone" in refused(changed(path, value))
+
+
+def test_results_that_are_one_folder_on_some_systems(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/S").mkdir(parents=True)
+    with pytest.raises(SettingError, match="results: 'S' and 's' differ"):
+        studies.check_file(SMALL, "s.yaml", "s.file")
+    studies.check_file(SMALL | {"study": "S"}, "s.yaml", "s.file")
+    assert "is for what studies share" in refused(changed("study", "Data"))
+
+
 def test_ids_of_sweeps_fit_the_name_of_a_file():
     assert sweeps._name("e" * LONGEST_ID, {"keep": 0.5}).endswith("+keep-0.5")
     with pytest.raises(SettingError, match="has 210 characters, 200 at most"):

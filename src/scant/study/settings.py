@@ -32,7 +32,7 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     """
     _check_misplaced(config)
     check(config, schema(), "study")
-    if config["study"] in TAKEN:
+    if config["study"].casefold() in TAKEN:
         raise SettingError(f"study: results/{config['study']} is for what studies share. Choose another id")
     study = with_defaults(config, schema())
     datasets = registry.load(registry_path, study["datasets"], study=study["study"])
@@ -42,7 +42,19 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     study = sweeps.expand(study, datasets)
     if any("stands_for" in experiment for experiment in study["experiments"].values()):
         _check(study, datasets)
+    for section in (*families.places(), "learners", "experiments"):
+        _refuse_alike(section, study[section])
     return study, datasets
+
+
+def _refuse_alike(what: str, names) -> None:
+    """Raise a SettingError for names that differ in upper and lower case alone: on some systems they are one file."""
+    known: dict[str, str] = {}
+    for name in names:
+        if (other := known.setdefault(name.casefold(), name)) != name:
+            raise SettingError(
+                f"{what}: {other!r} and {name!r} differ in upper and lower case alone. Rename one of them"
+            )
 
 
 def check_file(config: dict, file, record) -> None:
@@ -58,9 +70,12 @@ def check_file(config: dict, file, record) -> None:
 
     Raises
     ------
-    SettingError : names both files
+    SettingError : names both files; or the id differs from that of other results in upper and lower case alone
     """
-    file, record = str(file), Path(record)
+    file, record, id = str(file), Path(record), config["study"]
+    _refuse_alike(
+        "results", [path.name for path in Path("results").glob("*") if path.name.lower() == id.lower()] + [id]
+    )
     first = record.read_text(encoding="utf-8") if record.is_file() else ""
     if first == file:
         return
