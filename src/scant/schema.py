@@ -54,6 +54,8 @@ def read_yaml(path) -> dict:
             content = document.construct_document(top)
     except FileNotFoundError:
         raise SettingError(f"{path}: there is no such file. Run from the folder of the study") from None
+    except OSError as error:  # such as for a folder
+        raise SettingError(f"{path}: it cannot be read ({error.strerror})") from None
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:  # such as an invalid date
         raise SettingError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):

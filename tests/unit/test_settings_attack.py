@@ -94,6 +94,16 @@ def test_results_that_are_one_folder_on_some_systems(tmp_path, monkeypatch):
     assert "is for what studies share" in refused(changed("study", "Data"))
 
 
+def test_files_that_cannot_be(tmp_path):
+    with pytest.raises(SettingError, match="cannot be read"):
+        schema.read_yaml(tmp_path)
+    part = {"file": "x" * 5000}
+    own = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": part}}
+    study, _ = studies.load(changed("datasets", {"o": own}))
+    with pytest.raises(SettingError, match=r"datasets.o.parts.all: 'x.*': File name too long"):
+        studies.check_own_files(study)
+
+
 def test_ids_of_sweeps_fit_the_name_of_a_file():
     assert sweeps._name("e" * LONGEST_ID, {"keep": 0.5}).endswith("+keep-0.5")
     with pytest.raises(SettingError, match="has 210 characters, 200 at most"):

@@ -320,6 +320,7 @@ def _cached_archive(request: _Request) -> Path:
     downloads it again.
     """
     archive, folder = request.dataset.archive, request.target.parent
+    check_address(request.dataset, request.part, archive.url)
     path = folder / cache_name(request.dataset)
     with _locked(folder / f".{request.dataset.id}.lock"):
         if path.exists() and archive.sha256 not in (None, files.sha256(path)):

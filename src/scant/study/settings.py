@@ -6,7 +6,7 @@ from pathlib import Path
 from scant import families
 from scant.data import registry
 from scant.declared import Learner, own_class, settings_of
-from scant.errors import SettingError, nearest, unknown
+from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
 from scant.schema import check, of_project, read_yaml, with_defaults
 from scant.study import plan, sweeps
@@ -107,9 +107,12 @@ def check_own_files(study: dict) -> None:
             elsewhere = {"archive", "folder"} & entry.keys() or {"url", "package"} & settings.keys()
             if elsewhere or (mirror and "://" in mirror):
                 continue
-            if any(Path(f"{path}{ending}").is_file() for path in (file, *places) for ending in ("", ".gz", ".Z")):
-                continue
-            names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+            try:
+                if any(Path(f"{path}{ending}").is_file() for path in (file, *places) for ending in ("", ".gz", ".Z")):
+                    continue
+                names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+            except OSError as error:  # such as for a name that is too long
+                raise SettingError(f"datasets.{name}.parts.{part}: {short(str(file))}: {error.strerror}") from None
             near = nearest(file.name, names)
             raise SettingError(
                 f"datasets.{name}.parts.{part}: there is no file {file}"
