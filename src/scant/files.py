@@ -163,6 +163,18 @@ def _quoted(text: str) -> str:
     return text.replace(",", r"\,") if quoted == text else quoted
 
 
+def refuse_page(path, origin=None, advice: str = "Get the file again") -> None:
+    """Raise a DataError for a page of HTML, or XML, which no data are: servers send one where they have no file.
+
+    origin : where the file is from, for the error
+    """
+    with open(path, "rb") as file:
+        start = file.read(1 << 10).removeprefix(BOM).lstrip().lower()
+    if start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml")):
+        reason = "it is a web page, as a server sends it in place of the file"
+        raise DataError(origin or path, reason, advice=advice)
+
+
 def skip_mark(file) -> None:
     """Go to the first byte of a binary file after its byte order mark, if it has one."""
     if file.read(len(BOM)) != BOM:

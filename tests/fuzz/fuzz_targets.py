@@ -18,6 +18,7 @@ import math
 import os
 import re
 import shutil
+import socket
 import struct
 import tarfile
 import tempfile
@@ -32,6 +33,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+import urllib3
 
 from scant import files, schema
 from scant.ads import campaigns
@@ -472,14 +474,25 @@ def fuzz_manifest(data: bytes) -> None:
 
 
 def fuzz_yaml(data: bytes) -> None:
-    """A study, a registry, claims."""
+    """A study, a registry, claims. Of what is read, keys are text, and all can be printed."""
     with written(data) as path, _files_of_the_project():
+        with suppress(ScantError):
+            json.dumps(content := schema.read_yaml(path), default=str)
+            assert all(isinstance(key, str) for key in _keys(content))
         with suppress(ScantError):
             study.load(schema.read_yaml(path), REGISTRY)
         with suppress(ScantError):
             registry.load(path, schema=DATASETS_SCHEMA)
         with suppress(ScantError):
             study.claims(path, ROOT / study.CLAIMS_SCHEMA)
+
+
+def _keys(content):
+    """All keys of a document, at whatever depth."""
+    if isinstance(content, dict):
+        yield from content
+    for value in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from _keys(value)
 
 
 REGISTRY, DATASETS_SCHEMA = ROOT / "config/datasets.yaml", ROOT / "workflow/schemas/datasets.schema.yaml"
@@ -541,6 +554,43 @@ def fuzz_archive(data: bytes) -> None:
         there = {path.name for path in target.parent.iterdir()}
         assert there <= {"target", cache, ".toy.lock"}, there
         assert {path.name for path in folder.iterdir()} == {"mirror", "out"}
+
+
+def fuzz_answer(data: bytes) -> None:
+    """What a server answers, as raw bytes: one byte says whether it is a mirror, or has the file or an archive."""
+    if not data:
+        return
+    url = "http://toy/a.gz" if data[0] % 8 > 3 else "http://toy/a"
+    place = ("mirror", "url", "archive", "url")[data[0] % 4]
+    part, archive = Part("all", "a.txt", url=url if place == "url" else None), Archive(url)
+    wanted = Dataset(
+        *("toy", "ranking", "letor", D, {"all": part}, ("all",), "toy"),
+        archive=archive if place == "archive" else None, plain_http=True, own=True,
+    )  # fmt: skip
+
+    def connected(connection):
+        ours, theirs = socket.socketpair()
+        theirs.sendall(data[1:])
+        theirs.shutdown(socket.SHUT_WR)
+        opened.callback(theirs.close)
+        opened.callback(ours.close)
+        return ours
+
+    with ExitStack() as opened, tempfile.TemporaryDirectory(dir=FOLDER) as folder, suppress(ScantError):
+        opened.enter_context(patch.object(urllib3.connection.HTTPConnection, "_new_conn", connected))
+        opened.enter_context(patch.object(fetch.time, "sleep"))
+        opened.enter_context(patch.dict(os.environ, {"NO_PROXY": "*", "no_proxy": "*"}))
+        (target := Path(folder, "out/target")).parent.mkdir()
+        try:
+            mirror = url if place == "mirror" else folder
+            assert fetch.fetch(wanted, "all", target, mirror, log=lambda text: None)["bytes"] <= 1100 * len(data)
+        except ScantError as error:
+            assert len(str(error)) < 900 and str(error).isprintable()
+            assert not target.exists()
+            raise
+        finally:
+            there = {path.name for path in target.parent.iterdir()}
+            assert there <= {"target", ".toy.lock"} | ({fetch.cache_name(wanted)} if wanted.archive else set()), there
 
 
 TARGETS = {name.removeprefix("fuzz_"): target for name, target in list(globals().items()) if name.startswith("fuzz_")}
@@ -654,10 +704,25 @@ def _runs() -> list[bytes]:
     return made
 
 
+def _answers() -> list[bytes]:
+    text, head = b"2 qid:10 1:0.5\n", b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n%s"
+    packed = gzip.compress(text, mtime=0)
+    whole = [head % (len(text), b"", text), head % (len(packed), b"Content-Encoding: gzip\r\n", packed)]
+    found = [
+        b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n" % to for to in (b"https://[::1", b"/b", b"http://b:9/c", b"")
+    ]
+    chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n2 qid\r\n3\r\n:1\n\r\n0\r\n\r\n"
+    others = [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 -1 no\r\n\r\n", b"HTTP/1.1 404 Not Found\r\n\r\n", chunks]
+    return [bytes([place]) + answer for place in range(5) for answer in (*whole, *found, *others)]
+
+
 def _settings() -> list[bytes]:
     names = ("config/studies/tiny.yaml", "config/studies/ads.yaml", "config/studies/games.yaml")
     small = [
         b"a: &a [1, 2]\nb: *a\nc: {<<: {d: 1}}\n",
+        b"true: 1\nTrue: 2\n",
+        b"a: {1: 1, 1.0: 2, 0x1: 3}\n? &b c\n: 0xff\n*b : 1e400\n",
+        b"~: 1\nnull: !!set {a, b}\n",
         b"toy:\n  title: T\n  home: https://h\n  terms: None.\n  task: ranking\n  parser: letor\n  features: 3\n"
         b"  grades: 2\n  normalised: false\n  parts: {all: {file: a.txt, sha256: null}}\n",
     ]
@@ -796,4 +861,5 @@ _SEEDS = {
     "yaml": _settings,
     "campaign": _campaigns,
     "archive": _archives,
+    "answer": _answers,
 }

@@ -47,6 +47,7 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     wanted = dataset.part(part)
     if not Path(original).is_file():
         raise DataError(original, "there is no such file")
+    files.refuse_page(original)
     if dataset.task == "ads":
         log = LOG_READERS[dataset.parser](original)
         logs.write(log, target, _metadata(dataset, wanted, original, len(log), len(log.names)))

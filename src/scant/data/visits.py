@@ -364,6 +364,7 @@ def _csv_batches(path, names, texts, keep):
     import pyarrow as pa
     from pyarrow import csv
 
+    files.refuse_page(path)
     with open(path, "rb") as file:
         first = file.read(8)
     packing = next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
@@ -533,6 +534,7 @@ def _csv(path, renaming: _Renaming):
     import pyarrow as pa
     from pyarrow import csv
 
+    files.refuse_page(path)
     with open(path, "rb") as file:
         first = file.read(8)
     packing = next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
