@@ -82,6 +82,7 @@ def stream_of(name, rounds=70, items=7):
 
 GAMES = {
     **{f"flip, {loss}": ("flip", loss) for loss in LOSSES},
+    "flip, precision@2": ("flip", "precision@2"),
     "graded, dcg": ("graded", "dcg"),
     "graded, ndcg@3": ("graded", "ndcg@3"),
     "graded, sum-loss": ("graded", "sum-loss"),
@@ -183,6 +184,18 @@ def test_so_it_is_with_more_items_than_are_sorted_by_counting(name):
     compiled, plain = (play(game, learner, generator(1), compiled=compiled) for compiled in (True, False))
     np.testing.assert_array_equal(compiled.value, plain.value)
     assert regret(compiled)[-1] != 0
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_so_it_is_with_blocks_that_grow_and_shrink(k):
+    """Two items change places again and again, then stay, so that lengths go up and down."""
+    stream = np.zeros((2500, 5), np.int8)
+    stream[np.arange(2500), np.minimum(np.arange(2500), 1500) // 150 % 2] = 1
+    game, kept = Game(stream, "dcg"), np.arange(1, 2501)
+    learner = {"kind": "rtopkf-adaptive", "k": k}
+    compiled, plain = (play(game, learner, generator(1), kept, compiled) for compiled in (True, False))
+    np.testing.assert_allclose(compiled.value, plain.value, rtol=1e-12)
+    np.testing.assert_array_equal(compiled.explored, plain.explored)
 
 
 def test_so_it_is_with_large_values_and_long_games():

@@ -21,6 +21,8 @@ CELLS = [
     ("precision@2", 3, 1), ("precision@2", 4, 2), ("dcg@1", 3, 1), ("ap", 3, 3),
 ]  # fmt: skip
 KIND = "exploration-by-optimisation"
+QS = [[1 / 3] * 3, [0.6, 0.3, 0.1]]  # weights
+ENDS = [0.24989520, 0.19479769]  # of the solver
 
 
 def noise(rounds, items, gap=0.0, seed=0):
@@ -174,20 +176,21 @@ def test_the_value_is_the_least_that_a_general_solver_finds(loss, m, k, eta):
 
 def test_the_value_by_hand():
     """Precision@1 of two items, uniform throughout: each is shown half of the time, and its estimate is 2 R - 1."""
-    learner = build(Game(noise(50, 2), "precision@1"), {"kind": KIND, "k": 1}, generator(0))
-    of, eta = learner.problem, learner.eta
+    of = problem(cell("precision@1", 2, 1))
     q = p = np.array([0.5, 0.5])
-    G = np.zeros(of.base.shape)
+    G, values = np.zeros(of.base.shape), np.empty(of.losses.shape[1])
     for row, (top, seen) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
         chooses = np.array([of.actions_class[np.flatnonzero(of.actions_top == item)[0]] for item in (0, 1)])
         G[row, chooses[top]] = -seen  # its loss is minus the relevance
     # If both are relevant: each class's loss is estimated as -1 / (1/2) when it is shown, else as 0.
-    by_hand = 0.5 * (math.exp(2 * eta) - 2 * eta - 1) / eta**2
-    values = np.empty(of.losses.shape[1])
-    compiled = optimisation.value_of(
-        q, eta, of.losses, of.actions_class, of.actions_top, of.signal, p, G, tops(of, p), values
-    )
-    assert compiled == pytest.approx(by_hand) == value(of, eta, q, p, G)
+    for eta, by_hand in (
+        (0.3, 0.5 * (math.exp(0.6) - 0.6 - 1) / 0.3**2),
+        (2e-5, 1 + 2 / 3 * 2e-5),  # where psi is a series
+    ):
+        arrays = of.losses, of.actions_class, of.actions_top, of.signal
+        compiled = optimisation.value_of(q, eta, *arrays, p, G, tops(of, p), values)
+        assert compiled == pytest.approx(by_hand, rel=1e-9)
+        assert value(of, eta, q, p, G) == pytest.approx(by_hand, rel=1e-9)
 
 
 def test_an_inexact_solution_raises_the_bound():
@@ -215,6 +218,21 @@ def test_mean_regret_is_within_the_certificate_and_that_within_its_worst_case(lo
     uniform = np.full(len(learner.problem.losses), 1 / len(learner.problem.losses))
     worst = 2 * np.sqrt(2 * learner.logarithm * (learner.scale + trace.round * 1.1 * learner._solve(uniform)))
     assert np.all(np.array(bounds) <= worst)
+
+
+@pytest.mark.parametrize("tolerance", [0.02, 0.1])
+def test_the_compiled_loop_is_the_plain_class_in_the_smallest_cell(tolerance):
+    learner, game = {"kind": KIND, "k": 1, "tolerance": tolerance}, Game(noise(150, 2, 0.2), "precision@1")
+    compiled, plain = (play(game, learner, generator(0), compiled=compiled) for compiled in (True, False))
+    np.testing.assert_allclose(compiled.bound, plain.bound, rtol=1e-12)
+
+
+def test_the_solver_ends_where_it_did():
+    """It may end anywhere within its accuracy, but studies that are played again have the same results."""
+    of = problem(cell("precision@2", 3, 1))
+    _, *arrays = vars(of).values()
+    ends = [optimisation.optimise(np.array(q), 0.1, ACCURACY, 0.04, *arrays, np.zeros(of.variables), False) for q in QS]
+    assert ends == pytest.approx(ENDS, rel=1e-6)
 
 
 def test_the_solver_starts_anew_where_it_cannot_go_on():

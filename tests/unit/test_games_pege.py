@@ -107,15 +107,15 @@ def plain_pege2(values, weights, k):
 
 
 @pytest.mark.parametrize(
-    ("loss", "chances", "k", "rounds", "compiled"),
+    ("loss", "chances", "grade", "k", "rounds", "compiled"),
     [
-        ("dcg", [0.02, 0.98], 1, 500_000, True),
-        ("precision@2", [0.0, 1.0, 0.01, 0.98], 2, 500_000, True),
-        *(("dcg", [0.9, 0.0, 0.4], 2, 20_000, compiled) for compiled in (True, False)),
+        ("sum-loss", [0.02, 0.98], 2, 1, 500_000, True),
+        ("precision@2", [0.0, 1.0, 0.01, 0.98], 1, 2, 500_000, True),
+        *(("dcg", [0.9, 0.0, 0.4], 1, 2, 20_000, compiled) for compiled in (True, False)),
     ],
 )
-def test_pege2_is_as_described_round_by_round(loss, chances, k, rounds, compiled):
-    game = Game(steps(rounds, chances), loss)
+def test_pege2_is_as_described_round_by_round(loss, chances, grade, k, rounds, compiled):
+    game = Game(grade * steps(rounds, chances), loss)
     trace, weights = play(game, {"kind": "pege2", "k": k}, None, compiled=compiled), game.loss.weights(len(chances))
     values, explored = np.empty(rounds), np.empty(rounds)
     worth = np.empty(len(chances))
