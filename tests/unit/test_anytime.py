@@ -1,6 +1,7 @@
 """Anytime-valid evidence: its mean under the null hypothesis, its order, and what it says of means and shares."""
 
 import math
+from bisect import bisect_left
 from itertools import product
 
 import numpy as np
@@ -235,6 +236,28 @@ def test_the_seeds_that_a_share_needs_decide_with_the_power_named(testing):
     again = [judge(random.random(n) < 0.9, "greater", 0.7, within=(0, 1), testing=testing) for _ in range(300)]
     assert 0.72 < np.mean([one.verdict == "holds" for one in again]) < 0.92
     assert judge([1.0] * 12, "greater", 0.9, within=(0, 1), testing="fixed").needed == 36  # 0.9^36 < 0.025 < 0.9^35
+
+
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
+@pytest.mark.parametrize(
+    ("ones", "n", "end"), [(19, 20, 0.8), (49, 50, 0.9), (9, 10, 0.8), (5, 10, 0.4), (1, 5, 0.1), (3, 50, 0.02)]
+)
+def test_from_the_seeds_that_a_share_needs_on_the_power_suffices_with_every_number(testing, ones, n, end):
+    verdict = judge([1.0] * ones + [0.0] * (n - ones), "greater", end, within=(0, 1), testing=testing)
+    assert verdict.verdict == "undecided"
+
+    def power(seeds: int) -> float:
+        def decided(count: int) -> bool:
+            if testing == "fixed":
+                return stats.binomtest(count, seeds, end, "greater").pvalue <= 0.025
+            return log_share_evidence(VALUES, (seeds - count, count), end) >= -math.log(0.025)
+
+        fewest = bisect_left(range(seeds + 1), True, key=decided)
+        return stats.binom.sf(fewest - 1, seeds, ones / n)
+
+    last = int(verdict.needed) - 1
+    assert power(last) < 0.8
+    assert min(power(seeds) for seeds in range(last + 1, last + 60)) >= 0.8
 
 
 def test_the_seeds_that_an_anytime_test_needs_decide_with_the_power_named():

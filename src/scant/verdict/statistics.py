@@ -20,6 +20,7 @@ from scant.verdict import anytime
 
 POWER = 0.8
 MOST_SEEDS = 10**6  # a claim that needs more counts as one that no number of seeds decides
+SAWTOOTH = 3.0  # over this many seeds, divided by the effect, the power for a share may fall below 0.8 again
 ROUNDING = 1e-12  # values this close to a margin count as equal to it
 ROUNDED = 12  # decimals of shares
 
@@ -87,12 +88,14 @@ class Verdict:
 
     @property
     def needed(self) -> float:
-        """How many seeds would decide an undecided claim with power 0.8, if the true mean and spread are as estimated.
+        """The least number of seeds from which on an undecided claim is decided with power 0.8 or more.
 
-        It is computed from the power of t tests (of binomial tests, if the claim is about a share) at the present
-        threshold. An anytime test may decide it sooner. Where all seeds are alike, 2^-n also has to be below the
-        threshold, and one more seed may be needed. Infinite if the estimate is so close to the margin that 10^6 seeds
-        would not be enough. NaN if the claim is decided, or if the spread is not known (n < 2).
+        That is if the true mean and spread are as estimated. With every greater number the power is 0.8, too: that of
+        tests of shares rises and falls by a little from one number to the next, so that a few smaller numbers may have
+        it as well. It is computed from the power of t tests (of binomial tests, if the claim is about a share) at the
+        present threshold. An anytime test may decide it sooner. Where all seeds are alike, 2^-n also has to be below
+        the threshold, and one more seed may be needed. Infinite if the estimate is so close to the margin that 10^6
+        seeds would not be enough. NaN if the claim is decided, or if the spread is not known (n < 2).
         """
         if self.verdict != "undecided" or not self.effects:
             return math.nan
@@ -111,7 +114,7 @@ class Verdict:
         return max(seeds, self.n + 1)
 
     def _seeds(self, effects: Sequence[Effect], threshold: float) -> float:
-        """The least n with which the tests of all these effects, each above 0, reach the threshold with power 0.8."""
+        """The least n from which on tests of all these effects, each above 0, reach the threshold with power 0.8."""
 
         def enough(n: int) -> bool:
             return sum(self._missed(effect, n, threshold) for effect in effects) <= 1 - POWER
@@ -126,7 +129,9 @@ class Verdict:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if enough(middle) else (middle, high)
-        return float(high)
+        # The power for a share falls a little wherever one more 1 is wanted, and has risen beyond soon after.
+        soon = max((math.ceil(SAWTOOTH / effect.size) for effect in effects if not math.isnan(effect.end)), default=0)
+        return float(next((n for n in range(high + soon, high, -1) if not enough(n - 1)), high))
 
     def _missed(self, effect: Effect, n: int, threshold: float) -> float:
         """The probability that a test of n seeds does not reach the threshold."""
