@@ -243,21 +243,79 @@ def fuzz_parts(data: bytes) -> None:
                 np.testing.assert_allclose(first["estimate"], second["estimate"], rtol=2e-3)
 
 
+PLACES = ("{}.parquet", "day=1/{}.parquet", ".{}.parquet", "_temporary/0/{}.parquet", "a/.b/{}.parquet", "{}.crc")
+
+
+def fuzz_folder(data: bytes) -> None:
+    """A folder in which each byte is an entry: a part, a hidden file, or a link to an earlier entry.
+
+    It has the rows of its visible parts, or is refused, since one is there twice.
+    """
+    shown, hidden, twice = set(), set(), False
+    with folder_of({}) as folder:
+        for number, byte in enumerate(data[:12]):
+            place, kind = byte % len(PLACES), byte // len(PLACES) % 4
+            path = folder / PLACES[place].format(number)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            others = sorted(shown | hidden)
+            if kind < 2 or not others:
+                path.write_bytes(_part())
+            else:
+                first = others[byte % len(others)]
+                (os.symlink if kind == 2 else os.link)(first, path)
+                twice |= place < 2 and any(path.samefile(other) for other in shown)
+            if place < 5:
+                (shown if place < 2 else hidden).add(path)
+        try:
+            log = Parts(folder, {"reward": "click"})
+        except ScantError:
+            assert twice or not shown
+            return
+        assert not twice and {*log.files} == shown and {*log.left_out} == hidden and len(log) == 2 * len(shown)
+
+
 def fuzz_part(data: bytes) -> None:
     """What a job has kept of a part: only a result of that part is used, and only numbers that make sense."""
+    with folder_of({"0.parquet": data}) as folder:
+        _used(folder)
+
+
+def fuzz_sums(data: bytes) -> None:
+    """Sums of a part that are forged, as JSON, in a result that is otherwise right."""
     log = Parts(_log_of_one_part())
-    with folder_of({"0.parquet": data}) as folder, suppress(ScantError):
-        jobs.read(log, folder, {})
+    with folder_of({}) as folder, suppress(ScantError):
+        try:
+            sums = json.loads(data)
+        except (ValueError, RecursionError):
+            return
+        jobs.write(log, "0.parquet", target := folder / "0.parquet", {})
+        table = files.read_parquet(target)
+        files.write_parquet(table, target, files.metadata_of(table.schema) | {"summary": sums})
+        _used(folder)
+
+
+def _used(results: Path) -> None:
+    """Use results for the log that they are of, and for another one, which refuses them."""
+    log = Parts(_log_of_one_part())
+    with suppress(ScantError):
+        summary = jobs.read(log, results, {})
+        wrong = any(problem.severity == "error" for _, problem, _ in summary.problems.values())
+        assert wrong or summary.all().rows == len(log)
         str(log.check())
-        parts.compare(("uniform",), log, summarised=lambda policies, train: jobs.read(log, folder, policies, train))
+        parts.compare(("uniform",), log, summarised=lambda policies, train: jobs.read(log, results, policies, train))
+    with suppress(ScantError):
+        jobs.read(Parts(_log_of_one_part(changed=True)), results, {})
+        raise AssertionError("a result of rewards that have changed since")
 
 
 @cache
-def _log_of_one_part() -> Path:
-    (folder := FOLDER / "log of one part").mkdir()
-    table = pa.table({"action": ["a", "b"] * 40, "reward": [0, 1, 1, 0] * 20, "propensity": [0.5] * 80, "x": range(80)})
+def _log_of_one_part(changed: bool = False) -> Path:
+    """A folder with one part; `changed` rewards leave its size and time as they are."""
+    (folder := FOLDER / f"log of one part{changed}").mkdir()
+    reward = [1, 0, 0, 1] * 20 if changed else [0, 1, 1, 0] * 20
+    table = pa.table({"action": ["a", "b"] * 40, "reward": reward, "propensity": [0.5] * 80, "x": range(80)})
     (path := folder / "0.parquet").write_bytes(_parquet(table))
-    os.utime(path, ns=(0, 0))  # which results are held against
+    os.utime(path, ns=(0, 0))
     return folder
 
 
@@ -700,6 +758,11 @@ def _part_results() -> list[bytes]:
     return [target.read_bytes()]
 
 
+def _sums() -> list[bytes]:
+    log = Parts(_log_of_one_part())
+    return [json.dumps(log.summary({}).packed()).encode()]
+
+
 def _results() -> list[bytes]:
     claims = pa.table({"id": ["a"], "verdict": ["holds"], "estimate": [0.5]})
     files.write_parquet(claims, path := FOLDER / "claims.parquet", {"readings": "00000000"})
@@ -713,6 +776,8 @@ _SEEDS = {
     "groups": _groups,
     "parts": _parts,
     "part": _part_results,
+    "folder": lambda: [bytes(range(12)), bytes(range(6, 24)), bytes((0, 1, 12)), bytes((0, 1, 18)), bytes((2, 12, 1))],
+    "sums": _sums,
     "apply": _contexts,
     "seal": lambda: [b"", files.MARK, b"{" + files.MARK + b"0000", *_campaigns(), *_runs()[:1]],
     "results": _results,
