@@ -58,7 +58,7 @@ class Parts:
             with files.foreign(path):
                 described = pq.read_metadata(path)
                 self.counts.append(described.num_rows)
-                schema = described.schema.to_arrow_schema()
+                schema, empty = described.schema.to_arrow_schema(), _empty(described)
             names = formats.roles(path, schema.names, self.columns, ignore)
             # columns of one-hot variables may differ, since a part may lack a category
             of_file = {name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)}
@@ -67,26 +67,18 @@ class Parts:
                 reason = f"columns that only one of it and {self.files[0]} has: {logs.listing(odd)}"
                 raise DataError(path, reason, advice="Give all parts the same columns")
             for name, field in zip(names, schema, strict=True):
-                if is_feature(name) and (kind := self._kind(name, field, described)):
-                    first = where.setdefault(name, path)
-                    if self.kinds.setdefault(name, kind) != kind:
-                        reason = f"column {name!r} has {kind}, and {self.kinds[name]} in {first}"
-                        advice = f"Write the same in all parts, or leave it out with --ignore {name}"
-                        raise DataError(path, reason, advice=advice)
+                kind = None if field.name in empty or not is_feature(name) else checks.kind_of(field.type)
+                if kind is None:
+                    continue
+                kind = "text" if kind == "numbers" and name in categorical else kind
+                first = where.setdefault(name, path)
+                if self.kinds.setdefault(name, kind) != kind:
+                    reason = f"column {name!r} has {kind}, and {self.kinds[name]} in {first}"
+                    advice = f"Write the same in all parts, or leave it out with --ignore {name}"
+                    raise DataError(path, reason, advice=advice)
         self.rows = sum(self.counts)
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
-
-    def _kind(self, name: str, field, described) -> str | None:
-        """The kind of a feature in a file with these metadata; None if it has no value there."""
-        groups = [described.row_group(number) for number in range(described.num_row_groups)]
-        at = next((at for at in range(described.num_columns) if described.schema.column(at).path == field.name), None)
-        found = [at is not None and group.column(at).statistics for group in groups]
-        if all(of and of.has_null_count and of.null_count == group.num_rows
-               for of, group in zip(found, groups, strict=True)):  # fmt: skip
-            return None
-        kind = checks.kind_of(field.type)
-        return "text" if kind == "numbers" and name in self.categorical else kind
 
     @property
     def visits(self) -> Visits:
@@ -249,6 +241,18 @@ class Parts:
             "actions": actions, "features": list(summary.names), "texts": {}, "missing": {},
             "policies": list(summary.policies), "timestamps": None,
         }  # fmt: skip
+
+
+def _empty(described) -> set[str]:
+    """The columns without a value in a parquet file, by the statistics in its metadata, if there are any."""
+    groups = [described.row_group(number) for number in range(described.num_row_groups)]
+
+    def lacks(group, at: int) -> bool:
+        found = group.column(at).statistics
+        return found is not None and found.has_null_count and found.null_count == group.num_rows
+
+    return {described.schema.column(at).path for at in range(described.num_columns)
+            if all(lacks(group, at) for group in groups)}  # fmt: skip
 
 
 def doubts(tally: Tally, policies: Iterable[str], least: float | None = None) -> Iterator[Problem]:

@@ -35,8 +35,10 @@ CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see
 )
 
 
-def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), policies: bool = True,
-         whole: bool = False) -> Reading:  # fmt: skip
+def read(
+    path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), policies: bool = True,
+    whole: bool = False,
+) -> Reading:  # fmt: skip
     """Read a user's log: CSV, parquet or Arrow (Feather), told apart by their first bytes; CSV may be packed.
 
     Text is UTF-8 with a header. Its delimiter (comma, semicolon, tab or bar) and its decimal sign are found out from
