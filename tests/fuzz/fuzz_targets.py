@@ -43,7 +43,8 @@ from scant.verdict import readings
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+OWN = os.getpid()
+atexit.register(lambda: os.getpid() == OWN and shutil.rmtree(FOLDER, ignore_errors=True))  # children leave it
 D, TOP = 3, 4  # features and highest grade of what is fuzzed
 ranking = Dataset("toy", "ranking", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy", grades=TOP)
 examples = Dataset("toy", "classification", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy")
