@@ -124,6 +124,43 @@ def visible(folder: Path, pattern: str) -> list[Path]:
     return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
 
 
+def parts(folder) -> tuple[list[Path], list[Path]]:
+    """The parquet files of a folder and of those below it, in order; and, in order, those that are no part of it.
+
+    These are as for Arrow and Spark the files whose names, or those of their folders, begin with "." or "_": what a
+    writer has not finished, or what other programs keep there.
+
+    Raises
+    ------
+    DataError : there is no part; one is there twice, by a link; a link to a folder, or what cannot be read
+    """
+    folder, found, left_out, known = Path(folder), [], [], {}
+
+    def aside(path: Path) -> bool:
+        return any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
+
+    def refuse(error: OSError):
+        raise error
+
+    try:
+        for place, folders, names in os.walk(folder, onerror=refuse):
+            for path in (Path(place, name) for name in folders):
+                if path.is_symlink() and not aside(path):
+                    raise DataError(path, "a link to a folder, which is not followed", advice="Put the folder there")
+            for path in (Path(place, name) for name in names if name.endswith(".parquet")):
+                (left_out if aside(path) else found).append(path)
+        for path in sorted(found):
+            about = path.stat()
+            if (first := known.setdefault((about.st_dev, about.st_ino), path)) is not path:
+                reason = f"the same file as {first}, so that its rows would count twice"
+                raise DataError(path, reason, advice="Leave one of them out")
+    except OSError as error:
+        raise DataError(error.filename, f"cannot be read ({error.strerror})") from None
+    if not found:
+        raise DataError(folder, "the folder has no parquet files")
+    return sorted(found), sorted(left_out)
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
