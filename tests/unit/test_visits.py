@@ -445,3 +445,8 @@ def test_small_files_that_hold_too_much_are_refused(kind, tmp_path, monkeypatch)
         file.write((HEAD + "a,0,1,2\n" * 50_000).encode())
     with pytest.raises(DataError, match="a small file that holds too much"):
         formats.read(tmp_path / "log")
+
+
+def test_a_web_page_is_named_as_one(tmp_path):
+    with pytest.raises(DataError, match="it is a web page, as a server sends it in place of the file"):
+        own(tmp_path, "<html><p>action,reward,propensity</html>\n")

@@ -37,7 +37,7 @@ class Parts:
 
     files, counts : the parts, in order, and their rows
     left_out : what is no part, though it is parquet; see `files.parts`
-    kinds : by feature, "text", "numbers" or "times", unless it has no value in any part
+    kinds : by feature, "text", "numbers" or "times", unless its type has no values
 
     Raises
     ------
@@ -67,26 +67,18 @@ class Parts:
                 reason = f"columns that only one of it and {self.files[0]} has: {logs.listing(odd)}"
                 raise DataError(path, reason, advice="Give all parts the same columns")
             for name, field in zip(names, schema, strict=True):
-                if is_feature(name) and (kind := self._kind(name, field, described)):
-                    first = where.setdefault(name, path)
-                    if self.kinds.setdefault(name, kind) != kind:
-                        reason = f"column {name!r} has {kind}, and {self.kinds[name]} in {first}"
-                        advice = f"Write the same in all parts, or leave it out with --ignore {name}"
-                        raise DataError(path, reason, advice=advice)
+                kind = checks.kind_of(field.type) if is_feature(name) else None
+                if kind is None:
+                    continue
+                kind = "text" if kind == "numbers" and name in categorical else kind
+                first = where.setdefault(name, path)
+                if self.kinds.setdefault(name, kind) != kind:
+                    reason = f"column {name!r} has {kind}, and {self.kinds[name]} in {first}"
+                    advice = f"Write the same in all parts, or leave it out with --ignore {name}"
+                    raise DataError(path, reason, advice=advice)
         self.rows = sum(self.counts)
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
-
-    def _kind(self, name: str, field, described) -> str | None:
-        """The kind of a feature in a file with these metadata; None if it has no value there."""
-        groups = [described.row_group(number) for number in range(described.num_row_groups)]
-        at = next((at for at in range(described.num_columns) if described.schema.column(at).path == field.name), None)
-        found = [at is not None and group.column(at).statistics for group in groups]
-        if all(of and of.has_null_count and of.null_count == group.num_rows
-               for of, group in zip(found, groups, strict=True)):  # fmt: skip
-            return None
-        kind = checks.kind_of(field.type)
-        return "text" if kind == "numbers" and name in self.categorical else kind
 
     @property
     def visits(self) -> Visits:
@@ -130,22 +122,26 @@ class Parts:
         """What the log holds, and what is wrong with it; rows that have been evaluated are not read again."""
         return Report(self._facts(self.summarised or self.summary({}, progress=progress)))
 
-    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[tuple[Reading, Path, int, int]]:
+    def batches(
+        self, rows: int = ROWS, only: Path | None = None, kept: Iterable[str] | None = None
+    ) -> Iterator[tuple[Reading, Path, int, int]]:
         """Readings of the rows, their file, and the numbers of the first row in it and in the log.
 
         rows : of a batch
         only : the file whose rows are read; None for all
+        kept : features that are there also in batches without a value of them; None for all
         """
         import pyarrow.parquet as pq
 
         start, texts = 0, {*self.categorical, *(name for name, kind in self.kinds.items() if kind == "text")}
+        kept = self.kinds if kept is None else kept
         for path, count in zip(self.files, self.counts, strict=True):
             at = 0
             if only in (None, path):
                 with files.foreign(path), pq.ParquetFile(path) as file:
                     for batch in files.batches(file, rows):
                         if batch.num_rows:
-                            yield (formats.read_frame(batch, self.columns, self.ignore, texts, self.kinds),
+                            yield (formats.read_frame(batch, self.columns, self.ignore, texts, kept),
                                    path, at, start + at)  # fmt: skip
                         at += batch.num_rows
             start += count
@@ -165,7 +161,10 @@ class Parts:
         """
         whole = Summary()
         ends = np.array([math.ceil(cut * self.rows) for cut in CUTS])
-        for reading, path, at, start in self.batches(rows, only):
+        learnt = [policy.learnt.encoder.names for policy in policies.values() if not isinstance(policy, str)]
+        learnt += [] if train is None else [train.log.names]  # without the features of which it has no value
+        kept = [name for name in self.kinds if all(name in names for names in learnt)]
+        for reading, path, at, start in self.batches(rows, only, kept):
             progress(f"read {start:,} of {self.rows:,} rows")
             found = None if reading.visits is None else digests.of(reading.visits)
             if found is not None:

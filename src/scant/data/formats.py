@@ -35,8 +35,10 @@ CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see
 )
 
 
-def read(path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), policies: bool = True,
-         whole: bool = False) -> Reading:  # fmt: skip
+def read(
+    path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), policies: bool = True,
+    whole: bool = False,
+) -> Reading:  # fmt: skip
     """Read a user's log: CSV, parquet or Arrow (Feather), told apart by their first bytes; CSV may be packed.
 
     Text is UTF-8 with a header. Its delimiter (comma, semicolon, tab or bar) and its decimal sign are found out from
@@ -316,7 +318,9 @@ class Unpacked:
     closed, last = False, b""
 
     def __init__(self, path):
-        self.path, self.left, first = path, max(files.FREE, files.RATIO * Path(path).stat().st_size), first_bytes(path)
+        first = first_bytes(path)
+        files.refuse_page(path)
+        self.path, self.left = path, max(files.FREE, files.RATIO * Path(path).stat().st_size)
         self.packing = next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
         self.decoder = codecs.getincrementaldecoder("utf-8")()
 

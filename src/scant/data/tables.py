@@ -46,6 +46,7 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     wanted = dataset.part(part)
     if not Path(original).is_file():
         raise DataError(original, "there is no such file")
+    files.refuse_page(original)
     if dataset.task == "ads":
         log = LOG_READERS[dataset.parser](original, _is_declared(wanted))
         logs.write(log, target, _metadata(dataset, wanted, original, len(log), len(log.names)))
@@ -307,7 +308,7 @@ def _paths(paths) -> list:
 
 
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
-    with files.foreign(path), pq.ParquetFile(path) as file:
+    with files.foreign(path, advice=files.anew(path)), pq.ParquetFile(path) as file:
         found_task = files.metadata_of(file.schema_arrow).get("task")
         features = len(file.schema_arrow) - len(KEYS[task])
         if found_task != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):
