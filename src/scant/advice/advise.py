@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
-from itertools import combinations
+from itertools import chain, combinations, count
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ from scant.randomness import generator
 
 ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
+COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
 UNKNOWN = "unknown"  # a least propensity that nobody knows
 HOPELESS = 1000  # if it takes so many times the rows, no number is given
 HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
@@ -241,7 +242,7 @@ def compare(
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     paths = {"test": "test log", "train": "training log"} | dict(paths or {})
-    named = {name: asked(policy, test) for name, policy in named_ones(policies).items()}
+    named = {name: asked(policy, test) for name, policy in named_ones(policies, test.policies).items()}
     given = [policy for policy in named.values() if isinstance(policy, str)]
     learnt = {name: policy for name, policy in named.items() if not isinstance(policy, str)}
     if train is None and (unfitted := [name for name, policy in learnt.items() if not policy.fitted]):
@@ -299,18 +300,51 @@ def compare(
     return Evaluation(level, about, tuple(case.rows), tuple(notes + case.notes), seed, learnt, tuple(pairs), choice)
 
 
-def named_ones(policies: Iterable | Mapping) -> dict[str, object]:
-    """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out."""
+def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dict[str, object]:
+    """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out.
+
+    columns : NAMEs of the columns `policy:NAME` of the test
+
+    Raises
+    ------
+    SettingError : a policy that is there twice; a name of one that is always compared for another, or a name that is
+        also that of a column, so that either could be meant
+    """
     if isinstance(policies, Mapping):
-        return {name: policy for name, policy in policies.items() if policy not in ALWAYS}
-    named = {}
-    for policy in [policies] if isinstance(policies, str | Policy) else policies:
-        name = policy.name if isinstance(policy, Policy) else str(policy)
-        if policy in ALWAYS or policy in named.values():
-            continue
-        number = 1 + sum(other == name or other.startswith(f"{name} ") for other in named)
-        named[name if number == 1 else f"{name} {number}"] = policy
+        given = list(policies.items())
+    else:
+        given = [(None, policy) for policy in ([policies] if isinstance(policies, str | Policy) else policies)]
+    named, seen = {}, []
+    for name, policy in given:
+        meant, clashes = policy, isinstance(policy, Policy) and str(name).startswith(logs.POLICY)  # so `parts` has them
+        if isinstance(policy, str):
+            check_meant(policy, columns)
+            if policy in ALWAYS and name in (None, policy):
+                continue
+            meant = policy if policy in LEARNT else COLUMN + policy.removeprefix(COLUMN)
+            clashes = policy in ALWAYS
+        if any(meant is other or (isinstance(meant, str) and meant == other) for other in seen):
+            raise SettingError(f"{policy} is given twice: give each policy once")
+        if name is None:
+            base = policy.name if isinstance(policy, Policy) else str(policy)
+            numbered = chain([base], (f"{base} {number}" for number in count(2)))
+            name = next(name for name in numbered if name not in {*ALWAYS, *named})
+        if clashes or not isinstance(name, str) or name in ("", *ALWAYS):
+            raise SettingError(f"a policy cannot be called {name!r} here: {' and '.join(ALWAYS)} are always compared, "
+                               f"by these names, and {logs.POLICY} is of columns")  # fmt: skip
+        seen.append(meant)
+        named[name] = policy
     return named
+
+
+def check_meant(policy: str, columns: Iterable[str]) -> None:
+    """Raise a SettingError for a name of this program's that a column has, too, so that either could be meant.
+
+    columns : NAMEs of the columns `policy:NAME` of the test
+    """
+    if policy in {*ALWAYS, *LEARNT} & {*columns}:
+        raise SettingError(f"{policy} is a policy of this program, and policy:{policy} a column of the test: say "
+                           f"column:{policy}, or leave the column out with --ignore policy:{policy}")  # fmt: skip
 
 
 def asked(policy, test: Visits) -> Policy | str:
@@ -321,9 +355,9 @@ def asked(policy, test: Visits) -> Policy | str:
         raise SettingError(f"{policy!r} is no policy: give a Policy, the kind of a learner, or the name of a column")
     if policy in LEARNT:
         return Policy(policy)
-    column = policy.removeprefix("column:")
+    column = policy.removeprefix(COLUMN)
     if column not in test.policies:
-        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in test.policies)))
+        raise unknown("policy", column, (*LEARNT, *(f"{COLUMN}{name}" for name in test.policies)))
     return column
 
 

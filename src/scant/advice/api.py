@@ -58,7 +58,8 @@ def evaluate(
     if isinstance(test, Parts):
         if doubly_robust:
             raise SettingError("of a folder, there are no doubly robust estimates")
-        given = (policies, test, None if train is None else train.visits, level, least_propensity, shared, seed)
+        named = advise.named_ones(policies, test.policies)
+        given = (named, test, None if train is None else train.visits, level, least_propensity, shared, seed)
         summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
         paths = {} if train is None else {"train": train.name}
         return parts.compare(*given, paths, progress, summarised=summarised)
@@ -87,7 +88,7 @@ def write_part(
     ------
     SettingError, DataError : see `jobs.write`
     """
-    named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies).items()}
+    named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies, log.policies).items()}
     training = None if train is None else parts.Training(train.visits, log, train.name)
     jobs.write(log, name, target, named, training, progress)
 
