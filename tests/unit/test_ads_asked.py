@@ -1,5 +1,6 @@
 """What `scant ads` is asked for is done as it is meant, or refused: names that meet, numbers, files to write, texts."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 import scant.advice as sa
+from scant.advice import applying
 from scant.cli import main
 from scant.errors import SettingError
 
@@ -127,3 +129,90 @@ def test_names_in_python_are_none_of_those_always_compared(folder):
     rows = sa.evaluate([policy, "logistic 2", other, "mine"], test).rows[2:]
     assert [row["policy"] for row in rows] == ["logistic", "logistic 2", "logistic 3", "mine"]
     assert [row["policy"] for row in sa.evaluate({"logging": "logging"}, test).rows] == ["logging", "uniform"]
+
+
+# --- files to write
+
+
+def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, capsys):
+    for part in ("0.parquet", "1.parquet"):
+        assert main(["ads", "part", "log", part, "--output", f"sums/{part}"]) == 0
+    os.link("logistic.arrow", "linked.csv")
+    os.link("test.parquet", "linked.html")
+    os.link("log/0.parquet", "linked.parquet")
+    evaluate = ("evaluate", "test.parquet", "--policy", "logistic.arrow")
+    for words in (
+        (*evaluate, "--output", "linked.csv"),
+        (*evaluate, "--report", "linked.html"),
+        (*evaluate, "--report", "TEST.parquet"),
+        (*evaluate, "--report", "Logistic.Arrow"),
+        (*evaluate, "--train", "train.parquet", "--report", "./train.parquet"),
+        ("evaluate", "log", "--policy", "logistic.arrow", "--report", "log/0.parquet"),
+        ("evaluate", "log", "--policy", "logistic.arrow", "--parts", "sums", "--report", "sums/0.parquet"),
+        ("part", "log", "0.parquet", "--policy", "logistic.arrow", "--output", "logistic.arrow"),
+        ("part", "log", "0.parquet", "--output", "log/2.parquet"),
+        ("part", "log", "0.parquet", "--train", "train.parquet", "--output", "train.parquet"),
+        ("apply", "logistic.arrow", "test.parquet", "--output", "linked.csv"),
+    ):
+        assert "is also an input" in (message := refused(capsys, *words)) or "which is an input" in message, words
+    for names in (("same.json", "same.json"), ("same.json", "SAME.json"), ("same.json", "log/../same.json")):
+        message = refused(capsys, *evaluate, "--output", names[0], "--report", names[1])
+        assert "is to be written twice" in message
+
+
+def test_a_folder_that_holds_anything_is_not_written_to(folder, capsys):
+    simulate = ("simulate", "hotel", "--settings", '{"dimensions": 3, "informative": 2}', "--policy", "uniform",
+                "--rows", "9", "--parts", "2", "--output")  # fmt: skip
+    for target in ("mon", "test.parquet"):
+        assert "is there already, and not empty" in refused(capsys, *simulate, target)
+
+
+def test_what_python_writes_is_no_input_either(folder):
+    log, parts = sa.Log.read("test.parquet"), sa.Parts("log")
+    policy = sa.Policy.load("logistic.arrow")
+    found, of_parts = sa.evaluate([policy], log), sa.evaluate([policy], parts)
+    learnt = sa.fit(log, "logistic", **QUICK)
+    for write, target in (
+        (found.write, "test.parquet"),
+        (found.write, "logistic.arrow"),
+        (found.report, "test.parquet"),
+        (of_parts.write, "log/0.parquet"),
+        (of_parts.report, "log/x.html"),
+        (policy.save, "logistic.arrow"),
+        (learnt.save, "test.parquet"),
+        (lambda target: applying.apply(policy, "train.parquet", target), "logistic.arrow"),
+        (lambda target: sa.write_part(parts, "0.parquet", target, [policy]), "logistic.arrow"),
+        (lambda target: sa.write_part(parts, "0.parquet", target, [policy], log), "test.parquet"),
+    ):
+        before = Path(target).read_bytes() if Path(target).exists() else None
+        with pytest.raises(SettingError, match=r"is also an input|which is an input"):
+            write(target)
+        assert (Path(target).read_bytes() if Path(target).exists() else None) == before
+
+
+# --- numbers
+
+
+EVALUATE = ("evaluate", "test.parquet", "--train", "train.parquet", "--policy", "logistic", *STEPS)
+SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "new.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*EVALUATE, "--select", "nan"), "share of features is nan"),
+        ((*EVALUATE, "--select", "5"), "share of features is 5"),
+        ((*EVALUATE, "--seed", "-1"), "seed is -1"),
+        ((*SIMULATE, "--seed", "-1"), "seed is -1"),
+        ((*SIMULATE, "--settings", "[]"), "are no object of JSON"),
+        ((*SIMULATE, "--settings", '{"dimensions": 1000000000}'), "must be from 3 to 10,000"),
+        ((*SIMULATE, "--settings", '{"dimensions": 1e3}'), "dimensions is 1000.0; it must be a whole number"),
+        ((*SIMULATE, "--settings", '{"strength": "a"}'), "strength is 'a'; it must be a finite number"),
+        ((*SIMULATE, "--settings", '{"share": Infinity}'), "share is inf; it must be a finite number"),
+        ((*SIMULATE, "--settings", '{"world": null}'), "world is None; it must be a whole number"),
+        ((*SIMULATE, "--settings", '{"world": -1}'), "world is -1; it must be 0 or more"),
+        (("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "a\0b"), "a character that no path"),
+    ],
+)
+def test_numbers_and_names_that_cannot_be_are_refused(folder, capsys, words, message):
+    assert message in refused(capsys, *words)

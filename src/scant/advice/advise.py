@@ -54,6 +54,7 @@ class Evaluation:
     policies : the learnt policies, by name
     pairs : one mapping for each pair of policies that can be compared; see `decisions.pairs`
     choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
+    inputs : the files, and folders, that all of it was made from, which `write` and `report` do not overwrite
     """
 
     level: float
@@ -64,6 +65,7 @@ class Evaluation:
     policies: Mapping[str, Policy] = field(default_factory=dict)
     pairs: tuple[dict, ...] = ()
     choice: dict | None = None
+    inputs: tuple = field(default=(), compare=False)
 
     def text(self) -> str:
         """The table, the verdicts and the notes as text for a reader."""
@@ -108,6 +110,7 @@ class Evaluation:
         """
         from scant.advice import report
 
+        files.check_outputs([path], [*self.inputs, *inputs])
         health = {log.name: log.check() for log in logs}
         report.write(self, path, health, settings, inputs)
 
@@ -180,6 +183,7 @@ class Evaluation:
 
     def write(self, path) -> None:
         """Write everything as JSON if the name ends in .json; else write the rows as CSV."""
+        files.check_outputs([path], self.inputs)
         if Path(path).suffix.lower() == ".json":
             import json
 

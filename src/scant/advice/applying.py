@@ -71,9 +71,9 @@ def apply(
     DataError : a file that cannot be read, a feature that is missing, a cell that is not a number, or a column to keep
         of a type that the target cannot hold; nothing is written then
     SettingError : an epsilon out of range, a column to keep that is not there, or whose name another one has, or a
-        target that is the file of visits
+        target that is the file of visits, or of the policy
     """
-    files.check_outputs([target], [path])
+    files.check_outputs([target], [path, *policy.inputs])
     if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:
         raise SettingError(f"--keep {clashing[0]}: another column that is written has this name")
     seed = secrets.randbits(32) if seed is None else seed

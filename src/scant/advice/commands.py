@@ -168,7 +168,8 @@ def evaluate(arguments) -> None:
 
     paths = (arguments.test, *([arguments.train] if arguments.train else []))
     outputs = [target for target in (arguments.output, arguments.report) if target]
-    check_outputs(outputs, [*paths, *_saved(arguments.policy)])
+    results = [arguments.parts] if arguments.parts else []
+    check_outputs(outputs, [*paths, *results, *_saved(arguments.policy)])
     with Progress() as progress:
         test, *trained = _logs(arguments, *paths, progress=progress)
         train = trained[0] if trained else None
@@ -359,5 +360,5 @@ def _csv_or_json(text: str) -> Path:
 def _json(text: str):
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}") from None
