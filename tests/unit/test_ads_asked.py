@@ -6,9 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import scant.advice as sa
+from scant import files
 from scant.advice import applying
 from scant.cli import main
 from scant.errors import SettingError
@@ -216,3 +219,102 @@ SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output
 )
 def test_numbers_and_names_that_cannot_be_are_refused(folder, capsys, words, message):
     assert message in refused(capsys, *words)
+
+
+@pytest.mark.parametrize("least", ["1e-300", "nan", "-0.1", "0", "inf"])
+@pytest.mark.parametrize("log", ["test.parquet", "log"])
+def test_a_least_propensity_is_one(folder, capsys, log, least):
+    words = ("evaluate", log, "--policy", "logistic.arrow", f"--least-propensity={least}")
+    assert "above 0 and at most 1, here from 1e-100" in refused(capsys, *words)
+
+
+@pytest.mark.parametrize("lambdas", ["inf", "nan", "1e308", "-1"])
+def test_a_lambda_is_a_number_that_can_be_calculated_with(folder, capsys, lambdas):
+    words = ("fit", "train.parquet", "--policy", "cost-sensitive-oaa", "--lambdas", lambdas, "--output", "new.arrow")
+    assert "lambda must be a number above 0" in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epsilon": "all"},
+        {"epsilon": None},
+        {"epsilon": float("nan")},
+        {"epsilon": 2},
+        {"lambdas": [None]},
+        {"seed": []},
+    ],
+)
+def test_forged_settings_of_a_saved_policy_are_refused(folder, capsys, settings):
+    with pa.OSFile("logistic.arrow") as file, pa.ipc.open_file(file) as reader:
+        table, about = reader.read_all(), files.metadata_of(reader.schema)
+    forged = files.encoded(about | {"settings": about["settings"] | settings})
+    with pa.OSFile("forged.arrow", "wb") as file, pa.ipc.new_file(file, table.schema.with_metadata(forged)) as writer:
+        writer.write_table(table)
+    files.seal("forged.arrow")
+    for words in (
+        ("apply", "forged.arrow", "test.parquet", "--output", "new.csv"),
+        ("evaluate", "test.parquet", "--policy", "forged.arrow"),
+        ("part", "log", "0.parquet", "--policy", "forged.arrow", "--output", "new.parquet"),
+    ):
+        assert "forged.arrow: not a saved policy" in refused(capsys, *words)
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "\udcff.csv"])
+def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
+    for words in (
+        ("fit", "train.parquet", "--policy", "logistic", *STEPS, "--output", name),
+        ("fit", name, "--policy", "logistic", *STEPS, "--output", "new.arrow"),
+        ("apply", "logistic.arrow", "test.parquet", "--output", name),
+        ("apply", name, "test.parquet", "--output", "new.csv"),
+        ("part", "log", "0.parquet", "--output", name),
+        ("evaluate", "test.parquet", "--policy", f"{name}.arrow"),
+        ("evaluate", "test.parquet", "--policy", "logistic.arrow", "--report", name),
+    ):
+        assert "a character that no path can hold" in refused(capsys, *words)
+
+
+# --- texts of somebody's log
+
+
+STEER = "\x1b[2J\nno problems found\u202e"  # clears the screen, begins a line, and turns what follows round
+
+
+def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
+    for seed, name in enumerate(("train", "test")):
+        log = frame(seed=seed).rename(columns={"x": f"x{STEER}"})
+        log = log.assign(action=log["action"].map(lambda ad: ad + STEER), kind=f"k{STEER}")
+        log.loc[log["action"].str.startswith("b"), "reward"] = 0
+        log.assign(**{f"policy:mine{STEER}": 0.5}).to_parquet(f"{name}.parquet", index=False)
+    for words in (
+        ("check", "test.parquet"),
+        ("evaluate", "test.parquet", "--train", "train.parquet", "--policy", f"mine{STEER}", "--policy", "forest",
+         "--trees", "2"),
+        ("fit", "train.parquet", "--policy", "logistic", *STEPS, "--output", "new.arrow"),
+        ("apply", "new.arrow", "test.parquet", "--output", "new.csv"),
+    ):  # fmt: skip
+        assert main(["ads", *words]) == 0
+        printed = capsys.readouterr().out
+        assert r"\x1b[2J\nno problems found\u202e" in printed
+        assert "\x1b" not in printed and "\u202e" not in printed
+        assert not any(line.startswith("no problems") for line in printed.splitlines()[:-1])
+
+
+@pytest.mark.parametrize("form", ["large_string", "string", "string_view"])
+def test_what_a_spreadsheet_would_run_is_text_in_csv(folder, form):
+    ads = {"a": '=HYPERLINK("x")', "b": "-1"}
+    sa.fit(frame().assign(action=frame()["action"].map(ads)), "logistic", **QUICK).save("policy.arrow")
+    ids = ["@a", "+1 b", "-2.5", "=1", "plain", "", None, "\tx", "1e5", "'quoted"]
+    visits = frame(len(ids)).assign(number=-1.5)[["x", "y", "number"]]
+    table = pa.Table.from_pandas(visits, preserve_index=False)
+    table = table.append_column("=id", pa.array(ids, getattr(pa, form)()))
+    pq.write_table(table, "visits.parquet")
+    apply = ("ads", "apply", "policy.arrow", "visits.parquet", "--seed", "1", "--epsilon", "0.5", "--keep", "=id",
+             "number", "--output")  # fmt: skip
+    assert main([*apply, "new.csv"]) == 0 and main([*apply, "new.parquet"]) == 0
+    written = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
+    kept = pq.read_table("new.parquet").to_pydict()
+    assert kept["=id"] == ids and {*kept["action"]} == {*ads.values()}
+    assert written["'=id"].tolist() == ["'@a", "'+1 b", "-2.5", "'=1", "plain", "", "", "'\tx", "1e5", "'quoted"]
+    harmless = [f"'{ad}" if ad == ads["a"] else ad for ad in kept["action"]]
+    assert written["action"].tolist() == harmless and set(written["number"]) == {"-1.5"}

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from itertools import chain, combinations, count
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
 COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
 UNKNOWN = "unknown"  # a least propensity that nobody knows
+LEAST = 1e-100  # that a propensity can be, as numbers of a study: the squares of weights are numbers then
 HOPELESS = 1000  # if it takes so many times the rows, no number is given
 HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
 WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
@@ -89,7 +91,7 @@ class Evaluation:
         lines += self._decisions(width)
         if self.notes:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
-        return "\n".join(lines) + "\n"
+        return text.joined(lines)
 
     __str__ = text
 
@@ -592,8 +594,17 @@ def _periods(test: Visits, train: Visits, same_log: bool) -> list[str]:
             "that of another time than the policies'"]  # fmt: skip
 
 
+def check_declared(declared: float | str | None) -> None:
+    """Raise a SettingError for a least propensity that is none."""
+    if declared not in (None, UNKNOWN) and not (isinstance(declared, Real) and LEAST <= declared <= 1):
+        raise SettingError(
+            f"--least-propensity is {declared}; a propensity is above 0 and at most 1, here from {LEAST:g}"
+        )
+
+
 def _least(path, log: Visits, declared: float | str | None) -> tuple[float | None, bool]:
     """The least propensity possible, None if it is "unknown", and whether it is the only one."""
+    check_declared(declared)
     if declared == UNKNOWN:
         return None, False
     constant = evaluation.least_propensity(log.propensity) is not None
@@ -605,8 +616,6 @@ def _least(path, log: Visits, declared: float | str | None) -> tuple[float | Non
             "rarest showings are those that a log is likely to lack, and bounds made without them are too good. "
             "--least-propensity unknown makes do with wider bounds that need none"
         )
-    if not 0 < least <= 1:
-        raise SettingError(f"--least-propensity is {least}; a propensity is above 0 and at most 1")
     if log.propensity.min() < least * (1 - 1e-9):
         row = int(np.argmin(log.propensity))
         raise SettingError(f"--least-propensity is {least}, but row {row + 1} of {path} has {log.propensity[row]:g}")

@@ -57,6 +57,7 @@ def evaluate(
     ------
     DataError, SettingError : see `advise.compare`
     """
+    advise.check_declared(least_propensity)
     if isinstance(test, Parts):
         if doubly_robust:
             raise SettingError("of a folder, there are no doubly robust estimates")

@@ -215,7 +215,7 @@ def part(arguments) -> None:
 
 
 def fit(arguments) -> None:
-    from scant.advice import Policy
+    from scant.advice import Policy, text
     from scant.advice.progress import Progress
 
     check_outputs([arguments.output], [arguments.log])
@@ -224,17 +224,18 @@ def fit(arguments) -> None:
         policy = Policy(arguments.policy, **_settings(arguments)).fitted_to(log.visits, progress=progress)
         policy.save(arguments.output)
     value = policy.regularisation
-    print(
-        f"{policy.name}, learnt from {len(log):,} rows of {log.name}"
-        + (f"; lambda {value:g}" if value == value else "")
-    )
-    print(f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features")
+    chosen = f"; lambda {value:g}" if value == value else ""
+    lines = [
+        f"{policy.name}, learnt from {len(log):,} rows of {log.name}{chosen}",
+        f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features",
+    ]
     if policy.untrained:
-        print(f"never shown, since they had no click, or nothing but clicks: {', '.join(policy.untrained)}")
+        lines.append(f"never shown, since they had no click, or nothing but clicks: {', '.join(policy.untrained)}")
+    print(text.joined(lines), end="")
 
 
 def apply(arguments) -> None:
-    from scant.advice import Policy, applying
+    from scant.advice import Policy, applying, text
     from scant.advice.progress import Progress
 
     check_outputs([arguments.output], [arguments.policy, arguments.visits])
@@ -243,7 +244,7 @@ def apply(arguments) -> None:
         done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
                               arguments.keep, progress)  # fmt: skip
     shown = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
-    print(f"{done.rows:,} visits; ads shown: {shown}")
+    print(text.joined([f"{done.rows:,} visits; ads shown: {shown}"]), end="")
     if done.epsilon:
         print(f"{100 * done.epsilon:.3g} % of them explore (seed {done.seed}); least propensity by design: "
               f"{done.epsilon / (len(policy.actions) - 1):.6g}")  # fmt: skip
