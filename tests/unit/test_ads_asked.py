@@ -197,6 +197,7 @@ def test_what_python_writes_is_no_input_either(folder):
 
 
 EVALUATE = ("evaluate", "test.parquet", "--train", "train.parquet", "--policy", "logistic", *STEPS)
+TO_FIT = ("train.parquet", "--policy", "forest", "--trees", "2", "--output", "new.arrow")
 SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "new.csv")
 
 
@@ -205,6 +206,10 @@ SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output
     [
         ((*EVALUATE, "--select", "nan"), "share of features is nan"),
         ((*EVALUATE, "--select", "5"), "share of features is 5"),
+        (("evaluate", "log", "--policy", "logistic.arrow", "--level", "nan"), "level is nan; a confidence is from 0.5"),
+        (("evaluate", "log", "--policy", "logistic.arrow", "--level", "5"), "level is 5.0; a confidence is from 0.5"),
+        (("fit", *TO_FIT, "--lambdas", "nan"), "lambda must be a number above 0"),
+        (("fit", *TO_FIT, "--validation", "nan"), "validation share is nan"),
         ((*EVALUATE, "--seed", "-1"), "seed is -1"),
         ((*SIMULATE, "--seed", "-1"), "seed is -1"),
         ((*SIMULATE, "--settings", "[]"), "are no object of JSON"),

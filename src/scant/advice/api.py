@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from scant.ads import evaluation
 from scant.advice import advise, jobs, parts
 from scant.advice.advise import Evaluation
 from scant.advice.log import Log, Report
@@ -57,6 +58,7 @@ def evaluate(
     ------
     DataError, SettingError : see `advise.compare`
     """
+    evaluation.check_level(level)
     advise.check_declared(least_propensity)
     if isinstance(test, Parts):
         if doubly_robust:

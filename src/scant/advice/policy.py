@@ -125,6 +125,10 @@ class Policy:
     def _learnt(self, train: Visits, encoded: tuple | None = None, progress=silent) -> learning.Learnt:
         if not 0 <= self.epsilon <= 1:
             raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
+        if not 0 < self.validation < 1:
+            raise SettingError(f"validation share is {self.validation}; it must be above 0 and below 1")
+        for value in self.lambdas:  # also where the kind has none
+            scorers.Settings(regularisation=value)
         options, kind = {}, self.kind
         if isinstance(kind, str):
             if kind not in LEARNT:

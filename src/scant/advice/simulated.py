@@ -23,7 +23,8 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
 
     files.check_outputs([target])
     campaigns.check(name, settings)
-    log = campaigns.make(name, **settings).log(rows, generator(seed, "campaign log", name, policy), policy)
+    random = generator(seed, "campaign log", name, policy)
+    log = campaigns.make(name, **settings).log(rows, random, policy)
     columns = {
         "action": pa.DictionaryArray.from_arrays(pa.array(log.action), list(log.actions)).cast(pa.string()),
         "reward": pa.array(log.reward.astype(np.int64)),
