@@ -22,6 +22,7 @@ class Problem:
     mend : what to do about it
     count : the rows at fault; 0 if the problem is not one of rows
     row : the index of the first row at fault
+    column : whose it is, where the kind does not tell
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Problem:
     mend: str = ""
     count: int = 0
     row: int | None = None
+    column: str = ""
 
 
 @dataclass(frozen=True)
