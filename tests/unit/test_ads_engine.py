@@ -11,7 +11,6 @@ from test_ads_api import frame
 
 import scant.advice as sa
 from scant.advice import advise, checking, summing
-from scant.errors import DataError, SettingError
 
 TIMES = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(2400), "min")
 
@@ -71,7 +70,9 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
     if way != "uneven":
         policies["logistic"] = sa.fit(log, "logistic", steps=500, lambdas=(0.1,), epsilon=0.1)
     logs = [sa.Log.read(path) for path in (folder, folder / "log.csv", folder / "log.pq")]
-    found = [reports(test, size, policies, log, **OPTIONS[way]) for test, size in zip(logs, (batch, 300, 10**6))]
+    found = [
+        reports(test, size, policies, log, **OPTIONS[way]) for test, size in zip(logs, (batch, 300, 10**6), strict=True)
+    ]
     assert found[0] == found[1] == found[2]
     for part in (0, 1):  # and learnt from halves, the policies are the same
         halves = [test.split(0.6, "time" if "timestamp" in rows else "random")[part]

@@ -237,11 +237,10 @@ class _Case:
         training, whole, names = self.training, self.tally, {"test": self.test.name, "train": self.training.name}
         of_train = training.summary.all()
         self._note(training.name, health.equal_rows(training.summary.digests.equal(), of_train.rows))
-        known = {ad for ad, sums in of_train.ads.items()}
-        if new := [ad for ad in logs.ordered({*whole.ads}) if ad not in known and whole.ads[ad][0].any()]:
+        if new := [ad for ad in logs.ordered({*whole.ads}) if ad not in of_train.ads and whole.ads[ad][0].any()]:
             share = sum(int(whole.ads[ad][0].sum()) for ad in new) / whole.rows
             self.notes.append(of_new_ads(names, new, share))
-        if whole.rows == summary.shared.rows == of_train.rows and not self.same_log:
+        if summary.digests.mark() == training.mark:
             reason = f"the same log as {training.name}, from which policies are learnt: it flatters them"
             raise DataError(self.test.name, reason, advice="Evaluate on visits that were not learnt from")
         chance = training.chance * whole.rows

@@ -115,6 +115,11 @@ class Digests:
         self.file.write(found[:, np.argsort(group, kind="stable")].tobytes())
         self.counts.append(np.bincount(group, minlength=GROUPS))
 
+    def mark(self) -> list[int]:
+        """Three whole numbers that tell these rows, in any order, from others."""
+        sums = sum((run.sum(axis=1) for run in self.runs()), np.zeros(2, np.uint64))
+        return [int(sum(count.sum() for count in self.counts)), *map(int, sums)]
+
     def runs(self) -> Iterator[np.ndarray]:
         """The digests as they were added, but ordered by group; uint64 (2 x rows) each."""
         start = 0

@@ -149,15 +149,17 @@ class Folder:
         import pyarrow as pa
 
         if column is None:
-            return pa.array(np.zeros(batch.num_rows))
+            column = pa.array(np.zeros(batch.num_rows))
         return column.cast(self.types[name], safe=False) if is_feature(name) else column
 
 
 def _common(first, second):
-    """The Arrow type for columns of two types that hold the same kind of feature."""
+    """The Arrow type for columns of two types that hold the same kind of feature, or are both taken as text."""
     import pyarrow as pa
 
     if first == second or pa.types.is_null(second):
         return first
-    common = {"text": pa.string(), "times": pa.timestamp("us"), "numbers": pa.float64()}
-    return second if pa.types.is_null(first) else common.get(checks.kind_of(first), first)
+    if pa.types.is_null(first):
+        return second
+    kind = checks.kind_of(first) if checks.kind_of(first) == checks.kind_of(second) else "text"
+    return {"times": pa.timestamp("us"), "numbers": pa.float64()}.get(kind, pa.string())

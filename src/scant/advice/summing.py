@@ -30,7 +30,7 @@ class Training:
     test : the log to evaluate on
     summary : of the training log
     chance : the share of the test's rows that would be in both by chance
-    mark : three whole numbers that tell this log from others
+    mark : see `Digests.mark`
     """
 
     def __init__(self, log, test, progress=silent, rows: int = ROWS):
@@ -38,8 +38,7 @@ class Training:
         self.summary = summary(log, progress=progress, rows=rows)
         log.refuse(self.summary.problems.values())
         self.roles = ("reward", "propensity", *(role for role in log.optional if role in test.optional))
-        sums = sum((run.sum(axis=1) for run in self.summary.digests.runs()), np.zeros(2, np.uint64))
-        self.mark = [len(log), *map(int, sums)]
+        self.mark = self.summary.digests.mark()
         found = np.concatenate([digests.of(batch.visits, self.roles) for batch in log.batches(rows)], axis=1)
         half = len(log) // 2
         if half:
@@ -77,9 +76,9 @@ def summary(
     """
     whole, read = Summary(), 0
     for batch in log.batches(rows, only):
-        progress(f"read {read:,} of {len(log):,} rows" if only is None else f"read {read:,} rows")
         _add(whole, batch, policies or {}, training, log)
         read += 0 if batch.visits is None else len(batch.visits)
+        progress(f"read {read:,} rows of {log.name}")
     if only is None:
         log.summarised = whole
     return whole

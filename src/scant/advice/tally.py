@@ -381,22 +381,25 @@ class Summary:
         features = self.features
         return {
             "alone": self.alone.packed(), "shared": self.shared.packed(), "policies": self.policies,
-            "times": self.times, "missing": features.missing, "range": features.range,
-            "texts": {name: sorted(texts) for name, texts in features.texts.items()},
+            "times": self.times,
+            "features": [[name, count, features.range.get(name), sorted(features.texts[name])
+                          if name in features.texts else None] for name, count in features.missing.items()],
             "problems": [[place, asdict(problem), count] for place, problem, count in self.problems.values()],
         }  # fmt: skip
 
     @classmethod
     def unpacked(cls, content: Mapping) -> "Summary":
-        missing, ends = ({str(name): value for name, value in content[key].items()} for key in ("missing", "range"))
-        ends = {name: (float(low), float(high)) for name, (low, high) in ends.items()}
-        texts = {name: {*map(str, texts)} for name, texts in content["texts"].items()}
-        times = content["times"] and tuple(map(int, content["times"]))
-        if not all(type(count) is int for count in missing.values()) or not {*ends, *texts} <= {*missing}:
-            raise ValueError("features that do not fit each other")
-        summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]),
-                      features=Features(missing, ends, texts), policies=tuple(content["policies"]),
-                      times=times)  # fmt: skip
+        features, times = Features(), content["times"]
+        for name, count, ends, texts in content["features"]:
+            low, high = map(float, ends or (0.0, 0.0))
+            features.missing[str(name)] = int(count)
+            features.range |= {name: (low, high)} if ends else {}
+            features.texts |= {name: {*map(str, texts)}} if texts is not None else {}
+        summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]), features=features,
+                      policies=tuple(content["policies"]))  # fmt: skip
+        if times is not None:
+            first, last = map(int, times)
+            summary.add_times((first, last))
         for place, problem, count in content["problems"]:
             summary.note(place, Problem(**problem), count)
         if summary.alone.rows and not {f"{logs.POLICY}{name}" for name in summary.policies} <= {*summary.alone.cells}:

@@ -41,9 +41,7 @@ def because(row: Mapping) -> str:
         return ": the log says nothing that can be used, see below"
     if row["verdict"] != "cannot tell":
         return (
-            f", on average over the log's period: rates drift (p = {row['drift']:.2g})"
-            if row["drift"] < DRIFTS
-            else ""
+            f", on average over the log's period: rates drift (p = {row['drift']:.2g})" if row["drift"] < DRIFTS else ""
         )
     if not row["needed_test"] < HOPELESS * row["rows"]:
         return f": the estimates are too close for {HOPELESS:,} times as many rows"
