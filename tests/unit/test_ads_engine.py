@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_ads_api import frame
 
 import scant.advice as sa
-from scant.advice import advise, checking, summing
+from scant.advice import advise, checking, summing, tally
 
 TIMES = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(2400), "min")
 
@@ -84,3 +84,34 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
         assert len({(half.visits.names, tuple(half.visits.categories.items())) for half in halves}) == 1
         facts = [repr(checking.facts(half, summing.summary(half, rows=batch)) | {"form": ""}) for half in halves]
         assert facts[0] == facts[1] == facts[2]
+
+
+def test_what_is_wrong_with_the_logs_is_told_before_anything_is_learnt(tmp_path, made, monkeypatch):
+    train, rows = made
+    log, fine = sa.Log.from_frame(train), rows.iloc[:2000].drop(columns="policy:mine")
+    monkeypatch.setattr(sa.Policy, "fitted_to", lambda *given: pytest.fail("it was learnt"))
+    for name, test, reason in (
+        ("uneven", fine.assign(propensity=np.linspace(0.2, 0.5, 2000)), "propensities differ"),
+        ("damaged", fine.assign(reward=[*[0] * 1999, 7]), "reward 7"),
+        ("columns", fine.drop(columns="age"), "features that only one of the two logs has: 'age'"),
+        ("shared", rows.drop(columns="policy:mine"), "300 of 2,400 rows are in data frame, too"),
+        ("policy", fine.assign(**{"policy:mine": 0.9}), "the probabilities of policy:mine do not sum to 1"),
+    ):
+        (tmp_path / name).mkdir()
+        test.to_parquet(tmp_path / name / "0.parquet", index=False)
+        policies = ["logistic", *(["mine"] if name == "policy" else [])]
+        for given in (tmp_path / name, tmp_path / name / "0.parquet"):
+            with pytest.raises((DataError, SettingError), match=reason):
+                sa.evaluate(policies, sa.Log.read(given), train=log)
+
+
+def test_of_very_many_ads_only_totals_are_kept(made, monkeypatch):
+    """Whichever way rows are read."""
+    found = []
+    monkeypatch.setattr(tally, "ADS", 50)
+    rows = made[1].assign(action=np.random.default_rng(0).permutation(2400) // 24)
+    for batch in (200, 10**6):
+        whole = summing.summary(sa.Log.from_frame(rows), rows=batch).all()
+        found.append({ad: sums.tolist() for ad, sums in whole.ads.items()})
+        assert whole.ads["7"].shape == (3, 1) and whole.ads["7"][0] == 24 and len(whole.drifts()) == 1
+    assert dict(sorted(found[0].items())) == dict(sorted(found[1].items()))

@@ -216,8 +216,8 @@ class _Case:
         self._note(test.name, health.equal_rows(summary.digests.equal(), self.tally.rows))
         if training is not None:
             self._beside_training(summary)
-        self.of_today = self.tally if self.same_log else training.summary.all()
-        logs_of = {test.name: self.tally} | ({} if training is None else {training.name: training.summary.all()})
+        self.of_today = self.tally if self.same_log else training.tally
+        logs_of = {test.name: self.tally} | ({} if training is None else {training.name: training.tally})
         lacking = [name for name, tally in logs_of.items() if not tally.mean("")]
         self.notes += [f"{name}: all rewards are 0: rewards look missing, so that there is no verdict"
                        for name in lacking]  # fmt: skip
@@ -235,9 +235,8 @@ class _Case:
     def _beside_training(self, summary: Summary) -> None:
         """Note what the training log has to do with the test, and leave rows of both out of the test, if asked to."""
         training, whole, names = self.training, self.tally, {"test": self.test.name, "train": self.training.name}
-        of_train = training.summary.all()
-        self._note(training.name, health.equal_rows(training.summary.digests.equal(), of_train.rows))
-        if new := [ad for ad in logs.ordered({*whole.ads}) if ad not in of_train.ads and whole.ads[ad][0].any()]:
+        self._note(training.name, health.equal_rows(training.summary.digests.equal(), training.tally.rows))
+        if new := [ad for ad in logs.ordered({*whole.ads}) if ad not in training.tally.ads and whole.ads[ad][0].any()]:
             share = sum(int(whole.ads[ad][0].sum()) for ad in new) / whole.rows
             self.notes.append(of_new_ads(names, new, share))
         if summary.digests.mark() == training.mark:
@@ -281,7 +280,7 @@ class _Case:
         tally, key : of the rows, and what it calls the policy
         """
         weight, reward, count = cells
-        rounded = key != Uniform.kind and tally.cells[key].rounded
+        rounded = tally.cells["" if key == Uniform.kind else key].rounded
         if self.least is not None and float(weight.max()) > largest * (1 + (2 * ROUNDED if rounded else 1e-9)):
             raise SettingError(
                 f"a weight is {weight.max():g}, above the largest one declared, {largest:g}. "
@@ -385,7 +384,7 @@ class _Case:
         of_test = sentence("Test log", self.test, self.tally, self.same_log)
         if self.training is None:
             return (of_test,)
-        return sentence("Training log", self.training.log, self.training.summary.all(), not self.same_log), of_test
+        return sentence("Training log", self.training.log, self.training.tally, not self.same_log), of_test
 
 
 def of_new_ads(paths: Mapping, new, share: float) -> str:

@@ -12,7 +12,7 @@ from scant.data.visits import Problem, Reading, is_feature
 from scant.errors import DataError
 
 ROWS = 1 << 18  # of a batch
-OF_LOG = ("empty", "id")  # problems that one batch cannot tell of the log
+OF_LOG = ("empty", "id", "left-out")  # problems that one batch cannot tell of the log
 
 
 class Folder:
@@ -32,7 +32,7 @@ class Folder:
     def __init__(self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=()):
         import pyarrow.parquet as pq
 
-        self.path, self.columns, self.ignore, self.categorical = Path(folder), dict(columns or {}), ignore, categorical
+        self.path, self.renamed, self.ignore, self.categorical = Path(folder), dict(columns or {}), ignore, categorical
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, variables, where = [], {}, None, {}
         for path in self.files:
@@ -40,7 +40,7 @@ class Folder:
                 described = pq.read_metadata(path)
                 self.counts.append(described.num_rows)
                 schema = described.schema.to_arrow_schema()
-            names = formats.roles(path, schema.names, self.columns, ignore)
+            names = formats.roles(path, schema.names, self.renamed, ignore)
             # columns of one-hot variables may differ, since a part may lack a category
             of_file = {name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)}
             variables = of_file if variables is None else variables
@@ -65,7 +65,7 @@ class Folder:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
 
     @property
-    def header(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:
         """The names of all columns of the first file."""
         import pyarrow.parquet as pq
 
@@ -73,9 +73,14 @@ class Folder:
             return tuple(pq.read_schema(self.files[0]).names)
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        """The names of the columns of all files, by their roles."""
-        return tuple(self.types)
+    def policies(self) -> tuple[str, ...]:
+        """The names of the user's own policies."""
+        return tuple(name.removeprefix(logs.POLICY) for name in self.types if name.startswith(logs.POLICY))
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """Those of the columns timestamp and position that it has."""
+        return tuple(role for role in logs.OPTIONAL if role in self.types)
 
     def batches(self, rows: int, only: Path | None = None) -> Iterator[tuple[Reading, Path, int, int]]:
         """Readings of the rows, with their file, and the indices of the first row in it and in the log.
@@ -134,7 +139,7 @@ class Folder:
             if only in (None, path) and count:
                 with files.foreign(path), pq.ParquetFile(path) as file:
                     header = file.schema_arrow.names
-                    role = dict(zip(header, formats.roles(path, header, self.columns, self.ignore), strict=True))
+                    role = dict(zip(header, formats.roles(path, header, self.renamed, self.ignore), strict=True))
                     asked = [name for name in header if role[name] in wanted]
                     for batch in files.batches(file, rows, columns=asked):
                         if batch.num_rows:

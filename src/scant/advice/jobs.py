@@ -146,7 +146,7 @@ def _made_of(log: Folder, path: Path | None, policies, train: Training | None) -
     listed = [[str(file.relative_to(log.path)), rows] for file, rows in zip(log.files, log.counts, strict=True)]
     found = {
         "version": VERSION, "log": hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
-        "reading": [log.columns, sorted(log.ignore), sorted(log.categorical)],
+        "reading": [log.renamed, sorted(log.ignore), sorted(log.categorical)],
         "policies": {name: _identity(policy) for name, policy in (policies or {}).items()},
         "train": None if train is None else train.mark,
     }  # fmt: skip

@@ -109,39 +109,26 @@ class Log:
     @property
     def column_names(self) -> tuple[str, ...]:
         """The names of all columns of the file, or of the first one of a folder."""
-        return self.source.columns if isinstance(self.source, Reading) else self.source.header
+        return self.source.columns
 
     @property
     def policies(self) -> tuple[str, ...]:
         """The names of the user's own policies in it."""
-        if isinstance(self.source, Reading):
-            return self.source.required().policies
-        return tuple(name.removeprefix(logs.POLICY) for name in self.source.types if name.startswith(logs.POLICY))
-
-    @property
-    def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp and position that it has."""
-        if self.in_folder:
-            return tuple(role for role in logs.OPTIONAL if role in self.source.types)
-        return tuple(role for role in logs.OPTIONAL if getattr(self.source.required(), role) is not None)
+        return self.source.policies
 
     @property
     def problems(self) -> list[Problem]:
         """What there is to know of the columns as a whole."""
-        found = self.source.problems
-        return [problem for problem in found if self.in_folder or problem.kind in OF_LOG]
+        return [problem for problem in self.source.problems if problem.kind in OF_LOG]
 
     def __len__(self) -> int:
-        if self.chosen is not None:
-            return int(np.count_nonzero(self.chosen))
-        return self.source.rows if isinstance(self.source, Folder) else len(self.source.required())
+        return self.source.rows if self.chosen is None else int(np.count_nonzero(self.chosen))
 
     def __repr__(self) -> str:
-        if self.in_folder:
-            return f"Log({self.name!r}, {len(self):,} rows in {self.form})"
-        if self.source.visits is None:
+        if not self.in_folder and self.source.visits is None:
             return f"Log({self.name!r}, with errors: see check())"
-        return f"Log({self.name!r}, {len(self):,} rows, {len(self.source.visits.actions)} ads)"
+        of_what = f"in {self.form}" if self.in_folder else f"{len(self.source.visits.actions)} ads"
+        return f"Log({self.name!r}, {len(self):,} rows, {of_what})"
 
     def refuse(self, problems) -> None:
         """Raise a DataError for the first error among problems, each with its place, and how many rows have it."""
@@ -165,7 +152,7 @@ class Log:
             raise unknown("way to split a log", by, ("random", "time"))
         times = None
         if by == "time":
-            if "timestamp" not in self.optional:
+            if "timestamp" not in self.source.optional:
                 raise SettingError(f"{self.name} has no column timestamp to split by; --columns timestamp=COLUMN says "
                                    "which it is")  # fmt: skip
             times = np.concatenate(list(self._times()))
@@ -186,12 +173,9 @@ class Log:
         only : the file of a folder whose rows are read; None for all
         """
         ends, by_time = self.ends
-        for reading, path, at, start in self._readings(rows, only):
-            problems = [
-                (_place(reading, problem, path, at), problem)
-                for problem in reading.problems
-                if problem.kind not in OF_LOG
-            ]
+        for reading, path, at, start in self.source.batches(rows, only):
+            problems = [(_place(reading, problem, path, at), problem) for problem in reading.problems
+                        if problem.kind not in OF_LOG]  # fmt: skip
             log = reading.visits
             if log is None:
                 yield Batch(None, path or self.name, np.empty(0, int), tuple(problems))
@@ -204,24 +188,8 @@ class Log:
             piece = np.searchsorted(ends, log.timestamp if by_time else number, side="right")
             yield Batch(log, path or self.name, np.minimum(piece, len(CUTS) - 1), tuple(problems))
 
-    def _readings(self, rows: int, only: Path | None = None) -> Iterator[tuple]:
-        if self.in_folder:
-            yield from self.source.batches(rows, only)
-            return
-        log = self.source.visits
-        if log is None:
-            yield self.source, None, 0, 0
-            return
-        for start in range(0, len(log), rows):
-            problems = () if start else self.source.problems
-            yield replace(self.source, visits=log.take(slice(start, start + rows)), problems=problems), None, 0, start
-
     def _times(self) -> Iterator[np.ndarray]:
         """The times of the rows, datetime64[us], in batches."""
-        if isinstance(self.source, Reading):
-            times = self.source.required().timestamp
-            yield times if self.chosen is None else times[self.chosen]
-            return
         start = 0
         for times in self.source.times(ROWS):
             start += len(times)
@@ -236,7 +204,7 @@ class Log:
         if isinstance(self.source, Reading) and self.source.visits is None:
             return np.zeros(len(CUTS)), False
         ends = np.array([-int(-cut * len(self) // 1) for cut in CUTS])
-        if "timestamp" not in self.optional:
+        if "timestamp" not in self.source.optional:
             return ends, False
         every, number, last, ordered, sample = -(-len(self) // SAMPLE), 0, None, True, []
         for times in self._times():
@@ -279,20 +247,8 @@ def _joined(parts: list[Visits]) -> Visits:
     return replace(parts[0], **columns | {"action": np.concatenate(action)}, actions=actions, categories=categories)
 
 
-class Report(Mapping):
-    """What `Log.check` found: a mapping of facts, see `checking.facts`; shown as text, or as HTML in a notebook."""
-
-    def __init__(self, facts: Mapping):
-        self.facts = facts
-
-    def __getitem__(self, name):
-        return self.facts[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.facts)
-
-    def __len__(self) -> int:
-        return len(self.facts)
+class Report(dict):
+    """What `Log.check` found: facts, see `checking.facts`; shown as text, or as HTML in a notebook."""
 
     @property
     def ok(self) -> bool:
@@ -300,7 +256,7 @@ class Report(Mapping):
         return all(problem["severity"] != "error" for problem in self["problems"])
 
     def __str__(self) -> str:
-        return checking.describe(self.facts)
+        return checking.describe(self)
 
     __repr__ = __str__
 

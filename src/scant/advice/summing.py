@@ -28,7 +28,7 @@ class Training:
 
     log : the log
     test : the log to evaluate on
-    summary : of the training log
+    summary, tally : of the training log
     chance : the share of the test's rows that would be in both by chance
     mark : see `Digests.mark`
     """
@@ -37,7 +37,8 @@ class Training:
         self.log, self.name, self.chance = log, log.name, 0.0
         self.summary = summary(log, progress=progress, rows=rows)
         log.refuse(self.summary.problems.values())
-        self.roles = ("reward", "propensity", *(role for role in log.optional if role in test.optional))
+        self.tally = self.summary.all()
+        self.roles = ("reward", "propensity", *(role for role in log.source.optional if role in test.source.optional))
         self.mark = self.summary.digests.mark()
         found = np.concatenate([digests.of(batch.visits, self.roles) for batch in log.batches(rows)], axis=1)
         half = len(log) // 2

@@ -23,6 +23,7 @@ from scant.data.visits import Problem, Visits
 MOST = 1 << 18  # distinct pairs of a table; with more they are rounded
 BITS = 42  # low bits of a double that rounding drops
 ROUNDED = 2.0 ** (BITS - 53)  # by which rounding changes a number at most, relatively
+ADS = 1000  # of which the sums in the pieces of the log are kept apart
 FULL = 1 << 16  # pairs of a table after rounding; two policies with more are not compared
 SCALE = 1 << 32  # sums over rows are of whole numbers, so that their order does not matter
 CUTS = np.array(sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for i in range(1, n + 1)}))
@@ -111,7 +112,7 @@ class Tally:
     lengths : int64 (pieces), the rows of each
     pairs : by two policies, the differences r (w - v) of their terms, and 0, of rows with a reward. If the first is
         "uniform", r / p and r v instead, since how many ads there are is known at the end. None for more than `FULL`
-    ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`
+    ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`; with more than `ADS`, (3 x 1)
     new : by learnt policy, rows with ads that it does not know
     """
 
@@ -130,9 +131,16 @@ class Tally:
             self.cells.setdefault(name, Cells()).merge(cells)
         for pair, cells in other.pairs.items():
             self._merge_pair(pair, cells)
-        for kept, added in ((self.segments, other.segments), (self.ads, other.ads), (self.new, other.new)):
+        for kept, added in ((self.segments, other.segments), (self.new, other.new)):
             for name, sums in added.items():
                 kept[name] = kept.get(name, 0) + sums
+        self._merge_ads(other.ads)
+
+    def _merge_ads(self, other: Mapping[str, np.ndarray]) -> None:
+        names, ads = dict.fromkeys((*self.ads, *other)), self.ads
+        if len(names) > ADS:
+            ads, other = ({ad: sums.sum(axis=1, keepdims=True) for ad, sums in kept.items()} for kept in (ads, other))
+        self.ads = {ad: ads.get(ad, 0) + other.get(ad, 0) for ad in names}
 
     def _merge_pair(self, pair: tuple[str, str], cells: Cells | None) -> None:
         kept = self.pairs.setdefault(pair, Cells())
@@ -158,14 +166,12 @@ class Tally:
             terms[name] = reward * weight[clicked]
         for name, term in terms.items():
             self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click)
-        ads, place = len(log.actions), log.action * np.int64(len(CUTS)) + piece
-        sums = np.zeros((3, ads * len(CUTS)), np.int64)
-        sums[0] = np.bincount(place, minlength=sums.shape[1])
-        for power in (1, 2):
-            whole = np.rint(reward**power * SCALE)
-            sums[power] = np.bincount(place[clicked], whole, sums.shape[1])
-        for ad, of_ad in zip(log.actions, np.moveaxis(sums.reshape(3, ads, -1), 1, 0), strict=True):
-            self.ads[ad] = self.ads.get(ad, 0) + of_ad
+        pieces = len(CUTS) if len(log.actions) <= ADS else 1
+        place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
+        powers = (np.bincount(place[clicked], np.rint(reward**power * SCALE), size) for power in (1, 2))
+        sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
+        by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
+        self._merge_ads(dict(zip(log.actions, by_ad, strict=True)))
 
     def add_pairs(self, log: Visits, weights: Mapping[str, np.ndarray]) -> None:
         """Add rows of every pair of policies; `weights`, float64 (rows), by policy."""
@@ -224,7 +230,7 @@ class Tally:
         """
         tests = [("", self.drift(""))]
         most = len(tests[0][1].rates)
-        for ad in logs.ordered({*self.ads}):
+        for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
             shown, clicks, squares = self.ads[ad]
             found = health.drift(shown, clicks / SCALE, squares.sum() / SCALE, CUTS, most)
             tests += [(ad, found)] if len(found.rates) > 1 else []
@@ -260,8 +266,8 @@ class Tally:
             or type(tally.rows) is not int
             or {tally.rows} != {sum(map(int, count)) for count in counts}
             or {sums.shape for sums in (tally.lengths, *tally.segments.values())} != {(len(CUTS),)}
-            or any(sums.shape != (3, len(CUTS)) or (sums < 0).any() for sums in tally.ads.values())
-            or not np.array_equal(sum((sums[0] for sums in tally.ads.values()), 0 * tally.lengths), tally.lengths)
+            or any(sums.shape not in ((3, len(CUTS)), (3, 1)) or (sums < 0).any() for sums in tally.ads.values())
+            or sum(int(sums[0].sum()) for sums in tally.ads.values()) != tally.rows
             or (tally.lengths < 0).any()
             or {*tally.cells, *([Uniform.kind] if tally.rows else [])} != tally.segments.keys()
             or ("" in tally.cells) != (tally.rows > 0)
