@@ -11,6 +11,7 @@ from test_ads_api import frame
 
 import scant.advice as sa
 from scant.advice import advise, checking, summing, tally
+from scant.errors import DataError, SettingError
 
 TIMES = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(2400), "min")
 
@@ -23,8 +24,7 @@ def made():
     test["policy:mine"] = np.where(test["action"] == "a", 0.8, 0.1)
     train["policy:mine"] = 1 / 3
     rows = pd.concat([test, train.iloc[:300], test.iloc[:100]], ignore_index=True)
-    rows["id"], rows["none"] = np.arange(len(rows)), np.nan
-    return train.drop(columns="policy:mine").assign(id=-1 - np.arange(1500)), rows
+    return train.drop(columns="policy:mine"), rows.assign(none=np.nan)
 
 
 def reports(log, batch, policies, train, **options):
@@ -59,8 +59,10 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
         rows["policy:mine"] = random
     elif way in ("by time", "out of order"):
         order = np.arange(2400) if way == "by time" else np.random.default_rng(2).permutation(2400)
+        rows["id"], train = np.arange(2400), train.assign(id=-1 - np.arange(1500))
         rows["timestamp"] = TIMES[order].astype("datetime64[us]")
         rows["reward"] *= np.random.default_rng(1).random(2400) < np.where(order < 1200, 0.3, 1.0)
+    assert rows.merge(train.drop_duplicates(), "inner").shape[0] == (0 if "id" in rows or way == "uneven" else 300)
     folder, log = tmp_path_factory.mktemp("log"), sa.Log.from_frame(train)
     for number, (start, end) in enumerate(pairwise(sorted({0, *cuts, 2400}))):
         rows.iloc[start:end].to_parquet(folder / f"{number}.parquet", index=False)
@@ -100,9 +102,9 @@ def test_what_is_wrong_with_the_logs_is_told_before_anything_is_learnt(tmp_path,
         (tmp_path / name).mkdir()
         test.to_parquet(tmp_path / name / "0.parquet", index=False)
         policies = ["logistic", *(["mine"] if name == "policy" else [])]
-        for given in (tmp_path / name, tmp_path / name / "0.parquet"):
+        for path in (tmp_path / name, tmp_path / name / "0.parquet"):
             with pytest.raises((DataError, SettingError), match=reason):
-                sa.evaluate(policies, sa.Log.read(given), train=log)
+                sa.evaluate(policies, sa.Log.read(path), train=log)
 
 
 def test_of_very_many_ads_only_totals_are_kept(made, monkeypatch):
