@@ -39,7 +39,7 @@ if profile != "none" and not any(Path(folder, profile).exists() for folder in fo
 try:
     for file in workflow.configfiles:
         check_file(file)
-    studies.understand(config, workflow.config_settings.overwrite_config)
+    studies.understand(config, workflow.config_settings.config)
     STUDY, DATASETS = studies.load(config)
     studies.check_own_files(STUDY)
     if workflow.configfiles:
@@ -196,15 +196,19 @@ def modules_of(learners):
 
 
 def command(job, outputs, settings, **inputs):
-    """A call of `scant job`, see `scant.jobs`: inputs are files by role."""
-    words = [f"job {job} --settings {shlex.quote(compact(settings))}"]
-    words += [f"--input {role} {braces(files)}" for role, files in inputs.items() if files]
+    """A call of `scant job`, see `scant.jobs`: inputs are files by role.
+
+    Where a rule has it as a parameter, a change of settings reruns the job; but not if the function that gives the
+    parameter takes `input` or `output`, since Snakemake then takes the parameter for derived from these.
+    """
+    words = [f"job {job} --settings {shlex.quote(compact(settings))}", inputs_by(inputs, *inputs)]
     return " ".join([*words, f"--output {braces(outputs)}"])
 
 
-def files_by(input, *roles):
-    """The files of a rule's input by role, as `command` takes them."""
-    return {role: [input[role]] if isinstance(input[role], str) else list(input[role]) for role in roles}
+def inputs_by(files, *roles):
+    """Files by role as arguments of `scant job`."""
+    named = {role: [files[role]] if isinstance(files[role], str) else files[role] for role in roles}
+    return " ".join(f"--input {role} {braces(paths)}" for role, paths in named.items() if paths)
 
 
 def one_after_another(commands):
@@ -283,14 +287,14 @@ def played(wildcards):
     return one_after_another(commands)
 
 
-def compared(job, output):
+def compared(job):
     """The command that finds the best fixed weights of a job."""
     settings = {
         "settings": job.settings,
         "seeds": job.seeds,
         "identity": identity([job], code("scant.online.comparator")),
     }
-    return command("comparator", output, settings, **job.inputs)
+    return command("comparator", [plan.COMPARATOR.format(study=STUDY["study"], run=job.path)], settings, **job.inputs)
 
 
 def run_rules():
@@ -382,8 +386,9 @@ def files_of(targets, names):
     return list(dict.fromkeys(files))
 
 
-def shown(job, targets, names, folder, **settings):
+def shown(job, targets, names, **settings):
     """The command that makes some figures or tables, one after another."""
+    folder = f"results/{STUDY['study']}/{job}s"
     return one_after_another(
         command(
             job,

@@ -67,9 +67,7 @@ for name, log, ids in rules_of("figure", PLAN.shared(PLAN.figures), "{figure}"):
             code=lambda wildcards, ids=ids: code_of(PLAN.figures, filled(ids, wildcards)),
             options=lambda wildcards, ids=ids: options_of(PLAN.figures, filled(ids, wildcards)),
             looks=lambda wildcards, ids=ids: compact({figure: looks(figure) for figure in filled(ids, wildcards)}),
-            figures=lambda wildcards, output, ids=ids: shown(
-                "figure", PLAN.figures, filled(ids, wildcards), Path(output.csv[0]).parent
-            ),
+            figures=lambda wildcards, ids=ids: shown("figure", PLAN.figures, filled(ids, wildcards)),
         shell:
             "scant {params.figures} 2>&1 | tee {log:q}"
 
@@ -97,8 +95,8 @@ for name, log, ids in rules_of("table", PLAN.shared(PLAN.tables), "{table}"):
         params:
             code=lambda wildcards, ids=ids: code_of(PLAN.tables, filled(ids, wildcards)),
             options=lambda wildcards, ids=ids: options_of(PLAN.tables, filled(ids, wildcards)),
-            tables=lambda wildcards, output, ids=ids: shown(
-                "table", PLAN.tables, filled(ids, wildcards), Path(output.csv[0]).parent, study_seed=STUDY["seed"]
+            tables=lambda wildcards, ids=ids: shown(
+                "table", PLAN.tables, filled(ids, wildcards), study_seed=STUDY["seed"]
             ),
         shell:
             "scant {params.tables} 2>&1 | tee {log:q}"

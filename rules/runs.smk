@@ -46,7 +46,7 @@ rule comparator:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        job=lambda wildcards, output: compared(COMPARATORS[wildcards.run], output),
+        job=lambda wildcards: compared(COMPARATORS[wildcards.run]),
     shell:
         "scant {params.job} 2>&1 | tee {log:q}"
 

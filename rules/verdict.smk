@@ -31,11 +31,9 @@ rule claims:
         runtime=growing(5),
     params:
         code=code("scant.study.settings", "scant.verdict.tables", *selection.modules()),
-        job=lambda wildcards, input, output: command(
-            "claims", output, {}, study=[input.study], **files_by(input, "traces", "comparators", "tables", "coverage")
-        ),
+        files=lambda wildcards, input: inputs_by(input, "study", "traces", "comparators", "tables", "coverage"),
     shell:
-        "scant {params.job} 2>&1 | tee {log:q}"
+        "scant job claims {params.files} --output {output:q} 2>&1 | tee {log:q}"
 
 
 # Some figures to a job: they are drawn last, when nothing else is left to do.
@@ -97,12 +95,7 @@ rule report:
     params:
         code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", "scant.study.settings", *MADE_BY),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
-        job=lambda wildcards, input, output: command(
-            "report",
-            output,
-            {"study_file": study_file()},
-            study=[input.study],
-            **files_by(input, "claims", "readings"),
-        ),
+        settings=compact({"study_file": study_file()}),
+        files=lambda wildcards, input: inputs_by(input, "study", "claims", "readings"),
     shell:
-        "scant {params.job} 2>&1 | tee {log:q}"
+        "scant job report {params.files} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"

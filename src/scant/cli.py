@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 
 from scant import __version__
-from scant.errors import DataError, ScantError, SettingError, unknown
+from scant.errors import DataError, ScantError, SettingError, printable, unknown
 from scant.files import read_once
 
 THEN = "--then"  # between subcommands that one process runs
@@ -76,8 +76,12 @@ def _show(arguments) -> None:
 
 def _compare(arguments) -> int:
     from scant.compare import differences, finished, page, terminal
+    from scant.files import check_outputs
 
-    found = differences.compare(*map(finished.read, finished.pair(arguments.a, arguments.b)))
+    folders = finished.pair(arguments.a, arguments.b)
+    if arguments.output:
+        check_outputs(page.files(arguments.output), folders)
+    found = differences.compare(*map(finished.read, folders))
     if arguments.output:
         page.write(found, arguments.output)
     print(terminal.describe(found), end="")
@@ -94,22 +98,17 @@ def _verify(arguments) -> int:
     from scant.compare import provenance
 
     found = provenance.verify(arguments.folder)
-    print("\n".join(provenance.describe(found)))
+    print("\n".join(map(printable, provenance.describe(found, arguments.folder))))
     return int(bool(found.changed or found.gone))
 
 
 def _prune(arguments) -> None:
-    from scant.compare import provenance
+    from scant.compare import pruning
 
-    unasked = provenance.unasked(arguments.folder, arguments.drawn)
-    size = sum((arguments.folder / path).stat().st_size for path in unasked)
-    for path in unasked:
-        print(path)
-        if arguments.delete:
-            (arguments.folder / path).unlink()
-    why = "can be made again, or are asked for" if arguments.drawn else "are asked for"
-    done = "were deleted" if arguments.delete else f"{why} by no setting of the study; --delete deletes them"
-    print(f"{len(unasked):,} files, {size / 1e6:,.0f} MB, {done}.")
+    found = pruning.prunable(arguments.folder, arguments.drawn)
+    print("\n".join(pruning.describe(found, arguments.drawn, arguments.delete)), flush=True)
+    if arguments.delete:
+        pruning.delete(arguments.folder, found)
 
 
 def _archive(arguments) -> None:
@@ -125,11 +124,12 @@ def _status(arguments) -> None:
 
 
 def _more(arguments) -> None:
-    from scant.files import write_text
+    from scant.files import check_outputs, write_text
     from scant.page import status
     from scant.verdict import more
 
     study_file = arguments.study_file or status.study_file(arguments.folder)
+    check_outputs([arguments.output] if arguments.output else [], [study_file, arguments.folder])
     found = more.more(arguments.folder, study_file, arguments.within)
     print(more.describe(found, arguments.within))
     if not found.steps:
@@ -358,8 +358,8 @@ def _message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
     if isinstance(error, OSError):
-        return f"{error}. Put that right and run the same command again: nothing half-written is left"
-    return str(error)
+        return f"{printable(error)}. Put that right and run the same command again: nothing half-written is left"
+    return "\n".join(map(printable, str(error).split("\n")))
 
 
 if __name__ == "__main__":

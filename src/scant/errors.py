@@ -37,6 +37,15 @@ def short(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
+def printable(text) -> str:
+    r"""Text of somebody's file as a terminal may show it: escaped are control characters, line ends among them, and
+    others that show nothing of themselves or change the order of letters (ESC is `\x1b`).
+    """
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in str(text)
+    )
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The name among `known` that a misspelt one is most like; None if it is like none of them."""
     return next(iter(get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=0.5)), None)

@@ -1,10 +1,12 @@
 """Files that are either whole or absent, and parquet files that say what they are."""
 
+import csv
 import fcntl
 import hashlib
 import json
 import mmap
 import os
+import re
 import shlex
 import tempfile
 import zlib
@@ -109,6 +111,12 @@ def _same_file(a: Path, b: Path) -> bool:
     if a.exists() and b.exists() and a.samefile(b):
         return True
     return str(a.resolve()).casefold() == str(b.resolve()).casefold()
+
+
+def anew(path) -> str:
+    """The advice for a file of a study that is damaged or gone; that alone would not make Snakemake do anything."""
+    name = re.sub(r"^.*/(?=results/)", "", str(path))  # as the workflow names it
+    return f"To make it anew, with what follows from it, run the study again with --forcerun {shlex.quote(name)}"
 
 
 def visible(folder: Path, pattern: str) -> list[Path]:
@@ -271,6 +279,11 @@ def check_seal(path) -> None:
 RUNS = ("=", "+", "-", "@", "\t", "\r")  # a cell of text that begins so is a formula to a spreadsheet
 
 
+def harmless_text(text):
+    """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run as a formula."""
+    return f"'{text}" if isinstance(text, str) and text.startswith(RUNS) and not _is_number(text) else text
+
+
 def write_csv(frame, path) -> None:
     """Write a frame as CSV, atomically. Texts that a spreadsheet would run as formulas begin with an apostrophe.
 
@@ -285,10 +298,10 @@ def harmless(frame):
     changed = {}
     for name, column in frame.items():
         if column.dtype.kind not in "biufMm":
-            texts = column.astype(object)
-            found = [isinstance(text, str) and text.startswith(RUNS) and not _is_number(text) for text in texts]
-            if any(found):
-                changed[name] = [f"'{text}" if run else text for text, run in zip(texts, found, strict=True)]
+            texts = list(column.astype(object))
+            kept = list(map(harmless_text, texts))
+            if any(text is not other for text, other in zip(kept, texts, strict=True)):
+                changed[name] = kept
     frame = frame.assign(**changed) if changed else frame
     return frame.rename(columns=lambda name: f"'{name}" if str(name).startswith(RUNS) else name)
 
@@ -299,6 +312,35 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of a CSV file, as texts.
+
+    advice : what to do if it is damaged; by default to make it anew
+
+    Raises
+    ------
+    DataError : it has no head, or a row has not as many cells; names its line
+    """
+    advice, rows = advice or anew(path), []
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            head = next(reader, None)
+            for row in reader if head else ():
+                if len(row) != len(head):
+                    raise DataError(
+                        path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice
+                    )
+                rows.append(row)
+    except FileNotFoundError:
+        raise DataError(path, "there is no such file", advice=advice) from None
+    except (ValueError, csv.Error):
+        head = None
+    if not head:
+        raise DataError(path, "is no table with a head", advice=advice)
+    return head, rows
 
 
 def crc(path) -> str:

@@ -6,10 +6,15 @@ Hypothesis and on the corpus.
 """
 
 import atexit
+import base64
+import contextlib
+import errno
 import gzip
+import hashlib
 import io
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -31,12 +36,13 @@ import pyarrow.parquet as pq
 from scant import files, schema
 from scant.ads import campaigns
 from scant.advice import Log, Parts, Policy, advise, applying, encoding, jobs, parts
+from scant.compare import archive as crates
+from scant.compare import differences, finished, provenance, pruning, terminal
 from scant.compare.results import Results
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci, visits
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
 from scant.online import learners, play
-from scant.page import about
 from scant.present import traces
 from scant.study import settings as study
 from scant.verdict import readings
@@ -406,10 +412,60 @@ def fuzz_results(data: bytes) -> None:
         for look in (
             lambda: there.manifest, lambda: there.claims, lambda: there.readings, lambda: there.finals,
             lambda: there.runs("e"), lambda: readings.read(folder / "claims-readings.csv"),
-            lambda: about.claims(folder / "claims.parquet"),
+            lambda: readings.claims(folder / "claims.parquet"),
         ):  # fmt: skip
             with suppress(ScantError):
                 look()
+
+
+STUDY = {  # a finished study: what its manifest lists, what a job made before, and what is a user's
+    "results/small/claims.csv": b"id,verdict,estimate,low,high,n\na,holds,1,0,2,3\n",
+    "results/small/tables/finals.csv": b"learner,mean\na,1\n",
+    "results/small/report.html": b"<p>page</p>",
+    "results/small/tables/old.csv": b"old",
+    "results/small/tables/mine.csv": b"mine",
+    "results/other/tables/old.csv": b"of another study",
+    "results/reference/other/claims.csv": b"of another reference",
+    "precious.zip": b"mine",
+}
+OLD = "results/small/tables/old.csv"
+
+
+def fuzz_manifest(data: bytes) -> None:
+    """Somebody's manifest: all commands that read it end, and change only what is theirs."""
+    with folder_of({}) as root, patch.object(provenance, "workflow", list), contextlib.chdir(root):
+        for name, content in STUDY.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_bytes(content)
+        for name in (OLD, "results/other/tables/old.csv"):
+            os.utime(name, (0, 0))
+            (record := Path(".snakemake/metadata", base64.urlsafe_b64encode(name.encode()).decode())).parent.mkdir(
+                parents=True, exist_ok=True
+            )
+            record.touch()
+        folder = Path("results/small")
+        (folder / "manifest.json").write_bytes(data)
+        study = Results(folder)
+        for look in (
+            lambda: study.manifest, lambda: provenance.verify(folder), lambda: finished.keep(folder),
+            lambda: terminal.describe(differences.compare(finished.read(folder), finished.read(folder))),
+            lambda: pruning.delete(folder, pruning.prunable(folder, drawn=True)),
+            lambda: crates.write(folder), lambda: crates.write(folder, "precious.zip"),
+        ):  # fmt: skip
+            try:
+                look()
+            except OSError as error:  # one line on the command line, too
+                assert error.errno == errno.ENAMETOOLONG
+            except ScantError as error:
+                assert "\n" not in str(error)
+        for name, content in STUDY.items():
+            assert Path(name).read_bytes() == content if name != OLD or Path(name).exists() else True, name
+        there = {path.as_posix() for path in Path().rglob("*") if path.is_file() and ".snakemake" not in path.parts}
+        assert all(name.startswith("results/reference/small/") or name in ("small.zip", "results/small/manifest.json")
+                   for name in there - {*STUDY}), there  # fmt: skip
+        if Path("small.zip").exists():
+            with zipfile.ZipFile("small.zip") as packed:
+                assert not any(name.startswith("/") or ".." in name.split("/") for name in packed.namelist())
 
 
 # --- settings
@@ -708,7 +764,19 @@ def _results() -> list[bytes]:
     return made + [b"\4" + run for run in _runs()]
 
 
+def _manifests() -> list[bytes]:
+    names = ("claims.csv", "tables/finals.csv", "report.html")
+    sums = {name: hashlib.sha256(STUDY[f"results/small/{name}"]).hexdigest() for name in names}
+    made = {"date": "2026-11-23T05:46:42+00:00", "commit": "ce9418c", "clean": True, "lock": None}
+    whole = {"study": "small", "files": {name: sums[name] for name in names[:2]}, "settings": {"rates": [1, math.inf]},
+             "claims": {"a": "1"}, "code": {"top": "2"}, "modules": {"m": "3"}, "versions": {"numpy": "2"},
+             "data": {"d/test": None}, "made": made, "results": sums, "workflow": {}}  # fmt: skip
+    other = whole | {"study": "../other", "results": sums | {"../../precious.zip": "0" * 64}}
+    return [json.dumps(content).encode() for content in (whole, {**whole, "results": {}}, other, [whole])]
+
+
 _SEEDS = {
+    "manifest": _manifests,
     "letor": _letor,
     "groups": _groups,
     "parts": _parts,

@@ -258,7 +258,7 @@ def read(path) -> tuple[Log, dict]:
     metadata = files.metadata_of(table.schema)
     if metadata.get("kind") != KIND:
         raise DataError(path, "not an ads log of this project", advice="Read another's log with `scant.data.visits`")
-    with files.foreign(path, "log of this project"):
+    with files.foreign(path, "log of this project", files.anew(path)):
         return check(_log(table, metadata), path), metadata
 
 

@@ -304,7 +304,7 @@ def _paths(paths) -> list:
 
 
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
-    with files.foreign(path), pq.ParquetFile(path) as file:
+    with files.foreign(path, advice=files.anew(path)), pq.ParquetFile(path) as file:
         found_task = files.metadata_of(file.schema_arrow).get("task")
         features = len(file.schema_arrow) - len(KEYS[task])
         if found_task != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median_low
 from urllib.parse import quote
 
-from scant.errors import DataError, SettingError
-from scant.files import visible, write_text
+from scant.errors import SettingError
+from scant.files import read_cells, visible, write_text
 from scant.page.inline import inline, size
 from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
@@ -350,13 +350,7 @@ def _download(path: Path) -> dict:
 def _table(path: Path, captions: dict, headings: dict) -> dict:
     """A table's cells, caption and data, for the template. DataError if it is damaged, or its rows differ in length."""
     check_table(path)
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            head, *rows = csv.reader(file, strict=True)
-    except (ValueError, csv.Error):
-        raise DataError(path, "is no table with a head", advice="Make the table again") from None
-    if wrong := [line for line, row in enumerate(rows, 2) if len(row) != len(head)]:
-        raise DataError(path, f"has not {len(head)} cells", wrong[0], "Make the table again")
+    head, rows = read_cells(path)
     return {
         "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem, headings),
         "caption": captions.get(path.stem, "").strip(),
