@@ -83,7 +83,7 @@ def measure(folder: Path, arguments) -> None:
     target = RUNS if arguments.idle else TRACES
     if arguments.idle:
         rules = folder / "rules/runs.smk"
-        rules.write_text(rules.read_text().replace('"scant run ', '"touch {output:q}; : ', 1))
+        rules.write_text(rules.read_text().replace('"scant {params.runs} ', '"touch {output:q}; : {params.runs} ', 1))
     plan, told = planned(project, target, "--cores", arguments.cores)
     wall, _ = timed(project, target, "--cores", arguments.cores)
     again, printed = timed(project, target, "--cores", arguments.cores)

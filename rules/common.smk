@@ -39,6 +39,7 @@ if profile != "none" and not any(Path(folder, profile).exists() for folder in fo
 try:
     for file in workflow.configfiles:
         check_file(file)
+    studies.understand(config, workflow.config_settings.config)
     STUDY, DATASETS = studies.load(config)
     studies.check_own_files(STUDY)
     if workflow.configfiles:
@@ -50,9 +51,6 @@ except ScantError as error:
     raise WorkflowError(str(error)) from None
 
 PLAN = plan.Plan(STUDY, DATASETS)
-RUNS = {path: jobs[0] for path, jobs in PLAN.processes.items() if len(jobs) == 1}
-TOGETHER = {path: jobs for path, jobs in PLAN.processes.items() if len(jobs) > 1}
-SIMULATED, DRAWN = PLAN.drawn(plan.DRAW), PLAN.drawn(plan.BANDIT)  # streams and logs with the seeds that a job draws
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
 CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 12] for at in range(0, len(CLAIM_FIGURES), 12)]
@@ -88,8 +86,6 @@ if STUDY["data"]["mirror"]:
     os.environ.update(SCANT_DATA=STUDY["data"]["mirror"])
 os.environ.update(SCANT_FIGURES=json.dumps(STUDY["figures"]))
 
-FIGURE = "<results>/figures/{figure}"
-STUDY_TABLE = "<results>/tables/{table}"
 CLAIMS = "<results>/claims"
 
 
@@ -181,15 +177,16 @@ def data_tables():
     return list(dict.fromkeys(table for tables in wanted for table in tables))
 
 
-def family_of(path):
-    """The family of the experiment that a run file belongs to."""
-    return PLAN.families[path.partition("/")[0]]
+def own_modules(*jobs):
+    """The modules of users' own learners that play in some jobs."""
+    learners = {learner for job in jobs for learner in players(job)}
+    return modules_of(sorted(learners))
 
 
-def own_modules(job):
-    """The modules of users' own learners that play in a job: its learner, or all learners of its experiment."""
+def players(job):
+    """The learners that a job plays: its own, or all of its experiment."""
     learner = job.identity.get("learner")
-    return modules_of([learner] if learner else STUDY["experiments"][job.identity["experiment"]]["learners"])
+    return [learner] if learner else STUDY["experiments"][job.identity["experiment"]]["learners"]
 
 
 def modules_of(learners):
@@ -198,15 +195,20 @@ def modules_of(learners):
     return [kind.partition(":")[0] for kind in kinds if ":" in kind]
 
 
-def job_flags(*jobs):
-    """Jobs on the same files as flags of a command: study, experiment, place, learners, seeds, and input files."""
-    flags, identities = {"study": [STUDY["study"]]}, [job.identity for job in jobs]
-    flags |= {name: dict.fromkeys(identity[name] for identity in identities) for name in identities[0]}
-    flags |= {"seeds": map(str, jobs[0].seeds)}
-    words = [f"--{name} {' '.join(map(shlex.quote, values))}" for name, values in flags.items()]
-    inputs = jobs[0].inputs.items()
-    words += [f"--input {name} {braces(files)}" for name, files in inputs if files]
-    return " ".join(words)
+def command(job, outputs, settings, **inputs):
+    """A call of `scant job`, see `scant.jobs`: inputs are files by role.
+
+    Where a rule has it as a parameter, a change of settings reruns the job; but not if the function that gives the
+    parameter takes `input` or `output`, since Snakemake then takes the parameter for derived from these.
+    """
+    words = [f"job {job} --settings {shlex.quote(compact(settings))}", inputs_by(inputs, *inputs)]
+    return " ".join([*words, f"--output {braces(outputs)}"])
+
+
+def inputs_by(files, *roles):
+    """Files by role as arguments of `scant job`."""
+    named = {role: [files[role]] if isinstance(files[role], str) else files[role] for role in roles}
+    return " ".join(f"--input {role} {braces(paths)}" for role, paths in named.items() if paths)
 
 
 def one_after_another(commands):
@@ -214,41 +216,97 @@ def one_after_another(commands):
     return " --then ".join(commands)
 
 
-def together(wildcards):
-    """The jobs that one process plays, see `scant.study.plan.Plan.processes`."""
-    names = (getattr(wildcards, name, None) for name in ("experiment", "stream", "seeds"))
-    return TOGETHER["/".join(filter(None, names))]
+# A rule whose jobs make one thing each has one name and a wildcard. If the study's key `together` has its jobs make
+# several, it stands in a loop, and has a name for each group of them.
 
 
-def runs_together(wildcards):
-    """The command that plays the jobs of one process: those of a place, one after another, and then of the next."""
-    family = PLAN.families[wildcards.experiment]
-    digest = code(family.code)
-    commands = []
-    for _, jobs in groupby(together(wildcards), key=lambda job: (job.identity["stream"], job.inputs)):
+def rules_of(job, groups, wildcard):
+    """Names of a rule, each with the name of its log and the ids of what its job makes."""
+    if not groups:
+        return [(job, wildcard, [wildcard])]
+    return [(f"{job}_{name}".replace("-", "_"), name, ids) for name, ids in groups.items()]
+
+
+def draws_of(job, pattern):
+    """Names of a rule that draws streams or logs, each with the place's id, the seeds that its job draws, and a name for
+    its log.
+    """
+    drawn = enumerate(PLAN.drawn(pattern))
+    named = [(f"{job}_{number}", stream, seeds, plan.span(seeds)) for number, (stream, seeds) in drawn]
+    return named or [(job, "{stream}", ["{seed}"], "{seed}")]
+
+
+def drawing(role, section, place, seeds, wildcards):
+    """The settings of a job that draws some seeds of a stream or log, whose id `scant.jobs` calls `role`."""
+    (id,) = filled([place], wildcards)
+    settings = {"settings": plan.untitled(STUDY[section][id]), "study_seed": STUDY["seed"]}
+    return compact(settings | {role: id, "seeds": [int(seed) for seed in filled(seeds, wildcards)]})
+
+
+def filled(patterns, wildcards):
+    """Ids in which wildcards stand for themselves."""
+    return [str(pattern).format(**dict(wildcards.items())) for pattern in patterns]
+
+
+def runs_of(wildcards):
+    """The run files that a job makes, see `scant.study.plan.Plan.processes`."""
+    names = (getattr(wildcards, name, None) for name in ("run", "experiment", "stream", "seeds"))
+    return PLAN.processes["/".join(filter(None, names))]
+
+
+def family_of(wildcards):
+    """The family of a job's experiment."""
+    return PLAN.families[runs_of(wildcards)[0].identity["experiment"]]
+
+
+def identity(jobs, code):
+    """What jobs on the same files have in common: study, experiment, place, code."""
+    shared = {name: value for name, value in jobs[0].identity.items() if name != "learner"}
+    return shared | {"study": STUDY["study"], "code": code}
+
+
+def played(wildcards):
+    """The command that makes a job's run files: those of a place, one after another, and then of the next."""
+    family, commands = family_of(wildcards), []
+    for _, jobs in groupby(runs_of(wildcards), key=lambda job: (job.identity["stream"], job.inputs)):
         jobs = list(jobs)
         shared = {
             name: value
             for name, value in jobs[0].settings.items()
             if all(name in job.settings and compact(job.settings[name]) == compact(value) for job in jobs)
         }
-        own = [{name: value for name, value in job.settings.items() if name not in shared} for job in jobs]
-        files = braces(plan.RUN.format(study=STUDY["study"], run=job.path) for job in jobs)
-        commands.append(
-            f"run --engine {family.engine} {job_flags(*jobs)} --code {digest} --settings {shlex.quote(compact(shared))}"
-            f" --own {shlex.quote(compact(own))} --output {files}"
-        )
+        learners = [
+            {name: value for name, value in job.settings.items() if name not in shared}
+            | {name: value for name, value in job.identity.items() if name == "learner"}
+            for job in jobs
+        ]
+        settings = {"engine": family.engine, "settings": shared, "learners": learners, "seeds": jobs[0].seeds}
+        settings["identity"] = identity(jobs, code(family.code, *own_modules(*jobs)))
+        files = [plan.RUN.format(study=STUDY["study"], run=job.path) for job in jobs]
+        commands.append(command("run", files, settings, **jobs[0].inputs))
     return one_after_another(commands)
 
 
-def rules_together():
-    """The rules of processes that play several jobs: by name, the experiment, the run files as patterns, and what the
-    wildcards `stream` and `seeds` may be.
+def compared(job):
+    """The command that finds the best fixed weights of a job."""
+    settings = {
+        "settings": job.settings,
+        "seeds": job.seeds,
+        "identity": identity([job], code("scant.online.comparator")),
+    }
+    return command("comparator", [plan.COMPARATOR.format(study=STUDY["study"], run=job.path)], settings, **job.inputs)
+
+
+def run_rules():
+    """Names of the rule `run`, each with the name of its log, its files as patterns, and what its wildcards may be.
 
     Several for an experiment in which not all learners play the same seeds.
     """
+    alone = [path for path, jobs in PLAN.processes.items() if len(jobs) == 1]
     batches = {}
-    for path, jobs in TOGETHER.items():
+    for path, jobs in PLAN.processes.items():
+        if len(jobs) == 1:
+            continue
         experiment, *place, seeds = path.split("/")
         files = [str(Path(job.path).relative_to(experiment).parent) for job in jobs]  # place/learner, or place alone
         if place:
@@ -256,24 +314,25 @@ def rules_together():
         streams, spans = batches.setdefault((experiment, tuple(files)), ([], []))
         streams += place
         spans.append(seeds)
-    rules = {}
+    if alone or not batches:
+        yield "run", "{run}", [kept(plan.RUN)], {"run": one_of(alone) if batches else ".+"}
+    names = Counter()
     for (experiment, files), (streams, spans) in batches.items():
         name = f"run_{re.sub('[^A-Za-z0-9]', '_', experiment)}"
-        while name in rules:
-            name += "_more"
+        names[name] += 1
         patterns = [kept(plan.RUN).format(run=f"{{experiment}}/{file}/{{seeds}}") for file in files]
-        rules[name] = (experiment, "{experiment}/{stream}/{seeds}" if streams else "{experiment}/{seeds}", patterns)
-        rules[name] += (dict.fromkeys(streams), dict.fromkeys(spans))
-    return rules
+        limits = {"experiment": re.escape(experiment), "stream": one_of(streams), "seeds": one_of(spans)}
+        path = "{experiment}/{stream}/{seeds}" if streams else "{experiment}/{seeds}"
+        yield name + "_more" * (names[name] - 1), path, patterns, limits
 
 
 def traces_together():
-    """The experiments whose traces one process gathers: those of a family, at most 20; by the process's name."""
+    """The experiments whose traces one job gathers: those of a family, at most 20; by the job's name."""
     kinds = {}
     for experiment in PLAN.played if STUDY["together"] == "all" else ():
-        kinds.setdefault(PLAN.families[experiment].kind.replace("-", "_"), []).append(experiment)
+        kinds.setdefault(PLAN.families[experiment].kind, []).append(experiment)
     return {
-        f"{kind}_{at // 20 + 1}" if at else kind: names[at : at + 20]  # a command holds at most 128 KB
+        f"{kind}-{at // 20 + 1}" if at else kind: names[at : at + 20]  # a command holds at most 128 KB
         for kind, names in kinds.items()
         for at in range(0, len(names), 20)
     }
@@ -282,8 +341,12 @@ def traces_together():
 def gathered(experiments):
     """The command that gathers the traces of some experiments, one after another."""
     return one_after_another(
-        f"gather {braces(PLAN.run_files(name))} --details {shlex.quote(compact(named.told(PLAN, name)))}"
-        f" --output {shlex.quote(plan.TRACES.format(study=STUDY['study'], experiment=name))}"
+        command(
+            "traces",
+            [plan.TRACES.format(study=STUDY["study"], experiment=name)],
+            {"details": named.told(PLAN, name)},
+            runs=PLAN.run_files(name),
+        )
         for name in experiments
     )
 
@@ -317,30 +380,32 @@ def titles():
     return {name: title for name, title in named if counts[name] == 1 and title != name}
 
 
-def made_alone(targets):
-    """Those figures, or tables, of the study that have a process of their own."""
-    return () if STUDY["together"] == "all" else targets
-
-
-def files_of(targets):
+def files_of(targets, names):
     """The files that some figures or tables read."""
-    files = (file for target in targets.values() for file in (*PLAN.files(target), *PLAN.compared(target)))
+    files = (file for name in names for file in (*PLAN.files(targets[name]), *PLAN.compared(targets[name])))
     return list(dict.fromkeys(files))
 
 
-def inputs_of(targets):
-    """The files that each of some figures or tables reads."""
-    return {
-        name: {"inputs": PLAN.files(target), "comparators": PLAN.compared(target), "told": told(target)}
-        for name, target in targets.items()
-    }
+def shown(job, targets, names, **settings):
+    """The command that makes some figures or tables, one after another."""
+    folder = f"results/{STUDY['study']}/{job}s"
+    return one_after_another(
+        command(
+            job,
+            [f"{folder}/{name}.csv"],
+            {"name": name, "told": told(targets[name]), **settings},
+            files=PLAN.files(targets[name]),
+            comparators=PLAN.compared(targets[name]),
+        )
+        for name in names
+    )
 
 
-def code_of(targets):
+def code_of(targets, names):
     """A digest of the code that makes some figures or tables."""
-    return code("scant.present.making", *(module for target in targets.values() for module in target.shown.modules))
+    return code("scant.present.making", *(module for name in names for module in targets[name].shown.modules))
 
 
-def options_of(targets):
+def options_of(targets, names):
     """What the declarations of some figures or tables ask of their frames."""
-    return compact({name: dict(target.shown.options) for name, target in targets.items()})
+    return compact({name: dict(targets[name].shown.options) for name in names})

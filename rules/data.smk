@@ -79,62 +79,40 @@ rule pack:
     params:
         code=code("scant.data.packing"),
         settings=lambda wildcards: compact(
-            plan.untitled(STUDY["streams"][wildcards.stream])
-            | {"normalised": DATASETS[STUDY["streams"][wildcards.stream]["dataset"]].normalised}
+            {
+                "stream": wildcards.stream,
+                "settings": plan.untitled(STUDY["streams"][wildcards.stream])
+                | {"normalised": DATASETS[STUDY["streams"][wildcards.stream]["dataset"]].normalised},
+                "study_seed": STUDY["seed"],
+            }
         ),
-        seed=STUDY["seed"],
     shell:
-        "scant pack {wildcards.stream:q} {input.tables:q}"
-        " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job pack --input tables {input.tables:q}"
+        " --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule simulate:
-    output:
-        kept(plan.DRAW),
-    log:
-        "<results>/logs/simulate/{stream}/seed-{seed}.log",
-    benchmark:
-        "<results>/benchmarks/simulate/{stream}/seed-{seed}.jsonl"
-    wildcard_constraints:
-        stream="(?!)" if SIMULATED else "[^/]+",
-    priority: 6
-    resources:
-        mem_mb=growing(2500),
-        runtime=growing(5),
-    params:
-        code=code("scant.data.simulated"),
-        settings=lambda wildcards: compact(plan.untitled(STUDY["streams"][wildcards.stream])),
-        seed=STUDY["seed"],
-    shell:
-        "scant simulate {wildcards.stream:q} --seed {wildcards.seed}"
-        " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
-
-
-# If the study's key `together` is "all": a rule for all seeds of a stream that a job needs.
-for number, (stream, seeds) in enumerate(SIMULATED):
+for name, stream, seeds, draws in draws_of("simulate", plan.DRAW):
 
     rule:
         name:
-            f"simulate_{number}"
+            name
         output:
             [kept(plan.DRAW).format(stream=stream, seed=seed) for seed in seeds],
         log:
-            f"<results>/logs/simulate/{stream}/seed-{plan.span(seeds)}.log",
+            f"<results>/logs/simulate/{stream}/seed-{draws}.log",
         benchmark:
-            f"<results>/benchmarks/simulate/{stream}/seed-{plan.span(seeds)}.jsonl"
+            f"<results>/benchmarks/simulate/{stream}/seed-{draws}.jsonl"
         priority: 6
         resources:
             mem_mb=growing(2500),
             runtime=growing(5),
         params:
             code=code("scant.data.simulated"),
-            settings=compact(plan.untitled(STUDY["streams"][stream])),
-            stream=stream,
-            seed=STUDY["seed"],
-            seeds=seeds,
+            settings=lambda wildcards, stream=stream, seeds=seeds: drawing(
+                "stream", "streams", stream, seeds, wildcards
+            ),
         shell:
-            "scant simulate {params.stream:q} --seed {params.seeds}"
-            " --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
+            "scant job simulate --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule campaign:
@@ -150,44 +128,23 @@ rule campaign:
         runtime=growing(5),
     params:
         code=code("scant.ads.campaigns"),
-        campaign=lambda wildcards: STUDY["logs"][wildcards.stream]["campaign"],
-        settings=lambda wildcards: compact(STUDY["logs"][wildcards.stream]["settings"]),
+        settings=lambda wildcards: compact(
+            {
+                "name": STUDY["logs"][wildcards.stream]["campaign"],
+                "settings": STUDY["logs"][wildcards.stream]["settings"],
+            }
+        ),
     shell:
-        "scant campaign {params.campaign:q} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job campaign --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule draw:
-    input:
-        source=lambda wildcards: logs.drawn_from(STUDY, DATASETS, wildcards.stream),
-    output:
-        kept(plan.BANDIT).replace("{part}", "train"),
-        kept(plan.BANDIT).replace("{part}", "test"),
-    log:
-        "<results>/logs/draw/{stream}/seed-{seed}.log",
-    benchmark:
-        "<results>/benchmarks/draw/{stream}/seed-{seed}.jsonl"
-    wildcard_constraints:
-        stream="(?!)" if DRAWN else "[^/]+",
-    priority: 6
-    resources:
-        mem_mb=growing(2000),
-        runtime=growing(5),
-    params:
-        code=code("scant.ads.draw"),
-        settings=lambda wildcards: compact(plan.untitled(STUDY["logs"][wildcards.stream])),
-        seed=STUDY["seed"],
-    shell:
-        "scant draw {wildcards.stream:q} {input.source:q} --seed {wildcards.seed}"
-        " --settings {params.settings:q} --study-seed {params.seed} --outputs {output:q} 2>&1 | tee {log:q}"
-
-
-for number, (log_id, seeds) in enumerate(DRAWN):
+for name, log_id, seeds, draws in draws_of("draw", plan.BANDIT):
 
     rule:
         name:
-            f"draw_{number}"
+            name
         input:
-            source=logs.drawn_from(STUDY, DATASETS, log_id),
+            source=lambda wildcards, log_id=log_id: logs.drawn_from(STUDY, DATASETS, *filled([log_id], wildcards)),
         output:
             [
                 kept(plan.BANDIT).format(stream=log_id, seed=seed, part=part)
@@ -195,19 +152,16 @@ for number, (log_id, seeds) in enumerate(DRAWN):
                 for part in ("train", "test")
             ],
         log:
-            f"<results>/logs/draw/{log_id}/seed-{plan.span(seeds)}.log",
+            f"<results>/logs/draw/{log_id}/seed-{draws}.log",
         benchmark:
-            f"<results>/benchmarks/draw/{log_id}/seed-{plan.span(seeds)}.jsonl"
+            f"<results>/benchmarks/draw/{log_id}/seed-{draws}.jsonl"
         priority: 6
         resources:
             mem_mb=growing(2000),
             runtime=growing(5),
         params:
             code=code("scant.ads.draw"),
-            settings=compact(plan.untitled(STUDY["logs"][log_id])),
-            log_id=log_id,
-            seed=STUDY["seed"],
-            seeds=seeds,
+            settings=lambda wildcards, log_id=log_id, seeds=seeds: drawing("log", "logs", log_id, seeds, wildcards),
         shell:
-            "scant draw {params.log_id:q} {input.source:q} --seed {params.seeds}"
-            " --settings {params.settings:q} --study-seed {params.seed} --outputs {output:q} 2>&1 | tee {log:q}"
+            "scant job draw --input source {input.source:q}"
+            " --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"

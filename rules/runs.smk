@@ -7,39 +7,13 @@ rule runs:
         [file for name in PLAN.played for file in PLAN.run_files(name)],
 
 
-rule run:
-    input:
-        lambda wildcards: RUNS[wildcards.run].files,
-    output:
-        kept(plan.RUN),
-    log:
-        "<results>/logs/run/{run}.log",
-    benchmark:
-        "<results>/benchmarks/run/{run}.jsonl"
-    wildcard_constraints:
-        run=one_of(RUNS) if TOGETHER else ".+",
-    priority: 5
-    resources:
-        mem_mb=lambda wildcards, attempt: family_of(wildcards.run).memory * attempt,
-        runtime=lambda wildcards, attempt: family_of(wildcards.run).minutes * attempt,
-    params:
-        code=lambda wildcards: code(family_of(wildcards.run).code, *own_modules(RUNS[wildcards.run])),
-        engine=lambda wildcards: family_of(wildcards.run).engine,
-        job=lambda wildcards: job_flags(RUNS[wildcards.run]),
-        settings=lambda wildcards: compact(RUNS[wildcards.run].settings),
-    shell:
-        "scant run --engine {params.engine} {params.job} --code {params.code} --settings {params.settings:q} --output {output:q}"
-        " 2>&1 | tee {log:q}"
-
-
-# With the study's key `together`: a rule for each experiment, a job of which plays several learners.
-for name, (experiment, path, files, places, batches) in rules_together().items():
+for name, path, files, limits in run_rules():
 
     rule:
         name:
             name
         input:
-            lambda wildcards: list(dict.fromkeys(file for job in together(wildcards) for file in job.files)),
+            lambda wildcards: list(dict.fromkeys(file for job in runs_of(wildcards) for file in job.files)),
         output:
             files,
         log:
@@ -47,17 +21,13 @@ for name, (experiment, path, files, places, batches) in rules_together().items()
         benchmark:
             f"<results>/benchmarks/run/{path}.jsonl"
         wildcard_constraints:
-            experiment=re.escape(experiment),
-            stream=one_of(places),
-            seeds=one_of(batches),
+            **limits,
         priority: 5
         resources:
-            mem_mb=lambda wildcards, attempt: PLAN.families[wildcards.experiment].memory * attempt,
-            runtime=lambda wildcards, attempt: PLAN.families[wildcards.experiment].minutes
-            * len(together(wildcards))
-            * attempt,
+            mem_mb=lambda wildcards, attempt: family_of(wildcards).memory * attempt,
+            runtime=lambda wildcards, attempt: family_of(wildcards).minutes * len(runs_of(wildcards)) * attempt,
         params:
-            runs=lambda wildcards: runs_together(wildcards),
+            runs=lambda wildcards: played(wildcards),
         shell:
             "scant {params.runs} 2>&1 | tee {log:q}"
 
@@ -76,12 +46,9 @@ rule comparator:
         mem_mb=growing(1000),
         runtime=growing(5),
     params:
-        code=lambda wildcards: code("scant.online.comparator"),
-        job=lambda wildcards: job_flags(COMPARATORS[wildcards.run]),
-        settings=lambda wildcards: compact(COMPARATORS[wildcards.run].settings),
+        job=lambda wildcards: compared(COMPARATORS[wildcards.run]),
     shell:
-        "scant comparator {params.job} --code {params.code} --settings {params.settings:q} --output {output:q}"
-        " 2>&1 | tee {log:q}"
+        "scant {params.job} 2>&1 | tee {log:q}"
 
 
 rule times:
@@ -99,10 +66,9 @@ rule times:
         code=lambda wildcards: code(
             "scant.games.run", *modules_of(STUDY["experiments"][wildcards.experiment]["learners"])
         ),
-        jobs=lambda wildcards: compact(times_job(STUDY, wildcards.experiment)[0]),
-        details=lambda wildcards: compact(times_job(STUDY, wildcards.experiment)[1]),
+        settings=lambda wildcards: compact(dict(zip(("jobs", "details"), times_job(STUDY, wildcards.experiment)))),
     shell:
-        "scant time --jobs {params.jobs:q} --details {params.details:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job times --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule coverage:
@@ -118,7 +84,6 @@ rule coverage:
         runtime=growing(5),
     params:
         code=code("scant.ads.coverage"),
-        settings=compact(STUDY["coverage"]),
-        seed=STUDY["seed"],
+        settings=compact({"settings": STUDY["coverage"], "study_seed": STUDY["seed"]}),
     shell:
-        "scant coverage --settings {params.settings:q} --study-seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job coverage --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"

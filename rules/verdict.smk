@@ -11,7 +11,7 @@ rule claims:
     input:
         traces=[plan.TRACES.format(study=STUDY["study"], experiment=name) for name in PLAN.played] if JUDGED else [],
         comparators=PLAN.comparator_files(PLAN.played) if JUDGED else [],
-        tables=[f"{STUDY_TABLE}.csv".format(table=table) for table in THEORY] if JUDGED else [],
+        tables=[f"<results>/tables/{table}.csv" for table in THEORY] if JUDGED else [],
         coverage=plan.COVERAGE.format(study=STUDY["study"]) if JUDGED and STUDY["coverage"] else [],
         study=STUDY_FILE,
         claims=of_project(STUDY["claims"]) if STUDY["claims"] else [],
@@ -31,12 +31,9 @@ rule claims:
         runtime=growing(5),
     params:
         code=code("scant.study.settings", "scant.verdict.tables", *selection.modules()),
-        comparators=lambda wildcards, input: braces(input.comparators),
-        coverage=lambda wildcards, input: ["--coverage", input.coverage] if input.coverage else [],
-        stem=lambda wildcards, output: output.csv.removesuffix(".csv"),
+        files=lambda wildcards, input: inputs_by(input, "study", "traces", "comparators", "tables", "coverage"),
     shell:
-        "scant claims {input.traces:q} --study {input.study:q} --comparators {params.comparators}"
-        " --tables {input.tables:q} {params.coverage:q} --output {params.stem:q} 2>&1 | tee {log:q}"
+        "scant job claims {params.files} --output {output:q} 2>&1 | tee {log:q}"
 
 
 # Some figures to a job: they are drawn last, when nothing else is left to do.
@@ -68,13 +65,11 @@ for number, names in enumerate(CLAIM_FIGURES_OF_JOBS):
                 "scant.study.plan",
                 "scant.study.code",
             ),
-            figures=compact({name: CLAIM_FIGURES[name] for name in names}),
-            titles=compact(titles()),
+            settings=compact({"figures": [CLAIM_FIGURES[name] for name in names], "titles": titles()}),
             drawn=compact(STUDY["figures"]),
-            folder=lambda wildcards, output: Path(output.csv[0]).parent,
         shell:
-            "scant claims-figures {input.readings:q} --figures {params.figures:q} --titles {params.titles:q}"
-            " --output {params.folder:q} 2>&1 | tee {log:q}"
+            "scant job claims_figures --input readings {input.readings:q} --settings {params.settings:q}"
+            " --output {output.csv:q} 2>&1 | tee {log:q}"
 
 
 rule report:
@@ -100,8 +95,7 @@ rule report:
     params:
         code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", "scant.study.settings", *MADE_BY),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
-        file=study_file(),
-        claims=lambda wildcards, input: (["--claims", input.claims, "--readings", input.readings] if JUDGED else []),
+        settings=compact({"study_file": study_file()}),
+        files=lambda wildcards, input: inputs_by(input, "study", "claims", "readings"),
     shell:
-        "scant page --study {input.study:q} --study-file {params.file:q} {params.claims:q} --output {output.page:q}"
-        " --copy {output.settings:q} --manifest {output.manifest:q} 2>&1 | tee {log:q}"
+        "scant job report {params.files} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -1,10 +1,11 @@
-"""The command line: one subcommand for each kind of job. It reads inputs, calls one function, writes outputs.
+"""The command line: a subcommand for each thing that people do, and `job` for what the workflow does.
 
 Packages are imported where they are used, so that each job only loads what it needs.
 """
 
 import argparse
 import gc
+import inspect
 import io
 import json
 import os
@@ -12,14 +13,21 @@ import shlex
 import signal
 import sys
 from contextlib import nullcontext
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from scant import __version__
-from scant.errors import DataError, ScantError, SettingError
+from scant.errors import DataError, ScantError, SettingError, printable, unknown
+from scant.files import read_once
 
 THEN = "--then"  # between subcommands that one process runs
+GROUPS = {
+    "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
+    "What a study found": ("show", "compare", "more"),
+    "The files of a study": ("status", "verify", "archive", "prune", "reference"),
+    "Logs of your own": ("ads",),
+    "For the workflow": ("job",),
+}  # of the commands, in the help
 NEW = 50_000  # objects after which Python looks for garbage; by default so few that figures take a tenth longer
 
 
@@ -59,185 +67,6 @@ def _convert(arguments) -> None:
         raise DataError(file, error.reason, error.line, error.advice) from error
 
 
-def _pack(arguments) -> None:
-    from scant.data import packing
-    from scant.study import named
-
-    named.check(arguments.inputs)
-    packing.pack(arguments.stream, arguments.settings, arguments.inputs, arguments.output, arguments.study_seed)
-
-
-def _simulate(arguments) -> None:
-    from scant.data import simulated
-
-    for seed, target in _files_of(arguments.seed, arguments.output, 1):
-        simulated.simulate(arguments.stream, arguments.settings, *target, arguments.study_seed, seed)
-
-
-def _run(arguments) -> None:
-    from scant.declared import called
-    from scant.files import read_once
-    from scant.study import named
-
-    engine = called(arguments.engine)
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream")} | _code(arguments)
-    learners = [{"learner": learner} for learner in arguments.learner] or [{}]
-    settings = arguments.own or [{}] * len(learners)
-    if not len(learners) == len(settings) == len(arguments.output):
-        raise SettingError("run: as many items of --own and files of --output are needed as learners")
-    for files in arguments.input.values():
-        named.check(files, arguments.settings.get("stream_settings") or arguments.settings.get("log_settings"))
-    with read_once() if len(learners) > 1 else nullcontext():  # else what is kept would only take memory
-        for learner, own, target in zip(learners, settings, arguments.output, strict=True):
-            engine(arguments.settings | own | identity | learner, target, arguments.seeds, arguments.input)
-
-
-def _code(arguments) -> dict:
-    """The digest of a job's code, for the metadata of the file that it makes; empty if it was not given."""
-    return {"code": arguments.code} if arguments.code else {}
-
-
-def _time(arguments) -> None:
-    from scant.games import run
-
-    run.time(arguments.jobs, arguments.output, arguments.details)
-
-
-def _campaign(arguments) -> None:
-    from scant.ads import campaigns
-
-    campaigns.save(campaigns.make(arguments.name, **arguments.settings), arguments.output)
-
-
-def _draw(arguments) -> None:
-    from scant.ads import draw
-    from scant.study import named
-
-    named.check(arguments.inputs)
-    for seed, targets in _files_of(arguments.seed, arguments.outputs, 2):
-        draw.draw(arguments.log, arguments.settings, arguments.inputs, targets, arguments.study_seed, seed)
-
-
-def _files_of(seeds: list[int], files: list[Path], each: int) -> list[tuple[int, list[Path]]]:
-    """Each seed and its files."""
-    if len(files) != each * len(seeds):
-        raise SettingError(f"{len(files)} files to write for {len(seeds)} seeds: each seed has {each}")
-    return [(seed, files[each * at : each * (at + 1)]) for at, seed in enumerate(seeds)]
-
-
-def _coverage(arguments) -> None:
-    from scant.ads import coverage
-
-    coverage.run(arguments.settings, arguments.output, arguments.study_seed)
-
-
-def _comparator(arguments) -> None:
-    from scant.online import comparator
-    from scant.study import named
-
-    identity = {name: getattr(arguments, name) for name in ("study", "experiment", "stream", "judge")}
-    job, streams = arguments.settings | identity | _code(arguments), arguments.input.get("streams", ())
-    named.check(streams, job.get("stream_settings"))
-    comparator.compare(job, arguments.output, arguments.seeds, streams)
-
-
-def _gather(arguments) -> None:
-    from scant.present import traces
-    from scant.study import named
-
-    named.check_runs(arguments.inputs, arguments.details)
-    traces.gather(arguments.inputs, arguments.output, arguments.details)
-
-
-def _shown(drawn: bool, arguments) -> None:
-    from scant.present import making
-    from scant.study import named
-
-    shown = making.find(arguments.name, drawn)
-    seed = getattr(arguments, "study_seed", None)
-    named.check([*arguments.inputs, *arguments.comparators])
-    inputs = making.read(shown, arguments.inputs, arguments.comparators, seed)
-    for path in map(Path, arguments.inputs):
-        if path.stem in arguments.told:
-            named.check_told(path, inputs[1].get(path.stem, {}), arguments.told[path.stem])
-    making.make(shown, arguments.output, *inputs)
-
-
-def _all_shown(drawn: bool, arguments) -> None:
-    from scant.files import read_once
-
-    with read_once():
-        for name, read in arguments.made.items():
-            _shown(
-                drawn, argparse.Namespace(**vars(arguments) | read | {"name": name, "output": arguments.output / name})
-            )
-
-
-def _settings_of(path) -> dict:
-    """The settings of a study, from the JSON file that the workflow writes."""
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _claims(arguments) -> None:
-    from scant.present import traces
-    from scant.study import named, settings
-    from scant.study.plan import COMPARATOR, Plan
-    from scant.verdict import claims, tables
-
-    plan = Plan(*settings.load(_settings_of(arguments.study)))
-    compared = [job for jobs in plan.comparators.values() for job in jobs]
-    made = {COMPARATOR.format(study=plan.study["study"], run=job.path): job.settings for job in compared}
-    named.check(arguments.inputs)
-    named.check(arguments.comparators, jobs=made)
-    played = {}
-    for path in arguments.inputs:
-        rows, details = traces.read([path])
-        named.check_told(path, details[path.stem], named.digest(named.told(plan, path.stem)))
-        played[path.stem] = rows, details[path.stem]
-    compared, theory = traces.read_comparators(arguments.comparators), tables.read_theory(arguments.tables)
-    coverage = traces.read([arguments.coverage])[0] if arguments.coverage else None
-    stated = settings.claims(plan.study["claims"])
-    examined = claims.examine(stated, plan, played, compared, theory, coverage=coverage)
-    tables.write(examined, plan.study, arguments.output)
-
-
-def _claims_figures(arguments) -> None:
-    from scant.present import figures
-    from scant.study import code
-    from scant.study.plan import OF_CLAIMS
-    from scant.verdict import drawings, readings
-
-    frame = readings.read(arguments.readings)
-    digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
-    for name, claims in arguments.figures.items():
-        shown = readings.specification(frame, claims, arguments.titles)
-        drawn = drawings.specification(figures.literal(shown))
-        figures.save(drawn, shown, arguments.output / f"{OF_CLAIMS}{name}", digest)
-
-
-def _page(arguments) -> None:
-    from scant.compare import manifest, provenance
-    from scant.files import sha256, write_text
-    from scant.page import about, page
-    from scant.study import settings
-    from scant.study.plan import Plan
-
-    study, folder = _settings_of(arguments.study), arguments.output.parent
-    plan = Plan(*settings.load(study))
-    stated = settings.claims(plan.study["claims"]) if plan.study["claims"] else {}
-    if arguments.copy:
-        write_text(arguments.copy, json.dumps(study, indent=1, ensure_ascii=False) + "\n")
-    facts = about.facts(plan, stated, folder, arguments.study_file)
-    made = provenance.made()
-    facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
-    hashed = {"study.json": arguments.copy and sha256(arguments.copy), "lock file": made["lock"]}
-    facts["environment"] |= {f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text}
-    claims, cells = about.claims(arguments.claims), about.cells(arguments.readings)
-    page.make(study, folder, arguments.output, claims, facts, cells)
-    if arguments.manifest:
-        manifest.write(study, plan, stated, folder, facts, made, arguments.manifest)
-
-
 def _show(arguments) -> None:
     from scant.page import show
 
@@ -247,8 +76,12 @@ def _show(arguments) -> None:
 
 def _compare(arguments) -> int:
     from scant.compare import differences, finished, page, terminal
+    from scant.files import check_outputs
 
-    found = differences.compare(*map(finished.read, finished.pair(arguments.a, arguments.b)))
+    folders = finished.pair(arguments.a, arguments.b)
+    if arguments.output:
+        check_outputs(page.files(arguments.output), folders)
+    found = differences.compare(*map(finished.read, folders))
     if arguments.output:
         page.write(found, arguments.output)
     print(terminal.describe(found), end="")
@@ -265,22 +98,17 @@ def _verify(arguments) -> int:
     from scant.compare import provenance
 
     found = provenance.verify(arguments.folder)
-    print("\n".join(provenance.describe(found)))
+    print("\n".join(map(printable, provenance.describe(found, arguments.folder))))
     return int(bool(found.changed or found.gone))
 
 
 def _prune(arguments) -> None:
-    from scant.compare import provenance
+    from scant.compare import pruning
 
-    unasked = provenance.unasked(arguments.folder, arguments.drawn)
-    size = sum((arguments.folder / path).stat().st_size for path in unasked)
-    for path in unasked:
-        print(path)
-        if arguments.delete:
-            (arguments.folder / path).unlink()
-    why = "can be made again, or are asked for" if arguments.drawn else "are asked for"
-    done = "were deleted" if arguments.delete else f"{why} by no setting of the study; --delete deletes them"
-    print(f"{len(unasked):,} files, {size / 1e6:,.0f} MB, {done}.")
+    found = pruning.prunable(arguments.folder, arguments.drawn)
+    print("\n".join(pruning.describe(found, arguments.drawn, arguments.delete)), flush=True)
+    if arguments.delete:
+        pruning.delete(arguments.folder, found)
 
 
 def _archive(arguments) -> None:
@@ -296,11 +124,12 @@ def _status(arguments) -> None:
 
 
 def _more(arguments) -> None:
-    from scant.files import write_text
+    from scant.files import check_outputs, write_text
     from scant.page import status
     from scant.verdict import more
 
     study_file = arguments.study_file or status.study_file(arguments.folder)
+    check_outputs([arguments.output] if arguments.output else [], [study_file, arguments.folder])
     found = more.more(arguments.folder, study_file, arguments.within)
     print(more.describe(found, arguments.within))
     if not found.steps:
@@ -335,15 +164,33 @@ def _schema(arguments) -> None:
         generated.write(arguments.root)
 
 
+def _job(arguments) -> None:
+    from scant import jobs
+
+    known = {name: job for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
+    job = known.get(arguments.name)
+    if job is None or arguments.name.startswith("_"):
+        raise unknown("job", arguments.name, [name for name in known if not name.startswith("_")])
+    inputs, outputs, settings = arguments.input, arguments.output, arguments.settings
+    try:
+        inspect.signature(job).bind(inputs, outputs, **settings)
+    except TypeError as error:
+        raise SettingError(f"scant job {arguments.name}, --settings: {error}") from None
+    job(inputs, outputs, **settings)
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
-    top = argparse.ArgumentParser(prog="scant", description=__doc__.partition("\n")[0], fromfile_prefix_chars="@")
+    top = argparse.ArgumentParser(
+        prog="scant", description="Reproducible studies of learning to rank from scant feedback.",
+        formatter_class=argparse.RawDescriptionHelpFormatter, fromfile_prefix_chars="@",
+    )  # fmt: skip
     top.add_argument("--version", action="version", version=f"scant {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an expected error came from")
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    commands = top.add_subparsers(required=True, metavar="COMMAND", help="see below; scant COMMAND --help tells more")
 
-    def command(name, function, help, *options, among=commands):
-        added = among.add_parser(name, help=help, description=help)
+    def command(name, function, help, *options):
+        added = commands.add_parser(name, description=help)
         added.set_defaults(function=function)
         for names, settings in options:
             added.add_argument(*names, **settings)
@@ -352,20 +199,12 @@ def parser() -> argparse.ArgumentParser:
         return names, settings
 
     output = option("--output", required=True, type=Path, help="the file to write")
-    inputs = option("inputs", nargs="+", type=Path, help="the files to read")
-    of_study = option("--study", type=Path, required=True, help="the study's settings, JSON")
-    study_seed = option("--study-seed", type=int, required=True, help="the seed of the study")
-    settings = option("--settings", type=_json, required=True, help="the settings, as JSON")
-    stream = option("stream", help="the stream's id")
     dataset = (
         option("dataset", help="the data set's id"),
         option("part", help="the part's id"),
         option("--registry", default="config/datasets.yaml", help="the registry of data sets"),
         option("--own", type=_json, default={}, help="data sets of your own, as JSON"),
     )
-    name = option("name", help="its name")
-    stem = option("--output", required=True, type=Path, help="the files to write, without their endings")
-
     mirror = option("--mirror", default=os.environ.get("SCANT_DATA") or None, help="a folder or address tried first")
     command("fetch", _fetch, "Fetch one file of a data set and check it.", *dataset, mirror, output)
     about = "List the registry's data sets, or describe them in Croissant: a JSON-LD file for each."
@@ -373,67 +212,11 @@ def parser() -> argparse.ArgumentParser:
     command("datasets", _datasets, about, dataset[2], croissant)
     original = option("--input", required=True, type=Path, help="the original file")
     command("convert", _convert, "Convert an original file to a parquet table.", *dataset, original, output)
-    command("pack", _pack, "Pack tables into a stream.", stream, inputs, settings, study_seed, output)
-    drawn = option("--seed", type=int, nargs="+", required=True, help="the seeds of the draws")
-    files = option("--output", nargs="+", required=True, type=Path, help="the files to write, one for each seed")
-    command("simulate", _simulate, "Draw a simulated stream.", stream, settings, study_seed, drawn, files)
-    played = (
-        *(option(f"--{id}", required=True, help=f"the {id}'s id") for id in ("study", "experiment")),
-        option("--stream", required=True, help="the id of the stream, game or log"),
-        option("--seeds", type=int, nargs="+", required=True, help="the seeds"),
-        option("--input", nargs="+", action=_Files, default={}, metavar=("NAME", "FILE"), help="files of one kind"),
-        option("--code", default="", help="the digest of the code that makes the file, for its metadata"),
-        settings,
-    )
-    engine = option("--engine", required=True, help="what plays, module:function: see scant.families.Family")
-    learners = option("--learner", nargs="+", default=(), help="learners' ids; none if one file is of all of a game's")
-    own = option("--own", type=_json, help="a list of further settings, one item for each learner, as JSON")
-    files = option("--output", nargs="+", required=True, type=Path, help="the files to write, one for each learner")
-    about = "Make run files: play learners, one after another, or all of a game, for some seeds."
-    command("run", _run, about, engine, learners, own, *played, files)
-    command("campaign", _campaign, "Make a simulated campaign: JSON.", name, settings, output)
-    log = option("log", help="the log's id")
-    outputs = option(
-        "--outputs", nargs="+", required=True, type=Path, help="the logs that train and test, of each seed"
-    )
-    about = "Draw a campaign's logs, or make them of a classification set."
-    command("draw", _draw, about, log, inputs, settings, study_seed, drawn, outputs)
-    command("coverage", _coverage, "Study how often bounds on CTR hold.", settings, study_seed, output)
-    jobs = option("--jobs", type=_json, required=True, help="what to play, as JSON")
-    details = option("--details", type=_json, required=True, help="what reports need of the study, as JSON")
-    command("time", _time, "Measure how long a round takes.", jobs, details, output)
-    judge = option("--judge", required=True, help="the surrogate")
-    command("comparator", _comparator, "Find the best fixed weights of what was played.", judge, *played, output)
-    command("gather", _gather, "Gather an experiment's runs.", inputs, details, output)
-    comparators = option("--comparators", nargs="*", default=(), help="files of the best fixed weights")
-    read = option("inputs", nargs="*", type=Path, help="the files that it is made of")
-    told = option(
-        "--told", type=_json, default={}, help="a digest of what the traces of each experiment carry, as JSON"
-    )
-    command("figure", partial(_shown, True), "Draw a figure: SVG, PNG, CSV.", name, read, comparators, told, stem)
-    about = "Make a table: CSV, LaTeX."
-    command("table", partial(_shown, False), about, name, read, comparators, told, study_seed, stem)
-    made = option("made", type=_json, help="inputs, comparators and what traces carry, of each by name, as JSON")
-    folder = option("--output", type=Path, required=True, help="their folder")
-    command("figures", partial(_all_shown, True), "Draw several figures.", made, folder)
-    command("tables", partial(_all_shown, False), "Make several tables.", made, study_seed, folder)
-    made = option("--tables", nargs="*", default=(), help="the tables of theory, CSV")
-    traces = option("inputs", nargs="*", type=Path, help="the traces of its experiments")
-    about = "Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."
-    bounds = option("--coverage", type=Path, help="the study of bounds on CTR, parquet; none if the study has none")
-    command("claims", _claims, about, of_study, traces, comparators, made, bounds, stem)
-    readings = option("readings", type=Path, help="the CSV of all readings")
-    drawn = option("--figures", type=_json, required=True, help="the ids of the claims of each figure, as JSON")
-    figures = option("--output", type=Path, required=True, help="the folder of the figures")
-    titles = option("--titles", type=_json, default={}, help="the titles of places and learners by their ids, as JSON")
-    command("claims-figures", _claims_figures, "Draw the claims: SVG, PNG, CSV.", readings, drawn, titles, figures)
-    judged = option("--claims", type=Path, help="the claims, parquet; none if the study judges none")
-    of_cells = option("--readings", type=Path, help="the CSV of all readings, of these claims")
-    file = option("--study-file", default="", help="the study's file, for the commands that the page shows")
-    manifest = option("--manifest", type=Path, help="where to write what made the study: JSON")
-    about = "Make the page of a study, and its manifest."
-    copy = option("--copy", type=Path, help="where to write the settings, as a study file: JSON")
-    command("page", _page, about, of_study, judged, of_cells, file, copy, manifest, output)
+    files = option("--input", nargs="+", action=_Files, default={}, metavar=("ROLE", "FILE"), help="files of one role")
+    settings = option("--settings", type=_json_object, default={}, help="further parameters, as JSON")
+    made = option("--output", nargs="+", required=True, type=Path, help="the files to write")
+    about = "Do a job of a study, as its rule does: see scant.jobs."
+    command("job", _job, about, option("name", help="the name of the rule"), files, settings, made)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     delete = option("--delete", action="store_true", help="delete them; else they are only listed")
     about = "List the files of a finished study that its settings do not ask for any more."
@@ -490,10 +273,15 @@ def parser() -> argparse.ArgumentParser:
     command("schema", _schema, about, root, printed)
     begun = option("folder", type=Path, help="the folder of the new study")
     command("init", _init, "Begin a study of your own in a folder: study file, Snakefile, profile.", begun)
-    about = "For practitioners: which policy would have earned more clicks?"
     from scant.advice import commands as advice
 
-    advice.add(commands.add_parser("ads", help=about, description=about))
+    about = "For practitioners: which policy would have earned more clicks?"
+    advice.add(commands.add_parser("ads", description=about))
+    listed = (
+        f"\n{group}:\n" + "".join(f"  {name:<11}{commands.choices[name].description}\n" for name in names)
+        for group, names in GROUPS.items()
+    )
+    top.epilog = "".join(listed).strip()
     return top
 
 
@@ -501,10 +289,10 @@ class _Files(argparse.Action):
     """Input files by role: `--input train a.parquet --input test b.parquet`."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        name, *files = values
+        role, *files = values
         if not files:
-            raise argparse.ArgumentError(self, f"expected a name and files, not {name!r} alone")
-        setattr(namespace, self.dest, getattr(namespace, self.dest) | {name: files})
+            raise argparse.ArgumentError(self, f"expected a role and files, not {role!r} alone")
+        setattr(namespace, self.dest, getattr(namespace, self.dest) | {role: list(map(Path, files))})
 
 
 def _json(text: str):
@@ -512,6 +300,13 @@ def _json(text: str):
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}") from None
+
+
+def _json_object(text: str) -> dict:
+    value = _json(text)
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"{text!r} is no object of JSON")
+    return value
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -528,16 +323,17 @@ def main(arguments: list[str] | None = None) -> int:
     words, top = sys.argv[1:] if arguments is None else arguments, parser()
     commands = [list(command) for is_end, command in groupby(words, key=lambda word: word == THEN) if not is_end]
     parsed = [top.parse_args(command) for command in commands or [words]]  # all, before the first is run
-    return next((code for code in map(_called, parsed) if code), 0)
+    with read_once() if len(parsed) > 1 else nullcontext():  # else what is kept would only take memory
+        code = next((code for code in map(_called, parsed) if code), 0)
+    if not code and os.environ.get("SCANT_JOB"):
+        print(_made(parsed))
+    return code
 
 
 def _called(parsed) -> int:
     """Run a subcommand, see `main`."""
     try:
-        code = parsed.function(parsed) or 0
-        if os.environ.get("SCANT_JOB"):
-            print(_made(parsed))
-        return code
+        return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise
@@ -545,12 +341,10 @@ def _called(parsed) -> int:
         return getattr(parsed, "bad_input", 1)
 
 
-def _made(parsed) -> str:
+def _made(commands) -> str:
     """What a job of a study has made, in a line: Snakemake tells its number alone."""
-    made = getattr(parsed, "output", None) or parsed.outputs
-    if isinstance(getattr(parsed, "made", None), dict):  # figures or tables in a folder
-        made = [Path(made, name) for name in parsed.made]
-    files = made if isinstance(made, list) else [made]
+    outputs = (command.output for command in commands)
+    files = [file for output in outputs for file in (output if isinstance(output, list) else [output])]
     return f"made {files[0]}" + (f" and {len(files) - 1} more like it" if len(files) > 1 else "")
 
 
@@ -564,8 +358,8 @@ def _message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
     if isinstance(error, OSError):
-        return f"{error}. Put that right and run the same command again: nothing half-written is left"
-    return str(error)
+        return f"{printable(error)}. Put that right and run the same command again: nothing half-written is left"
+    return "\n".join(map(printable, str(error).split("\n")))
 
 
 if __name__ == "__main__":

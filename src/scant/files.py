@@ -1,10 +1,12 @@
 """Files that are either whole or absent, and parquet files that say what they are."""
 
+import csv
 import fcntl
 import hashlib
 import json
 import mmap
 import os
+import re
 import shlex
 import tempfile
 import zlib
@@ -113,9 +115,52 @@ def _same_file(a: Path, b: Path) -> bool:
     return str(a.resolve()).casefold() == str(b.resolve()).casefold()
 
 
+def anew(path) -> str:
+    """The advice for a file of a study that is damaged or gone; that alone would not make Snakemake do anything."""
+    name = re.sub(r"^.*/(?=results/)", "", str(path))  # as the workflow names it
+    return f"To make it anew, with what follows from it, run the study again with --forcerun {shlex.quote(name)}"
+
+
 def visible(folder: Path, pattern: str) -> list[Path]:
     """The files of a folder that fit a pattern, in order, without the hidden ones of writers that were killed."""
     return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
+
+
+def parts(folder) -> tuple[list[Path], list[Path]]:
+    """The parquet files of a folder and of those below it, in order; and, in order, those that are no part of it.
+
+    These are as for Arrow and Spark the files whose names, or those of their folders, begin with "." or "_": what a
+    writer has not finished, or what other programs keep there.
+
+    Raises
+    ------
+    DataError : there is no part; one is there twice, by a link; a link to a folder, or what cannot be read
+    """
+    folder, found, left_out, known = Path(folder), [], [], {}
+
+    def aside(path: Path) -> bool:
+        return any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
+
+    def refuse(error: OSError):
+        raise error
+
+    try:
+        for place, folders, names in os.walk(folder, onerror=refuse):
+            for path in (Path(place, name) for name in folders):
+                if path.is_symlink() and not aside(path):
+                    raise DataError(path, "a link to a folder, which is not followed", advice="Put the folder there")
+            for path in (Path(place, name) for name in names if name.endswith(".parquet")):
+                (left_out if aside(path) else found).append(path)
+        for path in sorted(found):
+            about = path.stat()
+            if (first := known.setdefault((about.st_dev, about.st_ino), path)) is not path:
+                reason = f"the same file as {first}, so that its rows would count twice"
+                raise DataError(path, reason, advice="Leave one of them out")
+    except OSError as error:
+        raise DataError(error.filename, f"cannot be read ({error.strerror})") from None
+    if not found:
+        raise DataError(folder, "the folder has no parquet files")
+    return sorted(found), sorted(left_out)
 
 
 def _umask() -> int:
@@ -157,6 +202,18 @@ def _quoted(text: str) -> str:
     return text.replace(",", r"\,") if quoted == text else quoted
 
 
+def refuse_page(path, origin=None, advice: str = "Get the file again") -> None:
+    """Raise a DataError for a page of HTML, or XML, which no data are: servers send one where they have no file.
+
+    origin : where the file is from, for the error
+    """
+    with open(path, "rb") as file:
+        start = file.read(1 << 10).removeprefix(BOM).lstrip().lower()
+    if start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml")):
+        reason = "it is a web page, as a server sends it in place of the file"
+        raise DataError(origin or path, reason, advice=advice)
+
+
 def skip_mark(file) -> None:
     """Go to the first byte of a binary file after its byte order mark, if it has one."""
     if file.read(len(BOM)) != BOM:
@@ -196,11 +253,12 @@ def read_once() -> Iterator[None]:
     meanwhile.
     """
     global _found
-    _found = _Found()
+    outer = _found
+    _found = outer if outer is not None else _Found()
     try:
         yield
     finally:
-        _found = None
+        _found = outer
 
 
 def once(function=None, *, size=None):
@@ -272,6 +330,11 @@ def check_seal(path) -> None:
 RUNS = ("=", "+", "-", "@", "\t", "\r")  # a cell of text that begins so is a formula to a spreadsheet
 
 
+def harmless_text(text):
+    """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run as a formula."""
+    return f"'{text}" if isinstance(text, str) and text.startswith(RUNS) and not _is_number(text) else text
+
+
 def write_csv(frame, path) -> None:
     """Write a frame as CSV, atomically. Texts that a spreadsheet would run as formulas begin with an apostrophe.
 
@@ -286,10 +349,10 @@ def harmless(frame):
     changed = {}
     for name, column in frame.items():
         if column.dtype.kind not in "biufMm":
-            texts = column.astype(object)
-            found = [isinstance(text, str) and text.startswith(RUNS) and not _is_number(text) for text in texts]
-            if any(found):
-                changed[name] = [f"'{text}" if run else text for text, run in zip(texts, found, strict=True)]
+            texts = list(column.astype(object))
+            kept = list(map(harmless_text, texts))
+            if any(text is not other for text, other in zip(kept, texts, strict=True)):
+                changed[name] = kept
     frame = frame.assign(**changed) if changed else frame
     return frame.rename(columns=lambda name: f"'{name}" if str(name).startswith(RUNS) else name)
 
@@ -300,6 +363,35 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of a CSV file, as texts.
+
+    advice : what to do if it is damaged; by default to make it anew
+
+    Raises
+    ------
+    DataError : it has no head, or a row has not as many cells; names its line
+    """
+    advice, rows = advice or anew(path), []
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            head = next(reader, None)
+            for row in reader if head else ():
+                if len(row) != len(head):
+                    raise DataError(
+                        path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice
+                    )
+                rows.append(row)
+    except FileNotFoundError:
+        raise DataError(path, "there is no such file", advice=advice) from None
+    except (ValueError, csv.Error):
+        head = None
+    if not head:
+        raise DataError(path, "is no table with a head", advice=advice)
+    return head, rows
 
 
 def crc(path) -> str:

@@ -19,7 +19,7 @@ MODULES = {
 FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.values()]
 # From top to bottom; a module is of the first layer that it fits. It imports from its own and from those below it.
 LAYERS = {
-    "command line": ("scant.cli", "scant.__main__"),
+    "command line": ("scant.cli", "scant.__main__", "scant.jobs"),
     "page and advice": ("scant.page*", "scant.compare*", "scant.advice*", "scant.compiling", "scant.starting"),
     "verdict": ("scant.verdict*",),
     "presenting": (

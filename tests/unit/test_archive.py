@@ -1,6 +1,8 @@
 """Verifying and archiving a finished study."""
 
+import base64
 import json
+import os
 import shutil
 import zipfile
 
@@ -8,12 +10,14 @@ import pytest
 from rocrate.rocrate import ROCrate
 
 from scant.cli import main
-from scant.compare import archive, finished, manifest, provenance
+from scant.compare import archive, finished, manifest, provenance, pruning
+from scant.compare.results import Results
 from scant.errors import DataError
+from scant.schema import PROJECT
 
 FILES = {
     "report.html": "<html></html>", "study.json": "{}", "claims.csv": "id\n", "tables/finals.csv": "a\n1\n",
-    "figures/figure-2.1.svg": "<svg/>", "runs/a/b/c/seed-0.parquet": "PAR1",
+    "figures/figure-2.1.svg": "<svg/>", "figures/figure-2.1.png": "PNG", "runs/a/b/c/seed-0.parquet": "PAR1",
 }  # fmt: skip
 
 
@@ -24,23 +28,42 @@ def study(tmp_path):
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    listed = [name for name in FILES if name != "report.html"]
     content = {name: {} for name in ("settings", "claims", "code", "modules", "versions", "data")}
     content |= {"study": "small", "files": manifest.checksums(folder, ["tables/finals.csv"])}
-    content |= {"made": provenance.made(), "results": manifest.checksums(folder, listed)}
+    content |= {"made": provenance.made(), "results": manifest.checksums(folder, FILES)}
+    content |= {"workflow": manifest.checksums(PROJECT, provenance.workflow())}
     manifest.save(content, folder / manifest.NAME)
     return folder
 
 
+def made_by_a_job(study, name, content=b"x", recorded=True):
+    """A file that a job made before the study was finished, and Snakemake's record of it."""
+    path = study / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, ns=(0, 0))
+    if recorded:
+        record = base64.urlsafe_b64encode(f"results/{study.name}/{name}".encode()).decode()
+        (records := study.parents[1] / ".snakemake/metadata").mkdir(parents=True, exist_ok=True)
+        (records / record).write_text("{}")
+    return path
+
+
+def change(folder, **changes):
+    """Change entries of the manifest."""
+    content = json.loads((folder / manifest.NAME).read_text())
+    manifest.save(content | changes, folder / manifest.NAME)
+
+
 def test_nothing_has_changed(study, capsys):
-    assert provenance.verify(study) == (5, [], [], 0)
-    assert main(["verify", str(study)]) == 0 and "5 files are what they were" in capsys.readouterr().out
+    assert provenance.verify(study) == (7, [], [], 0, ())
+    assert main(["verify", str(study)]) == 0 and "7 files are what they were" in capsys.readouterr().out
 
 
 def test_what_changed_and_what_is_gone(study, capsys):
     (study / "tables/finals.csv").write_text("a\n2\n")
     (study / "runs/a/b/c/seed-0.parquet").unlink()
-    assert provenance.verify(study) == (3, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0)
+    assert provenance.verify(study) == (5, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0, ())
     assert main(["verify", str(study)]) == 1
     assert "changed: tables/finals.csv\ngone: runs/a/b/c/seed-0.parquet" in capsys.readouterr().out
     with pytest.raises(DataError, match="is not what it was"):
@@ -99,9 +122,7 @@ def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
     assert main(["prune", str(study)]) == 0
     assert "0 files" in capsys.readouterr().out
     before = {path for path in study.rglob("*") if path.is_file()}
-    extra = study / "runs/e/s/gone/seed-0.parquet"
-    extra.parent.mkdir(parents=True)
-    extra.write_bytes(b"x")
+    extra = made_by_a_job(study, "runs/e/s/gone/seed-0.parquet")
     (study / "logs").mkdir(exist_ok=True)
     (study / "logs/kept.log").write_text("kept")
     assert main(["prune", str(study)]) == 0
@@ -112,9 +133,7 @@ def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
 
 
 def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
-    stream = study / "streams/linear/seed-0.arrow"
-    stream.parent.mkdir(parents=True)
-    stream.write_bytes(b"x" * 2_000_000)
+    stream = made_by_a_job(study, "streams/linear/seed-0.arrow", b"x" * 2_000_000)
     content = json.loads((study / manifest.NAME).read_text())
     content["results"] |= manifest.checksums(study, ["streams/linear/seed-0.arrow"])
     manifest.save(content, study / manifest.NAME)
@@ -122,9 +141,244 @@ def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
     assert main(["prune", str(study), "--drawn"]) == 0 and stream.is_file()
     assert "1 files, 2 MB, can be made again" in capsys.readouterr().out
     assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not stream.exists()
-    assert provenance.verify(study) == (5, [], [], 1)
+    assert provenance.verify(study) == (7, [], [], 1, ())
     assert main(["verify", str(study)]) == 0
     assert "1 streams and logs were deleted by scant prune --drawn" in capsys.readouterr().out
     archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream
     stream.write_bytes(b"y")
     assert provenance.verify(study).changed == ["streams/linear/seed-0.arrow"]
+
+
+# --- only what is theirs
+
+
+def test_nothing_behind_a_link_is_deleted(study, tmp_path, capsys):
+    outside = tmp_path / "outside"
+    (study / "runs").rename(outside)
+    (outside / "mine.parquet").write_bytes(b"x")
+    (study / "runs").symlink_to(outside)
+    made_by_a_job(study, "runs/old.parquet")
+    target = tmp_path / "target.csv"
+    target.write_text("mine")
+    (study / "tables/link.csv").symlink_to(target)
+    before = {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()}
+    assert main(["prune", str(study), "--drawn", "--delete"]) == 0
+    assert {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()} == before
+    assert target.read_text() == "mine" and (study / "tables/link.csv").is_symlink()
+    out = capsys.readouterr().out
+    assert "not ours, kept: runs\n" in out and "not ours, kept: tables/link.csv\n" in out and "0 files, 0 MB" in out
+
+
+def test_only_what_a_job_of_the_study_made_is_deleted(study, capsys):
+    mine = made_by_a_job(study, "figures/mine\x1b.pdf", recorded=False)
+    ours = made_by_a_job(study, "figures/old.svg")
+    edited = made_by_a_job(study, "figures/edited.svg")
+    edited.write_text("by hand, after the study was finished")
+    os.utime(edited, ns=(0, (study / manifest.NAME).stat().st_mtime_ns + 1))
+    assert main(["prune", str(study), "--delete"]) == 0
+    assert mine.exists() and edited.exists() and not ours.exists()
+    out = capsys.readouterr().out
+    assert "not ours, kept: figures/mine\\x1b.pdf\n" in out
+    assert "newer than manifest.json, kept: figures/edited.svg\n" in out
+
+
+@pytest.mark.parametrize("name", ["../x", "./small", "reference", "data", "x", "", "/tmp/x", "a/b"])
+def test_a_manifest_of_another_study_deletes_nothing(study, capsys, name):
+    for other in ("reference/small", "x", "data"):
+        made_by_a_job(study.parent / other, "tables/precious.csv")
+    old = made_by_a_job(study, "tables/old.csv")
+    change(study, study=name)
+    before = {*study.parent.rglob("*")}
+    assert main(["prune", str(study), "--drawn", "--delete"]) == 1 == main(["reference", str(study)])
+    assert {*study.parent.rglob("*")} == before and old.exists()
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_nothing_is_deleted_while_a_run_is_at_work(study, capsys):
+    old = made_by_a_job(study, "tables/old.csv")
+    (locks := study.parents[1] / ".snakemake/locks").mkdir()
+    (locks / "0.output.lock").touch()
+    assert main(["prune", str(study), "--delete"]) == 1 and old.exists()
+    assert "a run of Snakemake is at work here" in capsys.readouterr().err
+    (locks / "0.output.lock").unlink()
+    assert main(["prune", str(study), "--delete"]) == 0 and not old.exists()
+
+
+def test_what_is_deleted_is_said_before(study, capsys, monkeypatch):
+    old = made_by_a_job(study, "tables/old.csv", b"x" * 3_000_000)
+
+    def stop(*_):
+        raise OSError("stopped")
+
+    monkeypatch.setattr(pruning, "delete", stop)
+    assert main(["prune", str(study), "--delete"]) == 1 and old.exists()
+    assert "tables/old.csv\n1 files, 3 MB, are asked for by no setting of the study; they" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["prune", "--delete"], ["reference"]])
+def test_a_study_that_is_a_link_is_left_alone(study, capsys, command):
+    old = made_by_a_job(study, "tables/old.csv")
+    finished.keep(study)
+    kept = {path: path.read_bytes() for path in (study.parent / "reference").rglob("*.*")}
+    (link := study.parent / "alias").symlink_to(study)
+    assert main([command[0], str(link), *command[1:]]) == 1 and old.exists()
+    assert f"{link} is a link" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in (study.parent / "reference").rglob("*.*")} == kept
+
+
+def test_a_reference_is_not_written_through_a_link_and_leaves_what_is_not_its_own(study, tmp_path, capsys):
+    kept = finished.keep(study)
+    (kept / "notes.txt").write_text("mine")
+    (kept / "tables/mine.csv").write_text("mine")
+    finished.keep(study)
+    assert (kept / "notes.txt").read_text() == (kept / "tables/mine.csv").read_text() == "mine"
+    kept.rename(tmp_path / "elsewhere")
+    kept.symlink_to(tmp_path / "elsewhere")
+    before = (tmp_path / "elsewhere" / manifest.NAME).stat().st_mtime_ns
+    assert main(["reference", str(study)]) == 1 and "nothing is written" in capsys.readouterr().err
+    assert (tmp_path / "elsewhere" / manifest.NAME).stat().st_mtime_ns == before
+
+
+def test_an_archive_is_named_by_the_folder_and_replaces_only_itself(study, tmp_path, monkeypatch, capsys):
+    (place := tmp_path / "work/deep/deeper").mkdir(parents=True)
+    monkeypatch.chdir(place)
+    (precious := tmp_path / "work/precious").mkdir()
+    (precious / "backup.zip").write_bytes(b"mine")
+    whole = json.loads((study / manifest.NAME).read_text())
+    change(study, study="../../precious/backup")
+    assert main(["archive", str(study)]) == 1 and (precious / "backup.zip").read_bytes() == b"mine"
+    manifest.save(whole, study / manifest.NAME)
+    for name in ("small.zip", "notes.txt"):
+        (place / name).write_bytes(b"mine")
+        assert main(["archive", str(study), "--output", name]) == 1 == main(["archive", str(study), f"--output={name}"])
+        assert (place / name).read_bytes() == b"mine" and "no archive of the study small" in capsys.readouterr().err
+    with zipfile.ZipFile(place / "other.zip", "w") as other:
+        other.writestr("a.txt", "mine")
+    assert main(["archive", str(study), "--output", "other.zip"]) == 1
+    copy = study.rename(study.parent / "before")
+    assert main(["archive", str(copy)]) == 0 == main(["archive", str(copy)]), "its own archive is replaced"
+    assert "before.zip" in {path.name for path in place.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["report.html", "manifest.json", "tables/finals.csv", "new.zip"])
+def test_no_archive_is_written_into_the_study(study, capsys, name):
+    before = {path: path.read_bytes() for path in study.rglob("*.*")}
+    assert main(["archive", str(study), "--output", str(study / name)]) == 1
+    assert "which is an input" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in study.rglob("*.*")} == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside.txt",
+        "/etc/hostname",
+        "a/../../outside.txt",
+        "./claims.csv",
+        "a//b",
+        "a\\b",
+        "",
+        ".",
+        "..",
+        "a/.x",
+        "a\n",
+    ],
+)
+def test_names_that_are_no_plain_paths_are_refused(study, tmp_path, capsys, name):
+    (study.parent / "outside.txt").write_text("secret")
+    whole = json.loads((study / manifest.NAME).read_text())
+    change(study, results=whole["results"] | {name: manifest.checksums(study.parent, ["outside.txt"])["outside.txt"]})
+    for command in (["verify"], ["archive", "--output", str(tmp_path / "x.zip")], ["prune"]):
+        assert main([command[0], str(study), *command[1:]]) == 1
+        error = capsys.readouterr().err
+        assert "is no whole manifest" in error and error.count("\n") == 1
+    assert not (tmp_path / "x.zip").exists()
+
+
+def test_a_result_has_no_name_of_the_workflow(study, tmp_path):
+    (study / "Snakefile").write_text("forged")
+    change(study, results=manifest.checksums(study, [*FILES, "Snakefile"]))
+    with pytest.raises(DataError, match="lists Snakefile, which is no result"):
+        archive.write(study, tmp_path / "x.zip")
+
+
+# --- all that is packed is verified
+
+
+@pytest.mark.parametrize("name", ["report.html", "figures/figure-2.1.svg", "figures/figure-2.1.png", "study.json"])
+def test_a_forged_file_is_noticed(study, tmp_path, capsys, name):
+    with (study / name).open("a") as file:
+        file.write("<p>forged</p>")
+    assert main(["verify", str(study)]) == 1
+    out = capsys.readouterr().out
+    assert f"changed: {name}\n" in out and f"--forcerun results/small/{name}" in out
+    assert main(["archive", str(study), "--output", str(tmp_path / "x.zip")]) == 1
+    assert f"--forcerun results/small/{name}" in capsys.readouterr().err
+
+
+def test_all_that_is_packed_is_listed(study, tmp_path):
+    listed = json.loads((study / manifest.NAME).read_text())
+    packed = {*zipfile.ZipFile(archive.write(study, tmp_path / "x.zip", runs=True)).namelist()}
+    assert packed == {*listed["results"], *listed["workflow"], manifest.NAME, archive.CRATE}
+    assert "workflow/report/figure.rst" in listed["workflow"]
+
+
+def test_another_workflow_is_said_and_not_archived(study, tmp_path, capsys):
+    made_by = json.loads((study / manifest.NAME).read_text())["workflow"]
+    change(study, workflow=made_by | {"workflow/report/figure.rst": "0" * 64})
+    assert main(["verify", str(study)]) == 0
+    assert "not the one that the manifest lists: workflow/report/figure.rst" in capsys.readouterr().out
+    with pytest.raises(
+        DataError, match=r"lists another .*figure\.rst than .* here.*--forcerun results/small/manifest\.json"
+    ):
+        archive.write(study, tmp_path / "x.zip")
+
+
+# --- damaged manifests
+
+WHOLE = {"study": "small", "files": {}} | {name: {} for name in manifest.SECTIONS}
+MADE = {"date": "2026-11-23T05:46:42+00:00", "commit": None, "clean": None, "lock": None}
+DAMAGED = {
+    "a list of results": WHOLE | {"made": MADE, "results": ["claims.csv"]},
+    "a text": WHOLE | {"made": MADE, "results": "claims.csv"},
+    "null": WHOLE | {"made": MADE, "results": None},
+    "numbers for checksums": WHOLE | {"made": MADE, "results": {"claims.csv": 7}},
+    "results without what made them": WHOLE | {"results": {}},
+    "no date": WHOLE | {"made": MADE | {"date": "yesterday"}, "results": {}},
+    "a commit that is a number": WHOLE | {"made": MADE | {"commit": 7}, "results": {}},
+    "a list of settings": WHOLE | {"settings": []},
+    "half of a surrogate pair": WHOLE | {"versions": {"numpy": "\ud800"}},
+    "not a number": WHOLE | {"settings": {"a": float("nan")}},
+    "deep": b'{"settings": ' + b'{"a":' * 5000 + b"1" + b"}" * 5001,
+    "rather deep": json.dumps(WHOLE)[:-1].encode() + b', "more": ' + b"[" * 960 + b"]" * 960 + b"}",
+    "a long number": json.dumps(WHOLE)[:-1].encode() + b', "more": ' + b"9" * 5000 + b"}",
+    "not JSON": b"study: small\n",
+    "cut": json.dumps(WHOLE)[:-1].encode(),
+    "not UTF-8": b'{"study": "\xff"}',
+    "UTF-16": json.dumps(WHOLE).encode("utf-16"),
+    "empty": b"",
+    "null alone": b"null",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize("command", ["verify", "prune", "archive", "compare", "reference", "results"])
+def test_a_damaged_manifest_is_one_line(study, capsys, command, content):
+    old = made_by_a_job(study, "tables/old.csv")
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    (study / manifest.NAME).write_bytes(data)
+    before = {*study.parents[1].rglob("*")}
+    if command == "results":
+        with pytest.raises(DataError, match="is no whole manifest"):
+            print(Results(study).manifest)
+        return
+    more = {"prune": ["--delete"], "archive": ["--output", str(study.parent / "x.zip")], "compare": [str(study)]}
+    assert main([command, str(study), *more.get(command, [])]) in (1, 2)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "is no whole manifest" in error
+    assert {*study.parents[1].rglob("*")} == before and old.exists()
+
+
+def test_a_manifest_may_hold_infinite_settings(study):
+    change(study, settings={"rates": [float("inf")]})
+    assert provenance.verify(study).same == 7

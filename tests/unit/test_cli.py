@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from scant import cli
 from scant.ads.family import Ads
 from scant.cli import main
 from scant.data import stream
@@ -38,16 +39,26 @@ DETAILS = {
     "kind": "perceptron", "readings": {"source": "text"}, "seeds": 1, "tuning": "held-out", "title": "text",
     "titles": {"streams": {"sim": "Separable"}, "learners": {"slam": "SLAM", "listnet": "ListNet"}},
 }  # fmt: skip
-COMMANDS = (
-    "fetch", "convert", "pack", "simulate", "campaign", "draw", "run", "time", "coverage", "comparator", "gather",
-    "figure", "table", "claims", "claims-figures", "page",
-)  # fmt: skip
+
+
+def job(name, *outputs, settings=None, **inputs):
+    """The arguments of a job; inputs are files by role, a list or one."""
+    words = ["job", name, "--settings", json.dumps(settings or {})]
+    for role, files in inputs.items():
+        if files := files if isinstance(files, list) else [files]:
+            words += ["--input", role, *map(str, files)]
+    return [*words, "--output", *map(str, outputs)]
+
+
+def drawing(*targets, seeds=(0,)):
+    return job(
+        "simulate", *targets, settings={"stream": "sim", "settings": SIMULATED, "study_seed": 1, "seeds": list(seeds)}
+    )
 
 
 def simulate(folder, seed=0):
     target = folder / f"seed-{seed}.arrow"
-    options = ["--settings", json.dumps(SIMULATED), "--study-seed", "1", "--seed", str(seed), "--output", str(target)]
-    assert main(["simulate", "sim", *options]) == 0
+    assert main(drawing(target, seeds=[seed])) == 0
     return target
 
 
@@ -70,37 +81,38 @@ def test_a_job_says_what_it_made(tmp_path, monkeypatch, capsys):
     simulate(tmp_path)
     assert capsys.readouterr().out == f"made {tmp_path / 'seed-0.arrow'}\n"
     targets = [str(tmp_path / f"{name}.arrow") for name in "abc"]
-    options = ["--settings", json.dumps(SIMULATED), "--study-seed", "1", "--seed", "3", "5", "8", "--output"]
-    assert main(["simulate", "sim", *options, *targets]) == 0
+    assert main(drawing(*targets, seeds=(3, 5, 8))) == 0
     assert capsys.readouterr().out == f"made {targets[0]} and 2 more like it\n"
-    theory = json.dumps({name: {"inputs": [], "comparators": []} for name in ("table-3.1", "table-3.2")})
-    assert main(["tables", theory, "--study-seed", "1", "--output", str(tmp_path)]) == 0
-    assert capsys.readouterr().out == f"made {tmp_path / 'table-3.1'} and 1 more like it\n"
+    theory = [tmp_path / f"{name}.csv" for name in ("table-3.1", "table-3.2")]
+    assert main([*table("table-3.1", target=theory[0]), "--then", *table("table-3.2", target=theory[1])]) == 0
+    assert capsys.readouterr().out == f"made {theory[0]} and 1 more like it\n"
 
 
 def test_several_seeds_are_drawn_with_the_bytes_of_each_alone(tmp_path, capsys):
     alone = [simulate(tmp_path, seed).read_bytes() for seed in (3, 5)]
     targets = [tmp_path / "a.arrow", tmp_path / "b.arrow"]
-    options = ["--settings", json.dumps(SIMULATED), "--study-seed", "1", "--seed", "3", "5", "--output"]
-    assert main(["simulate", "sim", *options, *map(str, targets)]) == 0
+    assert main(drawing(*targets, seeds=(3, 5))) == 0
     assert [target.read_bytes() for target in targets] == alone
-    assert main(["simulate", "sim", *options, str(targets[0])]) == 1
+    assert main(drawing(targets[0], seeds=(3, 5))) == 1
     assert "1 files to write for 2 seeds: each seed has 1" in capsys.readouterr().err
 
 
-def run_command(stream_files, target, learner="slam", seeds=(0,), **changes):
-    settings = JOB | {"learner_settings": LEARNERS.get(learner, {"kind": learner})} | changes
-    identity = {"study": "toy", "experiment": "all", "stream": "sim", "learner": learner}
-    options = ["--engine", Perceptron.engine]
-    options += [part for name, value in identity.items() for part in (f"--{name}", value)]
-    options += ["--settings", json.dumps(settings), "--seeds", *map(str, seeds)]
-    if files := list(map(str, stream_files if isinstance(stream_files, list) else [stream_files])):
-        options += ["--input", "streams", *files]
-    return ["run", *options, "--output", str(target)]
+def run_command(stream_files, *targets, learner="slam", seeds=(0,), code=None, own=None, **changes):
+    """The arguments of a run of one learner, or of those of `own`, each with its own settings."""
+    alone = {"learner": learner, "learner_settings": LEARNERS.get(learner, {"kind": learner})}
+    settings = JOB | ({} if own else {"learner_settings": alone["learner_settings"]}) | changes
+    identity = {"study": "toy", "experiment": "all", "stream": "sim"} | ({"code": code} if code else {})
+    run = {"engine": Perceptron.engine, "identity": identity, "seeds": list(seeds), "settings": settings}
+    run["learners"] = own or [{"learner": learner}]
+    return job("run", *targets, settings=run, streams=stream_files)
 
 
 def table(name, *inputs, target):
-    return ["table", name, *map(str, inputs), "--study-seed", "1", "--output", str(target)]
+    return job("table", target, settings={"name": name, "told": {}, "study_seed": 1}, files=list(inputs))
+
+
+def figure(name, *inputs, target):
+    return job("figure", target, settings={"name": name, "told": {}}, files=list(inputs))
 
 
 def scant(*arguments):
@@ -121,7 +133,7 @@ def test_a_run_file_says_which_code_made_it_and_differs_in_nothing_else(tmp_path
     source, target = simulate(tmp_path), tmp_path / "run.parquet"
     assert main(run_command(source, target)) == 0
     without = pq.read_table(target)
-    assert main([*run_command(source, target), "--code", "0123456789ab"]) == 0
+    assert main(run_command(source, target, code="0123456789ab")) == 0
     assert pq.read_table(target).to_pandas().equals(without.to_pandas())
     assert metadata_of(pq.read_schema(target)) == metadata_of(without.schema) | {"code": "0123456789ab"}
 
@@ -142,7 +154,7 @@ def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys
         "        return True\n"
     )
     own = {"learner_settings": {"kind": f"{name}:Faulty", "rates": [0.1]}}
-    done = main(run_command(simulate(tmp_path), tmp_path / "run.parquet", "mine", **own))
+    done = main(run_command(simulate(tmp_path), tmp_path / "run.parquet", learner="mine", **own))
     said = capsys.readouterr().err
     assert "mine on sim, seed 0, rate 0.1, round 3: " in said
     if where == "weights":
@@ -165,13 +177,13 @@ def test_several_seeds_by_the_command_line(tmp_path, capsys):
     draws, target = [simulate(tmp_path, seed) for seed in (4, 5)], tmp_path / "run.parquet"
     at_the_top = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": "kl"}
     at_the_top["learner_settings"] = {"kind": "rtop", "surrogate": "ranksvm"}
-    assert main(run_command(draws, target, "ranksvm", (4, 5), **at_the_top)) == 0
+    assert main(run_command(draws, target, learner="ranksvm", seeds=(4, 5), **at_the_top)) == 0
     table = pq.read_table(target)
     assert sorted(set(table["seed"].to_pylist())) == [4, 5]
     metadata = metadata_of(table.schema)
     assert (metadata["seeds"], list(metadata["inputs"])) == ([4, 5], ["seed-4.arrow", "seed-5.arrow"])
     adversary = {"stream_settings": {"generator": "adversary", "settings": {"ratio": 9}}}
-    assert main(run_command([], target, "slam", (0,), **adversary)) == 0
+    assert main(run_command([], target, learner="slam", seeds=(0,), **adversary)) == 0
     assert metadata_of(pq.read_schema(target))["inputs"] == {}
     assert capsys.readouterr() == ("", "")
 
@@ -179,25 +191,29 @@ def test_several_seeds_by_the_command_line(tmp_path, capsys):
 def test_learners_that_are_played_together_have_the_bytes_of_those_played_alone(tmp_path, monkeypatch):
     draws, learners = [simulate(tmp_path, seed) for seed in (4, 5)], ("slam", "listnet", "random")
     for learner in learners:
-        assert main(run_command(draws, tmp_path / learner, learner, (4, 5))) == 0
+        assert main(run_command(draws, tmp_path / learner, learner=learner, seeds=(4, 5))) == 0
     looked_through, file_digest = [], hashlib.file_digest
     monkeypatch.setattr(
         hashlib, "file_digest", lambda file, name: looked_through.append(file) or file_digest(file, name)
     )
-    own = [{"learner_settings": LEARNERS.get(learner, {"kind": learner})} for learner in learners]
-    command = run_command(draws, tmp_path / "together-slam", seeds=(4, 5))
-    command[command.index("slam") : command.index("slam") + 1] = learners
-    together = [str(tmp_path / f"together-{learner}") for learner in learners]
-    assert main([*command, *together[1:], "--own", json.dumps(own)]) == 0
+    own = [{"learner": learner, "learner_settings": LEARNERS.get(learner, {"kind": learner})} for learner in learners]
+    together = [tmp_path / f"together-{learner}" for learner in learners]
+    assert main(run_command(draws, *together, seeds=(4, 5), own=own)) == 0
     for learner, file in zip(learners, together, strict=True):
         assert Path(file).read_bytes() == (tmp_path / learner).read_bytes()
     assert len(looked_through) == len(draws)
 
 
-def test_each_learner_needs_a_file(tmp_path, capsys):
-    command = run_command(simulate(tmp_path), tmp_path / "run.parquet")
-    assert main([*command, str(tmp_path / "further.parquet")]) == 1
-    assert "as learners" in capsys.readouterr().err
+def test_a_job_has_the_files_and_settings_of_its_rule(tmp_path, capsys):
+    source, targets = simulate(tmp_path), [tmp_path / "run.parquet", tmp_path / "further.parquet"]
+    assert main(run_command(source, *targets)) == 1
+    assert "2 files to write for 1 learners" in capsys.readouterr().err
+    assert main(job("pack", targets[0], settings={"streem": "sim"}, tables=source)) == 1
+    assert "scant job pack, --settings: missing a required argument: 'stream'" in capsys.readouterr().err
+    assert main(job("pakc", targets[0])) == 1
+    assert "unknown job 'pakc': did you mean 'pack'" in capsys.readouterr().err
+    assert main(job("_show", targets[0])) == 1
+    assert "unknown job '_show'" in capsys.readouterr().err
 
 
 def imported(*command):
@@ -221,27 +237,21 @@ def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(tmp_path):
 
 def test_simulations_draws_games_and_ads_need_less_still(tmp_path):
     """Of ads only those learners do that scikit-learn has."""
-    options = ["--settings", json.dumps(SIMULATED), "--study-seed", "1", "--seed", "0"]
-    modules = imported("simulate", "sim", *options, "--output", tmp_path / "seed-0.arrow")
+    modules = imported(*drawing(tmp_path / "seed-0.arrow"))
     assert {*SLOW, "scipy", "numba", "pyarrow.parquet"}.isdisjoint(modules)
 
     campaign, logs = tmp_path / "hotel.json", [tmp_path / "train.parquet", tmp_path / "test.parquet"]
     settings = {"dimensions": 3, "informative": 2, "share": 0.02}
-    assert main(["campaign", "hotel", "--settings", json.dumps(settings), "--output", str(campaign)]) == 0
-    options = ["--settings", json.dumps({"campaign": "hotel", "settings": settings}), "--study-seed", "1"]
-    modules = imported("draw", "hotel", campaign, *options, "--seed", "0", "--outputs", *logs)
+    assert main(job("campaign", campaign, settings={"name": "hotel", "settings": settings})) == 0
+    drawn = {"log": "hotel", "settings": {"campaign": "hotel", "settings": settings}, "study_seed": 1, "seeds": [0]}
+    modules = imported(*job("draw", *logs, settings=drawn, source=campaign))
     assert {*SLOW, "numba", "pyarrow.dataset"}.isdisjoint(modules)
 
-    job = READINGS_OF_ADS | {
-        "study_seed": 1,
-        "kind": "ads",
-        "log_settings": {},
-        "learner_settings": {"kind": "uniform"},
-    }
-    ids = ["--study", "s", "--experiment", "e", "--stream", "hotel", "--learner", "uniform", "--seeds", "0"]
-    inputs = [part for name, file in zip(("train", "test"), logs, strict=True) for part in ("--input", name, file)]
-    run = ["run", "--engine", Ads.engine, *ids, *inputs, "--input", "campaign", campaign]
-    modules = imported(*run, "--settings", json.dumps(job), "--output", tmp_path / "ads.parquet")
+    settings = READINGS_OF_ADS | {"study_seed": 1, "kind": "ads", "log_settings": {}}
+    run = {"engine": Ads.engine, "identity": {"study": "s", "experiment": "e", "stream": "hotel"}, "seeds": [0]}
+    run |= {"settings": settings, "learners": [{"learner": "uniform", "learner_settings": {"kind": "uniform"}}]}
+    files = {"train": logs[0], "test": logs[1], "campaign": campaign}
+    modules = imported(*job("run", tmp_path / "ads.parquet", settings=run, **files))
     assert {*SLOW, "numba", "pyarrow.dataset"}.isdisjoint(modules)
 
     modules = imported(*game_command(tmp_path / "game.parquet"))
@@ -251,10 +261,9 @@ def test_simulations_draws_games_and_ads_need_less_still(tmp_path):
 def test_a_figure_or_table_is_made_without_what_learning_needs(tmp_path):
     traces, target = gathered(tmp_path), tmp_path / "out"
     others = {"numba", "scipy.optimize", "scipy.stats", *SLOW - {"pandas", "matplotlib"}}
-    assert others.isdisjoint(imported("figure", "figure-2.1", traces, "--output", target))
+    assert others.isdisjoint(imported(*figure("figure-2.1", traces, target=target)))
     assert {*others, "matplotlib"}.isdisjoint(imported(*table("finals", traces, target=target)))
-    gather = ["gather", tmp_path / "run.parquet", "--details", json.dumps(DETAILS)]
-    assert {*others, "matplotlib", "scipy"}.isdisjoint(imported(*gather, "--output", tmp_path / "again.parquet"))
+    assert {*others, "matplotlib", "scipy"}.isdisjoint(imported(*gathering(tmp_path, tmp_path / "again.parquet")))
 
 
 GAME = {
@@ -265,9 +274,8 @@ GAME_IDS = {"study": "s", "experiment": "e", "stream": "g"}
 
 
 def game_command(target):
-    options = ["--engine", FixedItems.engine]
-    options += [part for name, value in GAME_IDS.items() for part in (f"--{name}", value)]
-    return ["run", *options, "--seeds", "0", "2", "--settings", json.dumps(GAME), "--output", str(target)]
+    run = {"engine": FixedItems.engine, "identity": GAME_IDS, "seeds": [0, 2], "settings": GAME, "learners": [{}]}
+    return job("run", target, settings=run)
 
 
 def test_a_run_of_a_game_by_the_command_line(tmp_path):
@@ -287,15 +295,15 @@ def test_from_a_simulation_to_figures_and_tables(tmp_path, capsys):
     for seed in range(2):
         for learner in LEARNERS:
             runs.append(str(tmp_path / f"{learner}-{seed}.parquet"))
-            assert main(run_command(simulate(tmp_path, seed), runs[-1], learner, (seed,))) == 0
-    traces, out = str(tmp_path / "all.parquet"), tmp_path / "out"
-    assert main(["gather", *runs, "--details", json.dumps(DETAILS), "--output", traces]) == 0
+            assert main(run_command(simulate(tmp_path, seed), runs[-1], learner=learner, seeds=[seed])) == 0
+    traces, out = tmp_path / "all.parquet", tmp_path / "out"
+    assert main(job("traces", traces, settings={"details": DETAILS}, runs=runs)) == 0
     for name in ("finals", "bounds", "rates"):
-        assert main(table(name, traces, target=out / name)) == 0
-    assert main(["figure", "figure-2.1", traces, "--output", str(out / "figure-2.1")]) == 0
+        assert main(table(name, traces, target=out / f"{name}.csv")) == 0
+    assert main(figure("figure-2.1", traces, target=out / "figure-2.1.csv")) == 0
     draws = [str(tmp_path / f"seed-{seed}.arrow") for seed in range(2)]
-    assert main(table("streams", *draws, target=out / "streams")) == 0
-    assert main(table("table-3.1", target=out / "table-3.1")) == 0  # of nothing but the theory
+    assert main(table("streams", *draws, target=out / "streams.csv")) == 0
+    assert main(table("table-3.1", target=out / "table-3.1.csv")) == 0  # of nothing but the theory
     assert sorted(path.name for path in out.iterdir()) == sorted(
         ["figure-2.1.csv", "figure-2.1.png", "figure-2.1.svg"]
         + [f"{name}.{end}" for name in ("finals", "bounds", "rates", "streams", "table-3.1") for end in ("csv", "tex")]
@@ -310,10 +318,9 @@ def test_from_a_file_of_ones_own_to_a_stream(tmp_path, monkeypatch):
     names = ["mine", "all", "--own", json.dumps(own), "--output"]
     assert main(["fetch", *names, str(tmp_path / "original.txt")]) == 0
     assert main(["convert", *names, str(tmp_path / "t.parquet"), "--input", str(tmp_path / "original.txt")]) == 0
-    settings = json.dumps({"drop_last": False, "documents": "as-is"})
+    packed = {"stream": "mine", "settings": {"drop_last": False, "documents": "as-is"}, "study_seed": 1}
     target = tmp_path / "mine.arrow"
-    options = ["--settings", settings, "--study-seed", "1", "--output", str(target)]
-    assert main(["pack", "mine", str(tmp_path / "t.parquet"), *options]) == 0
+    assert main(job("pack", target, settings=packed, tables=tmp_path / "t.parquet")) == 0
     there = stream.read(target)
     assert there.grades.tolist() == [2, 0, 1]
     assert there.features.tolist() == [[1, 1], [0, 0], [0, 0]]  # scaled within each query
@@ -331,7 +338,10 @@ def broken(folder):
 ERRORS = {
     "missing input": (lambda folder: run_command(folder / "none.arrow", folder / "out"), "there is no such stream"),
     "cut input": (lambda folder: run_command(broken(folder), folder / "out"), "not a whole stream"),
-    "unknown learner": (lambda folder: run_command(simulate(folder), folder / "out", "slamm"), "did you mean 'slam'"),
+    "unknown learner": (
+        lambda folder: run_command(simulate(folder), folder / "out", learner="slamm"),
+        "did you mean 'slam'",
+    ),
     "unknown data set": (
         lambda folder: ["fetch", "oshumed", "fold1-test", "--output", str(folder / "out")],
         "unknown data set 'oshumed': did you mean 'ohsumed'",
@@ -345,7 +355,7 @@ ERRORS = {
         "none.yaml: there is no such file",
     ),
     "missing run": (
-        lambda folder: ["gather", str(folder / "none.parquet"), "--details", "{}", "--output", str(folder / "out")],
+        lambda folder: gathering(folder, folder / "out", "none.parquet"),
         "none.parquet: there is no such run file",
     ),
     "unknown table": (
@@ -353,7 +363,7 @@ ERRORS = {
         "did you mean 'finals'",
     ),
     "figure of nothing": (
-        lambda folder: ["figure", "figure-2.2", str(gathered(folder)), "--output", str(folder / "out")],
+        lambda folder: figure("figure-2.2", gathered(folder), target=folder / "out"),
         "the study has no stream for this figure",
     ),
     "missing traces": (
@@ -367,10 +377,13 @@ ERRORS = {
 }  # fmt: skip
 
 
+def gathering(folder, target, run="run.parquet"):
+    return job("traces", target, settings={"details": DETAILS}, runs=folder / run)
+
+
 def gathered(folder):
     assert main(run_command(simulate(folder), folder / "run.parquet")) == 0
-    options = ["--details", json.dumps(DETAILS), "--output", str(folder / "all.parquet")]
-    assert main(["gather", str(folder / "run.parquet"), *options]) == 0
+    assert main(gathering(folder, folder / "all.parquet")) == 0
     return folder / "all.parquet"
 
 
@@ -412,15 +425,16 @@ def left(arguments, capsys):
 def test_every_command_explains_itself(capsys):
     code, printed = left(["--help"], capsys)
     assert code == 0
-    for name in COMMANDS:
-        assert re.search(rf"^    {name}\s", printed.out, re.MULTILINE)
+    commands = [name for names in cli.GROUPS.values() for name in names]
+    for name in commands:
+        assert re.search(rf"^  {name} +[A-Z]", printed.out, re.MULTILINE)
         code, one = left([name, "--help"], capsys)
         assert code == 0
         assert one.out.startswith(f"usage: scant {name} ")
-        assert "--output" in one.out
         options = re.sub(r"\n {10,}", "  ", one.out.partition("options:")[2]).strip().splitlines()
         for line in options:
             assert re.search(r"[\w\]]  +\w", line), f"{line} has no help"
+    assert sorted(commands) == sorted(re.findall(r"'(\w+)'", left(["no"], capsys)[1].err.partition("choose from")[2]))
 
 
 @pytest.mark.parametrize(
@@ -428,13 +442,13 @@ def test_every_command_explains_itself(capsys):
     [
         ([], "COMMAND"),
         (["rum"], "invalid choice: 'rum'"),
-        (["table", "finals", "x.parquet"], "--output"),
-        (["table", "finals", "x.parquet", "--output", "y"], "--study-seed"),
-        (["run", "--input", "x.arrow", "--output", "y"], "--input: expected a name and files, not 'x.arrow' alone"),
-        (["gather", "x.parquet", "--output", "y", "--details", "{"], "not JSON"),
-        (["simulate", "s", "--settings", "{}", "--study-seed", "one", "--seed", "0", "--output", "y"], "invalid int"),
-        (run_command("x.arrow", "y", seeds=()), "--seeds: expected at least one argument"),
-        (run_command("x.arrow", "y", seeds=("0-4",)), "--seeds: invalid int"),
+        (["job", "table", "--settings", "{}"], "--output"),
+        (
+            ["job", "run", "--input", "x.arrow", "--output", "y"],
+            "--input: expected a role and files, not 'x.arrow' alone",
+        ),
+        (["job", "traces", "--output", "y", "--settings", "{"], "not JSON"),
+        (["job", "traces", "--output", "y", "--settings", "[]"], "no object of JSON"),
     ],
 )
 def test_wrong_grammar_is_refused(arguments, message, capsys):
@@ -452,11 +466,8 @@ def test_long_lists_of_files_come_from_a_file(tmp_path, capsys):
 def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
     """`python -m scant` has the project's root on its path; the console script has not by itself."""
     own = {"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}
-    ids = [f"--{name}=toy" for name in ("study", "experiment", "stream", "learner")] + [f"--engine={Perceptron.engine}"]
-    settings = f"--settings={json.dumps(JOB | {'learner_settings': own})}"
-    files = ["--input", "streams", str(simulate(tmp_path)), f"--output={tmp_path / 'run.parquet'}"]
-    script = str(Path(sys.executable).parent / "scant")
-    done = subprocess.run([script, "run", *ids, "--seeds=0", settings, *files], capture_output=True, text=True)
+    run = run_command(simulate(tmp_path), tmp_path / "run.parquet", learner="toy", learner_settings=own)
+    done = subprocess.run([str(Path(sys.executable).parent / "scant"), *run], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert pq.read_table(tmp_path / "run.parquet")["updates"][-1].as_py() == 40
 

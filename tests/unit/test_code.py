@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scant import cli, families
+from scant import cli, families, jobs
 from scant.study import code
 from scant.verdict import selection
 
@@ -251,35 +251,54 @@ def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch,
 RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
 WORKED_OUT = {  # the modules that a rule's digest is of besides those that it names, by how it asks for them
     "selection.modules()": selection.modules(),
-    ".shown.modules": [module for _, shown in families.shown() for module in shown.modules],
-    "family_of(": [family.code for family in families.families().values()],
+    "code_of(": ["scant.present.making", *(module for _, shown in families.shown() for module in shown.modules)],
+    "family.code": [family.code for family in families.families().values()],
 }
 LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declared"}  # find by name what is run, whose code is asked for
 LOOKED_UP |= {"scant.study", "scant.study.named"}  # refuse a file that is not what its name says, and change none
 
 
+CALLS = {"played(": "run", "compared(": "comparator", "gathered(": "traces"}  # functions that make commands of jobs
+
+
 def commands():
-    """For each rule that runs a command of ours: the command's function, and the modules that its digest is of."""
-    for text in re.split(r"^rule ", RULES, flags=re.MULTILINE)[1:]:
-        if command := re.search(r'"scant ([\w-]+) ', text):
-            asked = re.search(r"\n +code=(.+?),\n +(?:\w+=|shell:)", text, re.DOTALL)[1]
-            modules = re.findall(r'"(scant\.[\w.]+)"', asked)
-            modules += [module for words, found in WORKED_OUT.items() if words in asked for module in found]
-            name = "_shown" if command[1] in ("figure", "table") else f"_{command[1].replace('-', '_')}"
-            yield pytest.param(name, modules, id=text.partition(":")[0])
+    """For each rule that runs a command of ours: what it calls, and the modules that its digest is of."""
+    functions = {text.partition("(")[0]: text for text in re.split(r"^def ", RULES, flags=re.MULTILINE)[1:]}
+    for text in re.split(r"^ *rule\b", RULES, flags=re.MULTILINE)[1:]:
+        called = re.search(r'"scant (?:job )?(\w+) |(?:command|shown)\(\s*"(\w+)"', text)
+        calls = [function for function in CALLS if f"{function}wildcards" in text or f"{function}COMP" in text]
+        calls += [function for function in CALLS if f"{function}filled" in text]
+        if not (called or calls):
+            continue
+        name = (called[1] or called[2]) if called else CALLS[calls[0]]
+        asked = re.search(r"\n +code=(.+?),\n +(?:\w+=|shell:)", text, re.DOTALL)
+        asked = asked[1] if asked else functions[calls[0].rstrip("(")]
+        modules = re.findall(r'"(scant\.[\w.]+)"', asked)
+        modules += [module for words, found in WORKED_OUT.items() if words in asked for module in found]
+        yield pytest.param(name, modules, id=name)
+
+
+def test_every_job_has_a_rule():
+    functions = [
+        node.name for node in ast.parse(Path(jobs.__file__).read_text()).body if isinstance(node, ast.FunctionDef)
+    ]
+    called = sorted(parameters.values[0] for parameters in commands())
+    assert called == sorted([*(name for name in functions if not name.startswith("_")), "convert", "fetch"])
 
 
 @pytest.mark.parametrize(("function", "modules"), list(commands()))
 def test_a_rule_s_digest_is_of_all_that_its_command_imports(function, modules):
-    tree = ast.parse(Path(cli.__file__).read_text())
+    module, function = (cli, f"_{function}") if function in ("fetch", "convert") else (jobs, function)
+    module, function = (jobs, "_show") if function in ("figure", "table") else (module, function)
+    tree = ast.parse(Path(module.__file__).read_text())
     (body,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
     imported = {name for name in code._imports(body) if code._source(name)} - LOOKED_UP
     assert modules and imported <= names(*modules)
 
 
 def test_every_kernel_is_in_the_digest_of_a_job_that_runs_it():
-    jobs = names(
+    run = names(
         *(family.code for family in families.families().values()), "scant.online.comparator", "scant.data.tables"
     )
     kernels = {f"scant.kernels.{path.stem}" for path in (code.PACKAGE / "kernels").glob("[a-z]*.py")}
-    assert kernels <= jobs
+    assert kernels <= run

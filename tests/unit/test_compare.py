@@ -324,6 +324,58 @@ def test_the_csv_has_all_that_differs(make, tmp_path, capsys):
     assert (tmp_path / "out/diff.html").is_file()
 
 
+RUN = ["=1+1", "+1+1", "-cmd|x", "@SUM(1)", "\t=1"]
+
+
+@pytest.mark.parametrize("text", RUN)
+def test_no_cell_of_the_csv_is_run_by_a_spreadsheet(make, tmp_path, text):
+    b = make("other", changed(CLAIMS, 0, id=text), settings={text: text}, versions={"numpy": text})
+    assert scant("compare", make(), b, "--output", tmp_path / "diff") == 1
+    with open(tmp_path / "diff.csv", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert f"'{text}" in cells and text not in cells
+    finished.keep(b)
+    assert f"'{text}" in (b.parent / "reference/other/claims.csv").read_text()
+    assert "-0.1," in (b.parent / "reference/other/claims.csv").read_text(), "numbers stay"
+
+
+STEERING = "\x1b[2J\x9b31m\r\nforged"
+
+
+def test_what_could_steer_a_terminal_is_escaped(make, capsys):
+    claims = [claim(STEERING, statement=STEERING), *changed(CLAIMS, 0, verdict="fails", statement=STEERING)]
+    claims = changed(claims, 2, id=f"moved {STEERING}", estimate=9)
+    finals = changed(FINALS, 0, mean=0.9, experiment=STEERING)
+    a = changed(CLAIMS, 1, id=f"moved {STEERING}")
+    b = make("other", claims, tables={"finals": finals}, settings={STEERING: STEERING},
+             versions={"numpy": STEERING}, modules={STEERING: "1"}, code={STEERING: "1"},
+             restated=MADE_BY["claims"] | {"ads-c": "1"})  # fmt: skip
+    assert scant("compare", make(claims=a), b) == 1
+    out = capsys.readouterr().out
+    assert not {"\x1b", "\x9b", "\r"} & {*out} and "\\x1b[2J\\x9b31m" in out
+    assert not any(line.startswith("forged") for line in out.splitlines())
+
+
+def test_errors_escape_what_they_quote(make, capsys):
+    b = make("other", [claim(STEERING), claim(STEERING)])
+    assert scant("compare", make(), b) == 2
+    error = capsys.readouterr().err
+    assert "is there twice" in error and error.count("\n") == 1 and not {"\x1b", "\x9b", "\r"} & {*error}
+
+
+@pytest.mark.parametrize("stem", ["claims", "tables/finals", "new"])
+def test_no_comparison_is_written_into_a_study(make, capsys, stem):
+    a, b = make(), make("other", changed(CLAIMS, 0, verdict="fails"))
+    finished.keep(a)
+    for side in (a, b, a.parent / "reference/small"):
+        before = {path: path.read_bytes() for path in side.rglob("*.*")}
+        assert (
+            scant("compare", *(("reference", a) if "reference" in side.parts else (a, b)), "--output", side / stem) == 2
+        )
+        assert "which is an input" in capsys.readouterr().err
+        assert {path: path.read_bytes() for path in side.rglob("*.*")} == before
+
+
 def test_the_page_asks_for_nothing_and_escapes(make):
     claims = [claim(NASTY, "fails", estimate="inf", statement=NASTY), *changed(CLAIMS, 0, verdict="fails", estimate=9)]
     finals = changed(FINALS, 0, mean=0.9, experiment=NASTY)
@@ -412,7 +464,7 @@ def test_no_study_is_named_as_a_folder_that_studies_share():
         ("claims.csv", "id,verdict,estimate,low,high,n\na,hold,1,,,\n", "'hold' is none of the verdicts"),
         ("claims.csv", "id,verdict,estimate,low,high,n\na,holds,1,,,\na,holds,1,,,\n", "the claim a is there twice"),
         ("claims.csv", "id,verdict,estimate,low,high,n\na,holds,many,,,\n", "line 2: has 'many' for estimate"),
-        ("claims.csv", "id,verdict,estimate,low,high,n\na,holds\n", "line 2: has not 6 cells"),
+        ("claims.csv", "id,verdict,estimate,low,high,n\na,holds\n", "line 2: has 2 cells, and not 6 as the head"),
         ("claims.csv", "", "is no table with a head"),
         ("claims-readings.csv", "claim,verdict\n", "lacks the columns experiment"),
         ("tables/finals.csv", b"\xff\xfe\n", "is no table with a head"),
@@ -476,6 +528,10 @@ def test_what_made_the_tiny_study(tiny):
     assert {Path(name).stem for name in made["files"] if name.startswith("tables/")} == {*plan.tables}
     assert made["settings"]["learners"] == config["learners"]
     assert not {"study", "data"} & made["settings"].keys(), "neither changes a result"
+    assert {"report.html", "study.json", *made["files"]} <= made["results"].keys()
+    assert {"Snakefile", "rules/runs.smk", "workflow/report/figure.rst", "config/claims.yaml"} <= made[
+        "workflow"
+    ].keys()
     assert made["settings"]["experiments"].keys() == config["experiments"].keys(), "sweeps are as they are written"
     assert made["settings"]["experiments"]["lower-bound"]["seeds"] == 10, "defaults are filled in"
     assert made["claims"].keys() == settings.claims("config/claims.yaml").keys()

@@ -3,6 +3,7 @@
 import pytest
 
 from scant.errors import printable
+from scant.files import anew
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,9 @@ from scant.errors import printable
 )
 def test_what_could_steer_a_terminal_is_escaped(text, shown):
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize("folder", ["", "./", "/srv/results of mine/", "/srv/results/old/"])
+def test_the_advice_names_a_file_as_the_workflow_does(folder):
+    assert anew(f"{folder}results/s/runs/a.parquet").endswith(" --forcerun results/s/runs/a.parquet")
+    assert anew("results/s/a b.csv").endswith(" --forcerun 'results/s/a b.csv'")

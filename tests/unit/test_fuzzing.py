@@ -3,6 +3,7 @@
 The targets and the files to start from are those of the fuzzer, `tests/fuzz`.
 """
 
+import json
 import zipfile
 from datetime import date, datetime
 from decimal import Decimal
@@ -48,6 +49,34 @@ def test_what_the_fuzzer_kept(name):
     with zipfile.ZipFile(fuzz_targets.ROOT / f"tests/fuzz/corpus/{name}.zip") as archive:
         for member in archive.namelist():
             fuzz_targets.TARGETS[name](archive.read(member))
+
+
+# --- manifests that are JSON, but not of a study
+
+NAMES = st.text(max_size=5) | st.sampled_from(
+    (
+        "../other",
+        "../../precious.zip",
+        "/etc/hostname",
+        "tables/../../x",
+        ".",
+        "tables/old.csv",
+        "Snakefile",
+        "a\0",
+        "small",
+    )
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+WHOLE = json.loads(SEEDS["manifest"][0])
+
+
+@given(st.dictionaries(st.sampled_from(list(WHOLE)), JSON | st.dictionaries(NAMES, st.just("0" * 64)), max_size=3))
+def test_forged_manifests(changes):
+    fuzz_targets.fuzz_manifest(json.dumps(WHOLE | changes).encode())
 
 
 # --- parquet of types that nobody expects

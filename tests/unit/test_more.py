@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
+from test_show import ROWS
 
 from scant.cli import main
 from scant.errors import DataError, SettingError
@@ -46,7 +47,7 @@ experiments:
     rounds: 100
     sweep: [{rounds: [200]}]
 """
-CLAIM = {"verdict": "undecided", "experiment": "games", "needed": 25.0, "n": 10}
+CLAIM = ROWS[1] | {"verdict": "undecided", "experiment": "games", "needed": 25.0, "n": 10}
 # Undecided: of games, of a variant that its sweep adds, of runs on streams; one that compares two experiments.
 CLAIMS = {
     "games-a": CLAIM,
@@ -68,7 +69,7 @@ def benchmark(folder, job, seconds, **more):
 
 
 def state(folder, claims):
-    table = pd.DataFrame([{"id": name} | claim for name, claim in claims.items()])
+    table = pd.DataFrame([claim | {"id": name} for name, claim in claims.items()])
     write_parquet(pa.Table.from_pandas(table, preserve_index=False), folder / "claims.parquet", {})
 
 
@@ -200,6 +201,15 @@ def test_the_command_says_what_to_do(finished, tmp_path, capsys):
     assert main(["more", "results/s", "--output", "none.yaml"]) == 0
     assert "every claim that can be tested is decided" in capsys.readouterr().out
     assert not (tmp_path / "none.yaml").exists()
+
+
+@pytest.mark.parametrize("output", ["s.yaml", "results/s/claims.csv", "results/s/new.yaml", "./results/../s.yaml"])
+def test_no_file_of_the_study_is_replaced(finished, tmp_path, capsys, output):
+    (finished / "claims.csv").write_text("id\n")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
+    assert main(["more", "results/s", "--study-file", "s.yaml", "--output", output]) == 1
+    assert "an input" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before
 
 
 def test_a_study_that_is_not_finished_is_refused(finished, capsys):

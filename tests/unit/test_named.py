@@ -47,7 +47,7 @@ def test_a_file_is_what_its_name_says(tmp_path, path):
         if key in ("rounds", "rate"):
             continue
         other = [7] if key == "seeds" else 7 if key == "seed" else f"{value}-2"
-        with pytest.raises(DataError, match=f"its {key} is .*, not .*Delete it"):
+        with pytest.raises(DataError, match=f"its {key} is .*, not .*--forcerun results/"):
             named.check([put(tmp_path, path, right | {key: other})])
     with pytest.raises(DataError, match="is null, not"):
         named.check([put(tmp_path, path, {})])

@@ -321,14 +321,14 @@ def test_figures_lose_what_does_more_than_draw(tmp_path):
 def test_what_is_not_svg_is_refused(tmp_path, text):
     path = tmp_path / "figure.svg"
     path.write_text(text)
-    with pytest.raises(DataError, match=r"figure\.svg.*Draw the figure again"):
+    with pytest.raises(DataError, match=r"figure\.svg.*--forcerun .*figure"):
         inline(path, "p-")
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1\n"])
 def test_broken_tables_are_refused(make, folder, text):
     (folder / "tables" / "finals.csv").write_text(text)
-    with pytest.raises(DataError, match="Make the table again"):
+    with pytest.raises(DataError, match="--forcerun"):
         make()
 
 

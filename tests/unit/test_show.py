@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 import yaml
 
+import scant
 from scant.cli import main
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, printable
 from scant.files import write_parquet
 from scant.page import about, page
 from scant.page.show import show
@@ -22,8 +23,9 @@ KNOWN = {
     "family": "top", "n": 8, "needed": np.nan, "source": "thesis, 3.2", "words": "it learns", "chosen": "Ten rounds.",
     "quantity": "difference in NDCG@10", "test": "t", "tightness": np.nan, "matters": "tuning", "matters_share": 0.6,
     "figure": "figure-3.4", "data": "Digits", "readings_holding": 0, "readings_total": 1, "cells_holding": 0,
-    "cells_failing": 0, "cells_total": 1,
+    "cells_failing": 0, "cells_total": 1, "experiment": "e",
 }  # fmt: skip
+STEERED = ("id", "family", "source", "words", "chosen", "quantity", "test", "matters", "figure", "data", "statement")
 NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {"n": 0, "readings_total": 0, "cells_total": 0}
 ROWS = [
     KNOWN | {"id": "top-a", "row": "theorem", "verdict": "holds", "estimate": 0.5, "low": 0.4, "high": 0.6,
@@ -65,7 +67,7 @@ def test_claims_are_shown_by_kind_and_family_with_what_they_came_to(folder):
     lines = text.splitlines()
     facts = "0.5 [0.4, 0.6], n = 8; holds in 1 of 2 cells, fails in 1; holds under 2 of 3 readings"
     assert f"  ✓ top-a: holds; {facts}" in lines
-    assert "  ? top-b: undecided; 0.1 [-0.1, 0.3], n = 8; 30 seeds would decide it" in lines
+    assert "  ? top-b: undecided; 0.1 [-0.1, 0.3], n = 8; 30 seeds or more would decide it" in lines
     assert f"  {page.ABSENT} ads-c" in lines and "      It earns. missing here: logs" in lines
     heads = [line for line in lines if line.startswith(("Reproductions", "Extensions", "Theorem"))]
     assert heads == ["Reproductions, top", "Reproductions, ads", "Theorem checks, top"] and lines[-1].endswith("top")
@@ -133,9 +135,88 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     with pytest.raises(DataError, match="not a whole file of claims"):
         show(folder)
     (folder / "tables/top.csv").write_text("")
-    with pytest.raises(DataError, match="not a whole table"):
+    with pytest.raises(DataError, match="is no table with a head"):
         show(folder, "top")
     assert main(["show", str(tmp_path / "none")]) == 1 and "Run the study" in capsys.readouterr().err
+
+
+TRACES = pa.table({"seed": [0], "rate": [0.1], "theory": [0], "round": [9], "ndcg@10": [0.25]})
+
+
+def test_a_file_of_claims_that_holds_something_else(folder, capsys):
+    write_parquet(TRACES, folder / "claims.parquet", {"kind": "perceptron"})
+    for words in ([], ["--claim", "top-a"], ["--cells"], ["--summary"]):
+        assert main(["show", str(folder), *words]) == 1
+        error = capsys.readouterr().err
+        assert "not a whole file of claims (without the columns cells_failing" in error and error.count("\n") == 1
+    with pytest.raises(DataError, match="without the columns"):
+        about.claims(folder / "claims.parquet")
+    with pytest.raises(DataError, match="without the columns"):
+        _ = scant.results(folder).claims
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"verdict": "hold"}, "verdict 'hold'"),
+        ({"row": "theory"}, "row 'theory'"),
+        ({"id": "top-b"}, "a claim twice"),
+        ({"statement": None}, "statement that is no text"),
+        ({"n": 1.5}, "counts that are not whole"),
+        ({"estimate": "many"}, "Unable to parse"),
+    ],
+)
+def test_claims_that_cannot_be(folder, changes, message):
+    rows = [{name: str(row[name]) if name in changes else row[name] for name in row} for row in ROWS]
+    if "n" in changes:
+        rows = [row | {"n": 8.0} for row in rows]
+    write_parquet(pa.Table.from_pandas(pd.DataFrame([rows[0] | changes, *rows[1:]])), folder / "claims.parquet", {})
+    with pytest.raises(DataError, match=message):
+        show(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed,rate,round\n0,0.1,9\n", "without the columns"),
+        (pd.DataFrame([CELL | {"verdict": "hold"}]).to_csv(index=False), "verdict 'hold'"),
+        (pd.DataFrame([CELL | {"row": "odd"}]).to_csv(index=False), "row 'odd'"),
+        (pd.DataFrame([CELL]).to_csv(index=False) + "top-a,more\n", "line 3: has 2 cells"),
+    ],
+)
+def test_cells_that_hold_something_else(folder, capsys, text, message):
+    (folder / "claims-readings.csv").write_text(text)
+    for words in (["--claim", "top-a"], ["--cells"]):
+        assert main(["show", str(folder), *words]) == 1
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("row", ["a,0.5,5,more", "a,0.5", ""])
+def test_a_row_that_is_not_as_long_as_the_head_is_refused(folder, row):
+    (folder / "tables/top.csv").write_text(f'learner,ndcg,n\n"k\nl",0.5,5\n{row}\n')
+    with pytest.raises(DataError, match=r"top\.csv, line 4: has \d cells, and not 3 as the head"):
+        show(folder, "top")
+    with pytest.raises(DataError, match="line 4"):
+        scant.results(folder).table("top")
+
+
+STEERING = "\x1b[2J\x9b31m\r\nforged"
+
+
+def test_what_could_steer_a_terminal_is_escaped(folder):
+    rows = [{name: f"{value}{STEERING}" if name in STEERED else value for name, value in row.items()} for row in ROWS]
+    write_parquet(pa.Table.from_pandas(pd.DataFrame(rows)), folder / "claims.parquet", {})
+    odd = ("claim", "experiment", "tuning", "stream", "learner", "against")
+    pd.DataFrame([row | {name: f"{row[name]}{STEERING}" for name in odd} for row in CELLS]).to_csv(
+        folder / "claims-readings.csv", index=False
+    )
+    pd.DataFrame({f"learner{STEERING}": [STEERING]}).to_csv(folder / f"tables/odd{STEERING[:4]}.csv", index=False)
+    shown = [show(folder), show(folder, cells=True), show(folder, f"odd{STEERING[:4]}")]
+    shown.append(show(folder, claim="top-a" + "".join(map(printable, STEERING))))
+    for text in shown:
+        assert not {"\x1b", "\x9b", "\r"} & {*text} and "\\x1b[2J" in text
+        assert not any(line.startswith("forged") for line in text.splitlines())
 
 
 def test_the_command_prints(folder, capsys):

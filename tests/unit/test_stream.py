@@ -132,7 +132,7 @@ def test_a_stream_cut_short_anywhere_is_refused(written):
     content = written.read_bytes()
     for length in {*range(0, len(content), 61), len(content) - 1}:
         written.write_bytes(content[:length])
-        assert "Delete it" in refused(written)
+        assert "--forcerun" in refused(written)
 
 
 def arrow(path, columns, metadata=None, batches=1):

@@ -1,13 +1,16 @@
 """Results from Python: what `scant.results` reads is what the files hold, and what is wrong is named."""
 
+import json
 import subprocess
 import sys
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from test_show import ROWS
 
 import scant
+from scant.compare import manifest
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
 
@@ -19,8 +22,10 @@ def folder(tmp_path):
     (tmp_path / "tables/finals.csv").write_text("learner,mean\nslam,0.5\n")
     (tmp_path / "figures/figure-2.1.csv").write_text("round,mean\n1,0.5\n")
     (tmp_path / "claims-readings.csv").write_text("claim,estimate\nc,0.5\n")
-    (tmp_path / "manifest.json").write_text('{"study": "s"}')
-    write_parquet(pa.table({"id": ["c"], "verdict": ["holds"]}), tmp_path / "claims.parquet", {})
+    (tmp_path / "manifest.json").write_text(
+        json.dumps({"study": "s"} | {name: {} for name in ("files", *manifest.SECTIONS)})
+    )
+    write_parquet(pa.Table.from_pylist([ROWS[0] | {"id": "c"}]), tmp_path / "claims.parquet", {})
     for learner in ("slam", "listnet"):
         for seed in (0, 1):
             rows = pa.table({"seed": [seed], "rate": [0.1], "theory": [0], "round": [9], "ndcg@10": [0.25 + seed]})

@@ -1185,3 +1185,12 @@ def test_a_setting_that_does_nothing_for_a_scorer_is_refused(key, value):
     config["learners"]["forest" if key == "lambdas" else "ranker"][key] = value
     with pytest.raises(SettingError, match=f"{key} does nothing for the kind"):
         load(config)
+
+
+def test_values_of_the_command_line_are_yaml():
+    given = {"together": "true", "seed": 3, "figures": {"pdf": "true", "font_size": "10"}, "title": "a: b: c"}
+    figures = {"pdf": "true", "font_size": "10", "width": "true"}
+    config = {"together": "true", "seed": 3, "figures": figures, "title": "a: b: c", "of the file": "true"}
+    studies.understand(config, given)
+    figures = {"pdf": True, "font_size": 10, "width": "true"}
+    assert config == {"together": True, "seed": 3, "figures": figures, "title": "a: b: c", "of the file": "true"}

@@ -125,8 +125,18 @@ def test_a_damaged_file(finished, file, how):
 
     printed = finished.snakemake(TRACES, "--cores", 2, ok=False)
     print(printed)
-    assert f"{file}: not a whole " in printed and "Delete it; the next run makes it anew" in printed
-    path.unlink()
+    assert f"{file}: not a whole " in printed and f"--forcerun results/tiny/{file}" in printed
+    finished.snakemake(TRACES, "--cores", 2, "--forcerun", f"results/tiny/{file}")
+    ends_right(finished)
+
+
+def test_a_file_that_changed_after_the_end(finished):
+    """What follows from it is newer, so that Snakemake has nothing to do, until it is told to make it anew."""
+    path = finished.folder / "results/tiny" / RUN
+    path.write_bytes(path.read_bytes()[:-9])
+    os.utime(path, ns=(0, 0))
+    assert "Nothing to be done" in finished.snakemake(TRACES, "--cores", 2)
+    finished.snakemake(TRACES, "--cores", 2, "--forcerun", f"results/tiny/{RUN}")
     ends_right(finished)
 
 

@@ -145,9 +145,8 @@ def test_a_target_asks_for_its_stage_alone(apart, target, rules):
 
 def test_the_groups_of_the_cluster_profile_are_of_rules():
     profile = read_yaml(ROOT / "profiles/slurm/profile.yaml")
-    rules = {
-        name for file in (ROOT / "rules").glob("*.smk") for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)
-    }
+    named = r'(?:^rule |rules_of\("|draws_of\("|yield ")(\w+)'  # a rule, or one in a loop, which may have several names
+    rules = {name for file in (ROOT / "rules").glob("*.smk") for name in re.findall(named, file.read_text(), re.M)}
     assert {*profile["groups"]} <= rules and "run" in profile["groups"]
     assert {*profile["groups"].values()} == {*profile["group-components"]}
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from sklearn import datasets
 
-from scant.compare import provenance
+from scant.compare import pruning
 from scant.study import settings as studies
 from scant.study.plan import Plan, spanned
 
@@ -443,10 +443,9 @@ def test_a_changed_entry_of_the_registry_is_noticed(project, tmp_path):
 def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
     """A study without its streams is whole; a new learner draws those that it plays on again, of the same bytes."""
     drawn = [file for file in finished.reference if file.startswith(("streams/", "bandit/", "campaigns/"))]
-    deleted = provenance.unasked(finished.folder / "results/tiny", drawn=True)
-    assert {*deleted} >= {*drawn}
-    for file in deleted:
-        (finished.folder / "results/tiny" / file).unlink()
+    found = pruning.prunable(finished.folder / "results/tiny", drawn=True)
+    assert {*found.deleted} >= {*drawn} and not found.foreign + found.newer
+    pruning.delete(finished.folder / "results/tiny", found)
     assert finished.jobs() == {}
     (stream,) = [file for file in drawn if file == "streams/linear/seed-0.arrow"]
     finished.snakemake(f"results/tiny/{stream}", "--cores", 1)

@@ -205,7 +205,7 @@ def load(path) -> Campaign:
         _check_arrays(campaign)
         return campaign
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SettingError) as error:
-        raise DataError(path, f"not a campaign of this project ({error})", advice="Make it again") from None
+        raise DataError(path, f"not a campaign of this project ({error})", advice=files.anew(path)) from None
 
 
 def _check_arrays(campaign: Campaign) -> None:

@@ -3,6 +3,7 @@
 from scant.ads import campaigns, convert
 from scant.data import logs
 from scant.errors import DataError
+from scant.files import anew
 from scant.randomness import generator
 
 LOG_ORIGINS = ("classification", "campaign", "log")  # made from a classification set, drawn, or as they were logged
@@ -32,7 +33,7 @@ def draw(name: str, settings: dict, inputs, targets, study_seed: int, seed: int)
         campaign, part_logs = campaigns.load(inputs[0]), {}
         if (campaign.name, campaign.settings) != (settings["campaign"], campaigns.Settings(**settings["settings"])):
             reason = f"a campaign {campaign.name} of other settings than the log {name} has"
-            raise DataError(inputs[0], reason, advice="Delete it; the next run makes it anew")
+            raise DataError(inputs[0], reason, advice=anew(inputs[0]))
         for part, policy in PARTS.items():
             rows = settings.get(f"{part}_rows", campaign.rows)
             part_logs[part] = campaign.log(rows, generator(*axes, part), policy)

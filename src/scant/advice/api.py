@@ -71,7 +71,7 @@ def evaluate(
         return replace(found, inputs=_inputs(found.policies, test, train, results))
     if results is not None:
         raise SettingError("results of parts (--parts) are for a log in a folder")
-    test, train = (log if log is None or isinstance(log, Log) else Log.from_frame(log) for log in (test, train))
+    test, train = (log if isinstance(log, Log | Parts | None) else Log.from_frame(log) for log in (test, train))
     paths = {"test": test.name} | ({} if train is None else {"train": train.name})
     same_log = train is not None and test.half_of is not None and test.half_of is train.half_of
     found = advise.compare(

@@ -10,7 +10,7 @@ import numpy as np
 from scant import files
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
-from scant.data import visits
+from scant.data import batches
 from scant.errors import DataError, SettingError
 from scant.randomness import generator
 
@@ -85,8 +85,8 @@ def apply(
     names = policy.learnt.encoder.names
     metadata = {"epsilon": epsilon, "seed": seed, "policy": policy.name, "input": files.sha256(path)}
     with _Writer(target, metadata) as writer:
-        for table in visits.batches(path, names, policy.learnt.encoder.texts, keep, ROWS):
-            contexts = visits.contexts(table, names, policy.learnt.encoder.texts, path, rows)
+        for table in batches.read(path, names, policy.learnt.encoder.texts, keep, ROWS):
+            contexts = batches.contexts(table, names, policy.learnt.encoder.texts, path, rows)
             action, propensity = drawn(policy, contexts, random.random(len(contexts)), epsilon)
             writer.write(table.select(list(keep)), action, propensity, policy.actions)
             counts += np.bincount(action, minlength=len(counts))

@@ -4,10 +4,11 @@ import math
 from collections.abc import Mapping
 
 from scant.advice import health, text
-from scant.data import logs, visits
+from scant.data import logs
+from scant.data.visits import Reading
 
 
-def facts(reading: visits.Reading) -> dict:
+def facts(reading: Reading) -> dict:
     """Facts about a log, fit for JSON.
 
     Returns

@@ -13,7 +13,7 @@ from scant.advice import encoding, learning, saving
 from scant.advice.learning import FOREST, LEARNT
 from scant.advice.log import Log, visits_of
 from scant.advice.progress import silent
-from scant.data import logs, visits
+from scant.data import batches, formats, logs
 from scant.data.visits import Visits
 from scant.errors import SettingError, unknown
 
@@ -236,4 +236,4 @@ class Policy:
                 categories = {name: texts for name, texts in found.categories.items() if name in names}
                 found = replace(found, features=found.features[:, kept], names=names, categories=categories)
             return logs.align_features(found, encoder.names)
-        return visits.contexts(visits.table_of(contexts), encoder.names, encoder.texts)
+        return batches.contexts(formats.table_of(contexts), encoder.names, encoder.texts)

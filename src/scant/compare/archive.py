@@ -5,14 +5,16 @@ given, the results and the action that made these of those (https://w3id.org/ro/
 """
 
 import json
+import os
 import zipfile
+import zlib
 from importlib import metadata
 from pathlib import Path
 
 from scant import __version__
 from scant.compare import finished, manifest, provenance
-from scant.errors import DataError
-from scant.files import atomic
+from scant.errors import DataError, SettingError
+from scant.files import anew, atomic, check_outputs
 from scant.schema import PROJECT, of_project, read_yaml
 
 CRATE = "ro-crate-metadata.json"
@@ -32,8 +34,7 @@ TYPES = {
     ".smk": "text/plain", ".lock": "text/plain", ".rst": "text/x-rst", ".md": "text/markdown", "": "text/plain",
 }  # fmt: skip
 LARGE = ("runs/", "traces/", "comparators/", "streams/", "bandit/", "campaigns/")  # left out unless asked for
-WORKFLOW = ("Snakefile", "CITATION.cff", provenance.LOCK, "rules/*.smk", "workflow/**/*", "config/*.yaml")
-PAGE = "report.html"
+LARGEST = 1 << 26  # bytes of a manifest
 ABOUT = "Verdicts on claims of papers on learning to rank from scant feedback, with tables, figures and settings."
 
 
@@ -43,30 +44,36 @@ def write(folder, target=None, runs: bool = False) -> Path:
     Parameters
     ----------
     folder : the study's results, results/{study}
-    target : the file to write; STUDY.zip in the working folder if None
+    target : the file to write, not one of the study's own, nor one that is there but for an earlier archive of the
+        study; if None, that of the folder's name, with .zip, in the working folder
     runs : with run files, traces and those streams that are kept, which are large and can be made again
 
     Raises
     ------
-    DataError : the study is not finished, or files of it have changed since
+    SettingError : the file to write is another file that is there, or one of the study
+    DataError : the study is not finished, or files of it, or the workflow, have changed since
     """
     folder = Path(folder)
     found = provenance.verify(folder)
     if wrong := found.gone + found.changed:
-        raise DataError(
-            folder / wrong[0], "is not what it was when the study was made",
-            advice="Make it again (snakemake --cores all), then archive it",
-        )  # fmt: skip
+        raise DataError(folder / wrong[0], "is not what it was when the study was made", advice=anew(folder / wrong[0]))
+    if found.workflow:
+        path = folder / manifest.NAME
+        raise DataError(path, f"lists another {found.workflow[0]} than the workflow has here", advice=anew(path))
     content = finished.manifest_of(folder)
-    target = Path(target or f"{content['study']}.zip")
+    target = Path(target or f"{folder.absolute().name}.zip")
+    check_outputs([target], [folder])
+    if os.path.lexists(target) and _study_of(target) != content["study"]:
+        raise SettingError(
+            f"{target} is there, and is no archive of the study {content['study']}: give another name, with --output"
+        )
     names = [name for name in content["results"] if runs or not name.startswith(LARGE)]
-    results = {name: folder / name for name in (PAGE, manifest.NAME, *names) if (folder / name).is_file()}
-    workflow = {
-        str(path.relative_to(PROJECT)): path
-        for pattern in WORKFLOW
-        for path in sorted(PROJECT.glob(pattern))
-        if path.is_file()
-    }
+    results = {name: folder / name for name in (manifest.NAME, *names) if (folder / name).is_file()}
+    workflow = {name: PROJECT / name for name in provenance.workflow()}
+    if taken := results.keys() & {CRATE, *workflow}:
+        raise DataError(
+            folder / manifest.NAME, f"lists {min(taken)}, which is no result", advice=anew(folder / manifest.NAME)
+        )
     stamp = tuple(int(part) for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-"))
     with atomic(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(
@@ -75,6 +82,18 @@ def write(folder, target=None, runs: bool = False) -> Path:
         for name, path in (results | workflow).items():
             _add(archive, name, path.read_bytes(), stamp)
     return target
+
+
+def _study_of(path: Path) -> str | None:
+    """The study that a file is an archive of; None for other files."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(manifest.NAME) as file:
+            archive.getinfo(CRATE)
+            if archive.getinfo(manifest.NAME).compress_type != zipfile.ZIP_DEFLATED:  # others raise more errors
+                return None
+            return json.loads(file.read(LARGEST))["study"]
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError):
+        return None  # NotImplementedError, of zips that cannot be read, and RecursionError are RuntimeErrors
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, stamp: tuple) -> None:

@@ -1,16 +1,13 @@
 """Reading finished studies, and keeping what others are held to: results/reference/{study}."""
 
-import csv
-import json
 import math
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scant.compare import manifest
-from scant.errors import DataError, SettingError
-from scant.files import sha256, visible, write_text
+from scant.errors import DataError, SettingError, printable
+from scant.files import anew, harmless_text, read_cells, sha256, visible, write_text
 from scant.page.page import VERDICTS
 
 REFERENCE = "reference"
@@ -111,19 +108,21 @@ def keep(folder) -> Path:
     """Make a finished study the reference of its name, instead of the one before; returns the reference's folder.
 
     A reference is small: the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits.
+    Other files in its folder are left alone.
 
     Raises
     ------
-    SettingError : the folder is a reference itself
-    DataError : the study is not finished, or damaged
+    SettingError : the folder is a reference itself, or a link, or a folder of the reference is one
+    DataError : the study is not finished, or damaged, or of another name than its folder
     """
     folder = Path(folder)
     if is_reference(folder):
         raise SettingError(f"{folder} is a reference itself: give the folder of a study, results/STUDY")
     study, target = read(folder), reference_of(folder)
-    if not study.manifest:
-        raise DataError(folder, f"has no {manifest.NAME}, which says what made it", advice=ADVICE)
-    shutil.rmtree(target, ignore_errors=True)
+    owned(folder)
+    for place in (target.parent, target, target / "tables"):
+        if place.is_symlink():
+            raise SettingError(f"{place} is a link, through which nothing is written: put a folder in its place")
     contents = {f"tables/{name}.csv": study.tables[name] for name in KEPT if name in study.tables}
     if study.claims is not None:
         cells = [{name: row[name] for name in KEPT_OF_CELLS if name in row} for row in study.cells]
@@ -131,6 +130,8 @@ def keep(folder) -> Path:
     contents = {name: rows for name, rows in contents.items() if rows}
     for name, rows in contents.items():
         write_text(target / name, csv_text(rows, rows[0], SIGNIFICANT))
+    for name in {CLAIMS, CELLS, *(f"tables/{name}.csv" for name in KEPT)} - {*contents}:
+        (target / name).unlink(missing_ok=True)
     made = {name: part for name, part in study.manifest.items() if name not in manifest.OF_A_RUN}
     made["files"] = manifest.checksums(target, contents)
     manifest.save(made, target / manifest.NAME)
@@ -144,7 +145,8 @@ def csv_text(rows: Iterable[dict[str, str]], head: Iterable[str], significant: i
 
 
 def _quoted(text: str) -> str:
-    """A cell as CSV has it."""
+    """A cell as CSV has it, which no spreadsheet runs."""
+    text = harmless_text(text)
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\n\r') else text
 
 
@@ -164,14 +166,8 @@ def number(text: str | None) -> float | None:
 
 def _rows(path: Path, needed: Iterable[str] = ()) -> list[dict[str, str]]:
     """The rows of a CSV file. DataError if they differ in length, or a needed column is missing."""
-    again = "Make it again (snakemake --cores all)"
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            head, *lines = csv.reader(file, strict=True)
-    except (ValueError, csv.Error):
-        raise DataError(path, "is no table with a head", advice=again) from None
-    if wrong := [number for number, line in enumerate(lines, 2) if len(line) != len(head)]:
-        raise DataError(path, f"has not {len(head)} cells", wrong[0], again)
+    again = _again(path)
+    head, lines = read_cells(path, again)
     if missing := [name for name in needed if name not in head]:
         raise DataError(path, f"lacks the columns {', '.join(missing)}", advice=again)
     rows = [dict(zip(head, line, strict=True)) for line in lines]
@@ -189,13 +185,13 @@ def _claims(path: Path, rows: list[dict[str, str]]) -> dict[str, dict[str, str]]
         if row["verdict"] not in VERDICTS:
             raise DataError(path, f"{row['verdict']!r} is none of the verdicts {', '.join(VERDICTS)}", line)
         if row["id"] in by_id:
-            raise DataError(path, f"the claim {row['id']} is there twice", line)
+            raise DataError(path, f"the claim {printable(row['id'])} is there twice", line)
         by_id[row["id"]] = row
     return by_id
 
 
-def manifest_of(folder: Path, held: bool = True) -> dict:
-    """The manifest of a study, held against the files that studies are compared by unless told not to.
+def manifest_of(folder: Path) -> dict:
+    """The manifest of a study, held against the files that studies are compared by.
 
     It is empty if there is none.
 
@@ -204,28 +200,36 @@ def manifest_of(folder: Path, held: bool = True) -> dict:
     DataError : it is damaged, or a file does not fit it
     """
     path = folder / manifest.NAME
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        checksums = dict(content["files"])
-        sections = [content[name] for name in ("settings", "claims", "code", "modules", "versions", "data")]
-        whole = isinstance(content["study"], str) and all(isinstance(section, dict) for section in sections)
-    except (ValueError, LookupError, TypeError, RecursionError):
-        whole = False
-    if not whole:
-        raise DataError(path, "is no whole manifest of a study", advice=f"Remove it. {_again(folder)}")
-    for name, checksum in checksums.items() if held else ():
+    content = manifest.read(folder, _again(path))
+    for name, checksum in content.get("files", {}).items():
         if not (folder / name).is_file():
-            raise DataError(folder / name, f"is not there, though {path} lists it", advice=_again(folder))
+            raise DataError(folder / name, f"is not there, though {path} lists it", advice=_again(folder / name))
         if sha256(folder / name) != checksum:
-            raise DataError(folder / name, f"has changed since {path} was written", advice=_again(folder))
+            raise DataError(folder / name, f"has changed since {path} was written", advice=_again(folder / name))
     return content
 
 
-def _again(folder: Path) -> str:
-    return (
-        f"Make the reference again: scant reference {folder.parent.parent / folder.name}"
-        if is_reference(folder)
-        else ADVICE
-    )
+def _again(path: Path) -> str:
+    """What to do about a file, of a study or a reference, that is damaged or gone."""
+    folder = next((folder for folder in path.parents[:2] if is_reference(folder)), None)
+    return f"Make the reference again: scant reference {studied(folder)}" if folder else anew(path)
+
+
+def owned(folder) -> dict:
+    """The manifest of a study that a command is to change files of; it has to be that of the folder itself.
+
+    Raises
+    ------
+    SettingError : the folder is a link
+    DataError : it has no manifest, a damaged one, or that of another study
+    """
+    folder = Path(folder).absolute()
+    if folder.is_symlink():
+        raise SettingError(f"{folder} is a link, perhaps to another study: give the folder itself")
+    content = manifest.read(folder, _again(folder / manifest.NAME))
+    if not content:
+        raise DataError(folder, f"has no {manifest.NAME}, which says what made it", advice=ADVICE)
+    if content["study"] != folder.name:
+        reason = f"is of the study {content['study']}, and not of {folder.name}"
+        raise DataError(folder / manifest.NAME, reason, advice="Nothing is changed in the results of another study")
+    return content

@@ -3,22 +3,54 @@
 import hashlib
 import json
 import platform
+import re
 import sys
 from pathlib import Path
 
 from scant.compare import provenance
-from scant.files import sha256, write_text
-from scant.schema import with_defaults
+from scant.errors import DataError, SettingError, printable, short
+from scant.files import anew, sha256, write_text
+from scant.schema import PROJECT, check, with_defaults
 from scant.study import code
 from scant.study.plan import COVERAGE, ORIGINAL, Plan
-from scant.study.schema import schema
+from scant.study.schema import ID_RULE, schema
+from scant.study.settings import TAKEN
 from scant.verdict import selection
 
 NAME = "manifest.json"
 DIGITS = 12  # hexadecimal, of a digest
 # What results may depend on; others draw figures or plan jobs.
 VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
-OF_A_RUN = ("made", "results")  # what a manifest says of one run of the study alone: references leave it out
+OF_A_RUN = ("made", "results", "workflow")  # what a manifest says of one run alone: references leave it out
+PLAIN = re.compile(r"[^/\\.\x00-\x1f][^/\\\x00-\x1f]*(/[^/\\.\x00-\x1f][^/\\\x00-\x1f]*)*")  # a path below a folder
+CHECKSUMS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
+LISTS = ("files", "results", "workflow")
+SECTIONS = ("settings", "claims", "code", "modules", "versions", "data")
+SCHEMA = {
+    "type": "object",
+    "required": ["study", "files", *SECTIONS],
+    "dependentRequired": {"results": ["made"]},
+    "properties": {
+        "study": ID_RULE,
+        **{name: {"type": "object"} for name in SECTIONS},
+        "settings": {"type": "object", "infinite": True},
+        **dict.fromkeys(LISTS, CHECKSUMS),
+        "made": {
+            "type": "object",
+            "required": ["date", "commit", "clean", "lock"],
+            "properties": {
+                "date": {
+                    "type": "string",
+                    "pattern": "^(199|20[0-9])[0-9]-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+                    "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]",
+                },
+                "commit": {"type": ["string", "null"]},
+                "clean": {"type": ["boolean", "null"]},
+                "lock": {"type": ["string", "null"]},
+            },
+        },
+    },
+}
 WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")  # keys of a claim that do not test it
 
 
@@ -50,8 +82,42 @@ def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dic
         "data": {f"{row['data set']}/{row['part']}": _checksum(row, plan, folder) for row in facts["datasets"]},
         "made": made,
         "results": checksums(folder, provenance.results(plan, stated)),
+        "workflow": checksums(PROJECT, provenance.workflow()),
     }
     save(content, target)
+
+
+def read(folder, advice: str = "") -> dict:
+    """The manifest of a study, whole and with plain paths alone; empty if there is none.
+
+    advice : what to do if it is damaged; by default to make it anew
+
+    Raises
+    ------
+    DataError : it is damaged, or not a manifest
+    """
+    path = Path(folder, NAME)
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_constant)
+        json.dumps(content, ensure_ascii=False).encode()  # fails for half of a surrogate pair
+        check(content, SCHEMA, "manifest")
+        if content["study"] in TAKEN:
+            raise ValueError(f"no study is named {content['study']}")
+        for name in (name for part in LISTS for name in content.get(part, {}) if not PLAIN.fullmatch(name)):
+            raise ValueError(f"it lists {short(name)}, which is no plain path below the study's folder")
+    except (ValueError, RecursionError, SettingError) as error:
+        reason = f"is no whole manifest of a study ({printable(error)})"
+        raise DataError(path, reason, advice=advice or anew(path)) from None
+    return content
+
+
+def _constant(name: str) -> float:
+    """The value of Infinity, which settings may have; others are refused."""
+    if name == "NaN":
+        raise ValueError("it holds NaN")
+    return float(name)
 
 
 def save(content: dict, target) -> None:

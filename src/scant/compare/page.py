@@ -69,10 +69,15 @@ def _side(value: Estimate | str | None) -> list[str]:
 
 def write(found: Comparison, stem) -> None:
     """Write what differs as `stem`.csv, with the columns COLUMNS, and as the page `stem`.html."""
+    table, page_file = files(stem)
+    write_text(table, csv_text(rows(found), COLUMNS))
+    write_text(page_file, html(found, table.name))
+
+
+def files(stem) -> tuple[Path, Path]:
+    """The files that `write` writes."""
     stem = Path(stem)
-    file = stem.with_name(f"{stem.name}.csv")
-    write_text(file, csv_text(rows(found), COLUMNS))
-    write_text(stem.with_name(f"{stem.name}.html"), html(found, file.name))
+    return stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.html")
 
 
 def html(found: Comparison, file: str) -> str:

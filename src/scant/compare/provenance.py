@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scant.errors import DataError
-from scant.files import sha256
+from scant.files import anew, sha256
 from scant.schema import PROJECT
 from scant.study.plan import COMPARATOR, COVERAGE, OF_CLAIMS, RUN, TIMES, TRACES, Plan
 from scant.verdict import selection
@@ -21,6 +21,9 @@ STUDY = "study.json"  # the settings that a study was given, as a study file tha
 LOCK = "requirements.lock"
 DRAWN = ("streams/", "bandit/", "campaigns/")  # what runs are played on, which is drawn, or packed, again if it is gone
 FOLDERS = ("runs", "traces", "comparators", "times", "streams", "bandit", "campaigns", "figures", "tables")
+WORKFLOW = ("Snakefile", "CITATION.cff", LOCK, "rules/*.smk", "workflow/**/*", "config/*.yaml")
+PAGE = "report.html"
+FINISH = "Finish the study: snakemake --cores all"
 CLAIMS = ("claims.csv", "claims.parquet", "claims.tex", "claims-readings.csv")
 
 
@@ -56,13 +59,19 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+def workflow() -> list[str]:
+    """The files of the workflow that archives have, below the project's folder."""
+    found = (path for pattern in WORKFLOW for path in sorted(PROJECT.glob(pattern)) if path.is_file())
+    return [path.relative_to(PROJECT).as_posix() for path in found]
+
+
 def results(plan: Plan, claims: dict) -> list[str]:
-    """The files that the jobs of a study make, but for logs, benchmarks and the page, below its folder of results.
+    """The files that the jobs of a study make, but for logs, benchmarks and the manifest, below its folder of results.
 
     claims : the study's claims by id; empty if it judges none
     """
     study, names = plan.study["study"], list(plan.figures)
-    paths = [STUDY] + ([*CLAIMS] if claims else [])
+    paths = [STUDY, PAGE] + ([*CLAIMS] if claims else [])
     for name, jobs in plan.jobs.items():
         paths += [RUN.format(study=study, run=job.path) for job in jobs]
         paths += [file for job in jobs for file in job.files]
@@ -83,69 +92,47 @@ def results(plan: Plan, claims: dict) -> list[str]:
 class Verified(NamedTuple):
     """How the files of a study stand to its manifest: how many are as they were, and which are not.
 
-    What `prune --drawn` deletes is not `gone` but in `drawn`, if it is not there.
+    What `prune --drawn` deletes is not `gone` but in `drawn`, if it is not there. `workflow` are the files of the
+    workflow, as it is here, that are not those which made the study.
     """
 
     same: int
     changed: list[str]
     gone: list[str]
     drawn: int = 0
+    workflow: tuple[str, ...] = ()
 
 
 def verify(folder) -> Verified:
-    """Hold all files of a study's results against the checksums of its manifest.
+    """Hold all files of a study's results against the checksums of its manifest, and the workflow here, too.
 
     Raises
     ------
-    DataError : it has no manifest, or one without checksums of its results
+    DataError : it has no manifest, a damaged one, or one without checksums of its results
     """
-    from scant.compare import finished, manifest
+    from scant.compare import manifest
 
     folder = Path(folder)
-    listed = finished.manifest_of(folder, held=False).get("results")
-    if not listed:
-        raise DataError(
-            folder / manifest.NAME, "is not there, or lists no results",
-            advice="Finish the study: snakemake --cores all",
-        )  # fmt: skip
+    content = manifest.read(folder)
+    if not (listed := content.get("results")):
+        raise DataError(folder / manifest.NAME, "is not there, or lists no results", advice=FINISH)
     absent = [name for name in listed if not (folder / name).is_file()]
     gone = [name for name in absent if not name.startswith(DRAWN)]
     changed = [name for name in listed if name not in absent and sha256(folder / name) != listed[name]]
-    return Verified(len(listed) - len(absent) - len(changed), changed, gone, len(absent) - len(gone))
+    made_by = content.get("workflow", {})
+    here = {name: sha256(PROJECT / name) for name in workflow()}
+    other = tuple(name for name in {**here, **made_by} if made_by.get(name) != here.get(name))
+    return Verified(len(listed) - len(absent) - len(changed), changed, gone, len(absent) - len(gone), other)
 
 
-def unasked(folder, drawn: bool = False) -> list[str]:
-    """The files among a study's results that its settings do not ask for, as those of learners that it had before.
-
-    Logs, benchmarks and what does not lie in a folder of results are left alone.
-
-    drawn : with the streams and logs that runs were played on, most of a study's size, which a job that needs them
-        makes again, of the same bytes
-
-    Raises
-    ------
-    DataError : the study is not finished: what it asks for is not known
-    """
-    from scant.compare import finished
-
-    folder = Path(folder)
-    listed = finished.manifest_of(folder, held=False).get("results")
-    if not listed:
-        raise DataError(
-            folder / "manifest.json", "is not there, or lists no results",
-            advice="Finish the study first: snakemake --cores all",
-        )  # fmt: skip
-    made = {name.partition("/")[0] for name in listed if "/" in name} | set(FOLDERS)
-    found = (
-        path.relative_to(folder).as_posix() for name in made for path in (folder / name).rglob("*") if path.is_file()
-    )
-    return sorted(name for name in found if name not in listed or (drawn and name.startswith(DRAWN)))
-
-
-def describe(found: Verified) -> Iterator[str]:
-    """What `verify` found, as lines for the terminal."""
+def describe(found: Verified, folder: Path) -> Iterator[str]:
+    """What `verify` found of the study in a folder, as lines for the terminal."""
     yield f"{found.same:,} files are what they were when the study was made."
     if found.drawn:
         yield f"{found.drawn:,} streams and logs were deleted by scant prune --drawn; what needs them draws them again."
     yield from (f"changed: {name}" for name in found.changed)
     yield from (f"gone: {name}" for name in found.gone)
+    if wrong := found.changed + found.gone:
+        yield f"{anew(folder / wrong[0])}." + (" The others likewise." if wrong[1:] else "")
+    if found.workflow:
+        yield f"The workflow here is not the one that the manifest lists: {found.workflow[0]} differs, for example."

@@ -1,15 +1,16 @@
 """The results of a study from Python, as DataFrames: `scant.results("results/real")`."""
 
-import json
 from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
 from scant import families
+from scant.compare import manifest
 from scant.errors import DataError, unknown
-from scant.files import foreign, metadata_of, read_parquet
+from scant.files import anew, foreign, metadata_of, read_cells, read_parquet
 from scant.present import traces
+from scant.verdict import readings
 
 
 class Results:
@@ -31,17 +32,12 @@ class Results:
     @cached_property
     def manifest(self) -> dict:
         """What made the study: its settings, versions of packages, data, date and commit; see docs/compare.md."""
-        path = self._there("manifest.json")
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise DataError(path, f"is not JSON ({error})", advice="Make the page of the study again") from None
+        return manifest.read(self._there(manifest.NAME).parent)
 
     @cached_property
     def claims(self) -> pd.DataFrame:
         """A row for each claim, indexed by its id: verdict, estimate, interval, how many readings agree."""
-        with foreign(path := self._there("claims.parquet"), "whole file of claims", "Make the claims again"):
-            return read_parquet(path).to_pandas().set_index("id")
+        return readings.claims(self._there("claims.parquet")).set_index("id")
 
     @cached_property
     def readings(self) -> pd.DataFrame:
@@ -138,7 +134,8 @@ class Results:
         return path
 
     def _csv(self, name: str) -> pd.DataFrame:
-        with foreign(path := self._there(name), "whole CSV file", "Make it again"):
+        read_cells(path := self._there(name))
+        with foreign(path, "whole CSV file", anew(path)):
             return pd.read_csv(path)
 
     def _names(self, folder: str) -> list[str]:
@@ -147,7 +144,7 @@ class Results:
 
 def _run(path: Path) -> pd.DataFrame:
     """The rows of a run file, with the ids that name the run."""
-    with foreign(path, "whole run file", "Delete it; the next run makes it anew"):
+    with foreign(path, "whole run file", anew(path)):
         table = read_parquet(path)
         run = metadata_of(table.schema)
         identity = {name: run[name] for name in ("experiment", "stream", "learner") if name in run}

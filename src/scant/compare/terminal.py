@@ -22,6 +22,7 @@ from scant.compare.differences import (
     Judged,
 )
 from scant.compare.words import MADE_BY, both, called, has_value, listed, renewal, sentences
+from scant.errors import printable
 from scant.page import page
 
 MOST = 20  # items of a section
@@ -40,7 +41,7 @@ COUNTED = {  # what the number of a table's cells is followed by
 
 def describe(found: Comparison) -> str:
     """What differs between two studies: in sentences, then verdicts, estimates, tables, and what made them."""
-    text = "".join(f"{side}  {called(study)}\n" for side, study in (("A", found.a), ("B", found.b)))
+    text = "".join(f"{side}  {printable(called(study))}\n" for side, study in (("A", found.a), ("B", found.b)))
     text += "\n" + _wrapped(" ".join(sentences(found)))
     text += _section("Verdicts", [_turned(claim, found.restated) for claim in found.turned])
     shown = {*MEANINGS} - {SAME} if found.alike else SHOWN
@@ -64,7 +65,7 @@ def _section(title: str, items: Iterable[str]) -> str:
 
 def _wrapped(text: str, indent: int = 0) -> str:
     width = max(LEAST, shutil.get_terminal_size().columns - 1)
-    return textwrap.fill(text, width, initial_indent=" " * indent, subsequent_indent=" " * indent) + "\n"
+    return textwrap.fill(printable(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent) + "\n"
 
 
 def _verdict(verdict: str) -> str:
@@ -73,16 +74,17 @@ def _verdict(verdict: str) -> str:
 
 def _turned(claim: Judged, restated: list[str]) -> str:
     """A claim whose verdict differs: id, verdicts, estimates, statement."""
+    name = printable(claim.name)
     if "" in claim.verdicts:
-        return f"  {claim.name}: {_verdict(''.join(claim.verdicts))}, {ONLY_A if claim.verdicts[0] else ONLY_B}\n"
-    text = f"  {claim.name}: {' → '.join(map(_verdict, claim.verdicts))}"
+        return f"  {name}: {_verdict(''.join(claim.verdicts))}, {ONLY_A if claim.verdicts[0] else ONLY_B}\n"
+    text = f"  {name}: {' → '.join(map(_verdict, claim.verdicts))}"
     text += "; tested otherwise\n" if claim.name in restated else "\n"
     return text + _estimates(claim) + _wrapped(claim.row.get("statement", ""), 6)
 
 
 def _moved(claim: Judged) -> str:
     """A claim with the same verdict in both studies: id, verdict, estimates."""
-    return f"  {claim.name}: {_verdict(claim.verdicts[1])}\n" + _estimates(claim)
+    return f"  {printable(claim.name)}: {_verdict(claim.verdicts[1])}\n" + _estimates(claim)
 
 
 def _estimates(claim: Judged) -> str:
@@ -101,8 +103,10 @@ def _table(name: str, cells: list[Cell]) -> str:
 
 
 def _change(change: Change) -> str:
-    a, b = (textwrap.shorten(text, LONGEST, placeholder=" ...") or page.ABSENT for text in (change.a, change.b))
-    return f"  {change.name}: {a} → {b}\n"
+    a, b = (
+        printable(textwrap.shorten(text, LONGEST, placeholder=" ...")) or page.ABSENT for text in (change.a, change.b)
+    )
+    return f"  {printable(change.name)}: {a} → {b}\n"
 
 
 def _code(found: Comparison) -> str:

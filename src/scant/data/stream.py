@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from scant.errors import DataError
-from scant.files import arrow_array, atomic, check_seal, foreign, hidden, metadata_of, seal, with_metadata
+from scant.files import anew, arrow_array, atomic, check_seal, foreign, hidden, metadata_of, seal, with_metadata
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
@@ -264,8 +264,11 @@ def read(path) -> Stream:
     """
     if not Path(path).is_file():
         raise DataError(path, "there is no such stream")
-    advice = "Delete it; the next run makes it anew"
-    with foreign(path, "whole stream", advice), pa.memory_map(str(path), "r") as file, pa.ipc.open_file(file) as reader:
+    with (
+        foreign(path, "whole stream", anew(path)),
+        pa.memory_map(str(path), "r") as file,
+        pa.ipc.open_file(file) as reader,
+    ):
         check_seal(path)
         metadata = metadata_of(reader.schema)
         if not reader.schema.equals(_schema(metadata["features"])):

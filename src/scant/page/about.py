@@ -8,7 +8,6 @@ from importlib import metadata
 from pathlib import Path
 
 from scant import families
-from scant.files import foreign, read_parquet
 from scant.page import status
 from scant.schema import of_project, read_yaml
 from scant.study import plan
@@ -63,10 +62,7 @@ def claims(path) -> list[dict] | None:
     ------
     DataError : the file is damaged
     """
-    if path is None:
-        return None
-    with foreign(path, "whole file of claims", "Make the claims again"):
-        return read_parquet(path).to_pandas().to_dict("records")
+    return None if path is None else readings.claims(path).to_dict("records")
 
 
 def cells(path) -> list[dict]:

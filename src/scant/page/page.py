@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median_low
 from urllib.parse import quote
 
-from scant.errors import DataError, SettingError
-from scant.files import visible, write_text
+from scant.errors import SettingError
+from scant.files import read_cells, visible, write_text
 from scant.page.inline import inline, size
 from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
@@ -38,9 +38,9 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
     ----------
     study_settings : the study's settings; `study` is its name
     folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv
-    claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds that
-        would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
-        the estimate depends most, and `matters_share` its share of the variance over readings
+    claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds from
+        which on they would decide an undecided claim, `figure` the file's name without its ending, `matters` the
+        reading on which the estimate depends most, and `matters_share` its share of the variance over readings
     cells : rows of `scant.verdict.tables.cells_table`, those of each claim's first reading are shown
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
@@ -350,13 +350,7 @@ def _download(path: Path) -> dict:
 def _table(path: Path, captions: dict, headings: dict) -> dict:
     """A table's cells, caption and data, for the template. DataError if it is damaged, or its rows differ in length."""
     check_table(path)
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            head, *rows = csv.reader(file, strict=True)
-    except (ValueError, csv.Error):
-        raise DataError(path, "is no table with a head", advice="Make the table again") from None
-    if wrong := [line for line, row in enumerate(rows, 2) if len(row) != len(head)]:
-        raise DataError(path, f"has not {len(head)} cells", wrong[0], "Make the table again")
+    head, rows = read_cells(path)
     return {
         "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem, headings),
         "caption": captions.get(path.stem, "").strip(),
@@ -475,6 +469,6 @@ def render(parts: dict, template: str = "page.html") -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         loader=jinja2.FunctionLoader(read),
     )  # fmt: skip
-    environment.filters["shown"] = shown
+    environment.filters |= {"shown": shown, "seeds": words.needed}
     parts = parts | {"style": Markup(style), "script": Markup(script), "digest": digest}
     return environment.get_template(template).render(parts) + "\n"

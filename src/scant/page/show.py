@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import DataError, SettingError, printable, unknown
 from scant.files import visible
-from scant.page import about, page
-from scant.present.tables import check
+from scant.page import page
+from scant.present.tables import read as read_table
 from scant.verdict import readings, words
 
 LEAST = 40  # columns for statements, however narrow the terminal
@@ -48,7 +48,7 @@ def show(
         return _table(tables[name])
     if not (path := folder / "claims.parquet").is_file():
         raise DataError(folder, "holds no finished claims", advice=_advice())
-    rows = [_without_nan(row) for row in about.claims(path)]
+    rows = [_without_nan(row) for row in _printable(readings.claims(path)).to_dict("records")]
     if claim is not None:
         by_id = {one["id"]: one for one in rows}
         if claim not in by_id:
@@ -67,7 +67,7 @@ def _advice() -> str:
 
 def _cells(folder: Path, claim: str | None = None) -> pd.DataFrame:
     """The cells of a study's claims, or of one claim."""
-    cells = readings.read(folder / "claims-readings.csv")
+    cells = _printable(readings.read(folder / "claims-readings.csv"))
     return cells if claim is None else cells[cells["claim"] == claim]
 
 
@@ -121,7 +121,7 @@ def _claim(row: dict) -> str:
     if row["readings_total"] > 1:
         facts.append(f"holds under {row['readings_holding']} of {row['readings_total']} readings")
     if row["needed"] is not None:
-        facts.append(f"{row['needed']:g} seeds would decide it")
+        facts.append(f"{words.needed(row['needed'])} would decide it")
     sentences = [row["statement"]] + ([row["data"]] if row["verdict"] == words.UNTESTABLE else [])
     indent = "      "
     lines = textwrap.wrap(" ".join(sentences), _width(), initial_indent=indent, subsequent_indent=indent)
@@ -150,7 +150,7 @@ def _whole(row: dict, cells: pd.DataFrame) -> str:
         "matters most": f"{row['matters']}, {100 * row['matters_share']:.0f} % of the variance"
         if row["matters"]
         else "",
-        "decided by": f"{row['needed']:g} seeds" if row["needed"] is not None else "",
+        "decided by": words.needed(row["needed"]) if row["needed"] is not None else "",
         "data": row["data"],
         "figure": row["figure"],
     }
@@ -186,6 +186,11 @@ def _aligned(cells: pd.DataFrame, indent: str) -> str:
     return "".join(f"{indent}{'  '.join(map(str.ljust, line, widths))}".rstrip() + "\n" for line in lines)
 
 
+def _printable(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with texts that a terminal may show."""
+    return frame.map(lambda value: printable(value) if isinstance(value, str) else value)
+
+
 def _without_nan(row: dict) -> dict:
     """The row with None in place of NaN."""
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
@@ -198,15 +203,11 @@ def _width() -> int:
 
 def _table(path: Path) -> str:
     """A table's CSV file as aligned text."""
-    try:
-        check(path)
-        frame = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise DataError(path, f"is not a whole table ({error})", advice="Make the table again") from None
-    return frame.to_string(index=False, na_rep=page.ABSENT, float_format=page.shown) + "\n"
+    frame = _printable(read_table(path))
+    return frame.rename(columns=printable).to_string(index=False, na_rep=page.ABSENT, float_format=page.shown) + "\n"
 
 
 def _names(folder: Path, tables: dict) -> str:
     """Which tables there are, and the command that shows them."""
-    names = ", ".join(tables) or "none"
+    names = printable(", ".join(tables)) or "none"
     return "\n" + "\n".join(textwrap.wrap(f"Tables (scant show {folder} NAME): {names}", _width())) + "\n"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, printable
 from scant.files import visible
 from scant.schema import read_yaml
 from scant.study.plan import rule_of
@@ -100,7 +100,7 @@ def status(folder, root=".") -> Status:
         for rule in {**planned, **rows}
     ]
     left = seconds * (total - steps) / steps if state == "running" and steps else math.nan
-    begun = _begun(root / ".snakemake/incomplete", folder) if state in ("running", "interrupted") else []
+    begun = recorded(root / ".snakemake/incomplete", folder) if state in ("running", "interrupted") else []
     return Status(folder.name, state, steps, total, seconds, left, rules, by("learner", jobs), begun, failed)
 
 
@@ -210,12 +210,12 @@ def _alive(root: Path) -> bool:
     return False
 
 
-def _begun(markers: Path, folder: Path) -> list[str]:
-    """The study's files that jobs have begun and not finished, from the names of Snakemake's markers."""
+def recorded(records: Path, folder: Path) -> list[str]:
+    """The study's files that Snakemake has a record of in a folder of records, which has their paths in base64."""
     names = []
-    for marker in markers.rglob("*"):
+    for record in records.rglob("*"):
         try:
-            names.append(base64.b64decode("".join(marker.relative_to(markers).parts), b"-_").decode())
+            names.append(base64.b64decode("".join(record.relative_to(records).parts), b"-_").decode())
         except (binascii.Error, UnicodeDecodeError):
             continue
     return sorted(name for name in names if name.startswith(f"results/{folder.name}/"))
@@ -260,7 +260,7 @@ def describe(progress: Status) -> str:
         text += "".join(f"  {name}\n" for name in progress.running)
     for failure in progress.failed:
         if failure.lines:
-            text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(failure.lines), '  ')}\n"
+            text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(map(printable, failure.lines)), '  ')}\n"
             text += f"Again: {failure.repeat}\n"
     if silent := [failure for failure in progress.failed if not failure.lines]:
         text += (

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from scant.errors import DataError
-from scant.files import crc, write_csv, write_text
+from scant.files import anew, crc, foreign, read_cells, write_csv, write_text
 
 SEAL = "% CRC-32 of {}: {}\n"
 
@@ -34,7 +34,20 @@ def check(path) -> None:
     last = beside.read_text(encoding="utf-8", errors="replace").rpartition("%")[2] if beside.is_file() else ""
     sealed = SEAL.partition("{}")[0].lstrip("%") + path.name
     if last.startswith(sealed) and f"%{last}" != SEAL.format(path.name, crc(path)):
-        raise DataError(path, "it is not the table that was written: its CRC-32 is another", advice="Make it again")
+        raise DataError(path, "it is not the table that was written: its CRC-32 is another", advice=anew(path))
+
+
+def read(path) -> pd.DataFrame:
+    """The frame in the CSV file of a table.
+
+    Raises
+    ------
+    DataError : it is damaged, see `check` and `read_cells`
+    """
+    check(path)
+    read_cells(path)
+    with foreign(path, "whole table", anew(path)):
+        return pd.read_csv(path)
 
 
 def latex(frame: pd.DataFrame) -> str:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from scant import families
 from scant.errors import DataError
-from scant.files import foreign, metadata_of, once, read_parquet, write_parquet
+from scant.files import anew, foreign, metadata_of, once, read_parquet, write_parquet
 
 GROUP = ["experiment", "stream", "learner"]  # what tells the curves of figures and the rows of tables apart
 COMPARED = ["experiment", "stream", "judge", "seed", "round"]  # what tells comparators apart
@@ -49,7 +49,7 @@ def _reading(path, contents: str):
     """
     if not Path(path).is_file():
         raise DataError(path, f"there is no such {contents} file")
-    return foreign(path, f"whole {contents} file", "Delete it; the next run makes it anew")
+    return foreign(path, f"whole {contents} file", anew(path))
 
 
 def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:

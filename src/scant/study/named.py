@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scant.errors import DataError
-from scant.files import foreign, metadata_of
+from scant.files import anew, foreign, metadata_of
 from scant.study import plan
 
-ADVICE = "Delete it; the next run makes it anew"
 SEEDS = "seed-{seed}"
 
 
@@ -77,7 +76,7 @@ def check(paths, settings: Mapping | None = None, jobs: Mapping[str, Mapping] | 
         if (expected := named(path)) is None or not Path(path).is_file():  # who reads it says that it is not there
             continue
         kind, parts = expected
-        with foreign(path, f"whole {kind} file", ADVICE):
+        with foreign(path, f"whole {kind} file", anew(path)):
             metadata = _metadata(path)
         differing(path, metadata, parts | dict((jobs or {}).get(str(path), {})))
         if settings and "settings" in metadata:
@@ -94,7 +93,7 @@ def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> No
     if kind == "log":
         wanted = settings.get("settings") or made_with | {key: settings[key] for key in made_with if key in settings}
     if digest(made_with) != digest(wanted):
-        raise DataError(path, f"it was made with other settings: {_said(made_with)}", advice=ADVICE)
+        raise DataError(path, f"it was made with other settings: {_said(made_with)}", advice=anew(path))
 
 
 def label(study_plan: plan.Plan, experiment: str) -> dict:
@@ -123,12 +122,12 @@ def check_runs(paths, label: Mapping) -> None:
         check([path])
         if "runs" not in label or not Path(path).is_file():
             continue
-        with foreign(path, "whole run file", ADVICE):
+        with foreign(path, "whole run file", anew(path)):
             metadata = _metadata(path)
             run = "/".join(metadata[key] for key in ("stream", "learner") if key in metadata)
             settings = {name: metadata[name] for name in label["settings"] if name in metadata}
         if digest(settings) != label["runs"].get(run):
-            raise DataError(path, "its run had other settings than this study has", advice=ADVICE)
+            raise DataError(path, "its run had other settings than this study has", advice=anew(path))
 
 
 def told(study_plan: plan.Plan, experiment: str) -> dict:
@@ -139,7 +138,7 @@ def told(study_plan: plan.Plan, experiment: str) -> dict:
 def check_told(path, found: Mapping, expected: str) -> None:
     """Raise a DataError unless what a file of traces carries, as `scant.present.traces.read` gives it, has a digest."""
     if digest({key: value for key, value in found.items() if key != "measures"}) != expected:
-        advice = "Delete it; the next run makes it anew of the runs, which then say whether they are the right ones"
+        advice = f"{anew(path)}; its runs then say whether they are the right ones"
         raise DataError(path, "it is of other settings or seeds than this study has", advice=advice)
 
 
@@ -148,7 +147,9 @@ def differing(path, metadata: Mapping, expected: Mapping) -> None:
     for key, value in expected.items():
         if metadata.get(key) != value:
             found, wanted = _said(metadata.get(key)), _said(value)
-            raise DataError(path, f"it is not what its name says: its {key} is {found}, not {wanted}", advice=ADVICE)
+            raise DataError(
+                path, f"it is not what its name says: its {key} is {found}, not {wanted}", advice=anew(path)
+            )
 
 
 def _said(value) -> str:

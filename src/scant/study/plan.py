@@ -20,17 +20,8 @@ COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TRACES = "results/{study}/traces/{experiment}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
-# The start of the names of rules whose jobs make what several jobs of another rule would, which it stands for. What it
-# is of follows: an experiment, a kind of experiments, a number.
-TOGETHER = {
-    "run_": "run",
-    "traces_": "traces",
-    "figures_": "figure",
-    "tables_": "table",
-    "claims_figures_": "claims_figures",
-    "simulate_": "simulate",
-    "draw_": "draw",
-}
+# The rules that have several names if the study's key `together` is set, each beginning with the rule's: `traces_top`.
+SEVERAL = ("run", "traces", "figure", "table", "claims_figures", "simulate", "draw")
 MOST_PLACES = 8  # of an experiment that one process plays: a command holds at most 128 KB
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
@@ -137,16 +128,16 @@ class Plan:
         """The tables that the study has something to show in, by name."""
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
-    def shared(self, targets: Mapping[str, Target]) -> dict[str, dict[str, Target]]:
-        """Of the study's figures or tables, those that one process makes, by the kind of their family.
+    def shared(self, targets: Mapping[str, Target]) -> dict[str, list[str]]:
+        """Of the study's figures or tables, those that one job makes, by the kind of their family.
 
         If the study's key `together` is "all" these are all of a family, but for tables that no run is needed for: all
-        of them are of one process, "theory", so that claims need not wait for the others. Otherwise there are none.
+        of them are of one job, "theory", so that claims need not wait for the others. Otherwise there are none.
         """
-        by_kind: dict[str, dict[str, Target]] = {}
+        by_kind: dict[str, list[str]] = {}
         for name, target in targets.items() if self.study["together"] == "all" else ():
             kind = "theory" if target.shown.reads == "nothing" else target.family.kind
-            by_kind.setdefault(kind, {})[name] = target
+            by_kind.setdefault(kind, []).append(name)
         return by_kind
 
     def _targets(self):
@@ -194,8 +185,8 @@ class Plan:
 
 
 def rule_of(name: str) -> str:
-    """The rule as it is told: for a rule whose jobs make several things, the one that makes each of them alone."""
-    return next((alone for start, alone in TOGETHER.items() if name.startswith(start)), name)
+    """The rule that a rule with this name stands for, see `SEVERAL`."""
+    return next((rule for rule in SEVERAL if name.startswith(f"{rule}_") and name not in SEVERAL), name)
 
 
 def untitled(settings: dict, *others: str) -> dict:

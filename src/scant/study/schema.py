@@ -112,6 +112,12 @@ STUDY = {  # sections of a study besides places, learners and experiments
     },
 }
 LONGEST_ID = 100  # characters of an id of a study file; sweeps make longer ones, and a file's name has 255 at most
+ID_RULE = {
+    "description": "A short name, which becomes part of file names.",
+    "type": "string",
+    "pattern": "^[A-Za-z0-9][A-Za-z0-9@._+-]*$",
+    "maxLength": LONGEST_ID,
+}
 DEFAULT_KIND = next(iter(families()))  # of experiments whose kind a study does not say
 
 
@@ -145,12 +151,7 @@ def schema() -> dict:
             },
         },
         "$defs": {
-            "id": {
-                "description": "A short name, which becomes part of file names.",
-                "type": "string",
-                "pattern": "^[A-Za-z0-9][A-Za-z0-9@._+-]*$",
-                "maxLength": LONGEST_ID,
-            },
+            "id": ID_RULE,
             **{place.name: dict(place.schema) for place in places().values()},
             "learner": _learner(),
             "experiment": _experiment(),

@@ -17,13 +17,14 @@ from statistics import fmean
 
 import yaml
 
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, printable
 from scant.families import TUNING
-from scant.files import foreign, read_parquet
+from scant.files import anew, foreign
 from scant.schema import read_yaml
 from scant.study import settings
 from scant.study.plan import Plan, total
 from scant.study.schema import COMMON
+from scant.verdict import readings
 
 START = 0.5  # seconds that a job takes to start, however many seeds it plays
 DRAWN_BY = {"streams": "simulate", "bandit": "draw"}  # the rule that makes a seed's file, by the folder of the file
@@ -118,14 +119,12 @@ def more(folder, study_file, within: float | None = None) -> More:
 
 
 def _wanted(folder: Path, plan: Plan) -> dict[str, dict[str, int]]:
-    """For each undecided claim, how many seeds would decide it, by experiment; {} if no number is known to."""
+    """For each undecided claim, from how many seeds on they would decide it, by experiment; {} if none are known to."""
     advice = f"Finish the study first, and give the folder results/{folder.name}"
     path, experiments = folder / "claims.parquet", plan.study["experiments"]
     if not path.is_file():
         raise DataError(path, "there are no claims to decide", advice=advice)
-    with foreign(path, "whole file of claims", "Make the claims again"):
-        claims = read_parquet(path).to_pylist()
-    undecided = [claim for claim in claims if claim["verdict"] == "undecided"]
+    undecided = [claim for claim in readings.claims(path).to_dict("records") if claim["verdict"] == "undecided"]
     others = _compared_with(folder / "claims-readings.csv", experiments)
     wanted: dict[str, dict[str, int]] = {}
     for claim in undecided:
@@ -136,7 +135,7 @@ def _wanted(folder: Path, plan: Plan) -> dict[str, dict[str, int]]:
                 "the file that the study was run with (--study-file)"
             )
         targets = wanted[claim["id"]] = {}
-        if claim["needed"] is None or not math.isfinite(claim["needed"]) or claim["needed"] > TUNING:
+        if not claim["needed"] <= TUNING:  # NaN if no number is known
             continue
         for name in dict.fromkeys(_stated(plan, name) for name in involved):
             now, needed = total(experiments[name]["seeds"]), math.ceil(claim["needed"])
@@ -149,7 +148,7 @@ def _compared_with(path: Path, experiments: Mapping) -> dict[str, list[str]]:
     """For each claim, the other experiments that its first reading compares with, from the table of readings."""
     others: dict[str, list[str]] = {}
     if path.is_file():
-        with foreign(path, "whole table of readings", "Make the claims again"), path.open(encoding="utf-8") as file:
+        with foreign(path, "whole table of readings", anew(path)), path.open(encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 named = [name for name in experiments if row["against"].endswith(f" ({name})")]
                 if row["first"] == "True":
@@ -359,7 +358,7 @@ def _claims(count: int) -> str:
 def _listed(names) -> list[str]:
     """Names in indented lines."""
     indent = "    "
-    text = ", ".join(names)
+    text = ", ".join(map(printable, names))
     return textwrap.wrap(
         text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )

@@ -6,13 +6,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from scant.errors import DataError
-from scant.files import crc, foreign, metadata_of, read_parquet
+from scant.errors import DataError, short
+from scant.files import anew, crc, foreign, metadata_of, read_cells, read_parquet
+from scant.verdict.words import ROWS, VERDICTS
 
 OF_CELLS = [
     *("claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream", "learner"),
     "against",
 ]
+COLUMNS = [
+    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
+    *("data", "needed", "matters", "matters_share", "family", "figure", "experiment", "row", "words", "chosen"),
+    *("quantity", "test", "cells_holding", "cells_failing", "cells_total", "tightness"),
+]
+COUNTS = ["n", "readings_holding", "readings_total", "cells_holding", "cells_failing", "cells_total"]
+MEASURED = ["estimate", "low", "high", "needed", "matters_share", "tightness"]
 NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
 OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
@@ -27,23 +35,52 @@ def read(path) -> pd.DataFrame:
     DataError : one of the files is damaged
     """
     _check(Path(path))
-    try:
+    read_cells(path)
+    with foreign(path, "whole file of readings", anew(path)):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        _check_columns(frame, {*OF_CELLS, *NUMBERS, "verdict", "test"})
         frame[NUMBERS] = frame[NUMBERS].apply(pd.to_numeric)
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(path, f"is not a whole file of readings ({error})", advice="Make the claims again") from None
-    return frame.assign(first=frame["first"] == "True")
+        return frame.assign(first=frame["first"] == "True")
+
+
+def claims(path) -> pd.DataFrame:
+    """The rows of `scant.verdict.tables.table`, from the parquet file that `scant.verdict.tables.write` wrote.
+
+    Raises
+    ------
+    DataError : it is damaged, or holds something else
+    """
+    with foreign(path, "whole file of claims", anew(path)):
+        frame = read_parquet(path).to_pandas()
+        _check_columns(frame, {*COLUMNS})
+        for name in {*COUNTS, *MEASURED}:
+            frame[name] = pd.to_numeric(frame[name])
+        if (frame[COUNTS] != frame[COUNTS].round()).any(axis=None) or not frame["id"].is_unique:
+            raise ValueError("counts that are not whole, or a claim twice")
+        return frame.astype(dict.fromkeys(COUNTS, int))
+
+
+def _check_columns(frame: pd.DataFrame, columns: set[str]) -> None:
+    """Raise a ValueError unless a frame has these columns, with texts but for numbers, and known verdicts and rows."""
+    if missing := columns - {*frame}:
+        raise ValueError(f"without the columns {', '.join(sorted(missing))}")
+    for name in sorted(columns - {*NUMBERS, *COUNTS, *MEASURED}):
+        if not all(isinstance(text, str) for text in frame[name]):
+            raise ValueError(f"{name} that is no text")
+    for name, known in (("verdict", VERDICTS), ("row", ROWS)):
+        if odd := [text for text in frame[name] if text not in known]:
+            raise ValueError(f"{name} {short(odd[0])}")
 
 
 def _check(path: Path) -> None:
     claims = path.with_name(f"{path.stem.removesuffix('-readings')}.parquet")
     if not (path.is_file() and claims.is_file()):
         return
-    with foreign(claims, "whole file of claims", "Make the claims again"):
+    with foreign(claims, "whole file of claims", anew(claims)):
         expected = metadata_of(read_parquet(claims).schema).get("readings")
     if expected not in (None, crc(path)):
         reason = "it is not the file of readings that was written: its CRC-32 is another"
-        raise DataError(path, reason, advice="Make the claims again")
+        raise DataError(path, reason, advice=anew(path))
 
 
 def specification(frame: pd.DataFrame, claims: Sequence[str], titles: Mapping[str, str] | None = None) -> pd.DataFrame:

@@ -9,23 +9,17 @@ import pandas as pd
 import pyarrow as pa
 
 from scant import families
-from scant.errors import DataError
 from scant.files import crc, write_csv, write_parquet
 from scant.measures import recordable, title_of
-from scant.present.tables import check as check_table
+from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, compared_with, pair, test_settings
-from scant.verdict.readings import NUMBERS, OF_CELLS, OVERALL
+from scant.verdict.readings import COLUMNS, NUMBERS, OF_CELLS, OVERALL
 from scant.verdict.words import UNTESTABLE, UNTOLD
 
 CELL_COLUMNS = [*OF_CELLS, *NUMBERS, "verdict", "test"]  # besides those of settings
-COLUMNS = [
-    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
-    *("data", "needed", "matters", "matters_share", "family", "figure", "experiment", "row", "words", "chosen"),
-    *("quantity", "test", "cells_holding", "cells_failing", "cells_total", "tightness"),
-]
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:
@@ -35,14 +29,7 @@ def read_theory(paths) -> dict[str, pd.DataFrame]:
     ------
     DataError : a file is damaged
     """
-    tables_by_name = {}
-    for path in map(Path, paths):
-        check_table(path)
-        try:
-            tables_by_name[path.stem] = pd.read_csv(path)
-        except (OSError, ValueError) as error:
-            raise DataError(path, f"is not a whole table ({error})", advice="Make the table again") from None
-    return tables_by_name
+    return {path.stem: read_table(path) for path in map(Path, paths)}
 
 
 def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
@@ -52,7 +39,7 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
 
     verdict : "holds", "fails", "undecided" or "not testable here", under the claim's first reading
     estimate, low, high, n : under the first reading, with its t interval; of exact claims about tables, the deviation
-    needed : how many seeds would decide an undecided claim
+    needed : from how many seeds on they would decide an undecided claim, with power 0.8
     readings_holding, readings_total : under how many readings the claim would hold if they were the first, of how many
     matters, matters_share : the reading that the estimate depends on most, and its share of the estimate's variance
         over readings with the same streams and learners

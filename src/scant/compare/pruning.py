@@ -1,0 +1,94 @@
+"""Deleting what a finished study does not need: files that its settings do not ask for any more, or that can be drawn
+again.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from scant.compare import finished, manifest
+from scant.compare.provenance import DRAWN, FINISH, FOLDERS
+from scant.errors import DataError, printable
+from scant.page.status import recorded
+
+
+@dataclass(frozen=True)
+class Prunable:
+    """Files below a study's folder that its settings do not ask for, and those of them that are not deleted.
+
+    deleted : what `prune --delete` deletes
+    size : of these, in bytes
+    foreign : not recorded as made by a job of this study, or links
+    newer : changed after the study was finished
+    """
+
+    deleted: list[str]
+    size: int
+    foreign: list[str]
+    newer: list[str]
+
+
+def prunable(folder, drawn: bool = False) -> Prunable:
+    """What can be deleted of a finished study: files that its manifest does not list.
+
+    Only files are deleted that Snakemake's records (`.snakemake/metadata`, in the project's folder) say that a job of
+    this study made, and that have not changed since the manifest was written. Links are not followed, nor deleted.
+    Logs, benchmarks and what does not lie in a folder of results are left alone.
+
+    drawn : with the streams and logs that runs were played on, most of a study's size, which a job that needs them
+        makes again, of the same bytes
+
+    Raises
+    ------
+    SettingError : the folder is a link
+    DataError : the study is not finished, is not that of the folder, or a run is at work
+    """
+    folder = Path(folder).absolute()
+    listed, root = finished.owned(folder).get("results"), folder.parent.parent
+    if not listed:
+        raise DataError(folder / manifest.NAME, "lists no results", advice=FINISH)
+    if any((root / ".snakemake/locks").glob("*")):
+        raise DataError(
+            root, "a run of Snakemake is at work here, whose files would be deleted",
+            advice="Wait for its end; if it was killed: snakemake --unlock",
+        )  # fmt: skip
+    made, finish = {*recorded(root / ".snakemake/metadata", folder)}, (folder / manifest.NAME).stat().st_mtime_ns
+    unasked = {
+        name: folder / name
+        for name in sorted(_files(folder))
+        if name not in listed or (drawn and name.startswith(DRAWN))
+    }
+    ours = {
+        name: path.stat()
+        for name, path in unasked.items()
+        if not path.is_symlink() and f"results/{folder.name}/{name}" in made
+    }
+    deleted = {name: about.st_size for name, about in ours.items() if about.st_mtime_ns <= finish}
+    foreign = [name for name in unasked if name not in ours]
+    return Prunable([*deleted], sum(deleted.values()), foreign, [name for name in ours if name not in deleted])
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """The files in the folders of a study's results, and the links there, which are not followed."""
+    for place, folders, names in os.walk(folder):
+        if Path(place) == folder:
+            folders[:], names = [name for name in folders if name in FOLDERS], []
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        yield from (Path(place, name).relative_to(folder).as_posix() for name in names + links)
+
+
+def delete(folder, found: Prunable) -> None:
+    """Delete those files."""
+    for name in found.deleted:
+        Path(folder, name).unlink()
+
+
+def describe(found: Prunable, drawn: bool, deletes: bool) -> Iterator[str]:
+    """What is deleted, and what is not, as lines for the terminal."""
+    yield from map(printable, found.deleted)
+    yield from (f"not ours, kept: {printable(name)}" for name in found.foreign)
+    yield from (f"newer than {manifest.NAME}, kept: {printable(name)}" for name in found.newer)
+    why = "can be made again, or are asked for" if drawn else "are asked for"
+    what = "they are deleted" if deletes else "--delete deletes them"
+    yield f"{len(found.deleted):,} files, {found.size / 1e6:,.0f} MB, {why} by no setting of the study; {what}."
