@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from scant.ads import forests
 from scant.advice import Policy, applying, encoding
-from scant.data import visits
+from scant.data import formats
 from scant.randomness import generator
 
 FEATURES = 20
@@ -84,7 +84,7 @@ def fits(rows: int, random) -> None:
 
     def judged_ours(policy) -> float:
         encoder = policy.learnt.encoder
-        features = encoder.transform(visits.read_frame(pa.Table.from_pandas(frame)).required()).features
+        features = encoder.transform(formats.read_frame(pa.Table.from_pandas(frame)).required()).features
         fit = policy.learnt.fitted
         return roc_auc_score(frame["reward"], fit.model.scores(features[:, fit.seen])[:, 0])
 
@@ -118,7 +118,7 @@ def main() -> None:
     )
 
     table = visits_of(rows, random)
-    log = visits.read_frame(table).required()
+    log = formats.read_frame(table).required()
     encoder = encoding.fit(log)
     codes, imputer = log.features[:, -1:], SimpleImputer(strategy="median").fit(features)
     one_hot = OneHotEncoder(

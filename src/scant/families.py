@@ -110,6 +110,8 @@ class Quantity:
     between : the interval that it must lie in, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
     share : whether each value is 0 or 1, so that its mean is a share, and has exact tests
+    range : the least and the largest value that it can have, if that is known. If it is of a `measure`, among its
+        options, the range is that of measures between 0 and 1
     reads : what the function takes: the "traces" of an experiment, or "coverage", the rows of the study of bounds (see
         `scant.ads.coverage.coverage`) that have the columns' values that the claim is on
     """
@@ -121,6 +123,7 @@ class Quantity:
     between: tuple[float, float] | None = None
     compared: bool = False
     share: bool = False
+    range: tuple[float, float] | None = None
     reads: str = "traces"
 
 

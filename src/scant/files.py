@@ -89,13 +89,15 @@ def check_outputs(outputs: Iterable, inputs: Iterable = ()) -> None:
 
     Raises
     ------
-    SettingError : a file to be written is an input or below one, or is to be written twice; or its path cannot be one
+    SettingError : a file to be written is an input or below one, or is to be written twice; or a path cannot be one,
+        or is not UTF-8
     """
-    written = list(map(Path, outputs))
+    written, read = list(map(Path, outputs)), list(map(Path, inputs))
+    for path in (*written, *read):
+        if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in str(path)):
+            raise SettingError(f"{str(path)!r} holds a character that no path can hold: give another name")
     for target in written:
-        if "\0" in str(target):
-            raise SettingError(f"{str(target)!r} holds a character that no path can hold: give another name")
-        for path in map(Path, inputs):
+        for path in read:
             if _same_file(target, path):
                 raise SettingError(f"{target} is also an input, which is never overwritten: give another name")
             if path.is_dir() and any(_same_file(folder, path) for folder in target.resolve().parents):
@@ -122,6 +124,43 @@ def anew(path) -> str:
 def visible(folder: Path, pattern: str) -> list[Path]:
     """The files of a folder that fit a pattern, in order, without the hidden ones of writers that were killed."""
     return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
+
+
+def parts(folder) -> tuple[list[Path], list[Path]]:
+    """The parquet files of a folder and of those below it, in order; and, in order, those that are no part of it.
+
+    These are as for Arrow and Spark the files whose names, or those of their folders, begin with "." or "_": what a
+    writer has not finished, or what other programs keep there.
+
+    Raises
+    ------
+    DataError : there is no part; one is there twice, by a link; a link to a folder, or what cannot be read
+    """
+    folder, found, left_out, known = Path(folder), [], [], {}
+
+    def aside(path: Path) -> bool:
+        return any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
+
+    def refuse(error: OSError):
+        raise error
+
+    try:
+        for place, folders, names in os.walk(folder, onerror=refuse):
+            for path in (Path(place, name) for name in folders):
+                if path.is_symlink() and not aside(path):
+                    raise DataError(path, "a link to a folder, which is not followed", advice="Put the folder there")
+            for path in (Path(place, name) for name in names if name.endswith(".parquet")):
+                (left_out if aside(path) else found).append(path)
+        for path in sorted(found):
+            about = path.stat()
+            if (first := known.setdefault((about.st_dev, about.st_ino), path)) is not path:
+                reason = f"the same file as {first}, so that its rows would count twice"
+                raise DataError(path, reason, advice="Leave one of them out")
+    except OSError as error:
+        raise DataError(error.filename, f"cannot be read ({error.strerror})") from None
+    if not found:
+        raise DataError(folder, "the folder has no parquet files")
+    return sorted(found), sorted(left_out)
 
 
 def _umask() -> int:
@@ -161,6 +200,18 @@ def _quoted(text: str) -> str:
     """A text that bash takes for itself also between braces, where a comma has a meaning."""
     quoted = shlex.quote(text)
     return text.replace(",", r"\,") if quoted == text else quoted
+
+
+def refuse_page(path, origin=None, advice: str = "Get the file again") -> None:
+    """Raise a DataError for a page of HTML, or XML, which no data are: servers send one where they have no file.
+
+    origin : where the file is from, for the error
+    """
+    with open(path, "rb") as file:
+        start = file.read(1 << 10).removeprefix(BOM).lstrip().lower()
+    if start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml")):
+        reason = "it is a web page, as a server sends it in place of the file"
+        raise DataError(origin or path, reason, advice=advice)
 
 
 def skip_mark(file) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from scant.errors import SettingError, short, unknown
@@ -12,6 +13,7 @@ from scant.errors import SettingError, short, unknown
 # Limits of a settings file; the largest of the project has 6,000 nodes in 12 levels, and 60 KB.
 LARGEST = 4 << 20  # bytes
 NODES, LEVELS = 200_000, 100  # with all aliases expanded; Python's recursion ends below 1,000 levels
+DIGITS = 100  # characters of a number; Python refuses to print one of more than 4,300
 # Numbers beyond these are a slip, and their squares and products overflow or vanish. Whole numbers have to fit 64 bits.
 GREATEST, LEAST, WHOLE = 1e100, 1e-100, 2**63 - 1
 QUOTED = 200  # characters of a message that are shown
@@ -46,11 +48,16 @@ def read_yaml(path) -> dict:
         if len(text) > LARGEST:
             raise SettingError(f"{path}: more than {LARGEST:,} bytes are no settings")
         _check_size(path, yaml.parse(text, Loader=loader))
-        content = yaml.load(text, Loader=loader)
+        document, content = loader(text), None
+        if (top := document.get_single_node()) is not None:
+            _check_scalars(path, top, set())
+            content = document.construct_document(top)
     except FileNotFoundError:
         raise SettingError(f"{path}: there is no such file. Run from the folder of the study") from None
+    except OSError as error:  # such as for a folder
+        raise SettingError(f"{path}: it cannot be read ({error.strerror})") from None
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:  # such as an invalid date
-        raise SettingError(f"{path}: not YAML: {error}") from None
+        raise SettingError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise SettingError(f"{path}: a mapping is expected")
     return content
@@ -72,48 +79,59 @@ def _check_size(path, events) -> None:
 
     It works on the events of the parser, because building a document is recursive, and one that is too deep crashes it.
     """
-    nodes, anchors, opened = (
-        0,
-        {},
-        [],
-    )  # so far; nodes of each anchor; anchor and nodes nodes_before each open collection
-    mappings = []  # for each open collection, the keys so far and whether a key is next; None for a list
+    nodes, anchors = 0, {}  # so far; nodes and levels of each anchor
+    opened: list[list] = []  # of each open collection: its anchor, nodes before it, and levels in it so far
     for event in events:
-        kind = type(event).__name__
-        _check_key(path, event, kind, mappings)
+        kind, levels = type(event).__name__, 0
         if kind in ("MappingStartEvent", "SequenceStartEvent"):
-            opened.append((event.anchor, nodes))
+            opened.append([event.anchor, nodes, 0])
             nodes += 1
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            anchor, nodes_before = opened.pop()
-            anchors[anchor] = nodes - nodes_before
+            anchor, nodes_before, levels = opened.pop()
+            levels += 1
+            anchors[anchor] = nodes - nodes_before, levels
         elif kind == "ScalarEvent":
-            anchors[event.anchor] = 1
+            anchors[event.anchor] = 1, 0
             nodes += 1
         elif kind == "AliasEvent":
-            if any(anchor == event.anchor for anchor, _ in opened):
+            if any(anchor == event.anchor for anchor, *_ in opened):
                 raise SettingError(f"{path}: line {event.start_mark.line + 1}: *{event.anchor} holds itself")
-            nodes += anchors.get(event.anchor, 1)  # the loader refuses an unknown anchor
-        if nodes > NODES or len(opened) > LEVELS:
+            count, levels = anchors.get(event.anchor, (1, 0))  # the loader refuses an unknown anchor
+            nodes += count
+        if opened:
+            opened[-1][2] = max(opened[-1][2], levels)
+        if nodes > NODES or len(opened) + levels > LEVELS:
             what = f"more than {NODES:,} nodes, its aliases written out," if nodes > NODES else f"{LEVELS} levels"
             raise SettingError(f"{path}: line {event.start_mark.line + 1}: {what} are no settings")
 
 
-def _check_key(path, event, kind: str, mappings: list) -> None:
-    """Raise a SettingError for an event that is a key which its mapping has already: the loader would take the last."""
-    if kind in ("MappingEndEvent", "SequenceEndEvent"):
-        mappings.pop()
-    elif kind in ("MappingStartEvent", "SequenceStartEvent", "ScalarEvent", "AliasEvent"):
-        if mappings and mappings[-1]:
-            keys, is_key = mappings[-1]
-            if is_key and kind == "ScalarEvent" and event.value != "<<":
-                if event.value in keys:
-                    line = event.start_mark.line + 1
-                    raise SettingError(f"{path}: line {line}: the key {short(event.value)} is there twice")
-                keys.add(event.value)
-            mappings[-1] = keys, not is_key
-        if kind.endswith("StartEvent"):
-            mappings.append((set(), True) if kind == "MappingStartEvent" else None)
+def _check_scalars(path, node, seen: set[int]) -> None:
+    """Raise a SettingError for a key that is no text or there twice, or a number too long to be printed.
+
+    Of keys that are there twice, the loader would take the last. All settings have names that are text, and no other
+    kind can mean the same when it is written otherwise, as `1` and `1.0`, `true` and `True`, `~` and `null` do.
+
+    node : a node of the parser
+    seen : the nodes that have been looked at, of which an alias may be one
+    """
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if node.id == "scalar" and node.tag.endswith((":int", ":float")) and len(node.value) > DIGITS:
+        what = f"a number of {len(node.value):,} characters cannot be meant"
+        raise SettingError(f"{path}: line {node.start_mark.line + 1}: {what}")
+    children, keys = () if node.id == "scalar" else node.value, set()
+    if node.id == "mapping":
+        children = chain.from_iterable(node.value)
+        for key in (key for key, _ in node.value if not key.tag.endswith(":merge")):
+            where = f"{path}: line {key.start_mark.line + 1}: the key {short(str(key.value))}"
+            if not key.tag.endswith(":str"):
+                raise SettingError(f"{where} is no text. Put it in quotes if it is meant")
+            if key.value in keys:
+                raise SettingError(f"{where} is there twice")
+            keys.add(key.value)
+    for child in children:
+        _check_scalars(path, child, seen)
 
 
 def check(content: dict, schema: dict, where: str) -> None:

@@ -158,6 +158,34 @@ def test_small_cases_by_hand():
         assert weights[0] == pytest.approx(expected)
 
 
+def plain_cocob(gradients):
+    """Where one coordinate is after each of its gradients: Orabona and Tommasi 2017, Algorithm 2, from 0."""
+    largest = lengths = reward = total = weight = 0.0
+    for gradient in gradients:
+        largest = max(largest, abs(gradient))
+        lengths += abs(gradient)
+        reward = max(reward - weight * gradient, 0.0)
+        total -= gradient
+        if largest:
+            weight = total / (largest * max(lengths + largest, 100 * largest)) * (largest + reward)
+        yield weight
+
+
+def test_cocob_is_its_algorithm_until_what_limits_its_bets_are_the_sums():
+    """400 gradients, whose sums in each coordinate end above 100 times the largest; some are 0 at first."""
+    random = np.random.default_rng(11)
+    gradients = random.uniform(0.3, 1.0, (400, 3)) * np.where(random.random((400, 3)) < 0.7, -1, 1)
+    gradients[:5, 1], gradients[200:, 2] = 0.0, 1.5 * gradients[200:, 2]
+    expected = np.array([list(plain_cocob(column)) for column in gradients.T.tolist()]).T
+    plain, compiled = np.zeros(3), np.zeros(3)
+    cocob, sums, memory = steps.Cocob(3, 1.0), np.zeros(kernel.KEPT), np.zeros((kernel.ROWS, 3))
+    for t, gradient in enumerate(gradients):
+        cocob.take(plain, gradient)
+        kernel.take(kernel.COCOB, 0.0, 1.0, gradient.copy(), compiled, sums, memory)
+        np.testing.assert_allclose([plain, compiled], [expected[t]] * 2, rtol=1e-10)
+    assert np.all(np.abs(gradients).sum(axis=0) > 120 * np.abs(gradients).max(axis=0))
+
+
 @pytest.mark.parametrize("known", [0.0, 40.0])
 def test_the_bettor_is_never_ruined(known):
     """Whatever the coins, also if some are a thousand times as large as all before."""

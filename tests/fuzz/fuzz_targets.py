@@ -18,6 +18,7 @@ import math
 import os
 import re
 import shutil
+import socket
 import struct
 import tarfile
 import tempfile
@@ -32,6 +33,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+import urllib3
 
 from scant import files, schema
 from scant.ads import campaigns
@@ -39,7 +41,7 @@ from scant.advice import Log, Parts, Policy, advise, applying, encoding, jobs, p
 from scant.compare import archive as crates
 from scant.compare import differences, finished, provenance, pruning, terminal
 from scant.compare.results import Results
-from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci, visits
+from scant.data import batches, fetch, formats, letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
 from scant.online import learners, play
@@ -49,7 +51,8 @@ from scant.verdict import readings
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+OWN = os.getpid()
+atexit.register(lambda: os.getpid() == OWN and shutil.rmtree(FOLDER, ignore_errors=True))  # children leave it
 D, TOP = 3, 4  # features and highest grade of what is fuzzed
 ranking = Dataset("toy", "ranking", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy", grades=TOP)
 examples = Dataset("toy", "classification", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy")
@@ -204,7 +207,7 @@ def fuzz_log(data: bytes) -> None:
     """A log of one's own, CSV or parquet; what is accepted can be written, read and advised on."""
     with written(data) as path:
         with suppress(ScantError):
-            _log(visits.read_log(path))
+            _log(formats.read_log(path))
         with suppress(ScantError):
             _log(logs.read(path)[0])
 
@@ -212,7 +215,7 @@ def fuzz_log(data: bytes) -> None:
 def fuzz_visits(data: bytes) -> None:
     """Everyday logs: what is read is checked, and encoded; what is wrong has a place."""
     with written(data) as path, suppress(ScantError):
-        reading = visits.read(path, {"reward": "click"}, ("drop",), ("y",))
+        reading = formats.read(path, {"reward": "click"}, ("drop",), ("y",))
         assert (reading.visits is None) == any(problem.severity == "error" for problem in reading.problems)
         for problem in reading.problems:
             assert reading.place(problem) or problem.row is None
@@ -249,21 +252,79 @@ def fuzz_parts(data: bytes) -> None:
                 np.testing.assert_allclose(first["estimate"], second["estimate"], rtol=2e-3)
 
 
+PLACES = ("{}.parquet", "day=1/{}.parquet", ".{}.parquet", "_temporary/0/{}.parquet", "a/.b/{}.parquet", "{}.crc")
+
+
+def fuzz_folder(data: bytes) -> None:
+    """A folder in which each byte is an entry: a part, a hidden file, or a link to an earlier entry.
+
+    It has the rows of its visible parts, or is refused, since one is there twice.
+    """
+    shown, hidden, twice = set(), set(), False
+    with folder_of({}) as folder:
+        for number, byte in enumerate(data[:12]):
+            place, kind = byte % len(PLACES), byte // len(PLACES) % 4
+            path = folder / PLACES[place].format(number)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            others = sorted(shown | hidden)
+            if kind < 2 or not others:
+                path.write_bytes(_part())
+            else:
+                first = others[byte % len(others)]
+                (os.symlink if kind == 2 else os.link)(first, path)
+                twice |= place < 2 and any(path.samefile(other) for other in shown)
+            if place < 5:
+                (shown if place < 2 else hidden).add(path)
+        try:
+            log = Parts(folder, {"reward": "click"})
+        except ScantError:
+            assert twice or not shown
+            return
+        assert not twice and {*log.files} == shown and {*log.left_out} == hidden and len(log) == 2 * len(shown)
+
+
 def fuzz_part(data: bytes) -> None:
     """What a job has kept of a part: only a result of that part is used, and only numbers that make sense."""
+    with folder_of({"0.parquet": data}) as folder:
+        _used(folder)
+
+
+def fuzz_sums(data: bytes) -> None:
+    """Sums of a part that are forged, as JSON, in a result that is otherwise right."""
     log = Parts(_log_of_one_part())
-    with folder_of({"0.parquet": data}) as folder, suppress(ScantError):
-        jobs.read(log, folder, {})
+    with folder_of({}) as folder, suppress(ScantError):
+        try:
+            sums = json.loads(data)
+        except (ValueError, RecursionError):
+            return
+        jobs.write(log, "0.parquet", target := folder / "0.parquet", {})
+        table = files.read_parquet(target)
+        files.write_parquet(table, target, files.metadata_of(table.schema) | {"summary": sums})
+        _used(folder)
+
+
+def _used(results: Path) -> None:
+    """Use results for the log that they are of, and for another one, which refuses them."""
+    log = Parts(_log_of_one_part())
+    with suppress(ScantError):
+        summary = jobs.read(log, results, {})
+        wrong = any(problem.severity == "error" for _, problem, _ in summary.problems.values())
+        assert wrong or summary.all().rows == len(log)
         str(log.check())
-        parts.compare(("uniform",), log, summarised=lambda policies, train: jobs.read(log, folder, policies, train))
+        parts.compare(("uniform",), log, summarised=lambda policies, train: jobs.read(log, results, policies, train))
+    with suppress(ScantError):
+        jobs.read(Parts(_log_of_one_part(changed=True)), results, {})
+        raise AssertionError("a result of rewards that have changed since")
 
 
 @cache
-def _log_of_one_part() -> Path:
-    (folder := FOLDER / "log of one part").mkdir()
-    table = pa.table({"action": ["a", "b"] * 40, "reward": [0, 1, 1, 0] * 20, "propensity": [0.5] * 80, "x": range(80)})
+def _log_of_one_part(changed: bool = False) -> Path:
+    """A folder with one part; `changed` rewards leave its size and time as they are."""
+    (folder := FOLDER / f"log of one part{changed}").mkdir()
+    reward = [1, 0, 0, 1] * 20 if changed else [0, 1, 1, 0] * 20
+    table = pa.table({"action": ["a", "b"] * 40, "reward": reward, "propensity": [0.5] * 80, "x": range(80)})
     (path := folder / "0.parquet").write_bytes(_parquet(table))
-    os.utime(path, ns=(0, 0))  # which results are held against
+    os.utime(path, ns=(0, 0))
     return folder
 
 
@@ -304,8 +365,8 @@ def _part() -> bytes:
 def fuzz_contexts(data: bytes) -> None:
     """New visits, read batch by batch for a policy that learnt from a number and a text."""
     with written(data) as path, suppress(ScantError):
-        for table in visits.batches(path, ("x", "city"), ("city",), rows=2):
-            found = visits.contexts(table, ("x", "city"), ("city",), path)
+        for table in batches.read(path, ("x", "city"), ("city",), rows=2):
+            found = batches.contexts(table, ("x", "city"), ("city",), path)
             assert len(found) == table.num_rows > 0 and not np.isinf(found.features).any()
             assert (found.features[:, 1] < len(found.categories["city"])).all()
 
@@ -472,14 +533,25 @@ def fuzz_manifest(data: bytes) -> None:
 
 
 def fuzz_yaml(data: bytes) -> None:
-    """A study, a registry, claims."""
+    """A study, a registry, claims. Of what is read, keys are text, and all can be printed."""
     with written(data) as path, _files_of_the_project():
+        with suppress(ScantError):
+            json.dumps(content := schema.read_yaml(path), default=str)
+            assert all(isinstance(key, str) for key in _keys(content))
         with suppress(ScantError):
             study.load(schema.read_yaml(path), REGISTRY)
         with suppress(ScantError):
             registry.load(path, schema=DATASETS_SCHEMA)
         with suppress(ScantError):
             study.claims(path, ROOT / study.CLAIMS_SCHEMA)
+
+
+def _keys(content):
+    """All keys of a document, at whatever depth."""
+    if isinstance(content, dict):
+        yield from content
+    for value in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+        yield from _keys(value)
 
 
 REGISTRY, DATASETS_SCHEMA = ROOT / "config/datasets.yaml", ROOT / "workflow/schemas/datasets.schema.yaml"
@@ -543,6 +615,43 @@ def fuzz_archive(data: bytes) -> None:
         assert {path.name for path in folder.iterdir()} == {"mirror", "out"}
 
 
+def fuzz_answer(data: bytes) -> None:
+    """What a server answers, as raw bytes: one byte says whether it is a mirror, or has the file or an archive."""
+    if not data:
+        return
+    url = "http://toy/a.gz" if data[0] % 8 > 3 else "http://toy/a"
+    place = ("mirror", "url", "archive", "url")[data[0] % 4]
+    part, archive = Part("all", "a.txt", url=url if place == "url" else None), Archive(url)
+    wanted = Dataset(
+        *("toy", "ranking", "letor", D, {"all": part}, ("all",), "toy"),
+        archive=archive if place == "archive" else None, plain_http=True, own=True,
+    )  # fmt: skip
+
+    def connected(connection):
+        ours, theirs = socket.socketpair()
+        theirs.sendall(data[1:])
+        theirs.shutdown(socket.SHUT_WR)
+        opened.callback(theirs.close)
+        opened.callback(ours.close)
+        return ours
+
+    with ExitStack() as opened, tempfile.TemporaryDirectory(dir=FOLDER) as folder, suppress(ScantError):
+        opened.enter_context(patch.object(urllib3.connection.HTTPConnection, "_new_conn", connected))
+        opened.enter_context(patch.object(fetch.time, "sleep"))
+        opened.enter_context(patch.dict(os.environ, {"NO_PROXY": "*", "no_proxy": "*"}))
+        (target := Path(folder, "out/target")).parent.mkdir()
+        try:
+            mirror = url if place == "mirror" else folder
+            assert fetch.fetch(wanted, "all", target, mirror, log=lambda text: None)["bytes"] <= 1100 * len(data)
+        except ScantError as error:
+            assert len(str(error)) < 900 and str(error).isprintable()
+            assert not target.exists()
+            raise
+        finally:
+            there = {path.name for path in target.parent.iterdir()}
+            assert there <= {"target", ".toy.lock"} | ({fetch.cache_name(wanted)} if wanted.archive else set()), there
+
+
 TARGETS = {name.removeprefix("fuzz_"): target for name, target in list(globals().items()) if name.startswith("fuzz_")}
 
 
@@ -573,7 +682,7 @@ def _logs() -> list[bytes]:
         b"action,reward,propensity,timestamp,position,propensity:a,propensity:b,policy:p,x,y=1\n"
         b"a,0,0.25,2019-11-24 00:03:13+00:00,1,0.25,0.75,0.5,31,1\nb,1,0.75,2019-11-24T00:03:13Z,2,0.25,0.75,1,-4e2,0\n"
     )
-    log = visits.read_log(_put(text))
+    log = formats.read_log(_put(text))
     logs.write(log, own := FOLDER / "own.parquet")
     frame = pa.table(
         {"action": [1, 2], "reward": [0.0, 1.0], "propensity": [0.5, 0.5], "policy:p": [0.1, 1], "x": [1, 2]}
@@ -654,10 +763,25 @@ def _runs() -> list[bytes]:
     return made
 
 
+def _answers() -> list[bytes]:
+    text, head = b"2 qid:10 1:0.5\n", b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n%s"
+    packed = gzip.compress(text, mtime=0)
+    whole = [head % (len(text), b"", text), head % (len(packed), b"Content-Encoding: gzip\r\n", packed)]
+    found = [
+        b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n" % to for to in (b"https://[::1", b"/b", b"http://b:9/c", b"")
+    ]
+    chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n2 qid\r\n3\r\n:1\n\r\n0\r\n\r\n"
+    others = [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 -1 no\r\n\r\n", b"HTTP/1.1 404 Not Found\r\n\r\n", chunks]
+    return [bytes([place]) + answer for place in range(5) for answer in (*whole, *found, *others)]
+
+
 def _settings() -> list[bytes]:
     names = ("config/studies/tiny.yaml", "config/studies/ads.yaml", "config/studies/games.yaml")
     small = [
         b"a: &a [1, 2]\nb: *a\nc: {<<: {d: 1}}\n",
+        b"true: 1\nTrue: 2\n",
+        b"a: {1: 1, 1.0: 2, 0x1: 3}\n? &b c\n: 0xff\n*b : 1e400\n",
+        b"~: 1\nnull: !!set {a, b}\n",
         b"toy:\n  title: T\n  home: https://h\n  terms: None.\n  task: ranking\n  parser: letor\n  features: 3\n"
         b"  grades: 2\n  normalised: false\n  parts: {all: {file: a.txt, sha256: null}}\n",
     ]
@@ -756,6 +880,11 @@ def _part_results() -> list[bytes]:
     return [target.read_bytes()]
 
 
+def _sums() -> list[bytes]:
+    log = Parts(_log_of_one_part())
+    return [json.dumps(log.summary({}).packed()).encode()]
+
+
 def _results() -> list[bytes]:
     claims = pa.table({"id": ["a"], "verdict": ["holds"], "estimate": [0.5]})
     files.write_parquet(claims, path := FOLDER / "claims.parquet", {"readings": "00000000"})
@@ -781,6 +910,8 @@ _SEEDS = {
     "groups": _groups,
     "parts": _parts,
     "part": _part_results,
+    "folder": lambda: [bytes(range(12)), bytes(range(6, 24)), bytes((0, 1, 12)), bytes((0, 1, 18)), bytes((2, 12, 1))],
+    "sums": _sums,
     "apply": _contexts,
     "seal": lambda: [b"", files.MARK, b"{" + files.MARK + b"0000", *_campaigns(), *_runs()[:1]],
     "results": _results,
@@ -796,4 +927,5 @@ _SEEDS = {
     "yaml": _settings,
     "campaign": _campaigns,
     "archive": _archives,
+    "answer": _answers,
 }

@@ -14,7 +14,7 @@ from scant.advice import Policy, evaluate
 from scant.advice import advise as advice
 from scant.advice.learning import LEARNT
 from scant.cli import main
-from scant.data import logs, visits
+from scant.data import formats, logs
 from scant.data.logs import Log
 from scant.data.visits import Visits
 from scant.errors import DataError, SettingError
@@ -68,7 +68,7 @@ def by_name(found: advice.Evaluation) -> dict:
 
 
 def test_numbers_are_those_of_counts(pair):
-    test, train = (visits.read(path).required() for path in pair)
+    test, train = (formats.read(path).required() for path in pair)
     found = by_name(advise(*pair, [], level=0.9))
     assert list(found) == ["logging", "uniform"]
     for name, of in (("logging", train), ("uniform", test)):
@@ -81,7 +81,7 @@ def test_numbers_are_those_of_counts(pair):
 
 
 def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
-    test, train = (visits.read(path).required() for path in pair)
+    test, train = (formats.read(path).required() for path in pair)
     options = {"lambdas": (0.01, 1.0), "select": 2 / 3, "seed": 3, "steps": 2000, "trees": 5}
     found = by_name(advise(*pair, ["logistic", "forest"], epsilon=0.2, **options))
     policy = Policy("logistic", **options).fit(train).learnt
@@ -96,7 +96,7 @@ def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
 
 
 def test_lambda_is_chosen_on_a_validation_part(pair):
-    train = visits.read(pair[1]).required()
+    train = formats.read(pair[1]).required()
     alone = [Policy(steps=2000, lambdas=(value,)).fit(train).learnt for value in (0.01, 100.0)]
     chosen = Policy(steps=2000, lambdas=(0.01, 100.0)).fit(train).learnt
     assert [one.fitted.regularisation for one in alone] == [0.01, 100.0]
@@ -145,7 +145,7 @@ def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
     right = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
     path = write(tmp_path / f"test.{ending}", test, best=right * 1.0, logistic=0.25)
     found = by_name(advise(path, None, ["best", "column:logistic"]))
-    assert visits.read(path).visits.policies == ("best", "logistic")
+    assert formats.read(path).visits.policies == ("best", "logistic")
     assert found["best"]["estimate"] == pytest.approx(np.mean(test.reward * right / 0.25))
     assert found["best"]["verdict"] == "yes"
     assert found["column:logistic"]["estimate"] == pytest.approx(test.reward.mean())
@@ -155,7 +155,7 @@ def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
 
 def test_columns_of_policies_are_not_features(tmp_path):
     path = write(tmp_path / "test.csv", log(), best=0.5)
-    assert visits.read(path).required().names == ("x", "y", "z")
+    assert formats.read(path).required().names == ("x", "y", "z")
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_duplicates_are_counted_and_said(tmp_path):
 def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tmp_path):
     with pytest.raises(DataError, match="the same log as"):
         advise(pair[0], pair[0], ["logistic"])
-    test, train = (visits.read(path).required() for path in pair)
+    test, train = (formats.read(path).required() for path in pair)
     rows = np.r_[0:100, 0:50]
     both = {name: np.concatenate([column, test.columns()[name][rows]]) for name, column in train.columns().items()}
     mixed = write(tmp_path / "mixed.csv", replace(train, **both))
@@ -310,7 +310,7 @@ def test_ads_without_a_click_are_named(pair, tmp_path):
 
 
 def test_logs_that_do_not_fit_each_other_are_refused(pair, tmp_path):
-    other = write(tmp_path / "other.csv", replace(visits.read(pair[1]).required(), names=("x", "y", "w")))
+    other = write(tmp_path / "other.csv", replace(formats.read(pair[1]).required(), names=("x", "y", "w")))
     with pytest.raises(DataError, match="features that only one of the two logs has: 'w', 'z'"):
         advise(pair[0], other, ["logistic"])
     with pytest.raises(DataError, match=r"one\.csv: the log has one row"):
@@ -324,7 +324,7 @@ def test_logs_that_do_not_fit_each_other_are_refused(pair, tmp_path):
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_log_without_clicks_leaves_no_verdict(which, pair, tmp_path):
     paths = list(pair)
-    dull = visits.read(paths[which]).required()
+    dull = formats.read(paths[which]).required()
     paths[which] = write(tmp_path / "dull.csv", replace(dull, reward=np.zeros(len(dull))))
     found = advise(*paths, ["logistic"], **QUICK)
     assert {row["verdict"] for row in found.rows[1:]} == {"none"}
@@ -368,7 +368,7 @@ def test_intervals_hold_where_rates_drift(falling):
 
 
 def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):
-    test, train = (visits.read(path).required() for path in pair)
+    test, train = (formats.read(path).required() for path in pair)
     without = write(tmp_path / "without.csv", train.take(train.action != 1))
     found = advise(pair[0], without, ["logistic"], **QUICK)
     row, share = found.rows[-1], np.mean(test.action == 1)
@@ -413,7 +413,7 @@ def test_an_estimate_is_never_outside_of_its_interval():
 
 
 def test_one_log_is_split(pair, capsys):
-    whole = visits.read(pair[0]).required()
+    whole = formats.read(pair[0]).required()
     found = advise(pair[0], None, ["logistic"], split=("random", 0.6), **QUICK)
     assert [row["rows"] for row in found.rows] == [1600] * 3  # today's policy is judged on the same part
     assert "training part: 2,400 rows" in found.about[0] and "today's policy" in found.about[1]
@@ -436,7 +436,7 @@ def test_columns_left_out_are_to_be_in_one_of_the_logs(pair, capsys):
 
 def test_logs_of_different_periods_are_named(pair, tmp_path):
     for number, path in enumerate(pair):
-        made = visits.read(path).required()
+        made = formats.read(path).required()
         times = np.datetime64(f"2026-0{3 - number}-01", "us") + np.arange(len(made)) * np.timedelta64(1, "s")
         frame = pd.read_parquet(path).assign(timestamp=times)
         frame.to_parquet(tmp_path / path.name)

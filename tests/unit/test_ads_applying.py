@@ -18,7 +18,7 @@ import scant.advice as sa
 from scant import files
 from scant.advice import applying, encoding, saving
 from scant.cli import main
-from scant.data import visits
+from scant.data import formats
 from scant.errors import DataError, SettingError
 
 CONTEXTS = ["kind", "age"]
@@ -73,7 +73,7 @@ def test_a_loaded_policy_has_the_same_scores_and_can_be_saved_again(kind, polici
 def test_encoding_is_that_of_scikit_learn(train, test):
     def read(rows):
         made = pd.DataFrame(rows, columns=CONTEXTS).astype({"kind": object, "age": float})
-        return visits.read_frame(made.assign(action="a", reward=0, propensity=1.0), categorical=["kind"]).visits
+        return formats.read_frame(made.assign(action="a", reward=0, propensity=1.0), categorical=["kind"]).visits
 
     train, test = read([("red", 1.0), *train]), read([("red", 1.0), *test])
     encoder = encoding.fit(train)

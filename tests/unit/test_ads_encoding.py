@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from scant.advice import Policy, encoding, learning
-from scant.data import visits
+from scant.data import formats
 from scant.errors import DataError, SettingError
 
 
 def log(tmp_path, name="train.csv", **columns):
     frame = pd.DataFrame({"action": list("abab"), "reward": [0, 1, 1, 0], "propensity": 0.5} | columns)
     frame.to_csv(tmp_path / name, index=False)
-    return visits.read(tmp_path / name).required()
+    return formats.read(tmp_path / name).required()
 
 
 def test_numbers_are_left_as_they_are(tmp_path):
@@ -44,7 +44,7 @@ def test_rare_texts_share_a_column(tmp_path):
     cities = [f"c{i % 40}" if i < 80 else "Ulm" for i in range(200)]
     frame = pd.DataFrame({"action": list("ab") * 100, "reward": 0, "propensity": 0.5, "city": cities})
     frame.to_csv(tmp_path / "log.csv", index=False)
-    encoder = encoding.fit(made := visits.read(tmp_path / "log.csv").required())
+    encoder = encoding.fit(made := formats.read(tmp_path / "log.csv").required())
     features = encoder.transform(made).features
     assert len(encoder.encoded) == features.shape[1] == encoding.MOST
     assert (features.sum(axis=1) == 1).all()
@@ -72,7 +72,7 @@ def campaign(tmp_path, rows=3000, seed=0):
         "timestamp": np.datetime64("2026-01-01") + random.permutation(rows) * np.timedelta64(1, "s"),
     })  # fmt: skip
     frame.to_csv(tmp_path / f"{seed}.csv", index=False)
-    return visits.read(tmp_path / f"{seed}.csv").required()
+    return formats.read(tmp_path / f"{seed}.csv").required()
 
 
 @pytest.mark.parametrize("kind", ["logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"])

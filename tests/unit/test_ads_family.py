@@ -22,7 +22,7 @@ from scant.ads import family as ads
 from scant.ads import run as runs
 from scant.ads.family import Ads
 from scant.ads.learners import KINDS
-from scant.data import logs, visits
+from scant.data import formats, logs
 from scant.declared import called
 from scant.errors import SettingError
 from scant.schema import read_yaml
@@ -230,7 +230,7 @@ def test_logs_have_the_settings_of_campaigns():
 def test_a_run_is_that_of_the_engine(tmp_path):
     inputs = {}
     for part, name in (("train", "targeted"), ("test", "uniform")):
-        logs.write(visits.read_log(EXAMPLES / f"{name}.csv"), tmp_path / f"{part}.parquet")
+        logs.write(formats.read_log(EXAMPLES / f"{name}.csv"), tmp_path / f"{part}.parquet")
         inputs[part] = [str(tmp_path / f"{part}.parquet")]
     job = FAMILY.jobs(with_experiment(), DATASETS, "e")[0].settings
     job |= {"study": "s", "experiment": "e", "stream": "drawn", "learner": "tree", "users": 10}

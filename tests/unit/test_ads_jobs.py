@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import shutil
 
 import numpy as np
@@ -119,6 +120,33 @@ def test_results_of_something_else_are_refused(copy):
     assert "is of another version of this program" in refused(copy)
 
 
+def test_a_part_is_known_by_its_content(copy):
+    """Rewards that have changed are found though size and time are the same; a part that was copied is the same."""
+    part = copy / "log/001.parquet"
+    shutil.copy(part, copy / "kept.parquet")
+    os.utime(part, ns=(0, 0))
+    log, train = sa.Parts(copy / "log"), sa.Log.read(copy / "train.parquet")
+    expected = jobs.read(log, copy / "results").all().rows
+    rows = pq.read_table(part)
+    rewards = np.array(rows["reward"])
+    for name, values in (("before", rewards), ("after", np.r_[rewards[1:], rewards[:1]])):
+        table = rows.set_column(1, "reward", [values])
+        pq.write_table(table, copy / name, compression="none", use_dictionary=False, write_statistics=False)
+    shutil.copy(copy / "before", part)
+    os.utime(part, ns=(0, 0))
+    given = {"logistic": sa.Policy.load(copy / "logistic.arrow"), "mine": "mine"}
+    sa.write_part(log, part.name, copy / "results" / part.name, given, train)
+    before = part.stat()
+    shutil.copy(copy / "after", part)
+    os.utime(part, ns=(0, 0))
+    assert (part.stat().st_size, part.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert "001.parquet has changed since. Make it again, by `scant ads part`" in refused(copy)
+    with pytest.raises(DataError, match=r"001.parquet has changed since"):
+        sa.check_parts(sa.Parts(copy / "log"), copy / "results")
+    shutil.copy(copy / "before", part)
+    assert jobs.read(log, copy / "results").all().rows == expected == 3000
+
+
 def test_errors_in_cells_are_listed_from_results(copy, tmp_path):
     rows = frame(300, 1)
     rows.loc[[150, 290], "reward"] = 2
@@ -135,7 +163,8 @@ def test_errors_in_cells_are_listed_from_results(copy, tmp_path):
     (["part", "log", "9.parquet", "--output", "x"], "has no parquet file '9.parquet': name one in it, such as 000"),
     (["part", "log/000.parquet", "000.parquet", "--output", "x"], "is no folder of parquet files"),
     (["part", "log", "000.parquet", "--policy", "forest", "--output", "x"], "is to be learnt once, for all parts"),
-    (["part", "log", "000.parquet", "--output", "log/000.parquet"], "is also an input"),
+    (["part", "log", "000.parquet", "--output", "log/000.parquet"], "would become a part of it"),
+    (["part", "log", "000.parquet", "--columns", "reward=clik", "--output", "x"], "000.parquet: unknown column 'clik'"),
     (["part", "log", "000.parquet", "--policy", "min", "--output", "x"], "unknown policy 'min': Known: "),
     (["check", "train.parquet", "--parts", "results"], "--parts is for a log in a folder"),
     (["evaluate", "train.parquet", "--parts", "results", "--policy", "uniform"], "are for a log in a folder"),
@@ -166,6 +195,11 @@ def test_a_policy_that_cannot_be_saved_is_none_of_parts(made):
         (("alone", "segments", ""), 0),
         (("alone", "lengths"), [1]),
         (("policies",), ["x"]),
+        (("alone", "cells", "", 1, 0), 0),
+        (("alone", "cells", "", 1, 0), 1e308),
+        (("alone", "cells", "", 2, 0), float("nan")),
+        (None, 49),
+        (None, 0),
     ],
 )
 def test_sums_that_do_not_fit_each_other_are_refused(tmp_path, place, wrong):
@@ -175,8 +209,24 @@ def test_sums_that_do_not_fit_each_other_are_refused(tmp_path, place, wrong):
     jobs.write(log, "0.parquet", result, {})
     table = files.read_parquet(result)
     content = files.metadata_of(table.schema)
-    *outer, name = place
-    functools.reduce(lambda held, key: held[key], outer, content["summary"])[name] = wrong
+    if place is None:  # the digests of fewer rows
+        table = table.slice(0, wrong)
+    else:
+        *outer, name = place
+        functools.reduce(lambda held, key: held[key], outer, content["summary"])[name] = wrong
     files.write_parquet(table, result, content)
     with pytest.raises(DataError, match="not a result of `scant ads part`"):
         jobs.read(log, tmp_path)
+
+
+def test_a_result_of_other_rows_than_the_part_has_is_refused(tmp_path):
+    """Sums that fit each other, with what another part was made of."""
+    for name, rows in (("log", 50), ("other", 40)):
+        (tmp_path / name).mkdir()
+        frame(rows).to_parquet(tmp_path / name / "0.parquet", index=False)
+        jobs.write(sa.Parts(tmp_path / name), "0.parquet", tmp_path / f"results-{name}/0.parquet", {})
+    about, other = (files.read_parquet(tmp_path / f"results-{name}/0.parquet") for name in ("log", "other"))
+    content = files.metadata_of(other.schema) | {"made of": files.metadata_of(about.schema)["made of"]}
+    files.write_parquet(other, tmp_path / "results-log/0.parquet", content)
+    with pytest.raises(DataError, match="other rows than the part has"):
+        jobs.read(sa.Parts(tmp_path / "log"), tmp_path / "results-log")

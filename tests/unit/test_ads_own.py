@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scant.ads import learners, run, scorers
-from scant.data import logs, visits
+from scant.data import formats, logs
 from scant.errors import SettingError
 from scant.files import metadata_of
 from scant.study import settings as studies
@@ -22,7 +22,7 @@ READINGS = {
     "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": 2, "undersampled": "classifiers",
     "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 2000,
 }  # fmt: skip
-LOG = visits.read_log(EXAMPLES / "logs/targeted.csv")
+LOG = formats.read_log(EXAMPLES / "logs/targeted.csv")
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_the_example_declares_as_built_in_ones_do():
 
 def test_the_example_is_run(tmp_path):
     for part, name in (("train", "targeted"), ("test", "uniform")):
-        logs.write(visits.read_log(EXAMPLES / f"logs/{name}.csv"), tmp_path / f"{part}.parquet")
+        logs.write(formats.read_log(EXAMPLES / f"logs/{name}.csv"), tmp_path / f"{part}.parquet")
     files = [tmp_path / "train.parquet"], [tmp_path / "test.parquet"]
     learner = {"kind": KIND, "lambdas": [0.1, 1.0], "options": {"bins": 3}}
     identity = {"study": "s", "study_seed": 1, "experiment": "e", "stream": "own", "learner": "bayes", "kind": "ads"}

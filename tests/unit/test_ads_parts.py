@@ -1,6 +1,8 @@
 """Logs in folders: the numbers are those of the rows, however these are parted."""
 
 import math
+import os
+import shutil
 from itertools import pairwise
 
 import numpy as np
@@ -331,6 +333,123 @@ def test_parts_have_the_same_columns(tmp_path):
     frame(300, 2).drop(columns="age").to_parquet(folder / "9.parquet", index=False)
     with pytest.raises(DataError, match=r"9.parquet: columns that only one of it and .*0.parquet has: 'age', 'colour'"):
         sa.Parts(folder)
+
+
+HIDDEN = (".002.parquet.x7.parquet", "_metadata.parquet", "_temporary/0/part.parquet",
+          ".ipynb_checkpoints/000-checkpoint.parquet", "day=1/.tmp/a.parquet")  # fmt: skip
+
+
+def test_what_writers_and_programs_keep_in_a_folder_is_no_part(tmp_path, train, capsys):
+    """As for Arrow and Spark; check and evaluate say what is left out."""
+    folder = written(tmp_path / "log", frame(300, 1))
+    (folder / "day=1").mkdir()
+    frame(100, 2).to_parquet(folder / "day=1/part.parquet", index=False)
+    clean = sa.Parts(folder)
+    for name in (*HIDDEN, "_SUCCESS", "a.crc"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "000.parquet", folder / name)
+    log = sa.Parts(folder)
+    assert log.files == clean.files and len(log) == len(clean) == 400
+    assert [path.relative_to(folder).as_posix() for path in log.left_out] == sorted(HIDDEN)
+    said = "files and folders whose names begin with '.' or '_' are left out: '.002.parquet.x7.parquet', '.ipynb_"
+    for arguments in (["check"], ["evaluate", "--policy", "uniform"]):
+        assert main(["ads", arguments[0], str(folder), *arguments[1:]]) == 0
+        assert said in capsys.readouterr().out.replace("\n", "")
+    (problem,) = (problem for problem in log.check()["problems"] if problem["kind"] == "left-out")
+    assert problem["severity"] == "warning" and "left-out" not in [found["kind"] for found in clean.check()["problems"]]
+    hidden = written(tmp_path / "_log", frame(300, 1))  # the folder itself may be called so
+    assert len(sa.Parts(hidden)) == 300
+    for path in sorted(hidden.iterdir()):
+        path.rename(path.with_name(f"_{path.name}"))
+    with pytest.raises(DataError, match="the folder has no parquet files"):
+        sa.Parts(hidden)
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_rows_do_not_count_twice_by_a_link(tmp_path, link):
+    folder = written(tmp_path / "log", frame(300, 1))
+    link(folder / "001.parquet", folder / "003.parquet")
+    with pytest.raises(DataError, match=r"003.parquet: the same file as \S*001.parquet, .* Leave one of them out"):
+        sa.Parts(folder)
+    (folder / "003.parquet").unlink()
+    shutil.move(folder / "001.parquet", tmp_path / "elsewhere.parquet")
+    link(tmp_path / "elsewhere.parquet", folder / "001.parquet")
+    assert len(sa.Parts(folder)) == 300, "a part may be a link to a file elsewhere"
+    (folder / "again").symlink_to(tmp_path / "log")
+    with pytest.raises(DataError, match="log/again: a link to a folder, which is not followed"):
+        sa.Parts(folder)
+    (folder / "again").unlink()
+    (folder / "4.parquet").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"4.parquet: cannot be read \(No such file or directory\)"):
+        sa.Parts(folder)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ([1.5, 2.5], ["1.5", "two"], "has text, and numbers in"),
+        (["1", "2"], [1, 2], "has numbers, and text in"),
+        ([1, 2], np.array([0, 1], "M8[s]"), "has times, and numbers in"),
+    ],
+)
+def test_a_feature_is_of_one_kind_in_all_parts(tmp_path, capsys, first, second, said):
+    """Which `check` and `evaluate` say alike, with the part and the column."""
+    folder, half = tmp_path / "log", frame(200, 1)
+    folder.mkdir()
+    for name, values in (("0", [None, None]), ("1", first), ("2", second)):
+        half.assign(size=[*values] * 100).to_parquet(folder / f"{name}.parquet", index=False)
+    errors = []
+    for arguments in (["check", str(folder)], ["evaluate", str(folder), "--policy", "uniform"]):
+        assert main(["ads", *arguments]) == 1
+        errors.append(capsys.readouterr().err)
+    assert errors[0] == errors[1] and f"2.parquet: column 'size' {said} {folder / '1.parquet'}" in errors[0]
+    assert main(["ads", "check", str(folder), "--ignore", "size"]) == 0
+    assert len(sa.Parts(folder, ignore=["size"])) == 600
+    if "times" not in said:
+        assert sa.Parts(folder, categorical=["size"]).check().ok
+
+
+@pytest.mark.parametrize("values", [[1.5, 2.5], ["Ulm", "Bonn"]])
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_feature_may_lack_values_in_a_part_or_in_all(tmp_path, values, typed):
+    """However rows are parted, the numbers are those of one file."""
+    train, test = (frame(400, seed).assign(size=values * 200, none=None) for seed in (0, 1))
+    train.loc[:100, "size"] = None
+    test.loc[test.index < 200, "size"] = None
+    if typed:
+        train, test = (made.astype({"none": float}) for made in (train, test))
+    policy = sa.fit(sa.Log.from_frame(train), "logistic", steps=500, lambdas=(0.1,))
+    (folder := tmp_path / "log").mkdir()
+    for part in (0, 1):
+        table = pa.Table.from_pandas(test[200 * part : 200 * part + 200], preserve_index=False)
+        at = table.column_names.index("size")
+        empty = [pa.array([None] * 200, pa.null() if not typed else table.schema.types[at])]
+        pq.write_table(table if part else table.set_column(at, "size", empty), folder / f"{part}.parquet")
+    log, expected = sa.Parts(folder), sa.evaluate([policy], sa.Log.from_frame(test), train=sa.Log.from_frame(train))
+    for rows in (30, 10**6):
+        found = parts.compare([policy], log, sa.Log.from_frame(train).visits, rows=rows)
+        assert [row["estimate"] for row in found.rows] == pytest.approx([row["estimate"] for row in expected.rows])
+    assert log.check().ok and log.check()["duplicates"] == sa.Log.from_frame(test).check()["duplicates"]
+
+
+def test_policies_are_not_learnt_from_a_folder(tmp_path, train, capsys):
+    folder = written(tmp_path / "log", frame(300, 1))
+    frame(300, 2).to_parquet(tmp_path / "log.parquet", index=False)
+    said = "is a folder, and policies are learnt from a log in one file"
+    for arguments in (
+        ["fit", str(folder), "--policy", "logistic", "--output", str(tmp_path / "x")],
+        ["evaluate", str(tmp_path / "log.parquet"), "--train", str(folder), "--policy", "logistic"],
+        ["evaluate", str(folder), "--train", str(folder), "--policy", "logistic"],
+        ["part", str(folder), "000.parquet", "--train", str(folder), "--output", str(tmp_path / "x")],
+    ):
+        assert main(["ads", *arguments]) == 1
+        assert said in capsys.readouterr().err and not (tmp_path / "x").exists()
+    log = sa.Parts(folder)
+    for refused in (lambda: sa.fit(log, "logistic"), lambda: sa.evaluate(["logistic"], train, train=log)):
+        with pytest.raises(SettingError, match=said):
+            refused()
+    named = frame(300).assign(visits=1)
+    assert sa.fit(named, "logistic", steps=10).fitted
 
 
 def test_probabilities_of_a_column_have_to_sum_to_1(tmp_path):

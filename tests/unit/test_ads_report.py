@@ -8,7 +8,7 @@ from test_ads_api import frame
 import scant.advice as sa
 from scant import files
 from scant.cli import main
-from scant.data import visits
+from scant.data import formats
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_log_of_which_nothing_can_be_said_has_a_report(tmp_path):
     sa.evaluate([], log).report(tmp_path / "out.html", log)
     page = (tmp_path / "out.html").read_text()
     assert "No policy can be judged" in page and "rewards look missing" in page
-    assert visits.read_frame(frame(3)).visits is not None
+    assert formats.read_frame(frame(3)).visits is not None
 
 
 def test_a_report_does_not_overwrite_a_log(paths, capsys):

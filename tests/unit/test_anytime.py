@@ -1,6 +1,8 @@
 """Anytime-valid evidence: its mean under the null hypothesis, its order, and what it says of means and shares."""
 
 import math
+from bisect import bisect_left
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -165,15 +167,53 @@ def test_fewer_than_five_seeds_decide_and_bound_nothing():
     assert judge(0.15 + 1e-9 * np.arange(LEAST_SEEDS), "greater").verdict == "holds"
 
 
-def test_equal_differences_are_worth_2_to_the_minus_n_at_most():
-    for n in (5, 6, 20):
-        verdict = judge([0.2] * n, "greater")
-        assert verdict.p_holds == pytest.approx(max(2.0**-n, math.exp(-log_t_evidence(math.inf, n))))
-        assert verdict.p_fails == 1
-    assert judge([0.2] * 3, "greater").needed == 6
-    assert math.isnan(judge([0.2] * 5, "greater").low)  # 2^-5 is more than 0.025
-    assert judge([0.2] * 6, "greater").low == pytest.approx(0.2)
-    assert judge([0.0] * 40, "greater").p_holds == 1
+ALIKE = (
+    [0.2] * 3, [0.2] * 40, [0.2] * 39 + [-0.3], [0.0] * 40, [0.1] * 20 + [0.3] * 20, [0.1, 0.2, 0.3, 0.4] * 10,
+    [0.3, 0.1 + 0.2, 0.3 + 1e-15] * 10,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("values", ALIKE)
+def test_a_t_test_of_fewer_than_five_different_values_decides_nothing(values):
+    verdict = judge(values, "greater")
+    assert (verdict.test, verdict.verdict, verdict.p_holds, verdict.p_fails) == ("anytime t", "undecided", 1, 1)
+    assert math.isnan(verdict.low) and math.isnan(verdict.high) and verdict.needed == math.inf
+    assert judge([0.1, 0.2, 0.3, 0.4, 0.5] * 8, "greater").verdict == "holds"
+    assert judge([0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.5], "greater").verdict == "holds"
+
+
+@pytest.mark.parametrize("values", ALIKE)
+def test_it_gives_way_to_bets_where_the_range_is_known(values):
+    known = {"within": (-1, 1), "share": False}
+    verdict = judge(values, "greater", 0.1, **known)
+    assert verdict == replace(judge(values, "greater", 0.1, within=(-1, 1)), test="betting")
+    evidence = log_share_evidence((1 + np.array(values)) / 2, np.ones(len(values)), 1.1 / 2)
+    assert verdict.p_holds == pytest.approx(min(1, math.exp(-evidence)), rel=1e-6)
+    assert -1 <= verdict.low < verdict.estimate < verdict.high <= 1
+    # With five different values, or if the number of seeds was fixed, it is as if the range were not known.
+    for testing, differences in (("anytime", draw(1, 8) / 10), ("fixed", values)):
+        about = {"testing": testing, "test": "t"}
+        assert judge(differences, "greater", **about, **known) == judge(differences, "greater", **about)
+
+
+@pytest.mark.parametrize(("rare", "high"), [(0.5, 0.9), (0.3, 0.4), (0.1, 0.1), (0.02, 0.02)])
+def test_no_look_after_any_seed_makes_false_verdicts_on_two_points_by_enumeration(rare, high):
+    """Differences are `high`, or rarely so low that their mean is 0, the margin: every verdict is false."""
+    low, seeds = -high * (1 - rare) / rare, 25
+    undecided, false = {0: 1.0}, 0.0  # probabilities, by how many differences were low
+    for n in range(1, seeds + 1):
+        ahead: dict[int, float] = {}
+        for count, probability in undecided.items():
+            ahead[count] = ahead.get(count, 0.0) + probability * (1 - rare)
+            ahead[count + 1] = ahead.get(count + 1, 0.0) + probability * rare
+        undecided = {}
+        for count, probability in ahead.items():
+            values = [low] * count + [high] * (n - count)
+            if judge(values, "greater", within=(-1, 1), share=False).verdict == "undecided":
+                undecided[count] = probability
+            else:
+                false += probability
+    assert sum(undecided.values()) + false == pytest.approx(1) and false <= 0.05
 
 
 @pytest.mark.parametrize("comparison, margin", [("greater", 0.4), ("less", 0.4), ("close", 0.9)])
@@ -237,11 +277,33 @@ def test_the_seeds_that_a_share_needs_decide_with_the_power_named(testing):
     assert judge([1.0] * 12, "greater", 0.9, within=(0, 1), testing="fixed").needed == 36  # 0.9^36 < 0.025 < 0.9^35
 
 
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
+@pytest.mark.parametrize(
+    ("ones", "n", "end"), [(19, 20, 0.8), (49, 50, 0.9), (9, 10, 0.8), (5, 10, 0.4), (1, 5, 0.1), (3, 50, 0.02)]
+)
+def test_from_the_seeds_that_a_share_needs_on_the_power_suffices_with_every_number(testing, ones, n, end):
+    verdict = judge([1.0] * ones + [0.0] * (n - ones), "greater", end, within=(0, 1), testing=testing)
+    assert verdict.verdict == "undecided"
+
+    def power(seeds: int) -> float:
+        def decided(count: int) -> bool:
+            if testing == "fixed":
+                return stats.binomtest(count, seeds, end, "greater").pvalue <= 0.025
+            return log_share_evidence(VALUES, (seeds - count, count), end) >= -math.log(0.025)
+
+        fewest = bisect_left(range(seeds + 1), True, key=decided)
+        return stats.binom.sf(fewest - 1, seeds, ones / n)
+
+    last = int(verdict.needed) - 1
+    assert power(last) < 0.8
+    assert min(power(seeds) for seeds in range(last + 1, last + 60)) >= 0.8
+
+
 def test_the_seeds_that_an_anytime_test_needs_decide_with_the_power_named():
     random = np.random.default_rng(7)
-    verdict = judge(0.6 + np.tile([1.2, -1.2], 4), "close", 1.2)
-    pilot = np.tile([1.2, -1.2], 4).std(ddof=1)
+    differences = 0.6 + np.array([-1.8, -1.3, -0.8, -0.3, 0.3, 0.8, 1.3, 1.8])
+    verdict, pilot = judge(differences, "close", 1.2), differences.std(ddof=1)
     n = int(verdict.needed)
     again = [judge(random.normal(0.6, pilot, n), "close", 1.2).verdict for _ in range(400)]
     assert 0.74 < again.count("holds") / 400 < 0.86
-    assert verdict.needed > judge(0.6 + np.tile([1.2, -1.2], 4), "close", 1.2, testing="fixed").needed
+    assert verdict.needed > judge(differences, "close", 1.2, testing="fixed").needed

@@ -25,6 +25,7 @@ from scant.verdict import drawings as drawing_claims
 
 ROOT = Path(__file__).parents[2]
 NOISE = np.random.default_rng(3).normal(0, 1, 12)
+HARDLY = 1e-7 * NOISE  # so that seeds differ in what would otherwise be equal, which t tests do not decide
 ROUNDS = [100, 1000, 10000]
 GAMES = {
     "study": "s",
@@ -72,7 +73,8 @@ def played(config: dict, regrets=REGRETS) -> dict:
                 scale, power = regrets[learner]
                 for seed in range(experiment["seeds"]):
                     for horizon in ROUNDS:
-                        regret = scale * horizon**power * (1 + 0.02 * NOISE[seed] + 0.001 * NOISE[seed - place])
+                        noise = 0.02 * NOISE[seed] + 0.001 * NOISE[seed - place]
+                        regret = scale * horizon ** (power + HARDLY[seed - 1]) * (1 + noise)
                         rows.append(
                             {"experiment": name, "stream": game, "learner": learner, "seed": seed, "horizon": horizon}
                             | {"round": horizon, "value": regret, "best": 0.0, "best_at_horizon": 2 * regret}
@@ -109,9 +111,10 @@ def test_a_slope_over_games_has_as_many_seeds_as_they_have():
     }
     frame, details = played(config)["first"]
     frame["items"], frame["game"] = frame["stream"].map(sizes), "flip"
+    frame["value"] *= frame["items"] ** HARDLY[frame["seed"]]
     claim = {"quantity": "game_slope", "along": "items", "against": 1.0, "comparison": "slope"}
     row = judged(config, {"first": (frame, details)}, flat=claim).loc["flat"]
-    assert (row["verdict"], row["n"]) == ("holds", 12) and row["estimate"] == pytest.approx(0)
+    assert (row["verdict"], row["n"]) == ("holds", 12) and row["estimate"] == pytest.approx(0, abs=1e-7)
 
 
 def test_planted_claims_get_their_verdicts():
@@ -424,7 +427,8 @@ def contextual():
             aside = seed >= TUNING
             for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
                 value = 0.5 + 0.01 * NOISE[seed % TUNING]
-                value += 0.0 if learner == "random" else 0.2 if (rate == 0.1) != aside else -0.1
+                better = 0.2 if (rate == 0.1) != aside else -0.1
+                value += 0.0 if learner == "random" else better * (1 + HARDLY[seed % TUNING])
                 generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
                 rows.append(
                     {"experiment": name, "stream": stream, "learner": learner, "kind": learner, "seed": seed}
@@ -508,7 +512,7 @@ def test_regret_is_against_the_best_fixed_weights():
     plan, rows, best = planned(TOP), [], []
     for (_, learner, seed), round_ in product(runs(plan, "top"), (10, 100, 300, 1000, 10000)):
         judge, own = ("kl", round_**0.6) if learner == "kl" else ("smoothdcg", 0.0)
-        own *= 1 + 0.1 * NOISE[seed]
+        own *= (1 + 0.1 * NOISE[seed]) * round_ ** HARDLY[seed - 1]
         about = {"experiment": "top", "stream": "linear", "judge": judge, "seed": seed, "round": round_}
         rows.append(
             about | {"learner": learner, "kind": "rtop", "setting": "1", "tuning_seed": False, "failed_in": 0}
@@ -633,7 +637,7 @@ def logged():
                 true += 0.1 * (name == "under") + 0.7 * (name == "unlike")
                 policy = {"experiment": name, "stream": "digits", "learner": learner, "kind": learner, "seed": seed}
                 policy |= {"epsilon": epsilon, "lambda": 1.0, "fitted_on": "all", "chosen": True, "bound": ""}
-                ips = {"estimator": "ips", "bound": "t", "estimate": 1.1 * true}
+                ips = {"estimator": "ips", "bound": "t", "estimate": (1.1 + HARDLY[seed]) * true}
                 rows.append(policy | {"estimator": "true", "estimate": true, "lower": np.nan})
                 rows.append(policy | ips | {"lower": true + 0.01 * (-1 if seed else 1)})
                 rows.append(policy | ips | {"bound": "betting", "lower": 0.5 * true})
@@ -993,3 +997,36 @@ def test_lists_of_levels_are_named_by_their_ends_where_these_differ():
     assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: 1 to 3", "rounds: 1 to 4"]
     rows["rounds"] = ["[1, 2, 3]", "[1, 3, 3]", "7"]
     assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: [1, 2, 3]", "rounds: [1, 3, 3]"]
+
+
+@pytest.mark.parametrize(
+    "stated, within",
+    [
+        ({}, (-1, 1)),
+        ({"against": 0.9}, (-0.9, 0.1)),
+        ({"against": 0.9, "comparison": "slope"}, (0, 1)),
+        ({"margin": {"relative": -0.05}}, None),
+        ({"measure": "loss"}, None),
+        ({"measure": "loss", "against": 3.0}, None),
+        ({"measure": "ap", "comparison": "close", "margin": 0.1}, (-1, 1)),
+        ({"quantity": "late_mistakes", "against": 0.0, "comparison": "less", "margin": 0.01}, (0, 1)),
+        ({"quantity": "rounds_to_settle", "against": 2.0}, None),
+    ],
+)
+def test_the_range_of_differences_is_known_of_measures_up_to_1(contextual, stated, within):
+    frame, details = contextual["e"]
+    contextual["e"] = (frame.assign(updates=0.0, own_measure="ndcg@10"), details)
+    made = {"one": CLAIM | FINAL | LINEAR | stated}
+    made["one"] = {key: value for key, value in made["one"].items() if key != "measure" or "quantity" not in stated}
+    (cell, *_) = claims.examine(made, planned(STREAMS), contextual)["one"].readings[0].cells
+    assert cell.within == (within and pytest.approx(within)) and not cell.share
+
+
+def test_equal_seeds_are_judged_by_bets_within_the_range(contextual):
+    frame, details = contextual["e"]
+    alike = frame.assign(**{"ndcg@10": np.where(frame["learner"] == "slam", 0.6, 0.5)})
+    reading = claims.examine(
+        {"one": CLAIM | FINAL | LINEAR | {"over": "mean"}}, planned(STREAMS), {"e": (alike, details)}
+    )["one"].readings[0]
+    assert reading.verdict.test == "betting" and reading.verdict.verdict == "undecided"
+    assert reading.single[0].test == "betting" and math.isfinite(reading.verdict.needed)

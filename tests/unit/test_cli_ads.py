@@ -10,7 +10,7 @@ import pytest
 
 from scant.advice import progress
 from scant.cli import main
-from scant.data import visits
+from scant.data import formats
 
 COMMANDS = ("simulate", "check", "evaluate")
 QUICK = ["--policy", "logistic", "--steps", "3000", "--lambdas", "0.1"]
@@ -32,7 +32,7 @@ def simulate(path, policy, campaign="hotel", rows=3000, seed=0, settings=None):
 
 
 def test_both_formats_hold_the_same_log(folder):
-    one, other = (visits.read_log(folder / f"test.{ending}") for ending in ("csv", "parquet"))
+    one, other = (formats.read_log(folder / f"test.{ending}") for ending in ("csv", "parquet"))
     assert (one.actions, one.names) == (other.actions, other.names)
     for name, column in one.columns().items():
         np.testing.assert_array_equal(column, other.columns()[name], name)
@@ -113,6 +113,14 @@ ERRORS = {
     "level": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--level", "95"], "level is 95.0"),
     "lambda": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--lambdas", "0"], "lambda must be"),
     "select": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--select", "0"], "share of features is 0"),
+    "a column of no log": (["check", "test.csv", "--columns", "reward=x99"], "test.csv: unknown column 'x99': did you"),
+    "a column of one log": (
+        ["evaluate", "test.csv", "--train", "one.csv", *QUICK, "--columns", "action=ad"], "test.csv: unknown column"
+    ),
+    "a column of nothing to learn from": (
+        ["fit", "train.parquet", "--columns", "reward=rewrd", "--policy", "logistic", "--output", "out"],
+        "train.parquet: unknown column 'rewrd': did you mean 'reward'",
+    ),
     "campaign": (
         ["simulate", "hotels", "--policy", "uniform", "--rows", "9", "--output", "out"], "did you mean 'hotel'"
     ),
@@ -123,6 +131,7 @@ ERRORS = {
 @pytest.mark.parametrize(("arguments", "message"), ERRORS.values(), ids=ERRORS.keys())
 def test_an_error_says_what_is_wrong_and_leaves_nothing(folder, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(folder)
+    pd.read_csv("test.csv").rename(columns={"action": "ad"}).to_csv("one.csv", index=False)
     before = sorted(folder.iterdir())
     assert main(["ads", *arguments, *(["--output", "out.csv"] if arguments[0] == "evaluate" else [])]) == 1
     printed = capsys.readouterr()

@@ -3,14 +3,19 @@
 import gzip
 import hashlib
 import io
+import random
+import socket
 import tarfile
 import threading
 import zipfile
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import requests
+import urllib3
 
 from scant.data import fetch as module
 from scant.data.fetch import check_copy, fetch
@@ -48,6 +53,12 @@ def server(tmp_path):
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Downloads are tried again without a pause."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
 
 
 def dataset(archive=None, get="", own=False, folder="toy", parts=None, plain_http=False, **part):
@@ -110,9 +121,9 @@ def test_a_mirror_may_be_a_url(server, suffix):
     assert record["source"] == f"{url}/toy/a%2Bb%20c.data{suffix}" and record["sha256"] == SHA256
 
 
-def test_a_mirror_that_cannot_be_reached_is_an_error(server, tmp_path):
+def test_a_mirror_that_cannot_be_reached_is_an_error(tmp_path, at_once):
     put(tmp_path / "data/toy/Fold1/test.txt")
-    with pytest.raises(SettingError, match="cannot be reached"):
+    with pytest.raises(DataError, match="the download failed: ConnectionRefusedError"):
         fetch(dataset(), "test", "out.txt", "http://127.0.0.1:9")
     with pytest.raises(SettingError, match="is not a folder"):
         fetch(dataset(), "test", "out.txt", str(tmp_path / "absent"))
@@ -213,9 +224,8 @@ def test_a_file_is_downloaded(server):
     assert record["source"] == f"{url}/test.txt.gz" and record["sha256"] == SHA256
 
 
-def test_a_failed_download_says_where_to_put_the_file(server, tmp_path, monkeypatch):
+def test_a_failed_download_says_where_to_put_the_file(server, tmp_path, at_once):
     _, url, _ = server
-    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between retries
     with pytest.raises(DataError, match=r"the download failed.*data/toy/Fold1/test\.txt"):
         fetch(dataset(url=f"{url}/absent.txt"), "test", "out/test.txt")
     assert not list((tmp_path / "out").iterdir())
@@ -323,7 +333,7 @@ def test_plain_http_without_a_checksum_is_refused_unless_it_is_meant(server):
 
 def test_a_mirror_that_refuses_is_said(tmp_path, capsys):
     class Refusing(SimpleHTTPRequestHandler):
-        def do_HEAD(self):
+        def do_GET(self):
             self.send_error(403)
 
         def log_message(self, form, *args):
@@ -333,9 +343,176 @@ def test_a_mirror_that_refuses_is_said(tmp_path, capsys):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     put(tmp_path / "data/toy/Fold1/test.txt")
     fetch(dataset(), "test", "out/test.txt", f"http://127.0.0.1:{server.server_port}")
-    assert "403: Forbidden. It may lack it, or refuse it" in capsys.readouterr().out
+    assert "The mirror may lack it, or refuse it" in capsys.readouterr().out
     server.shutdown()
     server.server_close()
+
+
+# --- servers that answer wrongly
+
+
+@pytest.fixture
+def answering():
+    """A function that gives the loopback URL of a server with one answer, whatever is asked, as raw bytes."""
+    sockets = []
+
+    def serve(answer: bytes) -> str:
+        sockets.append(server := socket.create_server(("127.0.0.1", 0)))
+
+        def loop():
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection, suppress(OSError):
+                        connection.recv(1 << 16)
+                        connection.sendall(answer)
+                        connection.shutdown(socket.SHUT_WR)
+                        while connection.recv(1 << 16):
+                            pass
+
+        threading.Thread(target=loop, daemon=True).start()
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+    yield serve
+    for server in sockets:
+        server.close()
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+FOUND = b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n"
+WRONG_ANSWERS = {
+    "nothing": (b"", "RemoteDisconnected"),
+    "SSH": (b"SSH-2.0-OpenSSH_9.2\r\n", "BadStatusLine: SSH-2.0-OpenSSH_9.2"),
+    "negative status": (b"HTTP/1.1 -1 no\r\n\r\n", "BadStatusLine"),
+    "long status": (b"HTTP/1.1 200 " + b"a" * 70_000 + b"\r\n\r\n", "LineTooLong"),
+    "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine: a{20}"),
+    "headers": (OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n", "more than 100 headers"),
+    "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \?\[31mred"),
+    "a part": (b"HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nabc", "answers with status 206"),
+    "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", "answers with status 204"),
+    "length in words": (OK + b"Content-Length: abc\r\n\r\nx", "'abc'"),
+    "cut short": (OK + b"Content-Length: 10\r\n\r\nx", "IncompleteRead"),
+    "chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "int.. with base 16"),
+    "packed unasked": (OK + b"Content-Encoding: br\r\n\r\nx", "the server packs it by 'br'"),
+    "to no address": (FOUND % b"https://[::1", "Invalid IPv6"),
+    "to no port": (FOUND % b"http://127.0.0.1:abc/", "Port could not be cast"),
+    "to no host": (FOUND % b"http://a..b/", "Failed to parse|label"),
+    "to bytes": (FOUND % b"http://\xff\xfe/", "codec can't decode"),
+    "to nowhere": (FOUND % b"", "answers with status 302"),
+    "to itself": (FOUND % b"/", "TooManyRedirects"),
+    "to a file": (FOUND % b"file:///etc/passwd", "InvalidSchema"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), WRONG_ANSWERS.values(), ids=WRONG_ANSWERS)
+@pytest.mark.parametrize("place", ["mirror", "url", "archive"])
+def test_what_a_server_does_wrong_is_said_in_a_line(tmp_path, answering, at_once, place, answer, reason):
+    url = answering(answer)
+    wanted = dataset(
+        archive=Archive(f"{url}/a.zip") if place == "archive" else None, url=f"{url}/a.txt" if place == "url" else None
+    )
+    with pytest.raises(DataError, match=f"the download failed: .*({reason})") as caught:
+        fetch(wanted, "test", "out/test.txt", url if place == "mirror" else None)
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 600
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {".toy.lock"}
+
+
+@pytest.mark.parametrize(
+    "url", ["https://[::1", "http://", "http://127.0.0.1:abc", "http://a\nb/", "https://127.0.0.1:0"]
+)
+@pytest.mark.parametrize("place", ["mirror", "url"])
+def test_what_is_no_address(place, url):
+    with pytest.raises(SettingError, match="is no address"):
+        fetch(dataset(url=url if place == "url" else None), "test", "out.txt", url if place == "mirror" else None)
+
+
+@pytest.fixture
+def web(monkeypatch):
+    """A web of answers to addresses, that one fills: status, headers, content. Gives it and what was read of each."""
+    answers, read = {}, {}
+
+    class Content(io.BytesIO):
+        def __init__(self, url, content):
+            super().__init__(content)
+            self.url = url
+
+        def read(self, size=-1):
+            data = super().read(size)
+            read[self.url] = read.get(self.url, 0) + len(data)
+            return data
+
+    def send(adapter, request, **options):
+        status, headers, content = answers[request.url]
+        body = Content(request.url, content)
+        raw = urllib3.HTTPResponse(body, headers, status, preload_content=False, decode_content=False)
+        return adapter.build_response(request, raw)
+
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
+    return answers, read
+
+
+@pytest.mark.parametrize("place", ["url", "archive"])
+def test_https_does_not_lead_to_plain_http_without_a_checksum(web, place):
+    content = zipped([("toy/Fold1/test.txt", CONTENT)]) if place == "archive" else CONTENT
+    answers, read = web
+    answers["https://a/b"] = 302, {"Location": "http://c/d"}, b""
+    answers["http://c/d"] = 302, {"Location": "https://e/f"}, b""
+    answers["https://e/f"] = 200, {}, content
+    digest = hashlib.sha256(content).hexdigest()
+
+    def led(checksum, **settings):
+        if place == "archive":
+            return dataset(Archive("https://a/b", checksum, "toy/"), sha256=None, **settings)
+        return dataset(url="https://a/b", sha256=checksum, **settings)
+
+    with pytest.raises(SettingError, match="toy: https://a/b leads to http://c/d, which is plain http"):
+        fetch(led(None), "test", "out/test.txt")
+    assert not read.get("https://e/f")
+    for wanted in (led(None, plain_http=True), led(digest)):
+        assert fetch(wanted, "test", f"{wanted.plain_http}/test.txt")["sha256"] == SHA256
+
+
+def test_the_page_of_a_redirect_is_not_read(web):
+    answers, read = web
+    answers["https://a/b"] = 302, {"Location": "https://a/c"}, bytes(1 << 20)
+    answers["https://a/c"] = 200, {}, CONTENT
+    fetch(dataset(url="https://a/b"), "test", "out.txt")
+    assert not read.get("https://a/b")
+
+
+def test_a_download_that_says_that_it_is_too_large_is_not_begun(web, monkeypatch):
+    answers, read = web
+    answers["https://a/b"] = 200, {"Content-Length": str(len(CONTENT))}, CONTENT
+    monkeypatch.setattr(module, "LIMIT", len(CONTENT) - 1)
+    with pytest.raises(DataError, match="the download has more than"):
+        fetch(dataset(url="https://a/b"), "test", "out.txt")
+    assert not read
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "compress"])
+@pytest.mark.parametrize("suffix", ["", "suffix"])
+def test_what_is_packed_on_its_way_is_unpacked_once(web, encoding, suffix):
+    packed = ".Z" if encoding == "compress" else ".gz"
+    url = f"https://a/b.txt{packed if suffix else ''}?c=d.e"
+    web[0][url] = 200, {"Content-Encoding": encoding}, PACK[packed](CONTENT)
+    assert fetch(dataset(url=url), "test", "out.txt")["sha256"] == SHA256
+
+
+def test_what_is_packed_on_its_way_and_cut_short_is_refused(web):
+    web[0]["https://a/b"] = 200, {"Content-Encoding": "gzip"}, gzip.compress(CONTENT)[:-9]
+    with pytest.raises(DataError, match="corrupt or cut short"):
+        fetch(dataset(url="https://a/b", sha256=None), "test", "out.txt")
+
+
+@pytest.mark.parametrize(
+    "start", ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<html>", "<?xml version='1.0'?><Error>"]
+)
+def test_a_web_page_is_no_data(web, at_once, start, tmp_path):
+    web[0]["https://a/b.gz"] = 200, {}, start.encode() + b"<p>Sign in"
+    for wanted in (dataset(url="https://a/b.gz", sha256=None), dataset(url="https://a/b.gz")):
+        with pytest.raises(DataError, match=r"https://a/b\.gz: it is a web page, as a server sends it in place of the"):
+            fetch(wanted, "test", "out/test.txt")
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_a_wrong_archive_is_kept_aside(server, tmp_path):
@@ -364,7 +541,7 @@ def zip_link(name):
         (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc/passwd")]), "not a regular file"),
         (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
         (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar archive"),
-        (b"<html>this page has moved</html>", "neither a zip nor a tar archive"),
+        (b"<html>this page has moved</html>", "it is a web page, as a server sends it in place of the file"),
         (tarred([("toy/Fold1/test.txt", bytes(range(256)) * 999)])[:300], "cut short"),
     ],
     ids=["tar link", "zip link", "other members", "truncated zip", "page", "truncated tar"],
@@ -463,6 +640,15 @@ def test_archives_that_ask_for_too_much(server, tmp_path, monkeypatch, content, 
     assert left <= {".toy.lock"} | {name for name in left if name.startswith("toy-") and name.endswith(".archive")}
 
 
+def test_of_a_member_that_is_too_large_nothing_is_read(server, monkeypatch):
+    monkeypatch.setattr(module, "FREE", 100_000)
+    monkeypatch.setattr(module, "RATIO", 10)
+    bomb = serve(server, zipped([("toy/Fold1/test.txt", bytes(1 << 20))]))
+    monkeypatch.setattr(zipfile.ZipFile, "open", None)
+    with pytest.raises(DataError, match=r"test\.txt decompresses to more than 100,000 bytes"):
+        fetch(bomb, "test", "out/test.txt")
+
+
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", ""])
 def test_a_tar_may_be_packed_in_several_ways(server, kind):
     file = io.BytesIO()
@@ -515,7 +701,14 @@ def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(t
     url = f"http://127.0.0.1:{server.server_port}/test.txt"
     assert fetch(dataset(url=url, sha256=None, plain_http=True), "test", "out/test.txt")["bytes"] == 1 << 22
     monkeypatch.setattr(module, "FREE", 1 << 20)
-    with pytest.raises(DataError, match="the download has more than 1,048,576 bytes"):
+    with pytest.raises(DataError, match="decompresses to more than 1,048,576 bytes"):
         fetch(dataset(url=url, sha256=None, plain_http=True), "test", "out/test.txt")
     server.shutdown()
     server.server_close()
+
+
+def test_what_is_decompressed_has_the_limit_of_what_was_read_so_far(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FREE", 1 << 21)
+    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(bytes(1 << 23)) + random.Random(0).randbytes(1 << 20))
+    with pytest.raises(DataError, match="decompresses to more than 2,097,152 bytes"):
+        fetch(dataset(), "test", "out.txt")

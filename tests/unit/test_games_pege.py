@@ -80,6 +80,64 @@ def test_pege2_explores_until_it_is_sure_of_the_order():
     assert learner.to_exploit == int(math.exp(learner.growth * b))
 
 
+def plain_pege2(values, weights, k):
+    """The ranking of each round, and whether it explores, in plain Python."""
+    rounds, m = values.shape
+    spread = values.max() - values.min()
+    cells = [range(first, min(m, first + k)) for first in range(0, m, k)]
+    sums, leader, growth, b, t = [0] * m, list(range(m)), None, 0, 0
+    while True:
+        b += 1
+        for cell in reversed(cells):
+            yield [*cell, *(item for item in leader if item not in cell)], True
+            for item in cell:
+                sums[item] += int(values[t, item])
+            t += 1
+        leader = sorted(range(m), key=lambda item: -sums[item])
+        if growth is None:
+            width = spread * math.sqrt(math.log(2 * m * b * (b + 1) * rounds) / (2 * b))
+            above = zip(leader, leader[1:], weights, weights[1:], strict=False)
+            gap = min((sums[i] - sums[j]) / b for i, j, heavy, light in above if heavy != light)
+            if gap < 4 * width:
+                continue
+            growth = gap**2 / (16 * spread**2)
+        for _ in range(int(math.exp(growth * b))):
+            yield leader, False
+            t += 1
+
+
+@pytest.mark.parametrize(
+    ("loss", "chances", "grade", "k", "rounds", "compiled"),
+    [
+        ("sum-loss", [0.02, 0.98], 2, 1, 500_000, True),
+        ("precision@2", [0.0, 1.0, 0.01, 0.98], 1, 2, 500_000, True),
+        *(("dcg", [0.9, 0.0, 0.4], 1, 2, 20_000, compiled) for compiled in (True, False)),
+    ],
+)
+def test_pege2_is_as_described_round_by_round(loss, chances, grade, k, rounds, compiled):
+    game = Game(grade * steps(rounds, chances), loss)
+    trace, weights = play(game, {"kind": "pege2", "k": k}, None, compiled=compiled), game.loss.weights(len(chances))
+    values, explored = np.empty(rounds), np.empty(rounds)
+    worth = np.empty(len(chances))
+    for t, (ranking, explores) in zip(range(rounds), plain_pege2(game.values, weights.tolist(), k), strict=False):
+        worth[ranking] = weights
+        values[t], explored[t] = worth @ game.values[t], explores
+    np.testing.assert_allclose(trace.value, values.cumsum()[trace.round - 1], rtol=1e-9)
+    np.testing.assert_array_equal(trace.explored, explored.cumsum()[trace.round - 1])
+    assert np.any(np.diff(explored) == -1) and (rounds == 20_000 or np.any(np.diff(explored) == 1))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("loss", "grade"), [("dcg", 1), ("sum-loss", 2)])
+def test_pege2_is_sure_in_the_very_phase_in_which_four_widths_are_the_gap(loss, grade, compiled):
+    """One item has the highest value s, the other none: 4w <= s in phase b if T <= exp(b / 8) / (4 b (b + 1))."""
+    for b in (140, 150):
+        longest = int(math.exp(b / 8) / (4 * b * (b + 1)))
+        for rounds, phases in ((longest, b), (longest + 1, b + 1)):
+            game = Game(np.tile(np.array([grade, 0], np.int8), (rounds, 1)), loss)
+            assert play(game, "pege2", None, compiled=compiled).explored[-1] == 2 * phases
+
+
 def test_where_the_best_ranking_is_not_unique_pege2_never_exploits_and_pege_does():
     game = Game(steps(20_000, [0.8, 0.8, 0.2]), "dcg")
     assert play(game, "pege2", None).explored[-1] == 20_000

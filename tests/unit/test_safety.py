@@ -13,7 +13,7 @@ import pytest
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.data import letor, logs, registry, stream, tables, uci, visits
+from scant.data import formats, letor, logs, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError, SettingError
 from scant.present import traces
@@ -112,7 +112,7 @@ def bomb(item: bytes) -> bytes:
         (b"a: " + b"[" * 100_000, "100 levels"),
         (b"- " * 100_000, "100 levels"),
         (b"a: 2001-99-99", "month must be in 1..12"),
-        (b"a: " + b"9" * 5000, "not YAML"),
+        (b"a: " + b"9" * 5000, "line 1: a number of 5,000 characters"),
         (b"#" * (5 << 20), "bytes are no settings"),
         (b"a: *b", "undefined alias"),
     ],
@@ -196,7 +196,7 @@ def log_of(path, **columns):
 
 
 def test_actions_beyond_whole_numbers_are_text(tmp_path):
-    assert visits.read_log(log_of(tmp_path / "a", action=[np.inf, 1e300])).actions == ("1e+300", "inf")
+    assert formats.read_log(log_of(tmp_path / "a", action=[np.inf, 1e300])).actions == ("1e+300", "inf")
 
 
 def test_a_parquet_file_may_not_claim_to_be_huge(tmp_path, monkeypatch):
@@ -205,7 +205,7 @@ def test_a_parquet_file_may_not_claim_to_be_huge(tmp_path, monkeypatch):
     assert (tmp_path / "a").stat().st_size < 20_000
     monkeypatch.setattr(files, "FREE", 1 << 20)
     with pytest.raises(DataError, match="a small file that holds too much"):
-        visits.read_log(tmp_path / "a")
+        formats.read_log(tmp_path / "a")
 
 
 ONE = pa.array([1.0], pa.float32())

@@ -73,6 +73,37 @@ def test_what_cannot_be_right(path, value, reason):
     assert reason in message and len(message) < 600
 
 
+LIKE = {
+    "streams.A": {"generator": "linear", "settings": {"queries": 9, "documents": 4}},
+    "learners.L": {"kind": "random"},
+    "experiments.E": {"streams": ["a"], "learners": ["l"]},
+}
+
+
+@pytest.mark.parametrize(("path", "value"), LIKE.items(), ids=LIKE)
+def test_ids_that_are_one_file_on_some_systems(path, value):
+    assert "differ in upper and lower case alone" in refused(changed(path, value))
+
+
+def test_results_that_are_one_folder_on_some_systems(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/S").mkdir(parents=True)
+    with pytest.raises(SettingError, match="results: 'S' and 's' differ"):
+        studies.check_file(SMALL, "s.yaml", "s.file")
+    studies.check_file(SMALL | {"study": "S"}, "s.yaml", "s.file")
+    assert "is for what studies share" in refused(changed("study", "Data"))
+
+
+def test_files_that_cannot_be(tmp_path):
+    with pytest.raises(SettingError, match="cannot be read"):
+        schema.read_yaml(tmp_path)
+    part = {"file": "x" * 5000}
+    own = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": part}}
+    study, _ = studies.load(changed("datasets", {"o": own}))
+    with pytest.raises(SettingError, match=r"datasets.o.parts.all: 'x.*': File name too long"):
+        studies.check_own_files(study)
+
+
 def test_ids_of_sweeps_fit_the_name_of_a_file():
     assert sweeps._name("e" * LONGEST_ID, {"keep": 0.5}).endswith("+keep-0.5")
     with pytest.raises(SettingError, match="has 210 characters, 200 at most"):
@@ -84,6 +115,32 @@ def test_keys_that_are_there_twice(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SettingError, match=r"line \d: the key '[ab]' is there twice"):
         schema.check_file(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        *((f"a: 1\nb:\n  {first}: 1\n  {second}: 2\n", f"line 3: the key '{first}' is no text. Put it in quotes")
+          for first, second in (("true", "True"), ("1", "1.0"), ("~", "null"), ("2020-01-01", "x"), ("yes", "on"))),
+        ("? [a, b]\n: 1\n", "line 1: the key .* is no text"),
+        ("a: &b c\n*b : 1\nc: 2\n", "line 3: the key 'c' is there twice"),
+        (f"a:\n  b: 0x{'f' * 5000}\n", "line 2: a number of 5,002 characters cannot be meant"),
+        (f"a: [1, {'9' * 5000}]\n", "line 1: a number of 5,000 characters cannot be meant"),
+        (f"? 0x{'f' * 5000}\n: 1\n", "line 1: the key '0xff.*' is no text"),
+        (f"a0: &a0 [1]\n{''.join(f'a{i + 1}: &a{i + 1} [*a{i}]{chr(10)}' for i in range(600))}", "100 levels"),
+    ],
+)  # fmt: skip
+def test_what_yaml_takes_for_something_else(tmp_path, text, reason):
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(SettingError, match=reason):
+        schema.read_yaml(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize("text", ["a: [1\n", "a: !!timestamp x\n", 'a: "\\ud800"\n', "a: 1\n---\nb: 1\n"])
+def test_what_is_no_yaml_is_said_in_a_line(tmp_path, text):
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(SettingError, match=r"not YAML: .*\Z"):
+        schema.read_yaml(tmp_path / "a.yaml")
 
 
 def test_keys_of_several_mappings_may_be_alike(tmp_path):

@@ -67,7 +67,7 @@ def test_claims_are_shown_by_kind_and_family_with_what_they_came_to(folder):
     lines = text.splitlines()
     facts = "0.5 [0.4, 0.6], n = 8; holds in 1 of 2 cells, fails in 1; holds under 2 of 3 readings"
     assert f"  ✓ top-a: holds; {facts}" in lines
-    assert "  ? top-b: undecided; 0.1 [-0.1, 0.3], n = 8; 30 seeds would decide it" in lines
+    assert "  ? top-b: undecided; 0.1 [-0.1, 0.3], n = 8; 30 seeds or more would decide it" in lines
     assert f"  {page.ABSENT} ads-c" in lines and "      It earns. missing here: logs" in lines
     heads = [line for line in lines if line.startswith(("Reproductions", "Extensions", "Theorem"))]
     assert heads == ["Reproductions, top", "Reproductions, ads", "Theorem checks, top"] and lines[-1].endswith("top")

@@ -276,6 +276,11 @@ def test_a_last_line_that_may_be_cut_inside_a_field(tmp_path, parser, task, line
 
     converted(line + b"\n")
     for cut in (line, line + b" "):
-        with pytest.raises(DataError, match=r"may have been cut inside a field.*declare how many `rows`"):
+        with pytest.raises(DataError, match=r"may have been cut inside a field\. If it is whole, end the line"):
             converted(cut)
     converted(line, rows=2 if task == "ads" else 1)  # what is declared tells that no line is lacking
+
+
+def test_a_web_page_is_named_as_one(tmp_path):
+    with pytest.raises(DataError, match="it is a web page, as a server sends it in place of the file"):
+        convert(tmp_path, "\n<!DOCTYPE html>\n<p>Sign in", dataset())

@@ -318,7 +318,8 @@ def test_projection(weights, radius):
 
 def test_on_the_ball_nothing_is_shortened():
     weights = np.array([3.0, -4.0])
-    pieces.project(weights, 5.0)
-    assert weights.tolist() == [3.0, -4.0]
+    for radius in (5.0, 6.0):  # and nothing within it is lengthened
+        pieces.project(weights, radius)
+        assert weights.tolist() == [3.0, -4.0]
     pieces.project(weights, 2.5)
     np.testing.assert_allclose(weights, [1.5, -2.0])

@@ -226,6 +226,20 @@ def test_the_seeds_needed_grow_with_the_family_and_reach_what_sign_flips_can_sho
     assert grown.needed > middling.needed > 10
 
 
+@pytest.mark.parametrize(("ones", "end"), [(16, 0.9), (12, 0.7), (4, 0.3)])
+def test_the_seeds_needed_to_refute_a_share_are_those_of_the_binomial_test(ones, end):
+    """To refute that a share is above an end is to show that its complement is above the end's complement."""
+    values, share = np.repeat([1.0, 0.0], [ones, 20 - ones]), 1 - ones / 20
+    for testing in ("fixed", "anytime"):
+        refuted = judge(values, "greater", end, within=(0, 1), testing=testing, level=0.999999)
+        shown = judge(1 - values, "greater", 1 - end, within=(0, 1), testing=testing, level=0.999999)
+        assert refuted.needed == shown.needed > 20
+    needed = int(judge(values, "greater", end, within=(0, 1), testing="fixed", level=0.999999).needed)
+    for n, enough in ((needed - 1, False), (needed, True)):
+        fewest = next(c for c in range(n + 2) if stats.binom.sf(c - 1, n, 1 - end) <= 5e-7)
+        assert (stats.binom.sf(fewest - 1, n, share) >= 0.8) == enough
+
+
 def test_no_number_of_seeds_decides_on_the_margin():
     differences = np.tile([1.0, -1.0], 5)
     assert judge(differences, "greater").needed == math.inf

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scant.data import logs, visits
+from scant.advice import Parts
+from scant.data import batches, formats, logs
 from scant.errors import DataError, SettingError
 
 
@@ -32,7 +33,7 @@ offer 2,0.5,1,-2,True,2019-11-24 00:03,3
 def own(tmp_path, text, name="log.csv"):
     path = tmp_path / name
     path.write_text(text)
-    return visits.read_log(path)
+    return formats.read_log(path)
 
 
 def test_a_csv_is_read_as_documented(tmp_path):
@@ -51,10 +52,10 @@ def test_many_columns_take_no_longer_each(tmp_path):
     names = ",".join(f"x{number}" for number in range(columns))
     path.write_text(f"action,reward,propensity,{names}\n" + f"a,0,0.5{',1' * columns}\nb,1,0.5{',2' * columns}\n")
     began = time.process_time()
-    assert len(visits.read_log(path).names) == columns and time.process_time() - began < 10
+    assert len(formats.read_log(path).names) == columns and time.process_time() - began < 10
     path.write_text(path.read_text().replace("x59999", "x1", 1))
     with pytest.raises(DataError, match="two columns are called 'x1'"):
-        visits.read_log(path)
+        formats.read_log(path)
 
 
 def test_parquet_gives_the_same_log_as_csv(tmp_path):
@@ -62,24 +63,24 @@ def test_parquet_gives_the_same_log_as_csv(tmp_path):
     frame["timestamp"] = pd.to_datetime(["2020-01-01T10:00:00+01:00"] * 3, utc=True)
     frame.to_csv(tmp_path / "log.csv", index=False)
     frame.to_parquet(tmp_path / "log.parquet")
-    log = visits.read_log(tmp_path / "log.csv")
+    log = formats.read_log(tmp_path / "log.csv")
     assert log.actions == ("9", "10") and log.timestamp[0] == np.datetime64("2020-01-01T09:00:00")
-    same(log, visits.read_log(tmp_path / "log.parquet"))
+    same(log, formats.read_log(tmp_path / "log.parquet"))
 
 
 def test_whole_actions_that_parquet_holds_as_floats_have_no_point(tmp_path):
     frame = pd.DataFrame({"action": [2.0, 1.0], "reward": 0, "propensity": 0.5, "x": 1.0})
     frame.to_parquet(tmp_path / "log.parquet")
-    assert visits.read_log(tmp_path / "log.parquet").actions == ("1", "2")
+    assert formats.read_log(tmp_path / "log.parquet").actions == ("1", "2")
 
 
 def test_parquet_is_known_by_its_first_bytes(tmp_path):
     frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": 1.0})
     frame.to_parquet(tmp_path / "log.parquet")
-    log = visits.read_log(tmp_path / "log.parquet")
-    same(visits.read_log((tmp_path / "log.parquet").rename(tmp_path / "log.txt")), log)
+    log = formats.read_log(tmp_path / "log.parquet")
+    same(formats.read_log((tmp_path / "log.parquet").rename(tmp_path / "log.txt")), log)
     frame.to_csv(tmp_path / "text.parquet", index=False)
-    same(visits.read_log(tmp_path / "text.parquet"), log)
+    same(formats.read_log(tmp_path / "text.parquet"), log)
 
 
 def test_probabilities_of_ones_own_policies_are_no_features(tmp_path):
@@ -146,10 +147,10 @@ def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
 
 def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
     with pytest.raises(DataError, match="no such file"):
-        visits.read_log(tmp_path / "log.csv")
+        formats.read_log(tmp_path / "log.csv")
     (tmp_path / "log.csv").write_bytes(b"action,reward,propensity,x\n\xff\xfe,0,1,2\n")
     with pytest.raises(DataError, match="UTF-8"):
-        visits.read_log(tmp_path / "log.csv")
+        formats.read_log(tmp_path / "log.csv")
 
 
 @pytest.mark.parametrize(
@@ -164,14 +165,14 @@ def test_parquet_that_is_no_log_is_refused(column, names, reason, tmp_path):
     columns = [["a", "b"], [0, 1], [0.5, 0.5], [1, 2], column]
     pq.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), ["action", *names]), tmp_path / "log.parquet")
     with pytest.raises(DataError, match=reason):
-        visits.read_log(tmp_path / "log.parquet")
+        formats.read_log(tmp_path / "log.parquet")
 
 
 def test_parquet_with_a_missing_value_names_the_row(tmp_path):
     frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": [1.0, None]})
     frame.to_parquet(tmp_path / "log.parquet")
     with pytest.raises(DataError, match="row 2: x is missing"):
-        visits.read_log(tmp_path / "log.parquet")
+        formats.read_log(tmp_path / "log.parquet")
 
 
 # --- what everyday logs look like
@@ -211,15 +212,15 @@ FORMS = {
 @pytest.mark.parametrize(("write", "form"), FORMS.values(), ids=FORMS)
 def test_every_form_holds_the_same_log(write, form, tmp_path):
     write(tmp_path / "log")  # the name says nothing
-    reading = visits.read(tmp_path / "log")
+    reading = formats.read(tmp_path / "log")
     assert (reading.form, reading.problems) == (form, ())
     FRAME.to_csv(tmp_path / "plain.csv", index=False)
-    same(reading.visits, visits.read(tmp_path / "plain.csv").visits)
+    same(reading.visits, formats.read(tmp_path / "plain.csv").visits)
 
 
 def read(tmp_path, frame, **options):
     frame.to_csv(tmp_path / "log.csv", index=False)
-    return visits.read(tmp_path / "log.csv", **options)
+    return formats.read(tmp_path / "log.csv", **options)
 
 
 def test_texts_are_codes_and_missing_numbers_nan(tmp_path):
@@ -232,7 +233,7 @@ def test_texts_are_codes_and_missing_numbers_nan(tmp_path):
     assert log.missing == {"age": 2}
     assert [problem.kind for problem in reading.problems] == ["empty"]
     with pytest.raises(DataError, match="line 3: age is missing"):
-        visits.read_log(tmp_path / "log.csv")
+        formats.read_log(tmp_path / "log.csv")
 
 
 def test_times_as_features_are_days(tmp_path):
@@ -252,7 +253,7 @@ ROLES = {"action": "ad_id", "reward": "click", "propensity": "pscore"}
 def test_columns_are_given_their_roles(tmp_path):
     same(read(tmp_path, NAMED, columns=ROLES).visits, read(tmp_path, FRAME).visits)
     NAMED.to_parquet(tmp_path / "log.parquet")
-    same(visits.read(tmp_path / "log.parquet", ROLES).visits, read(tmp_path, FRAME).visits)
+    same(formats.read(tmp_path / "log.parquet", ROLES).visits, read(tmp_path, FRAME).visits)
 
 
 def test_columns_are_left_out(tmp_path):
@@ -286,6 +287,27 @@ def test_roles_that_cannot_be(columns, reason, tmp_path):
     assert read(tmp_path, NAMED.assign(reward=0), columns=ROLES, ignore=["reward"]).visits.names == ("x",)
 
 
+def test_a_column_that_is_named_is_never_another(tmp_path):
+    """A typo does not fall back on the column that has the role's own name, in whatever file."""
+    (tmp_path / "parts").mkdir()
+    frame = FRAME.assign(purchase=[0, 0, 0, 1])
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    for name in ("log.parquet", "parts/0.parquet"):
+        frame.to_parquet(tmp_path / name)
+    logs.write(formats.read_log(tmp_path / "log.csv"), tmp_path / "study.parquet")
+    for reader, name in ((formats.read, "log.csv"), (formats.read, "log.parquet"), (Parts, "parts")):
+        with pytest.raises(SettingError, match=r"(log|parts/0)\.\w+: unknown column 'purchas': did you mean"):
+            reader(tmp_path / name, {"reward": "purchas"})
+    for role, column, reason in (
+        ("reward", "rewrd", "did you mean 'reward'"),
+        ("reward", "propensity", "also a column"),
+        ("position", "reward", "have their roles: leave --columns out"),
+    ):
+        with pytest.raises(SettingError, match=reason):
+            formats.read(tmp_path / "study.parquet", {role: column})
+    assert len(formats.read(tmp_path / "study.parquet", {"reward": "reward"}).visits) == 4
+
+
 @pytest.mark.parametrize(
     ("values", "unit"),
     [
@@ -298,7 +320,7 @@ def test_times_may_be_numbers(values, unit, tmp_path):
     log = read(tmp_path, FRAME.assign(timestamp=values * 2)).visits
     assert log.timestamp[:2].tolist() == np.array(["2019-11-24T00:03:13", "2019-11-24T00:03:14"], "M8[us]").tolist()
     FRAME.assign(timestamp=values * 2).to_parquet(tmp_path / "log.parquet")
-    same(visits.read(tmp_path / "log.parquet").visits, log)
+    same(formats.read(tmp_path / "log.parquet").visits, log)
 
 
 # --- what is wrong with logs
@@ -312,6 +334,13 @@ MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
     [
         ({"propensity": 25}, "percent", "propensity 25 is not in (0, 1]; they are from 25 to 25, which looks like perc",
          "Divide them by 100", 200),
+        ({"propensity": 1.25}, "percent", "from 1.25 to 1.25, which looks like percent", "Divide them by", 200),
+        ({"propensity": [0.5, *[50] * 199]}, "percent", "from 0.5 to 50, which looks like percent", "Divide", 199),
+        ({"propensity": [*[0.25] * 199, 1.0000001]}, "propensity-range", "propensity 1.0000001 is above 1",
+         "It looks rounded: write 1 where", 1),
+        ({"propensity": 1.0000001}, "propensity-range", "propensity 1.0000001 is above 1", "It looks rounded", 200),
+        ({"propensity": [*[0.25] * 199, 25]}, "propensity-range", "propensity 25.0 is not in (0, 1]", "It is the", 1),
+        ({"propensity": 1.005}, "propensity-range", "propensity 1.005 is not in (0, 1]", "It is the probability", 200),
         ({"propensity": "25 %"}, "percent", "propensities are written with a percent sign", "Write 0.25 for 25 %", 0),
         ({"propensity": 1e-300}, "propensity-range", "propensity 1e-300 is below 1e-12, too small", "It is", 200),
         ({"propensity": 0}, "propensity-range", "propensity 0.0 is not in (0, 1]", "It is the probability", 200),
@@ -336,6 +365,20 @@ def test_a_problem_is_named_counted_and_has_a_mend(changes, kind, reason, mend, 
     assert reason in problem.reason and mend in problem.mend
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.date32(), pa.string(), pa.int64()])
+def test_a_time_that_is_missing_is_named(tmp_path, kind):
+    times = pa.array([1574553793 * 10**9] * 3 + [None], pa.int64())
+    if kind != pa.int64():
+        times = times.cast(pa.timestamp("ns")).cast(pa.timestamp("us"), safe=False).cast(kind, safe=False)
+    table = pa.Table.from_pandas(FRAME, preserve_index=False).append_column("timestamp", times)
+    pq.write_table(table, tmp_path / "log.parquet")
+    reading = formats.read(tmp_path / "log.parquet")
+    assert [(problem.reason, reading.place(problem)) for problem in reading.problems] == [
+        ("timestamp is missing", "row 4")
+    ]
+    assert formats.read_frame(table.slice(0, 3)).visits is not None
+
+
 def test_all_problems_are_found_at_once(tmp_path):
     frame = MANY.astype(object)
     frame.loc[[5, 7], "reward"], frame.loc[9, "propensity"] = 2, 0
@@ -352,7 +395,7 @@ def test_all_problems_are_found_at_once(tmp_path):
 
 def test_lines_are_counted_across_blank_ones(tmp_path):
     (tmp_path / "log.csv").write_text(HEAD + "a,0,1,2\n\n\nb,0,1,2\nb,3,1,2\n\n")
-    reading = visits.read(tmp_path / "log.csv")
+    reading = formats.read(tmp_path / "log.csv")
     assert [reading.place(problem) for problem in reading.problems if problem.kind == "reward-range"] == ["line 6"]
 
 
@@ -371,7 +414,27 @@ def test_lines_are_counted_across_blank_ones(tmp_path):
 def test_files_of_another_kind_are_named(content, reason, tmp_path):
     (tmp_path / "log.csv").write_bytes(content)
     with pytest.raises(DataError, match=reason):
-        visits.read(tmp_path / "log.csv")
+        formats.read(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("kind", [None, "gzip", "zstd"])
+@pytest.mark.parametrize("cut", [1, 2, 6])
+def test_a_last_line_that_does_not_end_may_have_been_cut(kind, cut, tmp_path):
+    """0.25 cut to 0.2 is a propensity, too."""
+    text = b"action,reward,x,propensity\n" + b"a,0,1.5,0.25\nb,1,2.5,0.25\n" * 2
+    for content in (text, text[:-cut]):
+        with pa.CompressedOutputStream(str(tmp_path / "log"), kind) if kind else open(tmp_path / "log", "wb") as file:
+            file.write(content)
+        problems = formats.read(tmp_path / "log").problems
+        tables = batches.read(tmp_path / "log", ("x",), ())
+        if content == text:
+            assert not problems and sum(table.num_rows for table in tables) == 4
+            continue
+        assert problems[-1].kind == "cut" and problems[-1].severity == "error"
+        assert "its last line has no end" in problems[-1].reason and "If it is whole, end the line" in problems[-1].mend
+        with pytest.raises(DataError, match=r"its last line has no end.*If it is whole" if cut < 6 else "not readable"):
+            list(tables)
+        assert (formats.read(tmp_path / "log", whole=True).visits is None) == (cut == 6)
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd"])
@@ -381,4 +444,9 @@ def test_small_files_that_hold_too_much_are_refused(kind, tmp_path, monkeypatch)
     with pa.CompressedOutputStream(str(tmp_path / "log"), kind) as file:
         file.write((HEAD + "a,0,1,2\n" * 50_000).encode())
     with pytest.raises(DataError, match="a small file that holds too much"):
-        visits.read(tmp_path / "log")
+        formats.read(tmp_path / "log")
+
+
+def test_a_web_page_is_named_as_one(tmp_path):
+    with pytest.raises(DataError, match="it is a web page, as a server sends it in place of the file"):
+        own(tmp_path, "<html><p>action,reward,propensity</html>\n")

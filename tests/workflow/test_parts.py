@@ -56,7 +56,7 @@ def test_the_workflow_gives_what_one_process_gives(tmp_path):
     folder.check()
     for settings, message in (
         ({"policies": ""}, "say --config policies="),
-        ({"log": "nowhere"}, "nowhere is no folder with parquet files"),
+        ({"log": "nowhere"}, "nowhere: cannot be read (No such file or directory)"),
         ({"train": ""}, "logistic is learnt from a log: say --config train="),
     ):
         assert message in folder.workflow("--cores", 1, ok=False, **settings)

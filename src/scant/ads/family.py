@@ -419,13 +419,18 @@ class Ads(Family):
     learners = KINDS
     shown = (*FIGURES, *TABLES)
     quantities: ClassVar = {
-        "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True),
+        "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True, range=(0.0, 1.0)),
         # In percent of the mean CTR compared with, which is taken as known.
         "ctr_gain": Quantity("gain in CTR (%)", "scant.ads.quantities:ctr", tuned=True, compared=True),
         "estimate_error": Quantity("error (%)", "scant.ads.quantities:estimate_error"),
-        "positives": Quantity("clicks in the training log (%)", "scant.ads.quantities:positives"),
+        "positives": Quantity("clicks in the training log (%)", "scant.ads.quantities:positives", range=(0.0, 100.0)),
         "coverage": Quantity(
-            "share of logs", "scant.ads.quantities:coverage", options=("bound",), share=True, reads="coverage"
+            "share of logs",
+            "scant.ads.quantities:coverage",
+            options=("bound",),
+            share=True,
+            range=(0.0, 1.0),
+            reads="coverage",
         ),
     }
     told = ("baseline", "tuning")

@@ -4,10 +4,11 @@ import math
 from collections.abc import Mapping
 
 from scant.advice import health, text
-from scant.data import logs, visits
+from scant.data import logs
+from scant.data.visits import Reading
 
 
-def facts(reading: visits.Reading) -> dict:
+def facts(reading: Reading) -> dict:
     """Facts about a log, fit for JSON.
 
     Returns
@@ -65,7 +66,7 @@ def describe(facts: Mapping) -> str:
             rate = math.nan if ad["rate"] is None else ad["rate"]
             cells.append((ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", text.percent(rate)))
         lines += ["", *text.aligned(cells)]
-    return "\n".join(lines) + "\n"
+    return text.joined(lines)
 
 
 def _problems_listed(problems: list[Mapping]) -> list[str]:

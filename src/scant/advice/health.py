@@ -1,6 +1,6 @@
 """What is doubtful about a readable log: probabilities that do not sum to 1, rates that drift, rows logged twice.
 
-Defects of single cells are found in reading (`scant.data.visits`).
+Defects of single cells are found in reading (`scant.data.checks`).
 """
 
 from dataclasses import dataclass, replace

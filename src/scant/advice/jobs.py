@@ -21,7 +21,7 @@ from scant.advice.tally import Summary
 from scant.errors import DataError, SettingError
 
 KIND = "ads part"  # `kind` in the metadata of a file
-VERSION = [1, __version__]  # of the file's form, and of the program whose numbers it has
+VERSION = [2, __version__]  # of the file's form, and of the program whose numbers it has
 HALVES = ("first", "second")
 OTHER = {  # why a file is of no use, by what differs
     "version": "is of another version of this program",
@@ -100,6 +100,9 @@ def read(
             if made_of.get(what) != value:
                 raise DataError(result, f"{name} {OTHER[what]}", advice="Make it again, by `scant ads part`")
         with files.foreign(result, "result of `scant ads part`"):
+            wrong = any(problem.severity == "error" for _, problem, _ in summary.problems.values())
+            if not wrong and summary.alone.rows + summary.shared.rows != log.counts[number]:
+                raise ValueError("other rows than the part has")
             whole.merge(summary)
     log.summarised = whole
     return whole
@@ -118,6 +121,8 @@ def _read(path) -> tuple[Summary, dict]:
     if table.schema.names != [*HALVES] or {*table.schema.types} != {pa.uint64()}:
         raise ValueError("other columns")
     summary = Summary.unpacked(content["summary"])
+    if table.num_rows != summary.alone.rows + summary.shared.rows:
+        raise ValueError("not as many digests as rows")
     if table.num_rows:
         summary.digests.add(np.stack([table.column(half).to_numpy() for half in HALVES]))
     return summary, content["made of"]
@@ -153,7 +158,6 @@ def _identity(policy: Policy | str) -> str:
         return files.sha256(Path(folder) / "policy.arrow")
 
 
-def _as_it_is(log: Parts, path: Path) -> list:
-    """A file's name, size, and when it was last written, in ns since 1970."""
-    found = path.stat()
-    return [str(path.relative_to(log.folder)), found.st_size, found.st_mtime_ns]
+def _as_it_is(log: Parts, path: Path) -> list[str]:
+    """A file's name and the SHA-256 of its content."""
+    return [str(path.relative_to(log.folder)), files.sha256(path)]

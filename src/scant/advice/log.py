@@ -6,8 +6,8 @@ from pathlib import Path
 
 from scant.advice import checking, learning
 from scant.advice.progress import silent
-from scant.data import visits
-from scant.data.visits import Visits
+from scant.data import formats
+from scant.data.visits import Reading, Visits
 from scant.errors import DataError, SettingError, unknown
 
 
@@ -18,7 +18,7 @@ class Log:
     it, and whoever uses the log gets the first error as a DataError.
     """
 
-    def __init__(self, reading: visits.Reading, name: str | None = None, half_of: "Log | None" = None):
+    def __init__(self, reading: Reading, name: str | None = None, half_of: "Log | None" = None):
         self.reading, self.name, self.half_of = reading, name or str(reading.path), half_of
 
     @classmethod
@@ -39,12 +39,12 @@ class Log:
         """
         if Path(path).is_dir():
             raise SettingError(f"{path} is a folder: give Parts({str(path)!r})")
-        return cls(visits.read(path, columns, ignore, categorical))
+        return cls(formats.read(path, columns, ignore, categorical))
 
     @classmethod
     def from_frame(cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> "Log":
         """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
-        return cls(visits.read_frame(frame, columns, ignore, categorical))
+        return cls(formats.read_frame(frame, columns, ignore, categorical))
 
     @property
     def visits(self) -> Visits:
@@ -82,7 +82,7 @@ class Log:
         parts = learning.split(self.visits, by, share, seed, self.name)
         return tuple(
             type(self)(
-                visits.Reading(self.reading.path, self.reading.form, self.reading.columns, (), part),
+                Reading(self.reading.path, self.reading.form, self.reading.columns, (), part),
                 f"{self.name}, {which} part", self,
             )
             for which, part in zip(("training", "test"), parts, strict=True)
@@ -119,9 +119,9 @@ class Report(Mapping):
 
 
 def visits_of(log) -> Visits:
-    """The arrays of a `Log`, or of a data frame with the columns of one."""
+    """The arrays of a `Log`, or of a data frame with the columns of one; a SettingError for `Parts`."""
     if isinstance(log, Visits):
         return log
     if isinstance(log, str | Path):
         raise SettingError(f"{str(log)!r} is the name of a file: give Log.read({str(log)!r})")
-    return (log if isinstance(log, Log) else Log.from_frame(log)).visits
+    return (log if hasattr(type(log), "visits") else Log.from_frame(log)).visits  # a frame may have a column "visits"

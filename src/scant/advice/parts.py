@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from scant import files
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
 from scant.advice import advise, decisions, digests, encoding, health, learning
@@ -20,8 +21,8 @@ from scant.advice.log import Report
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
 from scant.advice.tally import CUTS, SCALE, Summary, Tally
-from scant.data import logs, visits
-from scant.data.visits import Problem, Visits
+from scant.data import checks, formats, logs
+from scant.data.visits import Problem, Reading, Visits, is_feature
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
 
@@ -32,50 +33,74 @@ BATCH = ("no-clicks", "all-clicks", "id", "empty")  # problems that one batch ca
 class Parts:
     """A log in a folder of parquet files, in the order of their names. See `Log` for columns, ignore and categorical.
 
-    Columns of text are texts, all others numbers, whatever single files have.
+    A feature is of text, of numbers or of times, and in all parts of the same.
+
+    files, counts : the parts, in order, and their rows
+    left_out : what is no part, though it is parquet; see `files.parts`
+    kinds : by feature, "text", "numbers" or "times", unless its type has no values
 
     Raises
     ------
-    DataError : a folder without parquet files or with fewer than two rows, a damaged file, or one with other columns
+    DataError : a folder without parquet files, with one that is there twice, or with fewer than two rows; a damaged
+        file, or one with other columns, or with other kinds of features
+    SettingError : a column of `columns` that a file lacks
     """
 
     def __init__(self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=()):
         import pyarrow.parquet as pq
 
-        self.folder, self.columns, self.ignore, self.categorical = (
-            Path(folder),
-            dict(columns or {}),
-            ignore,
-            categorical,
-        )
-        self.name, self.files = str(folder), sorted(self.folder.rglob("*.parquet"))
-        if not self.files:
-            raise DataError(folder, "the folder has no parquet files")
+        self.folder, self.columns = Path(folder), dict(columns or {})
+        self.ignore, self.categorical = ignore, categorical
+        self.name, (self.files, self.left_out) = str(folder), files.parts(folder)
         self.summarised: Summary | None = None  # of all rows, once they have been read
-        self.counts, variables = [], None
+        self.counts, self.kinds, variables, where = [], {}, None, {}
         for path in self.files:
-            with visits.files.foreign(path):
+            with files.foreign(path):
                 described = pq.read_metadata(path)
                 self.counts.append(described.num_rows)
-                names = described.schema.to_arrow_schema().names
+                schema = described.schema.to_arrow_schema()
+            names = formats.roles(path, schema.names, self.columns, ignore)
             # columns of one-hot variables may differ, since a part may lack a category
-            of_file = {
-                name.partition("=")[0] for name in names if name not in ignore and not name.startswith(logs.FULL)
-            }
+            of_file = {name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)}
             variables = of_file if variables is None else variables
             if odd := sorted(of_file ^ variables):
                 reason = f"columns that only one of it and {self.files[0]} has: {logs.listing(odd)}"
                 raise DataError(path, reason, advice="Give all parts the same columns")
+            for name, field in zip(names, schema, strict=True):
+                kind = checks.kind_of(field.type) if is_feature(name) else None
+                if kind is None:
+                    continue
+                kind = "text" if kind == "numbers" and name in categorical else kind
+                first = where.setdefault(name, path)
+                if self.kinds.setdefault(name, kind) != kind:
+                    reason = f"column {name!r} has {kind}, and {self.kinds[name]} in {first}"
+                    advice = f"Write the same in all parts, or leave it out with --ignore {name}"
+                    raise DataError(path, reason, advice=advice)
         self.rows = sum(self.counts)
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
+
+    @property
+    def visits(self) -> Visits:
+        """What a log in one file has; a SettingError, since this one is not read as a whole."""
+        raise SettingError(f"{self.name} is a folder, and policies are learnt from a log in one file: give some of its "
+                           "rows as one")  # fmt: skip
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What there is to know of the folder itself."""
+        if not self.left_out:
+            return []
+        names = logs.listing([str(path.relative_to(self.folder)) for path in self.left_out])
+        reason = f"files and folders whose names begin with '.' or '_' are left out: {names}"
+        return [Problem("left-out", "warning", reason, "Rename what is a part of the log")]
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """The names of all columns of the first file."""
         import pyarrow.parquet as pq
 
-        with visits.files.foreign(self.files[0]):
+        with files.foreign(self.files[0]):
             return tuple(pq.read_schema(self.files[0]).names)
 
     @property
@@ -97,25 +122,26 @@ class Parts:
         """What the log holds, and what is wrong with it; rows that have been evaluated are not read again."""
         return Report(self._facts(self.summarised or self.summary({}, progress=progress)))
 
-    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[tuple[visits.Reading, Path, int, int]]:
+    def batches(
+        self, rows: int = ROWS, only: Path | None = None, kept: Iterable[str] | None = None
+    ) -> Iterator[tuple[Reading, Path, int, int]]:
         """Readings of the rows, their file, and the numbers of the first row in it and in the log.
 
         rows : of a batch
         only : the file whose rows are read; None for all
+        kept : features that are there also in batches without a value of them; None for all
         """
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        start = 0
+        start, texts = 0, {*self.categorical, *(name for name, kind in self.kinds.items() if kind == "text")}
+        kept = self.kinds if kept is None else kept
         for path, count in zip(self.files, self.counts, strict=True):
             at = 0
             if only in (None, path):
-                with visits.files.foreign(path), pq.ParquetFile(path) as file:
-                    texts = [name for name, kind in zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)
-                             if pa.types.is_string(kind) or pa.types.is_large_string(kind)]  # fmt: skip
-                    for batch in visits.files.batches(file, rows):
+                with files.foreign(path), pq.ParquetFile(path) as file:
+                    for batch in files.batches(file, rows):
                         if batch.num_rows:
-                            yield (visits.read_frame(batch, self.columns, self.ignore, {*texts, *self.categorical}),
+                            yield (formats.read_frame(batch, self.columns, self.ignore, texts, kept),
                                    path, at, start + at)  # fmt: skip
                         at += batch.num_rows
             start += count
@@ -135,7 +161,10 @@ class Parts:
         """
         whole = Summary()
         ends = np.array([math.ceil(cut * self.rows) for cut in CUTS])
-        for reading, path, at, start in self.batches(rows, only):
+        learnt = [policy.learnt.encoder.names for policy in policies.values() if not isinstance(policy, str)]
+        learnt += [] if train is None else [train.log.names]  # without the features of which it has no value
+        kept = [name for name in self.kinds if all(name in names for names in learnt)]
+        for reading, path, at, start in self.batches(rows, only, kept):
             progress(f"read {start:,} of {self.rows:,} rows")
             found = None if reading.visits is None else digests.of(reading.visits)
             if found is not None:
@@ -196,7 +225,8 @@ class Parts:
         tally = summary.all()
         listed = [{"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
                    "count": count, "place": place}
-                  for place, problem, count in summary.problems.values()]  # fmt: skip
+                  for place, problem, count in (*summary.problems.values(),
+                                                *(("", problem, 0) for problem in self.problems))]  # fmt: skip
         listed.sort(key=lambda problem: problem["severity"])  # errors first
         facts = {"form": f"{len(self.files):,} parquet files", "problems": listed}
         if any(problem["severity"] == "error" for problem in listed):
@@ -341,7 +371,7 @@ def compare(
         if problem.severity == "error":
             raise DataError(place, f"{problem.reason} ({count:,} rows)", advice=problem.mend)
     progress("compares the policies")
-    whole, notes = summary.all(), []
+    whole, notes = summary.all(), [f"{test.name}: {problem.reason}. {problem.mend}" for problem in test.problems]
     columns = [policy for policy in named.values() if isinstance(policy, str)]
     for problem in (*doubts(whole, columns, declared), *health.equal_rows(summary.digests.equal(), whole.rows)):
         if problem.severity == "error":

@@ -218,9 +218,14 @@ class Tally:
         )  # fmt: skip
         counted = [*(list(cells.counts.values()) for cells in tally.cells.values()), tally.lengths.tolist(),
                    [shown for shown, _ in tally.ads.values()]]  # fmt: skip
+        cells = {name: cells.arrays() for name, cells in tally.cells.items()}
+        possible = all(np.isfinite(first).all() and ((first > 0) & (first <= 1) if not name else first >= 0).all()
+                       and ((reward >= 0) & (reward <= 1)).all()
+                       for name, (first, reward, _) in cells.items())  # fmt: skip
         shapes = {sums.shape for sums in (tally.lengths, *tally.segments.values())}
         if (
-            not all(type(count) is int and count >= 0 for counts in counted for count in counts)
+            not possible
+            or not all(type(count) is int and count >= 0 for counts in counted for count in counts)
             or {sum(counts) for counts in counted} != {tally.rows}
             or shapes != {(len(CUTS),)}
             or tally.cells.keys() != tally.segments.keys()

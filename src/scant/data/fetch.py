@@ -2,6 +2,7 @@
 
 import lzma
 import os
+import re
 import struct
 import sys
 import time
@@ -11,9 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from scant import files
-from scant.data.registry import Dataset, Part, refuse_plain_http
+from scant.data.registry import Dataset, Part, check_address
 from scant.errors import DataError, SettingError
 
 FOLDER = "data"  # the project's own data folder, below the working directory
@@ -21,10 +23,13 @@ SUFFIXES = ("", ".gz", ".Z")  # a file may be stored plain or compressed
 
 # Limits to what a file may use. The registry's largest archive (3.8 GB of MSLR-WEB30K) is well within them.
 LIMIT = 32 << 30  # bytes of one file or archive, downloaded or decompressed
-FREE, RATIO = 1 << 30, 200  # content above FREE bytes may be RATIO times the compressed size; features take 5 to 20
+FREE, RATIO = 1 << 28, 200  # content above FREE bytes may be RATIO times what it was packed in; features take 5 to 20
 LZW = 1 << 28  # bytes of a .Z file and of its content, which is all in memory; UCI's largest has 40 MB
 MEMBERS = 10_000  # of an archive; none in the registry has 100
 ATTEMPTS = 3  # to download a file
+ABSENT = (403, 404, 410)  # statuses of files that a mirror does not have
+ENCODINGS = {"": "", "identity": "", "gzip": ".gz", "x-gzip": ".gz", "compress": ".Z", "x-compress": ".Z"}  # of HTTP
+REASON = 200  # characters of what a server said, of which an error shows no more
 READ = 16 << 20  # bytes that are read at once when the headers of an archive are read
 
 # What decompressors and readers of archives raise on damaged input; gzip and bz2 raise OSError.
@@ -119,7 +124,7 @@ def _mirror(request: _Request) -> str | None:
     from urllib.parse import quote
 
     base = f"{request.mirror.rstrip('/')}/{quote(f'{request.dataset.folder}/{request.part.file}')}"
-    return next((_copy_url(request, base + end) for end in SUFFIXES if _exists(base + end, request)), None)
+    return next(filter(None, (_copy_url(request, base + end, ABSENT) for end in SUFFIXES)), None)
 
 
 def _data_folder(request: _Request) -> str | None:
@@ -142,7 +147,7 @@ def _archive(request: _Request) -> str | None:
     path = _cached_archive(request)
     names = [archive.members + request.part.file + suffix for suffix in SUFFIXES]
     with _member(path, names, request.dataset.home) as (name, stream, packed):
-        _copy(stream, name, request.output, f"{name} in {path}", packed)
+        _copy(stream, name, request.output, f"{name} in {path}", lambda: packed)
     return f"{archive.url} ({name})"
 
 
@@ -159,10 +164,10 @@ def _first_file(request: _Request, root: Path) -> str | None:
     return next((_copy_file(request, path) for path in paths if path.is_file()), None)
 
 
-def _copy_file(request: _Request, path: Path, origin: str | None = None) -> str:
+def _copy_file(request: _Request, path: Path, origin: str | None = None, name: str | None = None) -> str:
     origin = origin or str(path)
     with open(path, "rb") as stream:
-        _copy(stream, path.name, request.output, origin, path.stat().st_size)
+        _copy(stream, name or path.name, request.output, origin, stream.tell)
     return origin
 
 
@@ -186,13 +191,16 @@ def _blocks(stream, name: str, origin: str) -> Iterator[bytes]:
         yield block
 
 
-def _copy(stream, name: str, output: Path, origin: str, packed: int) -> None:
-    """Write the decompressed content of a binary stream, which comes from `packed` bytes, to `output`."""
-    size, limit = 0, _limit(packed)
+def _copy(stream, name: str, output: Path, origin: str, packed: Callable[[], int]) -> None:
+    """Write the decompressed content of a binary stream to `output`.
+
+    packed : gives how many bytes have been decompressed so far
+    """
+    size = 0
     with open(output, "wb") as file:
         for block in _blocks(stream, name, origin):
             size += len(block)
-            if size > limit:
+            if size > (limit := _limit(packed())):
                 raise DataError(origin, f"decompresses to more than {limit:,} bytes", advice=TOO_MUCH)
             file.write(block)
 
@@ -217,74 +225,89 @@ def _corruption(origin, advice: str = "Get the file again") -> Iterator[None]:
 # Downloads
 
 
-def _exists(url: str, request: _Request) -> bool:
-    """Whether a mirror has a file; a mirror that cannot be asked is an error.
-
-    Some answer 403 for files that they do not have, so that this is said and no error.
-    """
-    from urllib.error import HTTPError
-    from urllib.request import Request, urlopen
-
-    refuse_plain_http(request.dataset, request.part, url)
+def _copy_url(request: _Request, url: str, absent: tuple = ()) -> str | None:
+    path = request.output.with_name(f"{request.output.name}.download")
     try:
-        with urlopen(Request(url, method="HEAD"), timeout=60):
-            return True
-    except HTTPError as error:
-        if error.code == 403:
-            request.log(f"{request.dataset.id}: the mirror does not give {url}: {error}. It may lack it, or refuse it")
-        if error.code in (403, 404, 410):
-            return False
-        raise SettingError(f"the mirror does not give {url}: {error}") from None
-    except OSError as error:
-        raise SettingError(f"the mirror cannot be reached at {url}: {error}") from None
-
-
-def _copy_url(request: _Request, url: str) -> str:
-    from urllib.parse import urlsplit
-
-    refuse_plain_http(request.dataset, request.part, url)
-    suffix = Path(urlsplit(url).path).suffix
-    path = request.output.with_name(f"{request.output.name}.download{suffix}")
-    try:
-        _download(url, path, request)
-        return _copy_file(request, path, origin=url)
+        if (packed := _download(url, path, request, absent)) is None:
+            return None
+        name = re.split("[?#]", url)[0].removesuffix(packed) + packed
+        return _copy_file(request, path, origin=url, name=name)
     finally:
         path.unlink(missing_ok=True)
 
 
-def _download(url: str, path: Path, request: _Request) -> None:
-    """Download to `path`, which is left there half-written by a failure; the third one in a row is an error."""
-    import pooch
+def _download(url: str, path: Path, request: _Request, absent: tuple = ()) -> str | None:
+    """Download to `path`, which is left there half-written by a failure; the third one in a row is an error.
 
+    Whatever a server or an address can have wrong is a DataError, in one line.
+
+    Returns
+    -------
+    the suffix of what is packed as the file was on its way; None if the server answers with one of the statuses
+    `absent`. Some servers answer 403 for files that they do not have, so that this is said
+    """
+    import pooch
+    from urllib3.exceptions import HTTPError
+
+    check_address(request.dataset, request.part, url)
     request.log(f"{request.dataset.id}: downloading {url}")
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with open(path, "wb") as file:
-                limited = _Limited(file, url)
-                hooks = {"response": limited.begin}
-                pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60, hooks=hooks)(url, limited, None)
-            return
-        except (OSError, ValueError) as error:
+                limited = _Limited(file, url, request)
+                options = {"timeout": 60, "headers": {"Accept-Encoding": "identity"}, "chunk_size": 1 << 20}
+                options["hooks"] = {"response": limited.begin}
+                pooch.HTTPDownloader(sys.stderr.isatty(), **options)(url, limited, None)
+            files.refuse_page(path, url, _how_to_place(request))
+            return limited.packed
+        except (OSError, ValueError, HTTPError) as error:
+            if (status := getattr(getattr(error, "response", None), "status_code", None)) in absent:
+                if status == 403:
+                    request.log(f"{request.dataset.id}: {_said(error)}. The mirror may lack it, or refuse it")
+                return None
             if attempt == ATTEMPTS:
-                raise DataError(url, f"the download failed: {error}", advice=_how_to_place(request)) from None
+                reason = f"the download failed: {_said(error)}"
+                raise DataError(url, reason, advice=_how_to_place(request)) from None
             time.sleep(attempt)
+    raise AssertionError
+
+
+def _said(error: BaseException) -> str:
+    """What is at the root of a failed download, in one line: some of it may be what a server said."""
+    while error.__context__:
+        error = error.__context__
+    text = f"{type(error).__name__}: {error}"[:REASON]
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 class _Limited:
-    """A file to write to: at most LIMIT bytes, and no more than may come of those that were sent, if it was packed."""
+    """A file to write to: at most LIMIT bytes, as they were sent. What was packed on its way is so still."""
 
-    def __init__(self, file, origin: str):
-        self.file, self.origin, self.sent = file, origin, None
+    def __init__(self, file, origin: str, request: _Request):
+        self.file, self.origin, self.request, self.packed = file, origin, request, ""
 
     def begin(self, response, *args, **kwargs) -> None:
-        """Keep what counts the bytes that are sent, as the download begins."""
-        self.sent = response.raw.tell
+        """Look at an answer before its content: where redirects have led, and what it says of the content."""
+        check_address(self.request.dataset, self.request.part, response.url, self.origin)
+        if response.is_redirect and response.headers["location"]:
+            return response.close()  # or its content would be read to the end, whatever its size
+        response.raise_for_status()
+        if response.status_code != 200:  # such as 206, a part of the file
+            raise ValueError(f"the server answers with status {response.status_code}")
+        encoding = response.raw.headers.pop("content-encoding", "").strip().lower()
+        if encoding not in ENCODINGS:
+            raise ValueError(f"the server packs it by {encoding!r}")
+        self.packed = ENCODINGS[encoding]
+        if int(response.headers.get("content-length", 0)) > LIMIT:
+            self.refuse()
 
     def write(self, block: bytes) -> None:
-        limit = _limit(self.sent())
-        if self.file.tell() + len(block) > limit:
-            raise DataError(self.origin, f"the download has more than {limit:,} bytes", advice=TOO_MUCH)
+        if self.file.tell() + len(block) > LIMIT:
+            self.refuse()
         self.file.write(block)
+
+    def refuse(self) -> NoReturn:
+        raise DataError(self.origin, f"the download has more than {LIMIT:,} bytes", advice=TOO_MUCH)
 
     def flush(self) -> None:
         self.file.flush()
@@ -297,18 +320,16 @@ def _cached_archive(request: _Request) -> Path:
     downloads it again.
     """
     archive, folder = request.dataset.archive, request.target.parent
-    refuse_plain_http(request.dataset, request.part, archive.url)
+    check_address(request.dataset, request.part, archive.url)
     path = folder / cache_name(request.dataset)
     with _locked(folder / f".{request.dataset.id}.lock"):
         if path.exists() and archive.sha256 not in (None, files.sha256(path)):
             request.log(f"{path}: its SHA-256 is not that of the registry: it is downloaded again")
             path.unlink()
         if not path.exists():
-            partial = path.with_suffix(".download")
-            partial.unlink(missing_ok=True)
-            _download(archive.url, partial, request)
-            _expect(partial, "SHA-256", archive.sha256, files.sha256, path, archive.url)
-            partial.replace(path)
+            with files.atomic(path) as partial:
+                _download(archive.url, partial, request)
+                _expect(partial, "SHA-256", archive.sha256, files.sha256, path, archive.url)
     return path
 
 
@@ -377,6 +398,7 @@ def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
     """The members of a zip by name, None for those that are no regular files; and a function that opens one."""
     if len(archive.filelist) > MEMBERS:
         raise DataError(path, f"the archive has more than {MEMBERS:,} members")
+    limit = _limit(path.stat().st_size)
 
     def is_file(info: zipfile.ZipInfo) -> bool:
         file_type = info.external_attr >> 16 & 0o170000  # of Unix; 0 if none is recorded
@@ -386,6 +408,8 @@ def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
         # Other methods decompress without a limit on the bytes at once.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise NotImplementedError(f"compression method {info.compress_type}; deflate is read")
+        if info.file_size > limit:  # of which no more is read, whatever it is in truth
+            raise DataError(path, f"{info.filename} decompresses to more than {limit:,} bytes", advice=TOO_MUCH)
         return archive.open(info)
 
     return {info.filename: info if is_file(info) else None for info in archive.filelist}, opened

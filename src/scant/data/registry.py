@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
 
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, short, unknown
 from scant.schema import check, of_project, read_yaml
 
 
@@ -146,16 +147,28 @@ def _dataset(name: str, entry: dict, own: bool = False, study: str = "") -> Data
     dataset = Dataset(name, own=own, study=study, **{**entry, **fields})
     for part in parts.values():
         for url in filter(None, (part.url, dataset.archive and dataset.archive.url)):
-            refuse_plain_http(dataset, part, url)
+            check_address(dataset, part, url)
     return dataset
 
 
-def refuse_plain_http(dataset: Dataset, part: Part, url: str) -> None:
-    """Raise a SettingError for what would come by http without a checksum, unless the entry says that this is meant."""
-    of_archive = dataset.archive.sha256 if dataset.archive and dataset.archive.url == url else None
+def check_address(dataset: Dataset, part: Part, url: str, origin: str | None = None) -> None:
+    """Raise a SettingError for what is no address, or for http without a checksum, unless the entry says it is meant.
+
+    origin : the address that led to `url`; by default `url` itself
+    """
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and url.isprintable()
+    except ValueError:
+        valid = False
+    if not valid:
+        raise SettingError(f"{dataset.id}: {short(url)} is no address of http or https")
+    origin = origin or url
+    of_archive = dataset.archive.sha256 if dataset.archive and dataset.archive.url == origin else None
     checked = part.sha256 or part.git_blob or of_archive or dataset.plain_http
     if url.lower().startswith("http:") and not checked:
+        where = url if url == origin else f"{origin} leads to {url}, which"
         raise SettingError(
-            f"{dataset.id}: {url} is plain http, so that anybody on the way could change it, and no checksum "
+            f"{dataset.id}: {where} is plain http, so that anybody on the way could change it, and no checksum "
             "would tell. Use https, give its sha256, or say that it is meant: `plain_http: true` in the set's entry"
         )

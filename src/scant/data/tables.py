@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scant import files
-from scant.data import logs, openbandit, visits
+from scant.data import formats, logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
 from scant.data.registry import Dataset, Part, groups_beside
 from scant.data.uci import Examples, label_text, read_uci
 from scant.errors import DataError
 
-NO_TEXT = (logs.MAGIC, visits.ARROW[:4], *(magic[:4] for magic in visits.PACKED))  # how logs that are no text begin
 KEYS = {
     "ranking": {"query": pa.int64(), "grade": pa.int16()},
     "classification": {"label": pa.string()},
@@ -47,8 +46,9 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     wanted = dataset.part(part)
     if not Path(original).is_file():
         raise DataError(original, "there is no such file")
+    files.refuse_page(original)
     if dataset.task == "ads":
-        log = LOG_READERS[dataset.parser](original)
+        log = LOG_READERS[dataset.parser](original, _is_declared(wanted))
         logs.write(log, target, _metadata(dataset, wanted, original, len(log), len(log.names)))
         return
     schema = _schema(dataset.task, dataset.features)
@@ -73,18 +73,22 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
         files.seal(temporary)
 
 
+def _is_declared(part: Part) -> bool:
+    """Whether the registry tells of a part what a file has to have that is whole."""
+    return any((part.sha256, part.git_blob, part.rows))
+
+
 def _check_end(original, dataset: Dataset, part: Part) -> None:
     """Raise a DataError for a text whose last line does not end, and of which nothing else tells that it is whole.
 
     Such a line may have been cut inside a field, `3:34` to `3:3`, which no reader could see.
     """
-    if any((part.sha256, part.git_blob, part.rows)) or dataset.parser == "parquet":
+    if _is_declared(part) or dataset.parser in ("parquet", "log"):
         return
     with open(original, "rb") as file:
-        packed = file.read(4).startswith(NO_TEXT)
         size = file.seek(0, 2)
         file.seek(max(size - 1, 0))
-        if size and not packed and file.read() != b"\n":
+        if size and file.read() != b"\n":
             reason = "its last line has no end, so that the file may have been cut inside a field"
             advice = "If it is whole, end the line (echo >> FILE), or declare how many `rows` it has, or its sha256"
             raise DataError(original, reason, advice=advice)
@@ -244,7 +248,7 @@ READERS = {
     "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
     "parquet": _read_parquet,
 }
-LOG_READERS = {"open-bandit": openbandit.read, "log": visits.read_log}
+LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": formats.read_log}
 
 
 # Writing

@@ -115,83 +115,62 @@ class ExplorationByOptimisation(Player):
                 f"learner {self.kind!r}: {self.cell} is a convex program of {self.problem.variables} variables; it "
                 f"solves those of up to {VARIABLES}. Use fewer items, or semi-bandit for precision@n"
             )
+        classes, actions = len(self.problem.losses), len(self.problem.shown)
         self.scale = self.cell.largest_difference**2 or 1.0
-        self.logarithm = math.log(max(2, len(self.problem.losses)))
-        self.estimates, self.spent, self.regret = np.zeros(len(self.problem.losses)), self.scale, 0.0
+        self.logarithm = math.log(max(2, classes))
+        self.estimates, self.spent, self.regret = np.zeros(classes), self.scale, 0.0
         self.certificate, self.round, self.solved = np.full(facts.rounds, np.nan), 0, np.zeros(1, np.int64)
         self.variables, self.reached = np.zeros(self.problem.variables), math.inf
+        self.p, self.P, self.G = np.empty(actions), np.empty(len(self.cell.tops)), np.empty(self.problem.base.shape)
 
     @property
     def eta(self) -> float:
         return math.sqrt(self.logarithm / (2 * self.spent))
 
-    def weights(self) -> np.ndarray:
-        """q, float64 (classes)."""
-        above = self.estimates - self.estimates.min()
-        weights = np.array([math.exp(-self.eta * distance) for distance in above])
-        return weights / np.cumsum(weights)[-1]
-
-    def value(self, q: np.ndarray, p: np.ndarray, G: np.ndarray) -> float:
-        """V: the largest over outcomes of what a round adds to the bound, for weights, a distribution, an estimator."""
-        problem, eta, P = self.problem, self.eta, self.tops(p)
-        exponents = eta * G / np.repeat(P, self.cell.feedbacks)[:, None]
-        psi = np.where(np.abs(exponents) > 1e-4, np.expm1(-exponents) + exponents, exponents**2 * (0.5 - exponents / 6))
-        of_signals = psi @ np.maximum(q, 1e-30)
-        of_actions = p @ problem.losses[problem.actions_class] - q @ problem.losses
-        return float(np.max(of_actions / eta + P @ of_signals[problem.signal] / eta**2))
-
-    def tops(self, p: np.ndarray) -> np.ndarray:
-        """The probability that each top set is shown, float64 (top sets), given that of each action."""
-        return np.bincount(self.problem.actions_top, p, len(self.cell.tops))
-
-    def estimator(self) -> np.ndarray:
-        """G, float64 (signals x classes), of the variables."""
-        problem, classes = self.problem, len(self.problem.losses)
-        z, u = np.split(self.variables[: -len(problem.shown) - 1], [classes * problem.null.shape[1]])
-        return problem.base + problem.null @ z.reshape(classes, -1).T + (problem.span @ u)[:, None]
-
-    def carried(self, q: np.ndarray) -> np.ndarray:
-        """The distribution last found, moved along with the weights: float64 (actions)."""
-        of = self.problem.actions_class
-        shares = self.found / np.bincount(of, self.found)[of]
-        p = np.maximum(self.found + shares * (q - self.found_for)[of], self.found / 2)
-        return p / p.sum()
-
     def _solve(self, q: np.ndarray) -> float:
-        """Solve the problem for these weights; returns the value reached."""
+        """Solve the problem for these weights: p (actions), P (top sets) and G are then the solution's.
+
+        Returns the value reached.
+        """
         from scant.kernels import optimisation
 
-        shown, *arrays = vars(self.problem).values()
+        of = self.problem
+        shown, *arrays = vars(of).values()
         value = optimisation.optimise(
             q, self.eta, ACCURACY, 0.01 * self.scale, *arrays, self.variables, self.round > 0
         )  # fmt: skip
         if math.isinf(value):
             raise ArithmeticError("exploration by optimisation: no estimator was found")
         self.solved += 1
-        self.found, self.found_for, self.G = self.variables[-len(shown) - 1 : -1].copy(), q, self.estimator()
-        self.reached = value
+        optimisation.fill(self.variables, of.base, of.null, of.span, of.actions_top, self.G, self.P)
+        self.p[:] = self.variables[-len(shown) - 1 : -1]
+        self.found, self.found_for, self.reached = self.p.copy(), q, value
         return value
 
     def rank(self):
-        q = self.weights()
-        p, moved, value = None, math.inf, math.inf
+        # The functions of the compiled loop: the solver would amplify the rounding of others.
+        from scant.kernels.optimisation import carry, value_of, weigh
+
+        of, q, values = self.problem, np.empty(len(self.estimates)), np.empty(self.problem.losses.shape[1])
+        weigh(self.estimates, self.eta, q)
+        moved = value = math.inf
         if self.round:
-            p, moved = self.carried(q), np.abs(q - self.found_for).sum() / 2
-            value = self.value(q, p, self.G)
+            moved = carry(self.found, self.found_for, q, of.actions_class, of.actions_top, self.p, self.P)
+            arrays = of.losses, of.actions_class, of.actions_top, of.signal
+            value = value_of(q, self.eta, *arrays, self.p, self.G, self.P, values)
         if moved > self.tolerance or not value <= self.reached + self.tolerance * max(self.reached, 0.01 * self.scale):
             value = self._solve(q)
-            p = self.found
-        self.p, self.reaches = p, value
+        self.q, self.reaches = q, value
         u, self.action = self.random.random(), 0
-        while self.action < len(p) - 1 and u >= p[self.action]:
-            u -= p[self.action]
+        while self.action < len(self.p) - 1 and u >= self.p[self.action]:
+            u -= self.p[self.action]
             self.action += 1
-        return self.cell.rankings[self.problem.shown[self.action]]
+        return self.cell.rankings[of.shown[self.action]]
 
     def learn(self, ranking, seen):
         top = self.problem.actions_top[self.action]
         signal = top * self.cell.feedbacks + self.cell.number_of(ranking, seen)
-        self.estimates += self.G[signal] / self.tops(self.p)[top]
+        self.estimates += self.G[signal] / self.P[top]
         self.regret += self.eta * self.reaches
         self.certificate[self.round] = self.logarithm / self.eta + self.regret
         self.spent += max(self.reaches, 0.0)

@@ -152,7 +152,9 @@ STREAMS_TABLE = Shown(
     heading="Streams",
 )
 QUANTITIES = "scant.online.quantities"
-BEHIND_BEST = Quantity("NDCG@10 beyond that of the best rate in hindsight", f"{QUANTITIES}:behind_best", compared=True)
+BEHIND_BEST = Quantity(
+    "NDCG@10 beyond that of the best rate in hindsight", f"{QUANTITIES}:behind_best", compared=True, range=(-1.0, 1.0)
+)
 FINAL = "time-averaged measure"  # the quantity `final` in figures
 
 
@@ -331,11 +333,13 @@ class Perceptron(Contextual):
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": Quantity(FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True),
+        "final": Quantity(FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True, range=(0.0, 1.0)),
         "rounds_to_settle": Quantity(
             "log10 of rounds until nothing is lost", f"{QUANTITIES}:rounds_to_settle", tuned=True
         ),
-        "late_mistakes": Quantity("share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True),
+        "late_mistakes": Quantity(
+            "share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True, range=(0.0, 1.0)
+        ),
         "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
         "behind_best": BEHIND_BEST,
         "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
@@ -446,7 +450,7 @@ class Top(Contextual):
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True),
+        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True, range=(0.0, 1.0)),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
         "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", tuned=True),

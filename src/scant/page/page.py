@@ -38,9 +38,9 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
     ----------
     study_settings : the study's settings; `study` is its name
     folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv
-    claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds that
-        would decide an undecided claim, `figure` the file's name without its ending, `matters` the reading on which
-        the estimate depends most, and `matters_share` its share of the variance over readings
+    claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds from
+        which on they would decide an undecided claim, `figure` the file's name without its ending, `matters` the
+        reading on which the estimate depends most, and `matters_share` its share of the variance over readings
     cells : rows of `scant.verdict.tables.cells_table`, those of each claim's first reading are shown
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
@@ -469,6 +469,6 @@ def render(parts: dict, template: str = "page.html") -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         loader=jinja2.FunctionLoader(read),
     )  # fmt: skip
-    environment.filters["shown"] = shown
+    environment.filters |= {"shown": shown, "seeds": words.needed}
     parts = parts | {"style": Markup(style), "script": Markup(script), "digest": digest}
     return environment.get_template(template).render(parts) + "\n"

@@ -121,7 +121,7 @@ def _claim(row: dict) -> str:
     if row["readings_total"] > 1:
         facts.append(f"holds under {row['readings_holding']} of {row['readings_total']} readings")
     if row["needed"] is not None:
-        facts.append(f"{row['needed']:g} seeds would decide it")
+        facts.append(f"{words.needed(row['needed'])} would decide it")
     sentences = [row["statement"]] + ([row["data"]] if row["verdict"] == words.UNTESTABLE else [])
     indent = "      "
     lines = textwrap.wrap(" ".join(sentences), _width(), initial_indent=indent, subsequent_indent=indent)
@@ -150,7 +150,7 @@ def _whole(row: dict, cells: pd.DataFrame) -> str:
         "matters most": f"{row['matters']}, {100 * row['matters_share']:.0f} % of the variance"
         if row["matters"]
         else "",
-        "decided by": f"{row['needed']:g} seeds" if row["needed"] is not None else "",
+        "decided by": words.needed(row["needed"]) if row["needed"] is not None else "",
         "data": row["data"],
         "figure": row["figure"],
     }

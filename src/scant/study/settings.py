@@ -9,7 +9,7 @@ import yaml
 from scant import families
 from scant.data import registry
 from scant.declared import Learner, own_class, settings_of
-from scant.errors import SettingError, nearest, unknown
+from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
 from scant.schema import check, of_project, read_yaml, with_defaults
 from scant.study import plan, sweeps
@@ -35,7 +35,7 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     """
     _check_misplaced(config)
     check(config, schema(), "study")
-    if config["study"] in TAKEN:
+    if config["study"].casefold() in TAKEN:
         raise SettingError(f"study: results/{config['study']} is for what studies share. Choose another id")
     study = with_defaults(config, schema())
     datasets = registry.load(registry_path, study["datasets"], study=study["study"])
@@ -45,6 +45,8 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     study = sweeps.expand(study, datasets)
     if any("stands_for" in experiment for experiment in study["experiments"].values()):
         _check(study, datasets)
+    for section in (*families.places(), "learners", "experiments"):
+        _refuse_alike(section, study[section])
     return study, datasets
 
 
@@ -72,6 +74,16 @@ def _understood(value):
         return value
 
 
+def _refuse_alike(what: str, names) -> None:
+    """Raise a SettingError for names that differ in upper and lower case alone: on some systems they are one file."""
+    known: dict[str, str] = {}
+    for name in names:
+        if (other := known.setdefault(name.casefold(), name)) != name:
+            raise SettingError(
+                f"{what}: {other!r} and {name!r} differ in upper and lower case alone. Rename one of them"
+            )
+
+
 def check_file(config: dict, file, record) -> None:
     """Refuse a second study file with the id of another, whose results it would overwrite; keep which file is first.
 
@@ -85,9 +97,12 @@ def check_file(config: dict, file, record) -> None:
 
     Raises
     ------
-    SettingError : names both files
+    SettingError : names both files; or the id differs from that of other results in upper and lower case alone
     """
-    file, record = str(file), Path(record)
+    file, record, id = str(file), Path(record), config["study"]
+    _refuse_alike(
+        "results", [path.name for path in Path("results").glob("*") if path.name.lower() == id.lower()] + [id]
+    )
     first = record.read_text(encoding="utf-8") if record.is_file() else ""
     if first == file:
         return
@@ -119,9 +134,12 @@ def check_own_files(study: dict) -> None:
             elsewhere = {"archive", "folder"} & entry.keys() or {"url", "package"} & settings.keys()
             if elsewhere or (mirror and "://" in mirror):
                 continue
-            if any(Path(f"{path}{ending}").is_file() for path in (file, *places) for ending in ("", ".gz", ".Z")):
-                continue
-            names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+            try:
+                if any(Path(f"{path}{ending}").is_file() for path in (file, *places) for ending in ("", ".gz", ".Z")):
+                    continue
+                names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+            except OSError as error:  # such as for a name that is too long
+                raise SettingError(f"datasets.{name}.parts.{part}: {short(str(file))}: {error.strerror}") from None
             near = nearest(file.name, names)
             raise SettingError(
                 f"datasets.{name}.parts.{part}: there is no file {file}"

@@ -15,7 +15,7 @@ import numpy as np
 # ordinary size; half with the second, for those of learners that share nearly all chance. benchmarks/verdicts.py
 # measures what it does with differences that are not normal.
 SCALES = (0.5, 10.0)
-LEAST_SEEDS = 5  # fewer decide nothing: skewed differences may be alike by luck
+LEAST_SEEDS = 5  # fewer, or fewer different values, decide nothing by t: they may be alike by luck
 LARGEST_T = 1e9
 BISECTIONS = 60
 

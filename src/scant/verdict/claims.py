@@ -18,6 +18,7 @@ import pandas as pd
 from scant import families
 from scant.errors import SettingError, unknown
 from scant.families import Quantity, called
+from scant.measures import named, recordable
 from scant.present import making
 from scant.present.traces import Played
 from scant.study.plan import Plan
@@ -40,7 +41,8 @@ class Cell:
     of : by seed, what a relative margin is a share of
     exact : whether the differences involve no chance
     drawn : whether each seed draws something anew; if not, all seeds are one observation
-    within : if the quantity is a share, the least and the largest that a difference can be
+    within : the least and the largest that a difference can be, if that is known
+    share : whether the quantity is a share, with the tests of shares
     why : why there are no differences; "" if there are
     """
 
@@ -52,6 +54,7 @@ class Cell:
     exact: bool = False
     drawn: bool = True
     within: tuple[float, float] | None = None
+    share: bool = False
     why: str = ""
 
     def observed(self, by_seed: pd.Series) -> pd.Series:
@@ -279,13 +282,13 @@ class _Examiner:
             place = self._original(family.place.key, stream)
             for epsilon, rows in _policies(values.get((stream, learner)), only_epsilon):
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
-                share, why = self._quantity(quantity, name).share, _why(rows)
+                declared, why = self._quantity(quantity, name), _why(rows)
+                known = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
                 # A value over several games, such as a slope in the number of items, is of all of the claim's.
                 places = [stream] if stream in streams else streams
                 drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
-                    within = _within(claim) if share else None
-                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, within, why)
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **known, why=why)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values.get((stream, other)), None), epsilon)
@@ -293,9 +296,9 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    within, why_not = (-1.0, 1.0) if share else None, why or _why(other_rows)
+                    known["why"] = why or _why(other_rows)
                     drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
-                    yield Cell(place, label, against, *differences, exact, drawn_for_two, within, why_not)
+                    yield Cell(place, label, against, *differences, exact, drawn_for_two, **known)
 
     def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
         """Whether each seed of a learner draws something anew at one of some places of an experiment."""
@@ -349,8 +352,9 @@ class _Examiner:
         values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
         if values.empty:
             return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
+        known = {"within": _within(declared, claim), "share": declared.share}
         cells = [
-            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), within=_within(claim))
+            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **known)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
         return Examined(
@@ -415,13 +419,24 @@ def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series 
     return values - against, values * 0 + against
 
 
-def _within(claim: dict) -> tuple[float, float]:
-    """The least and the largest that a share can be, minus the number that the claim compares it with."""
-    against = claim.get("against")
-    if against == "bound":
+def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[float, float] | None:
+    """The least and the largest that a claim's differences can be; None if that is not known.
+
+    of_two : whether they are differences between two learners' values, not between a value and the claim's number
+    """
+    if declared.share and claim.get("against") == "bound":
         raise SettingError(f"the quantity {claim['quantity']} is a share: compare it with a number or a learner")
-    subtracted = 0.0 if against is None or claim["comparison"] == "slope" else float(against)
-    return 0.0 - subtracted, 1.0 - subtracted
+    of_measure = "measure" in declared.options and not _up_to_one(claim.get("measure"))
+    relative = test_settings(claim, 0.95)[1] and not declared.share
+    if declared.range is None or of_measure or relative or claim.get("against") == "bound":
+        return None
+    least, most = declared.range
+    return (least - most, most - least) if of_two else (least - compared_with(claim), most - compared_with(claim))
+
+
+def _up_to_one(measure: str | None) -> bool:
+    """Whether values of a measure that learners are judged by lie between 0 and 1; None is that of its quantity."""
+    return measure is None or (recordable(measure) and named(measure)[0].empty)
 
 
 def _why(rows: pd.DataFrame) -> str:
@@ -481,7 +496,13 @@ def _judged_differences(
     single = [
         _named(
             verdicts.judge(
-                cell.observed(difference), comparison, of=base, exact=cell.exact, within=cell.within, **settings
+                cell.observed(difference),
+                comparison,
+                of=base,
+                exact=cell.exact,
+                within=cell.within,
+                share=cell.share,
+                **settings,
             ),
             [cell],
         )
@@ -490,7 +511,7 @@ def _judged_differences(
     exact = [cell.exact for cell in cells]
     mean = None
     if how == "mean" or (len(cells) > 1 and not any(exact)):
-        settings |= {"exact": all(exact), "within": cells[0].within}
+        settings |= {"exact": all(exact), "within": cells[0].within, "share": cells[0].share}
         if not any(cell.drawn for cell in cells):
             differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
         over_cells = verdicts.over(differences, "mean", comparison, of=bases if relative else None, **settings)

@@ -119,7 +119,7 @@ def more(folder, study_file, within: float | None = None) -> More:
 
 
 def _wanted(folder: Path, plan: Plan) -> dict[str, dict[str, int]]:
-    """For each undecided claim, how many seeds would decide it, by experiment; {} if no number is known to."""
+    """For each undecided claim, from how many seeds on they would decide it, by experiment; {} if none are known to."""
     advice = f"Finish the study first, and give the folder results/{folder.name}"
     path, experiments = folder / "claims.parquet", plan.study["experiments"]
     if not path.is_file():

@@ -20,6 +20,7 @@ from scant.verdict import anytime
 
 POWER = 0.8
 MOST_SEEDS = 10**6  # a claim that needs more counts as one that no number of seeds decides
+SAWTOOTH = 3.0  # over this many seeds, divided by the effect, the power for a share may fall below 0.8 again
 ROUNDING = 1e-12  # values this close to a margin count as equal to it
 ROUNDED = 12  # decimals of shares
 
@@ -40,7 +41,8 @@ HOW = ("all", "any", "mean")
 class Effect(NamedTuple):
     """How far the mean lies inside one end of the claimed interval.
 
-    size : in standard deviations over seeds; of a share, the share minus that end
+    size : in standard deviations over seeds, or 0 if they have too few values to tell; of a share, the share minus
+        that end
     end : of a share, the end, between 0 and 1; NaN for other quantities
     """
 
@@ -61,8 +63,9 @@ class Verdict:
         of the same test, so that an anytime test has a confidence sequence. NaN where so few seeds give no bound
     n : the number of seeds
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
-    test : "anytime t", "t", "sign flips", "anytime binomial", "binomial" and "betting" (of shares), "exact" (no chance
-        is involved), "nothing drawn" (all seeds are one observation), or "none" (fewer than two seeds)
+    test : "anytime t", "t", "sign flips", "anytime binomial" and "binomial" (of shares), "betting" (of shares, and
+        where seeds have too few values for t), "exact" (no chance is involved), "nothing drawn" (all seeds are one
+        observation), or "none" (fewer than two seeds)
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
     effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval
     how : whether the claim is about "all" cells or about "any"
@@ -87,12 +90,15 @@ class Verdict:
 
     @property
     def needed(self) -> float:
-        """How many seeds would decide an undecided claim with power 0.8, if the true mean and spread are as estimated.
+        """The least number of seeds from which on an undecided claim is decided with power 0.8 or more.
 
-        It is computed from the power of t tests (of binomial tests, if the claim is about a share) at the present
-        threshold. An anytime test may decide it sooner. Where all seeds are alike, 2^-n also has to be below the
-        threshold, and one more seed may be needed. Infinite if the estimate is so close to the margin that 10^6 seeds
-        would not be enough. NaN if the claim is decided, or if the spread is not known (n < 2).
+        That is if the true mean and spread are as estimated. With every greater number the power is 0.8, too: that of
+        tests of shares rises and falls by a little from one number to the next, so that a few smaller numbers may have
+        it as well. It is computed from the power of t tests (of binomial tests, if the claim is about a share, or is
+        tested by betting, which then takes fewer) at the present threshold. An anytime test may decide it sooner. Where
+        all seeds of a fixed test are alike, 2^-n also has to be below the threshold, and one more seed may be needed.
+        Infinite if the estimate is so close to the margin that 10^6 seeds would not be enough, or if seeds have too few
+        values for an anytime t test. NaN if the claim is decided, or if the spread is not known (n < 2).
         """
         if self.verdict != "undecided" or not self.effects:
             return math.nan
@@ -111,7 +117,7 @@ class Verdict:
         return max(seeds, self.n + 1)
 
     def _seeds(self, effects: Sequence[Effect], threshold: float) -> float:
-        """The least n with which the tests of all these effects, each above 0, reach the threshold with power 0.8."""
+        """The least n from which on tests of all these effects, each above 0, reach the threshold with power 0.8."""
 
         def enough(n: int) -> bool:
             return sum(self._missed(effect, n, threshold) for effect in effects) <= 1 - POWER
@@ -126,7 +132,9 @@ class Verdict:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if enough(middle) else (middle, high)
-        return float(high)
+        # The power for a share falls a little wherever one more 1 is wanted, and has risen beyond soon after.
+        soon = max((math.ceil(SAWTOOTH / effect.size) for effect in effects if not math.isnan(effect.end)), default=0)
+        return float(next((n for n in range(high + soon, high, -1) if not enough(n - 1)), high))
 
     def _missed(self, effect: Effect, n: int, threshold: float) -> float:
         """The probability that a test of n seeds does not reach the threshold."""
@@ -137,7 +145,7 @@ class Verdict:
             fewest = _fewest_ones(n, effect.end, threshold, fixed)
             return float(special.bdtr(fewest - 1, n, effect.size + effect.end)) if fewest else 0.0
         alike = math.isinf(effect.size)
-        if 2.0**-n > threshold and (alike or (fixed and n <= self.flips)):
+        if fixed and 2.0**-n > threshold and (alike or n <= self.flips):
             return 1.0
         least = -special.stdtrit(n - 1, threshold) if fixed else anytime.least_t(n, threshold)
         if math.isinf(least) or alike:
@@ -156,6 +164,7 @@ def judge(
     testing: str = "anytime",
     within: tuple[float, float] | None = None,
     test: str | None = None,
+    share: bool = True,
 ) -> Verdict:
     """The verdict on a claim about the mean of paired differences over seeds.
 
@@ -168,18 +177,21 @@ def judge(
 
     testing="anytime" : the p-value is 1 over the evidence of `scant.verdict.anytime`. It keeps its level for normal
         differences if seeds are added until it decides, however often one looks, and needs more of them than a test of
-        a number of seeds that is fixed beforehand; five at least.
+        a number of seeds that is fixed beforehand; five at least. Where seeds with equal differences leave fewer than
+        five different ones, a rare value may be missing, and t says nothing. If the range is known, the test by betting
+        takes its place, which is valid for every distribution; if not, nothing is decided. Differences with a density
+        are never equal, and a quantity with four values at most never has a t test: each has a single test.
     testing="fixed" : with fewer than 8 seeds, the test of all 2^n sign flips, which is exact for differences that are
         symmetric about the margin. Its p-values are at least 2^-n, so that a single claim needs six seeds for a verdict
         at level 0.95. With 8 seeds or more, Student's t test. A claim whose differences are known not to be normal,
         such as counts, may name `test="sign flips"`, which is then used up to 15 seeds. A claim whose differences are
         nearly normal, such as means over many rounds, may name `test="t"`, which is then used from two seeds on.
-    within : shares have tests of their own, which suppose nothing about their distribution: the binomial test, fixed or
+    share : shares have tests of their own, which suppose nothing about their distribution: the binomial test, fixed or
         anytime, if a share is 0 or 1 in each seed, and the anytime test by betting if it lies between.
 
     No t test keeps its level if differences are few and strongly skewed; benchmarks/verdicts.py measures by how much.
-    Differences that are all equal may still be random, and have a p-value of 2^-n at least, unless the caller says that
-    they are exact.
+    Differences that are all equal may still be random, and have a fixed test's p-value of 2^-n at least, unless the
+    caller says that they are exact.
 
     Parameters
     ----------
@@ -192,9 +204,10 @@ def judge(
     bound : for "slope", the largest slope that is claimed, or (lowest, largest), of which one may be infinite
     exact : whether the differences involve no chance; they are then all equal, and a single one is enough
     testing : "anytime" or "fixed"
-    within : of shares, the least and the largest that a difference can be, such as (0, 1), or (-0.9, 0.1) if 0.9 has
-        been subtracted, or (-1, 1) of two shares
+    within : the least and the largest that a difference can be, if that is known; of a share (0, 1), or (-0.9, 0.1) if
+        0.9 has been subtracted, or (-1, 1) of two shares
     test : "t" or "sign flips", if the claim names a test; it is heeded by fixed tests of quantities other than shares
+    share : whether the quantity of which `within` is known is a share, with the tests of shares
 
     Raises
     ------
@@ -202,6 +215,8 @@ def judge(
     """
     values, margins = _checked(differences, comparison, margin, level, of, bound, testing, within, test)
     low, high, closed = COMPARISONS[comparison](margins, *(bound if np.ndim(bound) else (-math.inf, bound)))
+    name = _name(values, testing, within, share, len(values) <= FLIPS[test])
+    within = within if name in SHARES else None
     sides = []
     if np.all(np.isfinite(low)):
         sides.append(_Side(_snapped(values - low), within and (within[0] - low, within[1] - low)))
@@ -209,7 +224,7 @@ def judge(
         sides.append(_Side(_snapped(high - values), within and (high - within[1], high - within[0])))
     n, threshold = len(values), (1 - level) / 2
     if exact and n:
-        if np.ptp(values) > ROUNDING * max(1, np.abs(values).max()):
+        if np.ptp(values) > ROUNDING * max(1, np.abs(values).max(initial=0)):
             raise SettingError("differences said to be exact differ between seeds: drop `exact`, and have them tested")
         inside = min(side.values.min() for side in sides)
         return _certain(inside >= 0 if closed else inside > 0, float(values.mean()), n, level)
@@ -217,7 +232,6 @@ def judge(
     if n < 2:
         estimate = float(values.mean()) if n else math.nan
         return Verdict("undecided", estimate, math.nan, math.nan, n, 1.0, 1.0, "none", level, **about)
-    name = _name(values, testing, within, n <= FLIPS[test])
     p_holds = max(_p_value(side, name) for side in sides)
     p_fails = min(1.0, len(sides) * min(_p_value(-side, name) for side in sides))
     return Verdict(
@@ -229,7 +243,7 @@ def judge(
         p_fails,
         name,
         level,
-        effects=(tuple(_effect(side) for side in sides),),
+        effects=(tuple(_effect(side, name) for side in sides),),
         **about,
     )
 
@@ -446,7 +460,7 @@ def _checked(differences, comparison, margin, level, of, bound, testing, within,
         if not (-math.inf < within[0] < within[1] < math.inf):
             raise SettingError(f"within {within} is to be the least and the largest that a difference can be")
         if len(values) and (values.min() < within[0] - ROUNDING or values.max() > within[1] + ROUNDING):
-            raise SettingError(f"a difference is not within {within[0]} and {within[1]}: the quantity is no share")
+            raise SettingError(f"a difference is not within {within[0]} and {within[1]}, its range as declared")
         margins = margin
     if comparison == "close" and not (margin > 0 and np.all(margins >= 0) and (np.sum(margins) > 0 or not len(values))):
         raise SettingError("a claim of `close` needs a margin above 0: say how close is close")
@@ -486,13 +500,21 @@ class _Side(NamedTuple):
         return *np.unique(values, return_counts=True), round(-least / (most - least), ROUNDED)
 
 
-def _name(values: np.ndarray, testing: str, within: tuple | None, flips: bool) -> str:
+def _name(values: np.ndarray, testing: str, within: tuple | None, share: bool, flips: bool) -> str:
     """The name of the test that is used, see `Verdict.test`."""
-    if within is None:
-        return "anytime t" if testing == "anytime" else "sign flips" if flips else "t"
+    if within is None or not share:
+        if testing == "fixed":
+            return "sign flips" if flips else "t"
+        return "betting" if within and _few(values) else "anytime t"
     if not np.all(np.isclose(values, within[0], atol=ROUNDING) | np.isclose(values, within[1], atol=ROUNDING)):
         return "betting"
     return "anytime binomial" if testing == "anytime" else "binomial"
+
+
+def _few(values: np.ndarray) -> bool:
+    """Whether equal values leave fewer different ones than a t test takes; of fewer seeds, whether all are equal."""
+    gaps = np.diff(np.sort(values)) > ROUNDING * max(1, np.abs(values).max(initial=0))
+    return 1 + gaps.sum() < (anytime.LEAST_SEEDS if len(values) >= anytime.LEAST_SEEDS else 2)
 
 
 def _p_value(side: _Side, test: str) -> float:
@@ -507,11 +529,10 @@ def _p_value(side: _Side, test: str) -> float:
     n, mean, spread = len(side.values), side.values.mean(), _spread(side.values)
     if test == "sign flips":
         return sign_flips(side.values if spread else np.full(n, mean))
-    if test == "anytime t" and n < anytime.LEAST_SEEDS:
-        return 1.0
-    t = mean / spread * math.sqrt(n) if spread else math.copysign(math.inf, mean) if mean else 0.0
-    p = float(special.stdtr(n - 1, -t)) if test == "t" else _p_of(anytime.log_t_evidence(t, n))
-    return p if spread else max(p, sign_flips(np.full(n, mean)))
+    if test == "anytime t":
+        decides = n >= anytime.LEAST_SEEDS and not _few(side.values)
+        return _p_of(anytime.log_t_evidence(mean / spread * math.sqrt(n), n)) if decides else 1.0
+    return float(special.stdtr(n - 1, -mean / spread * math.sqrt(n))) if spread else sign_flips(np.full(n, mean))
 
 
 def _p_of(log_evidence) -> float:
@@ -546,11 +567,12 @@ def _interval(values: np.ndarray, test: str, within: tuple | None, level: float)
     n, p = len(values), (1 - level) / 2
     if test in ("t", "sign flips"):
         return tuple(map(float, t_interval(values, level)[1:3]))
-    if test == "anytime t" and not _spread(values) and 2.0**-n > p:
-        return math.nan, math.nan
     if test == "anytime t":
-        half = anytime.least_t(n, p) * values.std(ddof=1) / math.sqrt(n)
-        return (float(values.mean() - half), float(values.mean() + half)) if math.isfinite(half) else (math.nan,) * 2
+        least = anytime.least_t(n, p)
+        if math.isinf(least) or _few(values):
+            return math.nan, math.nan
+        half = least * values.std(ddof=1) / math.sqrt(n)
+        return float(values.mean() - half), float(values.mean() + half)
     shares, counts, _ = _Side(values, within).shares()
     if test == "binomial":
         ones = int(counts[shares > 0.5].sum())
@@ -569,11 +591,13 @@ def _spread(values: np.ndarray) -> float:
     return float(spread) if spread > ROUNDING * max(1, abs(values.mean())) else 0.0
 
 
-def _effect(side: _Side) -> Effect:
-    """The mean of a side; infinite if all seeds have the same value other than 0."""
+def _effect(side: _Side, test: str) -> Effect:
+    """The mean of a side; infinite if all seeds of a fixed test have the same value other than 0."""
     if side.within:
         values, counts, end = side.shares()
         return Effect(float(values @ counts / counts.sum()) - end, end)
+    if test == "anytime t" and _few(side.values):
+        return Effect(0.0)
     mean, spread = float(side.values.mean()), _spread(side.values)
     return Effect(mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0)
 

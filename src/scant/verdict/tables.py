@@ -39,7 +39,7 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
 
     verdict : "holds", "fails", "undecided" or "not testable here", under the claim's first reading
     estimate, low, high, n : under the first reading, with its t interval; of exact claims about tables, the deviation
-    needed : how many seeds would decide an undecided claim
+    needed : from how many seeds on they would decide an undecided claim, with power 0.8
     readings_holding, readings_total : under how many readings the claim would hold if they were the first, of how many
     matters, matters_share : the reading that the estimate depends on most, and its share of the estimate's variance
         over readings with the same streams and learners

@@ -54,6 +54,11 @@ def cells(holding: int, failing: int, total: int) -> str:
     return f"{text}, fails in {failing}" if failing else text
 
 
+def needed(seeds: float) -> str:
+    """From which number of seeds on they would decide a claim: "30 seeds or more", "no number of seeds"."""
+    return f"{seeds:g} seeds or more" if math.isfinite(seeds) else "no number of seeds"
+
+
 def claimed(low: float, high: float, number=lambda value: f"{value:.4g}") -> str:
     """The interval in which a claim says that an estimate lies: "above 0", "at most 1", "-0.01 to 0.01".
 

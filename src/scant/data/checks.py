@@ -1,0 +1,407 @@
+"""The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
+
+import numpy as np
+
+from scant import files
+from scant.data import logs
+from scant.data.visits import Problem, Reading, Visits, is_feature
+from scant.errors import nearest, short
+
+ALIASES = {  # what others call these columns
+    "action": ("ad", "ad_id", "item", "item_id", "arm", "arm_id", "banner", "creative", "offer", "shown"),
+    "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y"),
+    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p"),
+    "timestamp": ("time", "datetime", "ts", "date"),
+    "position": ("slot", "place", "rank"),
+}
+MISSING = frozenset(("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", "#N/A"))
+MOSTLY = 0.9  # a column of text with this share of numbers, or more, is one of numbers with mistakes
+EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
+LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
+PERCENT = 1.01  # propensities that go further, and of which most are above 1, look like percent
+LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
+CODES = 1 << 24  # whole numbers up to this one are exact in single precision
+
+
+class Columns:
+    """Turns the columns of an Arrow table into a log, and gathers their problems."""
+
+    def __init__(self, path, form, columns, table, lines, problems, categorical, kept=()):
+        self.path, self.form, self.columns, self.lines, self.kept = path, form, columns, lines, kept
+        self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
+        self.names = table.column_names
+        self.table = {name: table.column(name) for name in self.names}  # columns are dropped once they are read
+
+    def reading(self) -> Reading:
+        import pyarrow as pa
+
+        if self.rows:
+            with files.foreign(self.path, "readable log"):
+                visits = self.visits()
+            pa.default_memory_pool().release_unused()
+        else:
+            self.missing_columns()
+            self.add("rows", "error", "the log has no rows")
+            visits = None
+        problems = sorted(self.problems, key=lambda problem: problem.severity)  # errors first
+        visits = None if any(problem.severity == "error" for problem in problems) else visits
+        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines)
+
+    def add(self, kind: str, severity: str, reason: str, mend: str = "", bad: np.ndarray | None = None) -> None:
+        """Note a problem; `bad`, bool (rows), marks the rows at fault."""
+        count, row = (0, None) if bad is None else (int(np.count_nonzero(bad)), int(np.argmax(bad)))
+        self.problems.append(Problem(kind, severity, reason, mend, count, row))
+
+    def missing_columns(self) -> None:
+        for role in logs.NEEDED:
+            if role not in self.names:
+                near = next((name for name in self.names if name.lower() in (role, *ALIASES[role])), None)
+                near = near or nearest(role, self.names)
+                mend = (
+                    f"Is it {near!r}? Then --columns {role}={near}" if near else f"--columns {role}=COLUMN says which"
+                )
+                listed = logs.listing(self.names)
+                self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend)
+
+    def visits(self) -> Visits | None:
+        self.missing_columns()
+        names = list(filter(is_feature, self.names))
+        full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
+        policies = tuple(name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY))
+        reward, propensity = self.reward(), self.propensity()
+        action, actions = self.action(full)
+        given = [self.probability(logs.POLICY + name) for name in policies]
+        distribution = self.distribution(full, actions, action, propensity)
+        timestamp = self.timestamp() if "timestamp" in self.table else None
+        position = self.position() if "position" in self.table else None
+        features, names, categories = self.features(names)
+        if distribution is False or any(problem.severity == "error" for problem in self.problems):
+            return None
+        return Visits(
+            features, action, reward, propensity, actions, names, position, timestamp,
+            categories, np.column_stack(given) if given else None, policies,
+        )  # fmt: skip
+
+    # numbers
+
+    def numbers(self, name: str, mend: str = "") -> np.ndarray:
+        """A column of which every row needs a number, float64 (rows); NaN where there is a problem."""
+        column = plain(self.table.pop(name))
+        values, texts = numeric(column)
+        if values is None:
+            self.add(f"{name}-type", "error", f"column {name!r} has type {column.type}; numbers are needed", mend)
+            return np.full(self.rows, np.nan)
+        lacking = np.isnan(values)
+        if lacking.any():
+            row = int(np.argmax(lacking))
+            text = None if texts is None else column[row].as_py()
+            if text is None or text in MISSING:
+                self.add(f"{name}-missing", "error", f"{name} is missing", "Fill it in, or leave the rows out", lacking)
+            else:
+                self.add(f"{name}-text", "error", f"{name} {short(text)} is not a number", mend, lacking)
+        return values
+
+    def within(self, name: str, values, bad, reason: str, mend: str) -> None:
+        if bad.any():
+            self.add(f"{name}-range", "error", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad)
+
+    def reward(self) -> np.ndarray | None:
+        if "reward" not in self.table:
+            return None
+        values = self.numbers("reward", "Write 1 for a click, and 0 for none")
+        bad = (values < 0) | (values > 1)
+        signs = np.isin(values[~np.isnan(values)], (-1, 1)).all()
+        clicks = signs or (values < 0).any()
+        mend = "Write 1 for a click, and 0 for none" if clicks else "Divide by the largest possible"
+        self.within("reward", values, bad, "is not in [0, 1]", mend)
+        known = values[~np.isnan(values)]
+        if len(known) and not known.any():
+            self.add("no-clicks", "warning", f"all {len(known):,} rewards are 0: rewards look missing",
+                     "Look at how clicks are joined to visits. There is no verdict without any")  # fmt: skip
+        elif len(known) > 1 and (known == 1).all():
+            self.add("all-clicks", "warning", f"all {len(known):,} rewards are 1: visits without a click look missing",
+                     "Log every visit, clicked or not")  # fmt: skip
+        return values
+
+    def propensity(self) -> np.ndarray | None:
+        if "propensity" not in self.table:
+            return None
+        texts = plain(self.table["propensity"])
+        if _is_text(texts.type) and any(text.as_py().strip().endswith("%") for text in distinct(texts)[1]):
+            self.table.pop("propensity")
+            self.add("percent", "error", "propensities are written with a percent sign", "Write 0.25 for 25 %")
+            return None
+        values = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
+        bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
+        top, positive = np.nanmax(values, initial=0), not (values <= 0).any()
+        if positive and PERCENT < top <= 100 and np.count_nonzero(bad) > np.count_nonzero(values <= 1):
+            low = np.nanmin(values)
+            self.add("percent", "error", f"propensity {values[np.argmax(bad)]:g} is not in (0, 1]; they are from "
+                     f"{low:g} to {top:g}, which looks like percent", "Divide them by 100", bad)  # fmt: skip
+        elif positive and 1 < top <= 1 + logs.SLACK:
+            self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
+        else:
+            mend = "It is the probability with which the logging policy chose the action that it logged"
+            self.within("propensity", values, bad, "is not in (0, 1]", mend)
+            tiny = ~bad & (values < LEAST_PROPENSITY)
+            self.within("propensity", values, tiny, f"is below {LEAST_PROPENSITY:g}, too small to be one", mend)
+        return values
+
+    def probability(self, name: str) -> np.ndarray:
+        values = self.numbers(name, "It is the policy's probability of `action`")
+        bad = (values < 0) | (values > 1)
+        self.within(name, values, bad, "is not in [0, 1]", "It is the policy's probability of `action`")
+        return values
+
+    def position(self) -> np.ndarray:
+        values = self.numbers("position", "It is a whole number, or leave the column out with --ignore position")
+        bad = ((values != np.floor(values)) | (np.abs(values) >= 2**31)) & ~np.isnan(values)
+        self.within("position", values, bad, "is not a whole number", "Leave the column out with --ignore position")
+        return np.where(np.isnan(values) | bad, 0, values).astype(np.int32)
+
+    # ads
+
+    def action(self, full: list[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
+        if "action" not in self.table:
+            return None, logs.ordered(set(full))
+        column = plain(self.table.pop("action"))
+        codes, texts = distinct(column)
+        if (codes < 0).any():
+            self.add("action-missing", "error", "action is missing", "Fill it in, or leave the rows out", codes < 0)
+        ids = as_texts(texts)
+        actions = logs.ordered({*ids, *full})
+        index_of = {action: index for index, action in enumerate(actions)}
+        moved = np.array([index_of[name] for name in ids] + [-1], np.int32)[codes]
+        return moved, actions
+
+    def distribution(self, full: list[str], actions, action, propensity) -> bool | None:
+        """Check the columns of full propensities; False if they are at fault."""
+        if not full or action is None or propensity is None:
+            return None
+        if absent := [name for name in actions if name not in full]:
+            reason = f"there is no column {logs.FULL + absent[0]!r}"
+            self.add("column", "error", reason, "Give it for every action, or none")
+            return False
+        total, outside, logged = np.zeros(self.rows), np.zeros(self.rows, bool), np.zeros(self.rows)
+        for number, name in enumerate(actions):
+            values = self.numbers(logs.FULL + name)
+            total += values
+            outside |= (values < 0) | (values > 1)
+            logged = np.where(action == number, values, logged)
+        known = ~np.isnan(total)
+        for kind, bad, reason, values in (
+            ("full-range", outside, "a propensity is not in [0, 1]; they sum to {}", total),
+            ("full-sum", known & (np.abs(total - 1) > logs.SLACK), "the propensities sum to {:.6g}, not to 1", total),
+            ("full-differs", known & (np.abs(logged - propensity) > logs.SLACK),
+             "propensity differs from that of the action's own column, {}", logged),
+        ):  # fmt: skip
+            if bad.any():
+                self.add(kind, "error", reason.format(values[np.argmax(bad)]), "", bad)
+        return None
+
+    # times
+
+    def timestamp(self) -> np.ndarray:
+        import pandas as pd
+        from pyarrow import types
+
+        column = plain(self.table.pop("timestamp"))
+        mend = "Write it as 2019-11-24 00:03:13+00:00, or leave the column out with --ignore timestamp"
+        if _is_text(column.type):
+            codes, texts = distinct(column)
+            numbers = [as_number(text) for text in texts.to_pylist()]
+            if numbers and None not in numbers:
+                return self.epoch(np.array([*numbers, np.nan])[codes], mend)
+            held = pd.Series(texts.to_pylist(), dtype=object)
+            parsed = pd.to_datetime(held, utc=True, errors="coerce", format="ISO8601")
+            times = np.append(parsed.dt.tz_localize(None).to_numpy("datetime64[us]"), np.datetime64("NaT", "us"))[codes]
+        elif types.is_timestamp(column.type) or types.is_date(column.type):
+            times = column.cast("timestamp[us]", safe=False).to_numpy(zero_copy_only=False).astype("datetime64[us]")
+        else:
+            values, _ = numeric(column)
+            return self.epoch(np.full(self.rows, np.nan) if values is None else values, mend)
+        if (bad := np.isnat(times)).any():
+            text = column[int(np.argmax(bad))].as_py()
+            reason = "timestamp is missing" if text is None else f"timestamp {short(str(text))} is not a time"
+            self.add("timestamp", "error", reason, mend, bad)
+        return times
+
+    def epoch(self, values: np.ndarray, mend: str) -> np.ndarray:
+        """Times from numbers, whose unit follows from their size."""
+        nothing = np.full(self.rows, np.datetime64("NaT", "us"))
+        if (bad := np.isnan(values)).any():
+            self.add("timestamp", "error", "timestamp is missing", mend, bad)
+            return nothing
+        for least in EPOCHS:
+            if values.min() >= least and values.max() < 10 * least:
+                return (values * (1e6 * 1e9 / least)).astype(np.int64).view("datetime64[us]")
+        self.add("timestamp", "error", "the timestamps are plain numbers, and no seconds since 1970", mend)
+        return nothing
+
+    # features
+
+    def features(self, names: list[str]) -> tuple[np.ndarray, tuple[str, ...], dict[str, tuple[str, ...]]]:
+        matrix, categories, kept = np.empty((self.rows, len(names)), np.float32), {}, []
+        for name in names:
+            column = plain(self.table.pop(name))
+            values, texts = self.feature(name, column)
+            if values is None:
+                continue
+            with np.errstate(over="ignore"):  # too large is infinite, which is found next
+                matrix[:, len(kept)] = values
+            if texts is not None:
+                categories[name] = texts
+            elif (bad := np.isinf(matrix[:, len(kept)])).any():
+                reason = f"feature {name!r} is not finite in single precision"
+                self.add("infinite", "error", reason, "Leave the cells empty, or scale the feature", bad)
+            kept.append(name)
+        if not kept:
+            self.add("no-features", "error", "the log has no features", "A policy needs something to tell users apart")
+        return (matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()), tuple(kept), categories
+
+    def feature(self, name: str, column):
+        """The values of a feature, float (rows), and its texts if they are codes; None for one that is left out."""
+        from pyarrow import types
+
+        if column.null_count == self.rows and name not in self.kept:
+            self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out")
+            return None, None
+        if types.is_timestamp(column.type) or types.is_date(column.type):
+            return days(column), None
+        if name in self.categorical or types.is_dictionary(column.type) or _is_text(column.type):
+            return self.text_feature(name, column)
+        values, _ = numeric(column)
+        if values is None:
+            reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
+            self.add("type", "error", reason, f"Leave it out with --ignore {name}")
+            return None, None
+        if types.is_integer(column.type) and _looks_like_an_id(values):
+            self.id_like(name)
+        return values, None
+
+    def text_feature(self, name: str, column):
+        codes, texts = distinct(column)
+        given = as_texts(texts)
+        numbers = np.array([np.nan if (number := as_number(text)) is None else number for text in given])
+        absent = np.array([text.strip() in MISSING for text in given], bool)
+        counts = np.bincount(codes[codes >= 0], minlength=len(given))
+        share = counts[~np.isnan(numbers)].sum() / max(counts[~absent].sum(), 1)
+        if share >= MOSTLY and name not in self.categorical and _is_text(texts.type):
+            wrong = np.append(np.isnan(numbers) & ~absent, False)[codes]
+            if wrong.any():
+                text = given[codes[np.argmax(wrong)]]
+                self.add("mixed", "error", f"{name} {short(text)} is not a number; {100 * share:.3g} % of cells are",
+                         f"Empty these cells, or take all as texts with --categorical {name}", wrong)  # fmt: skip
+            return np.append(numbers, np.nan)[codes], None
+        if len(given) >= CODES:
+            mend = f"Leave it out with --ignore {name}"
+            self.add("texts", "error", f"feature {name!r} has {len(given):,} different texts", mend)
+            return None, None
+        if self.rows >= LEAST_ID and len(given) > self.rows / 2:
+            self.id_like(name, f"{len(given):,} different texts in {self.rows:,} rows")
+        if (codes < 0).any():
+            if "" not in given:
+                given = [*given, ""]
+            codes = np.where(codes < 0, given.index(""), codes)
+        return codes, tuple(given)
+
+    def id_like(self, name: str, why: str = "another value in every row") -> None:
+        self.add("id", "warning", f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits",
+                 f"Leave it out with --ignore {name}")  # fmt: skip
+
+
+def plain(column):
+    """An Arrow column as one array, of dictionaries that hold texts, or of values."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
+        column = column.cast(pa.string())
+    if types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return logs.whole(column)
+
+
+def _is_text(column_type) -> bool:
+    from pyarrow import types
+
+    return types.is_string(column_type) or types.is_large_string(column_type)
+
+
+def kind_of(column_type) -> str | None:
+    """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without values."""
+    from pyarrow import types
+
+    if types.is_dictionary(column_type) or types.is_string_view(column_type) or _is_text(column_type):
+        return "text"
+    if types.is_timestamp(column_type) or types.is_date(column_type):
+        return "times"
+    return None if types.is_null(column_type) else "numbers"
+
+
+def numeric(column):
+    """Values as float64 (rows), NaN where there is no number, and the texts if it is a column of text.
+
+    Values are None for a type that holds no numbers.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if _is_text(kind):
+        codes, texts = distinct(column)
+        numbers = [as_number(text) for text in texts.to_pylist()]
+        return np.array([*(np.nan if number is None else number for number in numbers), np.nan])[codes], texts
+    if types.is_null(kind):
+        return np.full(len(column), np.nan), None
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+        return None, None
+    if column.type != pa.float64():
+        column = column.cast(kind, safe=False).cast(pa.float64(), safe=False)
+    return column.to_numpy(zero_copy_only=False), None
+
+
+def as_number(text: str) -> float | None:
+    """The number that a text is; None if it is none."""
+    try:
+        return float(text) if "_" not in text else None
+    except ValueError:
+        return None
+
+
+def days(column) -> np.ndarray:
+    """Times as days since 1970, float64 (rows); NaN where one is missing."""
+    times = column.cast("timestamp[us]", safe=False)
+    days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
+    return np.where(np.asarray(column.is_null()), np.nan, days)
+
+
+def distinct(column):
+    """The code of each row, int64 (rows), -1 where a value is missing; and the distinct values, an Arrow array."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    values = coded.dictionary
+    lacks = np.array([value is None or value != value for value in values.to_pylist()], bool)
+    occurs = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
+    kept = occurs & ~lacks
+    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    return place[codes], values.filter(pa.array(kept))
+
+
+def as_texts(values) -> list[str]:
+    """Distinct values as texts, whole numbers without a decimal point."""
+    held = values.to_pylist()
+    if all(isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63 for value in held):
+        held = map(int, held)
+    return list(map(str, held))
+
+
+def _looks_like_an_id(values: np.ndarray) -> bool:
+    """Whether no two rows of a column of whole numbers are alike."""
+    few = values[:10_000]
+    if len(values) < LEAST_ID or np.isnan(values).any() or len(np.unique(few)) < len(few):
+        return False
+    return len(np.unique(values)) == len(values)

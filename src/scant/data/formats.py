@@ -1,0 +1,390 @@
+"""Logs that users bring, read from CSV, parquet or Arrow, or taken from a data frame.
+
+A log of a study has finite features and no texts (`read_log`). A log of a practitioner may lack values and have texts
+(`read`), which a policy's encoder turns into numbers.
+"""
+
+import codecs
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from scant import files
+from scant.data import checks, logs
+from scant.data.logs import Log
+from scant.data.visits import ROLES, Problem, Reading, Visits
+from scant.errors import DataError, SettingError, short, unknown
+
+DELIMITERS = ",;\t|"
+ARROW, FEATHER = b"ARROW1", b"FEA1"  # the first bytes of an Arrow file, and of its forerunner
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+OTHERS = {  # files that some take for text, by their first bytes
+    b"PK": ("a zip archive or a spreadsheet", "Unpack it, or save the sheet as CSV"),
+    b"BZh": ("packed with bzip2", "Unpack it, or pack it with gzip or zstd"),
+    b"\xfd7zXZ": ("packed with xz", "Unpack it, or pack it with gzip or zstd"),
+    b"\xff\xfe": ("text in UTF-16", "Save it as UTF-8"),
+    b"\xfe\xff": ("text in UTF-16", "Save it as UTF-8"),
+    FEATHER: ("a Feather file of version 1", "Write it as Feather of version 2, or parquet"),
+}
+CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see, and its mend
+    "its last line has no end, so that the file may have been cut inside a field",
+    "If it is whole, end the line (echo >> FILE), before it is packed",
+)
+
+
+def read(
+    path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), policies: bool = True,
+    whole: bool = False,
+) -> Reading:  # fmt: skip
+    """Read a user's log: CSV, parquet or Arrow (Feather), told apart by their first bytes; CSV may be packed.
+
+    Text is UTF-8 with a header. Its delimiter (comma, semicolon, tab or bar) and its decimal sign are found out from
+    its first lines; it may be packed with gzip or zstd. Blank lines are skipped; the last line has to end.
+
+    Columns
+    -------
+    action : id of the ad shown, text or number
+    reward : from 0 to 1; 1 for a click
+    propensity : the logging policy's probability of showing that ad to that user, in (0, 1]
+    timestamp : optional; ISO 8601 if it is text, in UTC unless a zone is given; or seconds, or thousandths, millionths,
+        billionths of seconds, since 1970
+    position : optional; a whole number
+    propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which has to sum to 1 and
+        to agree with `propensity` (each within 1e-4, which allows for rounding)
+    policy:NAME : the probability that one of the user's own policies gives to the ad shown
+    any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells, and those of
+        `MISSING` in a column of numbers, are missing
+
+    Actions are sorted as numbers if all are numbers, else as text.
+
+    Parameters
+    ----------
+    columns : by role, one of `ROLES`, the column of the file that has it
+    ignore : columns to leave out; those that the file lacks are passed over
+    categorical : features to take as texts though they are numbers; those that the file lacks are passed over
+    policies : whether to read the columns `policy:NAME`
+    whole : whether something else, such as a checksum, tells that a text is whole whose last line does not end
+
+    Raises
+    ------
+    DataError : there is no such file, or its columns cannot be read at all. All other defects are `problems`
+    SettingError : an unknown role; a column of `columns` that is not there, or is used twice
+    """
+    first = first_bytes(path)
+    for magic, (what, advice) in OTHERS.items():
+        if first.startswith(magic):
+            raise DataError(path, f"the file is {what}", advice=advice)
+    renaming = Renaming(path, columns or {}, frozenset(ignore))
+    if first.startswith(logs.MAGIC):
+        table, form, lines, found = _parquet(path), "parquet", None, []
+        if files.metadata_of(table.schema).get("kind") == logs.KIND:
+            return _of_a_study(path, renaming)
+    elif first.startswith(ARROW):
+        table, form, lines, found = _arrow(path), "Arrow", None, []
+    else:
+        table, form, lines, found = _csv(path, renaming, whole)
+    if lines is None:
+        table = renaming.applied(table)
+    if not policies:
+        table = table.select([name for name in table.column_names if not name.startswith(logs.POLICY)])
+    return checks.Columns(path, form, renaming.header, table, lines, found, frozenset(categorical)).reading()
+
+
+def first_bytes(path) -> bytes:
+    """The bytes that tell what kind of file one is; a DataError if there is none."""
+    if not Path(path).is_file():
+        raise DataError(path, "there is no such file")
+    with open(path, "rb") as file:
+        return file.read(8)
+
+
+def read_frame(frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), kept=()) -> Reading:
+    """Take a log from a data frame; see `read`, whose `path` is "data frame" then.
+
+    frame : of pandas, polars or Arrow
+    kept : features that are not left out if they have no value in any row
+    """
+    renaming = Renaming("data frame", columns or {}, frozenset(ignore))
+    table = renaming.applied(table_of(frame))
+    reader = checks.Columns("data frame", "data frame", renaming.header, table, None, [], frozenset(categorical), kept)
+    return reader.reading()
+
+
+def read_log(path, whole: bool = False) -> Log:
+    """Read a user's log for a study: `read`, but all features are to be numbers, and none missing.
+
+    Texts have to be one-hot encoded as 0/1 columns called "variable=category" ("colour=red"); the logs of a study may
+    have different categories (`logs.align`).
+
+    whole : see `read`
+
+    Raises
+    ------
+    DataError : with line or row, and what `read` finds wrong
+    """
+    reading = read(path, policies=False, whole=whole)
+    visits = reading.required()
+    if lacking := visits.missing:
+        name = next(iter(lacking))
+        row = int(np.argmax(np.isnan(visits.features[:, visits.names.index(name)])))
+        logs.refuse_row(path, row, f"{name} is missing", reading.lines, "Fill it in, or leave the row out")
+    if visits.categories:
+        name, texts = next(iter(visits.categories.items()))
+        numeric = np.array([checks.as_number(text) is not None for text in texts])
+        codes = visits.features[:, visits.names.index(name)].astype(np.int64)
+        row = int(np.argmin(numeric[codes]))
+        text = texts[codes[row]]
+        reason = f"{name} {short(text)} is not a number" if text else f"{name} is missing"
+        logs.refuse_row(path, row, reason, reading.lines, "One-hot encode a column of text, or drop it")
+    log = Log(**{part.name: getattr(visits, part.name) for part in fields(Log)})
+    return logs.check(log, path, reading.lines)
+
+
+def _of_a_study(path, renaming: "Renaming") -> Reading:
+    """The reading of a log that the project wrote; a SettingError for columns of other roles than they have there."""
+    log, _ = logs.read(path)
+    if renaming.names(log.columns()) and any(role != name for role, name in renaming.columns.items()):
+        raise SettingError(f"{path}: the columns of a log of a study have their roles: leave --columns out")
+    visits = Visits(**{part.name: getattr(log, part.name) for part in fields(Log)})
+    return Reading(path, "parquet of a study", (*log.columns(),), (), visits)
+
+
+def table_of(frame):
+    """A data frame of pandas, polars or Arrow as an Arrow table.
+
+    Raises
+    ------
+    DataError : no data frame, one whose columns have names that are no text, or with objects in its cells
+    """
+    import pyarrow as pa
+
+    with files.foreign("data frame", "data frame with columns of numbers, texts or times", "Look at its dtypes"):
+        if hasattr(frame, "to_numpy") and hasattr(frame, "index"):  # of pandas, which would add its index
+            if odd := [name for name in frame.columns if not isinstance(name, str)]:
+                raise ValueError(f"the column name {odd[0]!r} is no text")
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        if isinstance(frame, pa.RecordBatch):
+            return pa.Table.from_batches([frame])
+        if isinstance(frame, pa.Table):
+            return frame
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+        raise ValueError(f"a {type(frame).__name__} is none")
+
+
+def roles(path, header, columns: Mapping[str, str], ignore=()) -> list[str]:
+    """The names of a file's columns by their roles, "" for those that are left out; raises what `read` does of them."""
+    return Renaming(path, columns, frozenset(ignore)).names(header)
+
+
+class Renaming:
+    """Gives columns of a file their roles, and leaves some out.
+
+    header : the names of the columns in the file, once known
+    line : of the file that has them, if it is text
+    """
+
+    def __init__(self, path, columns: Mapping[str, str], ignore: frozenset[str]):
+        for role in columns:
+            if role not in ROLES:
+                raise unknown("role of a column", role, ROLES)
+        self.path, self.columns, self.ignore, self.header, self.line = path, columns, ignore, (), None
+
+    def names(self, header) -> list[str]:
+        """The names of the columns by their roles, "" for a column that is left out.
+
+        Raises
+        ------
+        SettingError : a column that is not there, or whose role another column has, too
+        DataError : two columns of one name
+        """
+        self.header = tuple(header)
+        roles = {}
+        for role, column in self.columns.items():
+            if column not in header:
+                raise SettingError(f"{self.path}: {unknown('column', column, header)}")
+            if column in roles:
+                raise SettingError(f"{self.path}: column {column!r} cannot be {roles[column]} and {role}")
+            if column != role and role in header and role not in (*self.ignore, *self.columns.values()):
+                raise SettingError(f"{self.path}: {role} is to be column {column!r}, but there is also a column "
+                                   f"{role!r}. Leave it out with --ignore {role}")  # fmt: skip
+            roles[column] = role
+        names = [roles.get(name, "" if name in self.ignore else name) for name in header]
+        if twice := logs.repeated(name for name in names if name):
+            raise DataError(self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them")
+        return names
+
+    def applied(self, table):
+        """An Arrow table with its columns named by their roles."""
+        names = self.names(table.column_names)
+        kept = [number for number, name in enumerate(names) if name]
+        return table.select(kept).rename_columns([names[number] for number in kept])
+
+
+def _parquet(path):
+    with files.foreign(path):
+        return named(files.read_parquet(path, ours=False))
+
+
+def named(table):
+    """An Arrow table, once its column names are known to be text; a ValueError if they are not."""
+    if not all(isinstance(name, str) for name in table.column_names):
+        raise ValueError("column names that are no text")
+    return table
+
+
+def _arrow(path):
+    """The table of an Arrow file, read in parts, which are checked."""
+    import pyarrow as pa
+
+    limit, parts = max(files.FREE, files.RATIO * Path(path).stat().st_size), []
+    with files.foreign(path, "readable Arrow file"), pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            batch.validate(full=True)
+            parts.append(batch)
+            limit -= batch.nbytes
+            if limit < 0:
+                raise ValueError("a small file that holds too much")
+        return named(pa.Table.from_batches(parts, reader.schema))
+
+
+def _csv(path, renaming: Renaming, whole: bool):
+    """The table of a CSV file, its form in words, the line of each row, and the problems of its lines."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with Unpacked(path) as stream:
+        head = stream.first_lines()
+    header, delimiter, comma = sniffed(path, head)
+    renaming.line = 1
+    names = renaming.names(header)
+    for number, name in enumerate(header, start=1):
+        if not name:
+            advice = "Drop the index column (in pandas, to_csv(..., index=False))"
+            raise DataError(path, f"column {number} has no name", 1, advice)
+    unequal = []
+
+    def odd(row):
+        unequal.append((row.number, row.actual_columns))
+        return "skip"
+
+    places = [name or f"\0{number}" for number, name in enumerate(names)]  # no two alike
+    texts = {name: pa.string() for name in names if name in ("action", "timestamp")}
+    options = {
+        "read_options": csv.ReadOptions(use_threads=False, block_size=1 << 22, column_names=places, skip_rows=1),
+        "parse_options": csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd),
+        "convert_options": csv.ConvertOptions(
+            column_types=texts, null_values=[""], strings_can_be_null=True, decimal_point="," if comma else ".",
+            include_columns=[name for name in names if name], check_utf8=False,
+        ),
+    }  # fmt: skip
+    with Unpacked(path) as stream:
+        try:
+            table = csv.read_csv(stream, **options)
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" in str(error):
+                table = pa.table({name: pa.array([], pa.string()) for name in names if name})
+            else:
+                raise DataError(path, f"not readable as CSV ({str(error).splitlines()[0][:200]})") from None
+    lines = np.delete(np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal])
+    if table.num_columns and all(column.null_count for column in table.columns):
+        blank = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
+        table, lines = table.filter(pa.array(~blank)), lines[~blank]
+    problems = []
+    if unequal:
+        line, count = min(unequal)
+        reason = f"line {line} has {count} fields, the header {len(header)}"
+        mend = "Quote fields that hold the delimiter, and complete or drop lines that were cut"
+        problems.append(Problem("fields", "error", reason, mend, len(unequal)))
+    if stream.last != b"\n" and not whole:
+        problems.append(Problem("cut", "error", *CUT))
+    form = ["CSV"] + ([f"packed with {stream.packing}"] if stream.packing else [])
+    form += [f"fields separated by {delimiter!r}"] if delimiter != "," else []
+    form += ["with decimal commas"] if comma else []
+    return table, ", ".join(form), lines, problems
+
+
+class Unpacked:
+    """The bytes of a text file, unpacked if it is packed: UTF-8, and no more of them than the limits allow.
+
+    packing : "gzip" or "zstd"; None for a plain text
+    last : the last byte that was read
+    """
+
+    closed, last = False, b""
+
+    def __init__(self, path):
+        first = first_bytes(path)
+        files.refuse_page(path)
+        self.path, self.left = path, max(files.FREE, files.RATIO * Path(path).stat().st_size)
+        self.packing = next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def __enter__(self):
+        import pyarrow as pa
+
+        file = pa.OSFile(str(self.path))
+        self.stream = pa.CompressedInputStream(file, self.packing) if self.packing else file
+        return self
+
+    def __exit__(self, *error):
+        self.stream.close()
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            block = self.stream.read(size if size >= 0 else self.left + 1)
+        except OSError as error:
+            raise DataError(self.path, f"damaged, or cut short ({error})", advice="Make it again") from None
+        self.left -= len(block)
+        if self.left < 0:
+            raise DataError(self.path, "a small file that holds too much")
+        try:
+            self.decoder.decode(block, final=not block)
+        except UnicodeDecodeError:
+            raise DataError(self.path, "not text in UTF-8", advice="Save it as CSV in UTF-8") from None
+        self.last = block[-1:] or self.last
+        return block
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """The context closes the stream."""
+
+    def first_lines(self) -> bytes:
+        """The first 64 KB, or more if the first line is longer."""
+        head = b""
+        while len(head) < 1 << 16 or (b"\n" not in head and len(head) < files.LONGEST):
+            block = self.read(1 << 16)
+            if not block:
+                break
+            head += block
+        return head
+
+
+def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
+    """The column names of a CSV file, its delimiter, and whether it has decimal commas, from its first lines."""
+    import csv
+
+    if not head.strip():
+        raise DataError(path, "the file is empty")
+    line = head.partition(b"\n")[0].decode("utf-8-sig", errors="replace").rstrip("\r")
+    if not line.strip():
+        raise DataError(path, "the first line is blank; it is to name the columns", 1)
+    bare = re.sub(r'"[^"]*"', "", line)
+    delimiter = max(DELIMITERS, key=bare.count)
+    if bare.count(delimiter) > logs.COLUMNS:
+        raise DataError(path, f"more than {logs.COLUMNS:,} columns", 1)
+    csv.field_size_limit(files.LONGEST)
+    try:
+        header = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [""])]
+    except csv.Error as error:
+        raise DataError(path, f"the header is not readable ({error})", 1) from None
+    rows = head.decode(errors="replace").splitlines()[1:100]
+    cells = [cell.strip(' "') for row in rows for cell in row.split(delimiter)] if delimiter != "," else []
+    commas, points = (sum(bool(re.fullmatch(rf"[+-]?\d*{sign}\d+", cell)) for cell in cells) for sign in (",", r"\."))
+    return header, delimiter, commas > points

@@ -1,0 +1,53 @@
+"""`scant init`: the files of a first study, in a folder that may have others."""
+
+import pytest
+
+from scant import starting
+from scant.errors import SettingError
+
+
+def tree(folder) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_study_begins_in_a_new_folder(tmp_path):
+    lines = []
+    written = starting.begin(tmp_path / "new", lines.append)
+    assert not lines and all(path.stat().st_size for path in written)
+    assert {*tree(tmp_path / "new")} == {"Snakefile", "study.yaml", starting.PROFILE}
+
+
+def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path):
+    (tmp_path / "workflow").mkdir()
+    for number in range(12):
+        (tmp_path / f"a{number:02d}").write_text("mine")
+    lines = []
+    starting.begin(tmp_path, lines.append)
+    assert lines == [
+        f"{tmp_path} is not empty, and what is there stays as it is: a00, a01, a02, a03, a04, a05, a06, a07 and 5 more"
+    ]
+    assert len(tree(tmp_path)) == 15 and tree(tmp_path)["a11"] == b"mine"
+
+
+@pytest.mark.parametrize("name", ["Snakefile", "study.yaml", starting.PROFILE, "profiles", "profiles/default"])
+def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, name):
+    for file in ("other", name):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("mine")
+    before = tree(tmp_path)
+    with pytest.raises(SettingError, match=f"{name} is there already: .* It has: .*other") as caught:
+        starting.begin(tmp_path)
+    assert tree(tmp_path) == before and "\n" not in str(caught.value)
+
+
+def test_a_link_to_nowhere_stays(tmp_path):
+    (tmp_path / "study.yaml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(SettingError, match="is there already"):
+        starting.begin(tmp_path)
+    assert (tmp_path / "study.yaml").is_symlink()
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(SettingError, match="file is there already"):
+        starting.begin(tmp_path / "file")
