@@ -285,6 +285,7 @@ class FixedItems(Family):
     }
     told = ("comparator", "baseline")
     engine = "scant.games.run:run_job"
+    toys = "scant.games.toys:play_all"
     memory, minutes = 1000, 5
 
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
