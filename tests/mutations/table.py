@@ -189,7 +189,7 @@ MUTATIONS = [
     ("verdict/statistics.py", VERDICTS + "::test_sign_flips_count_every_assignment_of_signs",
      "np.mean(sums >= sums[0] - 1e-9", "np.mean(sums > sums[0] + 1e-9"),
     ("verdict/statistics.py", VERDICTS + "::test_equal_differences_are_certain_only_if_chance_has_no_part",
-     "return p if spread else max(p, sign_flips(np.full(n, mean)))", "return p"),
+     "math.sqrt(n))) if spread else sign_flips(np.full(n, mean))", "math.sqrt(n))) if spread else 0.0"),
     ("verdict/statistics.py",
      ANYTIME + "::test_the_binomial_test_of_a_fixed_number_of_seeds_agrees_with_scipy[6-greater-0.4]",
      "special.betainc(ones, n - ones + 1, end)", "special.betainc(ones + 1, n - ones, end)"),
