@@ -89,13 +89,15 @@ def check_outputs(outputs: Iterable, inputs: Iterable = ()) -> None:
 
     Raises
     ------
-    SettingError : a file to be written is an input or below one, or is to be written twice; or its path cannot be one
+    SettingError : a file to be written is an input or below one, or is to be written twice; or a path cannot be one,
+        or is not UTF-8
     """
-    written = list(map(Path, outputs))
+    written, read = list(map(Path, outputs)), list(map(Path, inputs))
+    for path in (*written, *read):
+        if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in str(path)):
+            raise SettingError(f"{str(path)!r} holds a character that no path can hold: give another name")
     for target in written:
-        if "\0" in str(target):
-            raise SettingError(f"{str(target)!r} holds a character that no path can hold: give another name")
-        for path in map(Path, inputs):
+        for path in read:
             if _same_file(target, path):
                 raise SettingError(f"{target} is also an input, which is never overwritten: give another name")
             if path.is_dir() and any(_same_file(folder, path) for folder in target.resolve().parents):

@@ -184,9 +184,8 @@ def test_what_is_written_plays_new_seeds_alone(finished):
 
 
 def test_the_command_says_what_to_do(finished, tmp_path, capsys):
-    (tmp_path / ".snakemake/log").mkdir(parents=True)
-    log = "Job stats:\n  Config file(s): ['s.yaml']\n"
-    (tmp_path / ".snakemake/log/2026-11-21T184244.044027.snakemake.log").write_text(log)
+    (tmp_path / ".snakemake/scant").mkdir(parents=True)
+    (tmp_path / ".snakemake/scant/s.file").write_text("s.yaml")
     assert main(["more", "results/s"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("Study s: 7 claims are undecided.") and "would decide 4," in text

@@ -10,12 +10,13 @@ from urllib.parse import unquote
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from scant.errors import DataError, SettingError
 from scant.page import about, page
 from scant.page.inline import inline, size
-from scant.present import style
+from scant.present import figures, style
 from scant.study import settings
 from scant.verdict import words
 
@@ -60,20 +61,22 @@ def cell(number=1, **more) -> dict:
 
 @pytest.fixture
 def folder(tmp_path):
-    """Results with a figure of two curves of one colour and one of another, its data, and a table."""
+    """Results with a figure of three curves, two of which look the same, its data, and a table."""
     style.apply()
     (tmp_path / "figures").mkdir()
     (tmp_path / "tables").mkdir()
     for name in ("figure-1", "figure-2"):
         figure, axes = plt.subplots(1, 2, layout="constrained")
         for axis in axes:
-            for dashed, colour, label in (("-", "#0173b2", "top"), ("--", "#0173b2", "full"), ("-", "#029e73", NASTY)):
-                axis.fill_between([0, 1], [0, 1], [1, 2], color=colour, alpha=0.2, lw=0)
-                axis.plot([0, 1], [1, 2], dashed, color=colour, marker="o", label=label)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, title="means")
-        figure.savefig(tmp_path / "figures" / f"{name}.svg")
-        plt.close(figure)
+            for colour, label in (("#0173b2", "top"), ("#0173b2", "full"), ("#029e73", NASTY)):
+                axis.fill_between([0, 1], [0, 1], [1, 2], color=colour, alpha=0.2, lw=0, label=label)
+                axis.errorbar([0, 1], [1, 2], [1, 1], color=colour, marker="o", label=label)
+            axis.plot([0, 1], [1, 2], color="#0173b2")  # is of no entry
+        handles = {line.get_label(): line for line in axes[0].containers} | {"a band": axes[0].collections[0]}
+        figure.legend(handles.values(), handles.keys(), title="means")
+        figures.save(figure, pd.DataFrame({"round": [1]}), tmp_path / "figures" / name)
+        for ending in (".csv", ".png"):
+            (tmp_path / "figures" / f"{name}{ending}").unlink()
     (tmp_path / "figures" / "figure-1.csv").write_text('round,mean\n1,"0,5"\n')
     with open(tmp_path / "tables" / "finals.csv", "w", newline="") as file:
         csv.writer(file).writerows([["learner", "mean", "n"], [NASTY, 0.123456789, 3], ["other", "", 12]])
@@ -286,9 +289,10 @@ def test_figures_keep_their_shapes_and_mark_their_curves(folder):
     assert names == ["top", "full", NASTY]
     assert len(svg) < 0.8 * path.stat().st_size
     assert size(svg) == pytest.approx(tuple(map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())))
-    # In each of two panels each curve has its line and its band, although two are of one colour.
+    # In each of two panels each curve has its line, its bars and its band, although two look the same.
     for curve in range(3):
-        assert svg.count(f'data-entry="{curve}"') == 1 and svg.count(f'data-curve="{curve}"') == 4
+        assert svg.count(f'data-entry="{curve}"') == 1 and svg.count(f'data-curve="{curve}"') == 6
+    assert svg.count("data-curve=") == 18 and svg.count("data-entry=") == 3
     assert "<style" not in svg and "metadata" not in svg
     assert all(name.startswith("p-") for name in re.findall(r' id="([^"]*)"', svg))
 

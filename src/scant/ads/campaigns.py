@@ -10,7 +10,7 @@ relative to their size.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache, reduce
 from itertools import chain
@@ -24,6 +24,8 @@ from scant.randomness import generator
 
 POINTS = 1 << 20  # users over whom offsets and intercepts are calibrated
 CHUNK = 1 << 16  # rows in work at a time, which bounds memory
+LARGEST = float(np.finfo(float).max)  # that a setting can be: whole numbers know no end
+DIMENSIONS = 10_000  # features of a user: those of a chunk of users take 2.6 GB
 ROWS = 1 << 13  # rows of a softmax in work at a time, so that they stay in the cache
 SHAPES = ("linear", "tree", "bumps")
 POLICIES = ("targeted", "uniform")
@@ -148,16 +150,19 @@ def make(name: str, **settings) -> Campaign:
 
     Raises
     ------
-    SettingError : an unknown campaign or setting, a value out of range, or settings that no campaign can meet
+    SettingError : an unknown campaign or setting, a value of another type or out of range, or settings that no campaign
+        can meet
     """
     check(name, settings)
     return _make(name, Settings(**settings))
 
 
-def check(name: str, settings: dict) -> None:
+def check(name: str, settings: Mapping) -> None:
     """Raise the SettingErrors of `make` that need no campaign to be made: unknown names and values out of range."""
     if name not in CAMPAIGNS:
         raise unknown("campaign", name, CAMPAIGNS)
+    if not isinstance(settings, Mapping):
+        raise SettingError(f"settings of campaign {name!r} are no object of JSON, which has names and values")
     for key in settings:
         if key not in (known := Settings.__dataclass_fields__):
             raise unknown(f"setting of campaign {name!r}", key, known)
@@ -206,9 +211,6 @@ def load(path) -> Campaign:
 def _check_arrays(campaign: Campaign) -> None:
     """Raise a ValueError for arrays that do not fit the campaign's table and settings."""
     settings, pieces, offers = campaign.settings, campaign.pieces, len(_table(campaign.name)[0])
-    for key, default in asdict(Settings()).items():
-        if not isinstance(getattr(settings, key), type(default) if not isinstance(default, float) else int | float):
-            raise ValueError(f"{key} is {getattr(settings, key)!r}")
     count = len(pieces.first)
     for name, array, shape in (
         *((name, getattr(campaign, name), (offers,)) for name in ("shares", "click_rates", "intercepts", "offsets")),
@@ -276,11 +278,18 @@ def true_ctrs(
 
 def _check(name: str, settings: Settings) -> None:
     """Raise a SettingError for a setting that is out of range."""
+    for key, default in asdict(Settings()).items():
+        value, kind = getattr(settings, key), type(default)
+        if kind is not str and (
+            not isinstance(value, int | kind) or isinstance(value, bool) or not abs(value) <= LARGEST
+        ):
+            is_to_be = "a whole number" if kind is int else "a finite number"
+            raise SettingError(f"campaign {name!r}: {key} is {value!r}; it must be {is_to_be}")
     impressions, rates = _table(name)
     largest = 1 / rates.max()
     least = (impressions / impressions.sum()).min()
     for key, valid, requirement in (
-        ("dimensions", settings.dimensions >= 3, "3 or more"),
+        ("dimensions", 3 <= settings.dimensions <= DIMENSIONS, f"from 3 to {DIMENSIONS:,}"),
         ("informative", 2 <= settings.informative <= settings.dimensions, "from 2 to the number of dimensions"),
         ("strength", settings.strength > 0, "above 0"),
         ("common", 0 <= settings.common < 1, "from 0 to below 1"),
@@ -289,6 +298,7 @@ def _check(name: str, settings: Settings) -> None:
         ("floor", 0 < settings.floor < least, f"above 0 and below the least share of impressions, {least:.3g}"),
         ("scale", 0 < settings.scale < largest, f"above 0 and below {largest:.3g}, where an offer is always clicked"),
         ("share", settings.share > 0 and round(settings.share * impressions.sum()) >= 1, "above 0"),
+        ("world", settings.world >= 0, "0 or more"),
     ):
         if not valid:
             raise SettingError(f"campaign {name!r}: {key} is {getattr(settings, key)}; it must be {requirement}")
@@ -424,9 +434,10 @@ def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray
         if np.abs(missing).max() < 1e-13:
             return offsets
         slope = np.diag(shown.mean(axis=0)) - shown.T @ shown / len(shown)
-        step = np.append(
-            np.linalg.solve(slope[:-1, :-1], missing[:-1]), 0
-        )  # the last offset stays: adding a constant to all of c changes nothing
+        try:  # the last offset stays: adding a constant to all of c changes nothing
+            step = np.append(np.linalg.solve(slope[:-1, :-1], missing[:-1]), 0)
+        except np.linalg.LinAlgError:
+            break
         offsets = offsets + np.clip(step, -2, 2)
     raise SettingError("no targeted policy with these impressions was found; lower the sharpness or the floor")
 

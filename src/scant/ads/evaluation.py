@@ -301,6 +301,12 @@ def _evaluation(diagnosed: Diagnostics, bounds: list[Bound], refused: Notice | N
     return Evaluation(diagnosed, tuple(bounds), tuple(warnings), refused)
 
 
+def check_level(level: float) -> None:
+    """Raise a SettingError for a confidence that is none."""
+    if not 0.5 <= level < 1:
+        raise SettingError(f"level is {level}; a confidence is from 0.5 to below 1")
+
+
 def _checked(reward, propensity, target, level) -> list[np.ndarray]:
     """The arrays as float64 (rows); a SettingError for values or shapes that `evaluate` does not take."""
     arrays = [np.asarray(array, float) for array in (reward, propensity, target)]
@@ -310,8 +316,7 @@ def _checked(reward, propensity, target, level) -> list[np.ndarray]:
     for name, array, least in zip(("reward", "propensity", "target"), arrays, ("[0", "(0", "[0"), strict=True):
         if not (array.min() >= 0 and array.max() <= 1) or (least == "(0" and array.min() == 0):  # NaN fails, too
             raise SettingError(f"{name} ranges from {array.min():g} to {array.max():g}; it must be in {least}, 1]")
-    if not 0.5 <= level < 1:
-        raise SettingError(f"level is {level}; a confidence is from 0.5 to below 1")
+    check_level(level)
     return arrays
 
 

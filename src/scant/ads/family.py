@@ -436,6 +436,7 @@ class Ads(Family):
     told = ("baseline", "tuning")
     sections: ClassVar = {"coverage": STUDY_OF_BOUNDS}
     engine = "scant.ads.run:run_job"
+    toys = "scant.ads.toys:fit"
     memory, minutes = 3000, 30
 
     # --- planning

@@ -114,7 +114,7 @@ def fits(
     """
     learners.check_options(kind, settings.options)
     seen = np.arange(len(log.names))
-    if select < 1:
+    if select != 1:
         gains = selection.information_gain(log.features, log.reward > 0) if gains is None else gains
         seen = selection.top_share(gains, select)
         log = replace(log, features=log.features[:, seen], names=tuple(log.names[i] for i in seen))

@@ -16,6 +16,7 @@ from scant.errors import DataError, SettingError, unknown
 READINGS = ("standardise", "undersample", "undersampled")  # settings of an experiment that change how models are fitted
 UNDERSAMPLED = ("classifiers", "all")
 ROWS = 1 << 13  # rows whose deviations are in work at a time, so that they stay in the cache
+MOST = 1e100  # of a lambda, as in the settings of a study
 CHUNK = 1 << 25  # numbers (features and scores) in work at a time, which bounds memory
 
 
@@ -42,8 +43,10 @@ class Settings:
     options: Mapping = field(default_factory=dict)
 
     def __post_init__(self):
-        if not (isinstance(self.regularisation, Real) and 0 < self.regularisation < math.inf):
-            raise SettingError(f"regularisation is {self.regularisation!r}; lambda must be a number above 0")
+        if not (isinstance(self.regularisation, Real) and 0 < self.regularisation <= MOST):
+            raise SettingError(
+                f"regularisation is {self.regularisation!r}; lambda must be a number above 0, at most {MOST:g}"
+            )
         ratio = self.undersample
         if ratio is not None and (isinstance(ratio, bool) or not isinstance(ratio, Integral) or ratio < 1):
             raise SettingError(f"undersample is {ratio!r}; it must be a whole number from 1")

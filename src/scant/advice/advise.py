@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
-from itertools import combinations
+from itertools import chain, combinations, count
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,9 @@ from scant.randomness import generator
 
 ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
+COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
 UNKNOWN = "unknown"  # a least propensity that nobody knows
+LEAST = 1e-100  # that a propensity can be, as numbers of a study: the squares of weights are numbers then
 HOPELESS = 1000  # if it takes so many times the rows, no number is given
 HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
 WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
@@ -53,6 +56,7 @@ class Evaluation:
     policies : the learnt policies, by name
     pairs : one mapping for each pair of policies that can be compared; see `decisions.pairs`
     choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
+    inputs : the files, and folders, that all of it was made from, which `write` and `report` do not overwrite
     """
 
     level: float
@@ -63,6 +67,7 @@ class Evaluation:
     policies: Mapping[str, Policy] = field(default_factory=dict)
     pairs: tuple[dict, ...] = ()
     choice: dict | None = None
+    inputs: tuple = field(default=(), compare=False)
 
     def text(self) -> str:
         """The table, the verdicts and the notes as text for a reader."""
@@ -86,7 +91,7 @@ class Evaluation:
         lines += self._decisions(width)
         if self.notes:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
-        return "\n".join(lines) + "\n"
+        return text.joined(lines)
 
     __str__ = text
 
@@ -107,6 +112,7 @@ class Evaluation:
         """
         from scant.advice import report
 
+        files.check_outputs([path], [*self.inputs, *inputs])
         health = {log.name: log.check() for log in logs}
         report.write(self, path, health, settings, inputs)
 
@@ -179,6 +185,7 @@ class Evaluation:
 
     def write(self, path) -> None:
         """Write everything as JSON if the name ends in .json; else write the rows as CSV."""
+        files.check_outputs([path], self.inputs)
         if Path(path).suffix.lower() == ".json":
             import json
 
@@ -241,7 +248,7 @@ def compare(
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     paths = {"test": "test log", "train": "training log"} | dict(paths or {})
-    named = {name: asked(policy, test) for name, policy in named_ones(policies).items()}
+    named = {name: asked(policy, test) for name, policy in named_ones(policies, test.policies).items()}
     given = [policy for policy in named.values() if isinstance(policy, str)]
     learnt = {name: policy for name, policy in named.items() if not isinstance(policy, str)}
     if train is None and (unfitted := [name for name, policy in learnt.items() if not policy.fitted]):
@@ -299,18 +306,51 @@ def compare(
     return Evaluation(level, about, tuple(case.rows), tuple(notes + case.notes), seed, learnt, tuple(pairs), choice)
 
 
-def named_ones(policies: Iterable | Mapping) -> dict[str, object]:
-    """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out."""
+def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dict[str, object]:
+    """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out.
+
+    columns : NAMEs of the columns `policy:NAME` of the test
+
+    Raises
+    ------
+    SettingError : a policy that is there twice; a name of one that is always compared for another, or a name that is
+        also that of a column, so that either could be meant
+    """
     if isinstance(policies, Mapping):
-        return {name: policy for name, policy in policies.items() if policy not in ALWAYS}
-    named = {}
-    for policy in [policies] if isinstance(policies, str | Policy) else policies:
-        name = policy.name if isinstance(policy, Policy) else str(policy)
-        if policy in ALWAYS or policy in named.values():
-            continue
-        number = 1 + sum(other == name or other.startswith(f"{name} ") for other in named)
-        named[name if number == 1 else f"{name} {number}"] = policy
+        given = list(policies.items())
+    else:
+        given = [(None, policy) for policy in ([policies] if isinstance(policies, str | Policy) else policies)]
+    named, seen = {}, []
+    for name, policy in given:
+        meant, clashes = policy, isinstance(policy, Policy) and str(name).startswith(logs.POLICY)  # so `parts` has them
+        if isinstance(policy, str):
+            check_meant(policy, columns)
+            if policy in ALWAYS and name in (None, policy):
+                continue
+            meant = policy if policy in LEARNT else COLUMN + policy.removeprefix(COLUMN)
+            clashes = policy in ALWAYS
+        if any(meant is other or (isinstance(meant, str) and meant == other) for other in seen):
+            raise SettingError(f"{policy} is given twice: give each policy once")
+        if name is None:
+            base = policy.name if isinstance(policy, Policy) else str(policy)
+            numbered = chain([base], (f"{base} {number}" for number in count(2)))
+            name = next(name for name in numbered if name not in {*ALWAYS, *named})
+        if clashes or not isinstance(name, str) or name in ("", *ALWAYS):
+            raise SettingError(f"a policy cannot be called {name!r} here: {' and '.join(ALWAYS)} are always compared, "
+                               f"by these names, and {logs.POLICY} is of columns")  # fmt: skip
+        seen.append(meant)
+        named[name] = policy
     return named
+
+
+def check_meant(policy: str, columns: Iterable[str]) -> None:
+    """Raise a SettingError for a name of this program's that a column has, too, so that either could be meant.
+
+    columns : NAMEs of the columns `policy:NAME` of the test
+    """
+    if policy in {*ALWAYS, *LEARNT} & {*columns}:
+        raise SettingError(f"{policy} is a policy of this program, and policy:{policy} a column of the test: say "
+                           f"column:{policy}, or leave the column out with --ignore policy:{policy}")  # fmt: skip
 
 
 def asked(policy, test: Visits) -> Policy | str:
@@ -321,9 +361,9 @@ def asked(policy, test: Visits) -> Policy | str:
         raise SettingError(f"{policy!r} is no policy: give a Policy, the kind of a learner, or the name of a column")
     if policy in LEARNT:
         return Policy(policy)
-    column = policy.removeprefix("column:")
+    column = policy.removeprefix(COLUMN)
     if column not in test.policies:
-        raise unknown("policy", column, (*LEARNT, *(f"column:{name}" for name in test.policies)))
+        raise unknown("policy", column, (*LEARNT, *(f"{COLUMN}{name}" for name in test.policies)))
     return column
 
 
@@ -554,8 +594,17 @@ def _periods(test: Visits, train: Visits, same_log: bool) -> list[str]:
             "that of another time than the policies'"]  # fmt: skip
 
 
+def check_declared(declared: float | str | None) -> None:
+    """Raise a SettingError for a least propensity that is none."""
+    if declared not in (None, UNKNOWN) and not (isinstance(declared, Real) and LEAST <= declared <= 1):
+        raise SettingError(
+            f"--least-propensity is {declared}; a propensity is above 0 and at most 1, here from {LEAST:g}"
+        )
+
+
 def _least(path, log: Visits, declared: float | str | None) -> tuple[float | None, bool]:
     """The least propensity possible, None if it is "unknown", and whether it is the only one."""
+    check_declared(declared)
     if declared == UNKNOWN:
         return None, False
     constant = evaluation.least_propensity(log.propensity) is not None
@@ -567,8 +616,6 @@ def _least(path, log: Visits, declared: float | str | None) -> tuple[float | Non
             "rarest showings are those that a log is likely to lack, and bounds made without them are too good. "
             "--least-propensity unknown makes do with wider bounds that need none"
         )
-    if not 0 < least <= 1:
-        raise SettingError(f"--least-propensity is {least}; a propensity is above 0 and at most 1")
     if log.propensity.min() < least * (1 - 1e-9):
         row = int(np.argmin(log.propensity))
         raise SettingError(f"--least-propensity is {least}, but row {row + 1} of {path} has {log.propensity[row]:g}")

@@ -1,8 +1,10 @@
 """The names that `scant.advice` offers: logs, policies in scikit-learn's manner, and their evaluation."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
+from scant.ads import evaluation
 from scant.advice import advise, jobs, parts
 from scant.advice.advise import Evaluation
 from scant.advice.log import Log, Report
@@ -10,6 +12,7 @@ from scant.advice.parts import Parts
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
 from scant.errors import SettingError
+from scant.files import check_outputs
 
 __all__ = ["Evaluation", "Log", "Parts", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
 
@@ -55,22 +58,27 @@ def evaluate(
     ------
     DataError, SettingError : see `advise.compare`
     """
+    evaluation.check_level(level)
+    advise.check_declared(least_propensity)
     if isinstance(test, Parts):
         if doubly_robust:
             raise SettingError("of a folder, there are no doubly robust estimates")
-        given = (policies, test, None if train is None else train.visits, level, least_propensity, shared, seed)
+        named = advise.named_ones(policies, test.policies)
+        given = (named, test, None if train is None else train.visits, level, least_propensity, shared, seed)
         summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
         paths = {} if train is None else {"train": train.name}
-        return parts.compare(*given, paths, progress, summarised=summarised)
+        found = parts.compare(*given, paths, progress, summarised=summarised)
+        return replace(found, inputs=_inputs(found.policies, test, train, results))
     if results is not None:
         raise SettingError("results of parts (--parts) are for a log in a folder")
     test, train = (log if isinstance(log, Log | Parts | None) else Log.from_frame(log) for log in (test, train))
     paths = {"test": test.name} | ({} if train is None else {"train": train.name})
     same_log = train is not None and test.half_of is not None and test.half_of is train.half_of
-    return advise.compare(
+    found = advise.compare(
         policies, test.visits, None if train is None else train.visits, level, least_propensity, shared, seed,
         same_log, paths, progress, doubly_robust,
     )  # fmt: skip
+    return replace(found, inputs=_inputs(found.policies, test, train))
 
 
 def write_part(
@@ -87,9 +95,17 @@ def write_part(
     ------
     SettingError, DataError : see `jobs.write`
     """
-    named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies).items()}
+    named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies, log.policies).items()}
+    check_outputs([target], _inputs(named, log, train))
     training = None if train is None else parts.Training(train.visits, log, train.name)
     jobs.write(log, name, target, named, training, progress)
+
+
+def _inputs(policies: Mapping, test: Log | Parts, train: Log | None, results=None) -> tuple:
+    """The files, and folders, that policies and logs are from."""
+    logs = [log.folder if isinstance(log, Parts) else log.reading.path for log in (test, train) if log is not None]
+    saved = [path for policy in policies.values() if isinstance(policy, Policy) for path in policy.inputs]
+    return (*logs, *saved, *([] if results is None else [results]))
 
 
 def check_parts(log: Parts, results, progress=silent) -> Report:

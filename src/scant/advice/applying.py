@@ -60,7 +60,8 @@ def apply(
     path : the visits: CSV, which may be packed, parquet or Arrow, with the features of the policy; other columns are
         passed over
     target : the file to write, CSV if its name ends in .csv, else parquet: the columns of `keep`, and then action and
-        propensity, which make a log once rewards are known
+        propensity, which make a log once rewards are known. In CSV, texts that a spreadsheet would run as formulas
+        begin with an apostrophe, see `files.harmless`
     epsilon : other than the policy's own
     seed : of exploration; None draws one. Visits of another day need another one
     keep : columns of the visits to write again, such as an id
@@ -71,9 +72,9 @@ def apply(
     DataError : a file that cannot be read, a feature that is missing, a cell that is not a number, or a column to keep
         of a type that the target cannot hold; nothing is written then
     SettingError : an epsilon out of range, a column to keep that is not there, or whose name another one has, or a
-        target that is the file of visits
+        target that is the file of visits, or of the policy
     """
-    files.check_outputs([target], [path])
+    files.check_outputs([target], [path, *policy.inputs])
     if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:
         raise SettingError(f"--keep {clashing[0]}: another column that is written has this name")
     seed = secrets.randbits(32) if seed is None else seed
@@ -99,6 +100,7 @@ class _Writer:
 
     def __init__(self, target, metadata: dict):
         self.target, self.metadata, self.writer, self.stack = target, metadata, None, ExitStack()
+        self.is_csv = Path(target).suffix.lower() == ".csv"
 
     def __enter__(self):
         self.path = self.stack.enter_context(files.atomic(self.target))
@@ -111,6 +113,8 @@ class _Writer:
         table = kept.append_column("action", shown) if kept.num_columns else pa.table({"action": shown})
         table = table.append_column("propensity", pa.array(propensity))
         try:
+            if self.is_csv:
+                table = _harmless(table)
             if self.writer is None:
                 self._begin(table.schema)
             self.writer.write_table(table.cast(self.schema))
@@ -126,7 +130,7 @@ class _Writer:
 
         # of views of texts, Arrow's writer of CSV knows nothing
         plain = [field.with_type(pa.string()) if field.type == pa.string_view() else field for field in schema]
-        if Path(self.target).suffix.lower() == ".csv":
+        if self.is_csv:
             self.schema = pa.schema(plain)
             writer = csv.CSVWriter(str(self.path), self.schema)
         else:
@@ -136,3 +140,19 @@ class _Writer:
 
     def __exit__(self, *error):
         return self.stack.__exit__(*error)
+
+
+def _harmless(table):
+    """The table without texts, in cells and names of columns, that a spreadsheet would run; see `files.harmless`."""
+    import pandas as pd
+    import pyarrow as pa
+
+    for at, field in enumerate(table.schema):
+        column = table.column(at)
+        if pa.types.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or column.type == pa.string_view():
+            frame = files.harmless(pd.DataFrame({field.name: column.to_pandas()}))
+            column = pa.array(frame.iloc[:, 0], column.type)
+        table = table.set_column(at, field.name, column)
+    return table.rename_columns(list(files.harmless(table.slice(0, 0).to_pandas()).columns))

@@ -66,7 +66,7 @@ def describe(facts: Mapping) -> str:
             rate = math.nan if ad["rate"] is None else ad["rate"]
             cells.append((ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", text.percent(rate)))
         lines += ["", *text.aligned(cells)]
-    return "\n".join(lines) + "\n"
+    return text.joined(lines)
 
 
 def _problems_listed(problems: list[Mapping]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from itertools import count
 from pathlib import Path
 
 from scant.files import check_outputs
@@ -167,7 +168,8 @@ def evaluate(arguments) -> None:
 
     paths = (arguments.test, *([arguments.train] if arguments.train else []))
     outputs = [target for target in (arguments.output, arguments.report) if target]
-    check_outputs(outputs, [*paths, *_saved(arguments.policy)])
+    results = [arguments.parts] if arguments.parts else []
+    check_outputs(outputs, [*paths, *results, *_saved(arguments.policy)])
     with Progress() as progress:
         test, *trained = _logs(arguments, *paths, progress=progress)
         train = trained[0] if trained else None
@@ -178,7 +180,7 @@ def evaluate(arguments) -> None:
                 raise SettingError("--split makes a training log of the test's: give either --split or --train")
             by, share = arguments.split
             train, test = test.split(share, by, arguments.seed)
-        policies = dict(_policy(name, arguments) for name in arguments.policy)
+        policies = _policies(arguments, test)
         found = advice.evaluate(
             policies, test, train=train, level=arguments.level, shared=arguments.shared,
             least_propensity=arguments.least_propensity, doubly_robust=arguments.doubly_robust, seed=arguments.seed,
@@ -208,12 +210,12 @@ def part(arguments) -> None:
     check_outputs([arguments.output], [*paths, *_saved(arguments.policy)])
     with Progress() as progress:
         log, *train = _logs(arguments, *paths, progress=progress)
-        policies = dict(_policy(name, arguments) for name in arguments.policy)
+        policies = _policies(arguments, log)
         write_part(log, arguments.file, arguments.output, policies, train[0] if train else None, progress)
 
 
 def fit(arguments) -> None:
-    from scant.advice import Policy
+    from scant.advice import Policy, text
     from scant.advice.progress import Progress
 
     check_outputs([arguments.output], [arguments.log])
@@ -222,17 +224,18 @@ def fit(arguments) -> None:
         policy = Policy(arguments.policy, **_settings(arguments)).fitted_to(log.visits, progress=progress)
         policy.save(arguments.output)
     value = policy.regularisation
-    print(
-        f"{policy.name}, learnt from {len(log):,} rows of {log.name}"
-        + (f"; lambda {value:g}" if value == value else "")
-    )
-    print(f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features")
+    chosen = f"; lambda {value:g}" if value == value else ""
+    lines = [
+        f"{policy.name}, learnt from {len(log):,} rows of {log.name}{chosen}",
+        f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features",
+    ]
     if policy.untrained:
-        print(f"never shown, since they had no click, or nothing but clicks: {', '.join(policy.untrained)}")
+        lines.append(f"never shown, since they had no click, or nothing but clicks: {', '.join(policy.untrained)}")
+    print(text.joined(lines), end="")
 
 
 def apply(arguments) -> None:
-    from scant.advice import Policy, applying
+    from scant.advice import Policy, applying, text
     from scant.advice.progress import Progress
 
     check_outputs([arguments.output], [arguments.policy, arguments.visits])
@@ -241,7 +244,7 @@ def apply(arguments) -> None:
         done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
                               arguments.keep, progress)  # fmt: skip
     shown = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
-    print(f"{done.rows:,} visits; ads shown: {shown}")
+    print(text.joined([f"{done.rows:,} visits; ads shown: {shown}"]), end="")
     if done.epsilon:
         print(f"{100 * done.epsilon:.3g} % of them explore (seed {done.seed}); least propensity by design: "
               f"{done.epsilon / (len(policy.actions) - 1):.6g}")  # fmt: skip
@@ -251,17 +254,45 @@ def apply(arguments) -> None:
 
 def _saved(policies: list[str]) -> list[str]:
     """The files among what --policy names."""
-    return [name for name in policies if name.endswith(".arrow")]
+    from scant.advice.advise import COLUMN
+
+    return [name for name in policies if name.endswith(".arrow") and not name.startswith(COLUMN)]
 
 
-def _policy(name: str, arguments) -> tuple:
-    """What --policy asks for, and its name in tables: a saved policy, one to be learnt, or the name of a column."""
-    from scant.advice import Policy
+def _policies(arguments, test) -> dict:
+    """What --policy asks for of a test log, by its name in tables: saved policies, kinds to be learnt, or columns.
+
+    A saved policy has the name of its file without .arrow, after as many folders of its path as tell it from others
+    with that name; with .arrow, where a kind, a column or a policy that is always compared has the same name.
+
+    Raises
+    ------
+    SettingError : the same policy twice, or a name that a column has, too
+    """
+    from scant.advice import Parts, Policy
+    from scant.advice.advise import ALWAYS, check_meant
     from scant.advice.learning import LEARNT
+    from scant.errors import SettingError
 
-    if name in LEARNT:
-        return name, Policy(name, **_settings(arguments))
-    return (Path(name).stem, Policy.load(name)) if name.endswith(".arrow") else (name, name)
+    paths = {name: Path(name) for name in _saved(arguments.policy)}
+    taken, policies, files = {*ALWAYS, *arguments.policy}, {}, []
+    columns = test.policies if isinstance(test, Parts) else test.visits.policies
+    for asked in arguments.policy:
+        check_meant(asked, columns)
+        name = asked
+        if asked in paths:
+            path = paths[asked]
+            alike = {other for other in paths.values() if other.stem == path.stem}
+            depth = next(depth for depth in count(1) if len({other.parts[-depth:] for other in alike}) == len(alike))
+            last = Path(*path.parts[-depth:])
+            name = str(last if str(last.with_suffix("")) in taken else last.with_suffix(""))
+        file = paths[asked].resolve() if asked in paths else None
+        if name in policies or (file and file in files):
+            raise SettingError(f"--policy {asked} is given twice: give each policy once")
+        files.append(file)
+        learnt = Policy(asked, **_settings(arguments)) if asked in LEARNT else asked
+        policies[name] = Policy.load(asked) if file else learnt
+    return policies
 
 
 def _settings(arguments) -> dict:
@@ -330,5 +361,5 @@ def _csv_or_json(text: str) -> Path:
 def _json(text: str):
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}") from None

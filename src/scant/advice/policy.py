@@ -44,6 +44,7 @@ class Policy:
     actions : ids of the ads that it knows; `classes_` is the same as an array
     untrained : ids of the ads that nothing could be learnt about; they are never shown, unless all are such
     regularisation : the lambda chosen; NaN without one
+    inputs : the files that it was learnt or loaded from, which `save` does not overwrite
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Policy:
         self.select, self.standardise, self.undersample, self.steps = select, standardise, undersample, steps
         self.pair_loss, self.trees, self.tree_rows, self.leaf, self.seed = pair_loss, trees, tree_rows, leaf, seed
         self.learnt: learning.Learnt | None = None
+        self.inputs: tuple = ()
 
     # --- settings
 
@@ -107,6 +109,7 @@ class Policy:
         SettingError, DataError : settings out of range, or a log that cannot be learnt from
         """
         self.learnt = self._learnt(visits_of(log))
+        self.inputs = (log.reading.path,) if isinstance(log, Log) else ()
         return self
 
     def fitted_to(self, train: Visits, encoded: tuple | None = None, progress=silent) -> "Policy":
@@ -122,6 +125,10 @@ class Policy:
     def _learnt(self, train: Visits, encoded: tuple | None = None, progress=silent) -> learning.Learnt:
         if not 0 <= self.epsilon <= 1:
             raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
+        if not 0 < self.validation < 1:
+            raise SettingError(f"validation share is {self.validation}; it must be above 0 and below 1")
+        for value in self.lambdas:  # also where the kind has none
+            scorers.Settings(regularisation=value)
         options, kind = {}, self.kind
         if isinstance(kind, str):
             if kind not in LEARNT:
@@ -168,8 +175,10 @@ class Policy:
 
         Raises
         ------
-        SettingError : nothing has been learnt yet, or the scorer is a classifier of your own
+        SettingError : nothing has been learnt yet, the scorer is a classifier of your own, or the file is one that the
+            policy was learnt or loaded from
         """
+        files.check_outputs([path], self.inputs)
         saving.save(self, path)
 
     @classmethod
@@ -183,7 +192,7 @@ class Policy:
         settings, learnt = saving.load(path)
         with files.foreign(path, "saved policy"):
             policy = cls(**settings)
-        policy.learnt = learnt
+        policy.learnt, policy.inputs = learnt, (path,)
         return policy
 
     # --- use

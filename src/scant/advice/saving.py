@@ -19,6 +19,11 @@ VERSION = 1
 TREES = {  # the arrays of forests, and their types
     "roots": np.int64, "left": np.int32, "right": np.int32, "feature": np.int32, "threshold": float, "value": float,
 }  # fmt: skip
+SETTINGS = {  # of a policy, and their types in a file
+    "kind": str, "epsilon": int | float, "lambdas": list, "validation": int | float, "threshold": str,
+    "select": int | float, "standardise": bool, "undersample": int | None, "steps": int, "pair_loss": str,
+    "trees": int, "tree_rows": int | None, "leaf": int, "seed": int,
+}  # fmt: skip
 LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an intercept
 
 
@@ -130,6 +135,10 @@ def _learnt(arrays: dict[str, np.ndarray], described: dict) -> tuple[dict, learn
     if not (width > 0).all():
         raise ValueError("a width of 0")
     settings = dict(described["settings"])
+    if odd := [name for name, kind in SETTINGS.items() if not isinstance(settings[name], kind)]:
+        raise ValueError(f"the setting {odd[0]} is {settings[odd[0]]!r}")
+    if not 0 <= settings["epsilon"] <= 1 or not all(isinstance(value, int | float) for value in settings["lambdas"]):
+        raise ValueError("settings that cannot be")
     settings["lambdas"] = tuple(settings["lambdas"])
     kind, value = settings["kind"], described["regularisation"]
     if kind not in learning.LEARNT:

@@ -21,7 +21,10 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
     """
     import pyarrow as pa
 
-    log = campaigns.make(name, **settings).log(rows, generator(seed, "campaign log", name, policy), policy)
+    files.check_outputs([target])
+    campaigns.check(name, settings)
+    random = generator(seed, "campaign log", name, policy)
+    log = campaigns.make(name, **settings).log(rows, random, policy)
     columns = {
         "action": pa.DictionaryArray.from_arrays(pa.array(log.action), list(log.actions)).cast(pa.string()),
         "reward": pa.array(log.reward.astype(np.int64)),
@@ -41,6 +44,7 @@ def simulate_parts(name: str, settings: dict, policy: str, rows: int, seed: int,
     ------
     SettingError : see `simulate`; fewer than one part, more than rows, or a folder that is not empty
     """
+    files.check_outputs([folder])
     folder = Path(folder)
     if not 1 <= parts <= rows:
         raise SettingError(f"parts is {parts}; a folder has from 1 to as many as there are rows ({rows:,})")

@@ -1,5 +1,9 @@
 """Pieces of text for the terminal."""
 
+from collections.abc import Iterable
+
+from scant.errors import printable
+
 
 def percent(value: float) -> str:
     """A share in percent; a dash for NaN."""
@@ -9,6 +13,11 @@ def percent(value: float) -> str:
 def rounded(count: float) -> str:
     """A count of rows, to two digits."""
     return f"{float(f'{count:.2g}'):,.0f}"
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Lines as one text, in which nothing that a log has in its names can steer a terminal or begin a line."""
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def aligned(cells: list[tuple[str, ...]]) -> list[str]:

@@ -63,8 +63,9 @@ class Verdict:
         of the same test, so that an anytime test has a confidence sequence. NaN where so few seeds give no bound
     n : the number of seeds
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
-    test : "anytime t", "t", "sign flips", "anytime binomial", "binomial" and "betting" (of shares), "exact" (no chance
-        is involved), "nothing drawn" (all seeds are one observation), or "none" (fewer than two seeds)
+    test : "anytime t", "t", "sign flips", "anytime binomial" and "binomial" (of shares), "betting" (of shares, and
+        where seeds have too few values for t), "exact" (no chance is involved), "nothing drawn" (all seeds are one
+        observation), or "none" (fewer than two seeds)
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
     effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval
     how : whether the claim is about "all" cells or about "any"
