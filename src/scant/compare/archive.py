@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from scant import __version__
-from scant.compare import finished, manifest, provenance
+from scant.compare import finished, manifest, provenance, verifying
 from scant.errors import DataError, SettingError
 from scant.files import anew, atomic, check_outputs
 from scant.schema import PROJECT, of_project, read_yaml
@@ -54,7 +54,7 @@ def write(folder, target=None, runs: bool = False) -> Path:
     DataError : the study is not finished, or files of it, or the workflow, have changed since
     """
     folder = Path(folder)
-    found = provenance.verify(folder)
+    found = verifying.verify(folder)
     if wrong := found.gone + found.changed:
         raise DataError(folder / wrong[0], "is not what it was when the study was made", advice=anew(folder / wrong[0]))
     if found.workflow:
