@@ -105,6 +105,14 @@ def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
                     assert item["@id"] in ids, item
 
 
+def test_a_file_of_any_name_is_described_where_others_look_for_it(study, tmp_path):
+    (study / "figures/a b%41#.svg").write_text("<svg/>")
+    change(study, results=manifest.checksums(study, [*FILES, "figures/a b%41#.svg"]))
+    with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
+        ids = [entity["@id"] for entity in json.loads(packed.read(archive.CRATE))["@graph"]]
+        assert "figures/a b%41#.svg" in packed.namelist() and "figures/a%20b%2541%23.svg" in ids
+
+
 def test_the_same_study_gives_the_same_archive(study, tmp_path):
     first, second = (archive.write(study, tmp_path / name, runs=True) for name in ("a.zip", "b.zip"))
     assert first.read_bytes() == second.read_bytes()

@@ -260,7 +260,8 @@ def with_seeds(text: str, seeds: Mapping[str, int | list[int]]) -> str:
     """The text of a study file, YAML, in which some experiments have other `seeds`.
 
     Comments and layout stay as they are, and experiments that share settings with those (YAML's anchors) keep their own
-    seeds. Where that cannot be, the settings are written without comments.
+    seeds. Where that cannot be, the settings are written without comments. The text is edited in place, since to write
+    it anew, also by libraries that keep comments, would wrap lines and move comments that no seeds are about.
 
     seeds : by experiment
     """
