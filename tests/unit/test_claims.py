@@ -929,7 +929,7 @@ def test_readings_are_read_as_they_were_written(tmp_path):
         tables.read_theory([tmp_path / "claims.csv"])
     (tmp_path / "claims.parquet").unlink()
     (tmp_path / "claims-readings.csv").write_text("claim,estimate\nnear,what\n")
-    with pytest.raises(DataError, match="not a whole file of readings"):
+    with pytest.raises(DataError, match="lacks the columns statement, family"):
         readings.read(tmp_path / "claims-readings.csv")
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
-from test_show import ROWS
+from test_show import CELL, ROWS
 
 from scant.cli import main
 from scant.errors import DataError, SettingError
@@ -95,8 +95,8 @@ def finished(tmp_path, monkeypatch, text):
             stream, seed = path.split("/")[-2:]
             benchmark(folder, f"simulate/{stream}/{seed.removesuffix('.arrow')}", 0.3)
     state(folder, CLAIMS)
-    readings = pd.DataFrame(READINGS, columns=["claim", "first", "against"])
-    readings.to_csv(folder / "claims-readings.csv", index=False)
+    readings = [CELL | dict(zip(("claim", "first", "against"), reading, strict=True)) for reading in READINGS]
+    pd.DataFrame(readings).to_csv(folder / "claims-readings.csv", index=False)
     return folder
 
 

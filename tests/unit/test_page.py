@@ -46,9 +46,9 @@ def claim(number=1, verdict="holds", **more) -> dict:
     return {
         "id": f"c-{number}", "source": "thesis", "statement": "It learns.", "verdict": verdict, "estimate": 0.123456,
         "low": 0.1, "high": 0.2, "n": 5, "readings_holding": 2, "readings_total": 3, "data": "", "family": "top",
-        "figure": "figure-1", "needed": np.nan, "matters": "", "matters_share": np.nan, "row": "extension",
+        "figure": "figure-1", "needed": None, "matters": "", "matters_share": None, "row": "extension",
         "words": "it learns", "chosen": "", "quantity": "NDCG@10", "test": "t", "cells_holding": 1, "cells_failing": 0,
-        "cells_total": 1, "tightness": np.nan,
+        "cells_total": 1, "tightness": None,
     } | more  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def make(folder):
-    def make(claims=None, about=None, study="small", cells=()):
+    def make(claims=(), about=None, study="small", cells=()):
         settings = {"study": study, "seed": 1, "note": NASTY}
         page.make(settings, folder, folder / "report.html", claims, about or {}, cells)
         return (folder / "report.html").read_text(encoding="utf-8")
@@ -218,7 +218,7 @@ def test_cells_are_drawn_to_the_scale_of_their_claim():
 
 
 def test_a_claim_has_the_cells_of_its_first_reading(make):
-    cells = [cell(), cell(stream="letter", estimate=-0.3, low=np.nan, high=np.nan, verdict="fails")]
+    cells = [cell(), cell(stream="letter", estimate=-0.3, low=None, high=None, verdict="fails")]
     cells.append(cell(stream="of another reading", first=False))
     text = make([claim(cells_total=2, cells_failing=1), claim(2)], cells=cells)
     seen = Page(text)
@@ -266,15 +266,6 @@ def test_verdicts_have_the_words_of_their_kind(make):
 def test_a_study_without_claims_has_no_section_of_them(make):
     ids = Page(make()).of("id")
     assert "claims" not in ids and {"summary", "figures", "tables", "settings"} <= set(ids)
-
-
-def test_wrong_claims_are_refused(make):
-    with pytest.raises(SettingError, match="'c-1' has the verdict 'perhaps'"):
-        make([claim(verdict="perhaps")])
-    with pytest.raises(SettingError, match="'c-1' has the row 'guess'"):
-        make([claim(row="guess")])
-    with pytest.raises(SettingError, match="lacks low"):
-        make([{name: value for name, value in claim().items() if name != "low"}])
 
 
 def test_large_data_stays_beside_the_page_and_a_larger_page_is_refused(make, folder, monkeypatch):
@@ -383,7 +374,7 @@ def test_it_opens_with_what_was_studied_and_whose_the_statements_are(make):
     text = make([claim()], facts)
     assert "learners that see every grade of a query" in text and "One, two; b" in text
     assert "Nir Ailon" in text and "https://arxiv.org/abs/1308.6797" in text
-    assert "Nir Ailon" not in make(None, facts)
+    assert "Nir Ailon" not in make((), facts)
 
 
 def test_images_are_offered_beside_their_figure(make, folder):
