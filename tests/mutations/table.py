@@ -79,8 +79,6 @@ MUTATIONS = [
     ("kernels/cells.py", CELLS + "::test_the_compiled_loop_is_the_plain_class",
      "(1.0 - gamma) * (shares[top] / sum_) + gamma / sets", "(1.0 - gamma) * (shares[top] / sum_)"),
     ("kernels/cells.py", CELLS + "::test_the_compiled_loop_is_the_plain_class",
-     "logs[:] = 0.0", "pass"),
-    ("kernels/cells.py", CELLS + "::test_the_compiled_loop_is_the_plain_class",
      "logs[i] > best", "logs[i] >= best"),
     ("kernels/precision.py", SETS + "::test_inclusion_probabilities_are_capped_weights",
      "weights[i] * share >= 1.0", "weights[i] * share >= 1.1"),
