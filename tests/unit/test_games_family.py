@@ -103,7 +103,7 @@ def test_learners_have_the_settings_that_they_heed():
         "random": set(), "best-fixed": set(), "ftpl": {"epsilon", "parameters"}, **{kind: {"eta"} for kind in eta},
         "online-rank": {"eta", "sort"}, "rtopkf": {"blocks", "k", "black_box", "rest"},
         "rtopkf-anytime": {"k", "rest"}, "rtopkf-adaptive": {"k", "rest"},
-        "forecaster": {"k"}, "exploration-by-optimisation": {"k", "tolerance"},
+        "forecaster": {"k"}, "exploration-by-optimisation": {"k"},
         "semi-bandit": {"k", "eta"}, "pege": {"k", "exploitation"}, "pege2": {"k"},
     }  # fmt: skip
     swept = {
