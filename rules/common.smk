@@ -13,6 +13,8 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
+from snakemake.logging import logger
+
 from scant import families
 from scant.ads import family as logs
 from scant.data.registry import groups_beside
@@ -21,7 +23,7 @@ from scant.files import braces, write_text
 from scant.games.family import times_job
 from scant.schema import PACKAGE, check_file, of_project
 from scant.study import code as codes
-from scant.study import named, plan
+from scant.study import events, named, plan
 from scant.study import settings as studies
 from scant.verdict import selection
 
@@ -60,6 +62,10 @@ CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 12] for at in range(0, le
 STUDY_FILE = f".snakemake/scant/{STUDY['study']}.json"
 if not Path(STUDY_FILE).is_file() or Path(STUDY_FILE).read_text() != json.dumps(config):
     write_text(STUDY_FILE, json.dumps(config))
+
+
+if workflow.is_main_process and not workflow.output_settings.dryrun:
+    logger.addHandler(events.Events(events.RECORD.format(study=STUDY["study"])))
 
 
 # To hold its limit of 100 jobs a second, Snakemake looks at all ready jobs again a second after each look, and each job

@@ -95,10 +95,10 @@ def _reference(arguments) -> None:
 
 
 def _verify(arguments) -> int:
-    from scant.compare import provenance
+    from scant.compare import verifying
 
-    found = provenance.verify(arguments.folder)
-    print("\n".join(map(printable, provenance.describe(found, arguments.folder))))
+    found = verifying.verify(arguments.folder)
+    print("\n".join(map(printable, verifying.describe(found, arguments.folder))))
     return int(bool(found.changed or found.gone))
 
 

@@ -172,6 +172,8 @@ class Family:
     quantities : what claims can be about, by name
     told : the settings that reports need, besides those of `played`
     sections : the family's own sections of a study file, besides experiments and places: the JSON schema of each
+    toys : the function without arguments that plays a toy with each loop that the family has compiled, for the types
+        that studies call it with, as "module:function"; empty if it has none
     memory, minutes : what a run needs at most, in MB and minutes
     """
 
@@ -185,6 +187,7 @@ class Family:
     quantities: Mapping[str, Quantity] = {}
     told: tuple[str, ...] = ()
     sections: Mapping[str, Mapping] = {}
+    toys = ""
     memory, minutes = 2500, 15
 
     @property

@@ -193,6 +193,7 @@ def report(inputs, outputs, *, study_file: str) -> None:
     from scant.page import about, page
     from scant.study import settings
     from scant.study.plan import Plan
+    from scant.verdict import readings
 
     target, listed, copy = outputs
     study, folder = _study(inputs), target.parent
@@ -204,8 +205,8 @@ def report(inputs, outputs, *, study_file: str) -> None:
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
     hashed = {"study.json": sha256(copy), "lock file": made["lock"]}
     facts["environment"] |= {f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text}
-    judged, readings = inputs.get("claims", [None])[0], inputs.get("readings", [None])[0]
-    page.make(study, folder, target, about.claims(judged), facts, about.cells(readings))
+    judged = readings.claims(*inputs["claims"]) if "claims" in inputs else []
+    page.make(study, folder, target, judged, facts, readings.cells(*inputs["readings"]) if judged else [])
     manifest.write(study, plan, stated, folder, facts, made, listed)
 
 

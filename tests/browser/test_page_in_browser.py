@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 
 from scant.page import page as pages
-from scant.present import style
+from scant.present import figures, style
 
 WIDE, DESK, PHONE = {"width": 1440, "height": 900}, {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")
@@ -58,9 +59,7 @@ def file(tmp_path_factory) -> Path:
         for end, colour in ((2, "#0173b2"), (3, "#029e73")):
             axis.plot([0, 1], [1, end], color=colour, marker="o", label=f"to {end}")
     figure.legend(*axes[0].get_legend_handles_labels(), title="means", loc="outside lower center")
-    figure.savefig(folder / "figures" / "figure-1.svg")
-    plt.close(figure)
-    (folder / "figures" / "figure-1.csv").write_text("round,mean\n0,1\n1,2\n")
+    figures.save(figure, pd.DataFrame({"round": [0, 1], "mean": [1, 2]}), folder / "figures" / "figure-1")
     head = ",".join(["learner", *(f"a_column_{i}" for i in range(29))])
     rows = (",".join([name, *[number] * 29]) for name, number in (("b", "10.5"), ("a", "9.25"), ("c", "")))
     (folder / "tables" / "finals.csv").write_text("\n".join([head, *rows, ""]))

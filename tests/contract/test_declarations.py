@@ -457,4 +457,5 @@ def test_a_family_says_where_learners_play_and_what_makes_a_run(family):
     assert {*place.readings} <= {*place.schema["properties"]}
     assert {*family.told} <= {setting.name for setting in family.settings}
     assert not of_dotted(family.engine) and not takes(families.called(family.engine), {}, "target", [0], {})
+    assert not family.toys or (not of_dotted(family.toys) and not takes(families.called(family.toys)))
     assert family.memory > 0 and family.minutes > 0

@@ -39,7 +39,7 @@ from scant import files, schema
 from scant.ads import campaigns
 from scant.advice import Log, Policy, advise, applying, encoding, evaluated, jobs, summing
 from scant.compare import archive as crates
-from scant.compare import differences, finished, provenance, pruning, terminal
+from scant.compare import differences, finished, provenance, pruning, terminal, verifying
 from scant.compare.results import Results
 from scant.data import batches, fetch, formats, letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Archive, Dataset, Part
@@ -513,7 +513,7 @@ def fuzz_manifest(data: bytes) -> None:
         (folder / "manifest.json").write_bytes(data)
         study = Results(folder)
         for look in (
-            lambda: study.manifest, lambda: provenance.verify(folder), lambda: finished.keep(folder),
+            lambda: study.manifest, lambda: verifying.verify(folder), lambda: finished.keep(folder),
             lambda: terminal.describe(differences.compare(finished.read(folder), finished.read(folder))),
             lambda: pruning.delete(folder, pruning.prunable(folder, drawn=True)),
             lambda: crates.write(folder), lambda: crates.write(folder, "precious.zip"),

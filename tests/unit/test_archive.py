@@ -10,7 +10,7 @@ import pytest
 from rocrate.rocrate import ROCrate
 
 from scant.cli import main
-from scant.compare import archive, finished, manifest, provenance, pruning
+from scant.compare import archive, finished, manifest, provenance, pruning, verifying
 from scant.compare.results import Results
 from scant.errors import DataError
 from scant.schema import PROJECT
@@ -56,14 +56,14 @@ def change(folder, **changes):
 
 
 def test_nothing_has_changed(study, capsys):
-    assert provenance.verify(study) == (7, [], [], 0, ())
+    assert verifying.verify(study) == (7, [], [], 0, ())
     assert main(["verify", str(study)]) == 0 and "7 files are what they were" in capsys.readouterr().out
 
 
 def test_what_changed_and_what_is_gone(study, capsys):
     (study / "tables/finals.csv").write_text("a\n2\n")
     (study / "runs/a/b/c/seed-0.parquet").unlink()
-    assert provenance.verify(study) == (5, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0, ())
+    assert verifying.verify(study) == (5, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0, ())
     assert main(["verify", str(study)]) == 1
     assert "changed: tables/finals.csv\ngone: runs/a/b/c/seed-0.parquet" in capsys.readouterr().out
     with pytest.raises(DataError, match="is not what it was"):
@@ -74,7 +74,7 @@ def test_what_changed_and_what_is_gone(study, capsys):
 def test_a_study_without_checksums_is_not_verified(study):
     (study / manifest.NAME).unlink()
     with pytest.raises(DataError, match=r"manifest\.json: is not there, or lists no results"):
-        provenance.verify(study)
+        verifying.verify(study)
 
 
 def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
@@ -103,6 +103,14 @@ def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
             for item in value if isinstance(value, list) else [value]:
                 if isinstance(item, dict) and not item["@id"].startswith("http"):
                     assert item["@id"] in ids, item
+
+
+def test_a_file_of_any_name_is_described_where_others_look_for_it(study, tmp_path):
+    (study / "figures/a b%41#.svg").write_text("<svg/>")
+    change(study, results=manifest.checksums(study, [*FILES, "figures/a b%41#.svg"]))
+    with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
+        ids = [entity["@id"] for entity in json.loads(packed.read(archive.CRATE))["@graph"]]
+        assert "figures/a b%41#.svg" in packed.namelist() and "figures/a%20b%2541%23.svg" in ids
 
 
 def test_the_same_study_gives_the_same_archive(study, tmp_path):
@@ -141,12 +149,12 @@ def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
     assert main(["prune", str(study), "--drawn"]) == 0 and stream.is_file()
     assert "1 files, 2 MB, can be made again" in capsys.readouterr().out
     assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not stream.exists()
-    assert provenance.verify(study) == (7, [], [], 1, ())
+    assert verifying.verify(study) == (7, [], [], 1, ())
     assert main(["verify", str(study)]) == 0
     assert "1 streams and logs were deleted by scant prune --drawn" in capsys.readouterr().out
     archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream
     stream.write_bytes(b"y")
-    assert provenance.verify(study).changed == ["streams/linear/seed-0.arrow"]
+    assert verifying.verify(study).changed == ["streams/linear/seed-0.arrow"]
 
 
 # --- only what is theirs
@@ -381,4 +389,4 @@ def test_a_damaged_manifest_is_one_line(study, capsys, command, content):
 
 def test_a_manifest_may_hold_infinite_settings(study):
     change(study, settings={"rates": [float("inf")]})
-    assert provenance.verify(study).same == 7
+    assert verifying.verify(study).same == 7

@@ -44,7 +44,11 @@ def cell(of, verdict="holds", estimate=0.5, low=0.4, high=0.6, n=8, **more) -> d
     return where | {"estimate": estimate, "low": low, "high": high, "n": n, "verdict": verdict} | more
 
 
-CLAIMS = [claim("top-a"), claim("top-b", "undecided", 0.1, -0.1, 0.3), claim("ads-c", "not testable here", *[""] * 4)]
+CLAIMS = [
+    claim("top-a"),
+    claim("top-b", "undecided", 0.1, -0.1, 0.3),
+    claim("ads-c", "not testable here", "", "", "", 0),
+]
 CELLS = [cell("top-a"), cell("top-a", stream="sim", first="False"), cell("top-b", "undecided", 0.1, -0.1, 0.3)]
 FINALS = [
     {"experiment": "top", "learner": "slam", "rounds": 100, "rate": 0.1, "mean": 0.5, "low": 0.4, "high": 0.6},
@@ -319,7 +323,7 @@ def test_the_csv_has_all_that_differs(make, tmp_path, capsys):
         ("settings", "learners", "", json.dumps(MADE_BY["settings"]["learners"]), ""),
         ("code", "top", "", "123", "7"),
     ]
-    assert (rows[2]["a_low"], rows[2]["a_n"], rows[1]["where"]) == ("0.4", "8.0", "top, paper, digits, slam")
+    assert (rows[2]["a_low"], rows[2]["a_n"], rows[1]["where"]) == ("0.4", "8", "top, paper, digits, slam")
     assert (rows[3]["where"], rows[3]["column"]) == ("top, random, 100", "mean")
     assert (tmp_path / "out/diff.html").is_file()
 
@@ -461,8 +465,8 @@ def test_no_study_is_named_as_a_folder_that_studies_share():
     [
         ("claims.csv", None, "is not there, though"),
         ("claims.csv", "id,verdict\na,holds\n", "lacks the columns estimate, low, high, n"),
-        ("claims.csv", "id,verdict,estimate,low,high,n\na,hold,1,,,\n", "'hold' is none of the verdicts"),
-        ("claims.csv", "id,verdict,estimate,low,high,n\na,holds,1,,,\na,holds,1,,,\n", "the claim a is there twice"),
+        ("claims.csv", "id,verdict,estimate,low,high,n\na,hold,1,,,5\n", "line 2: has the verdict 'hold'"),
+        ("claims.csv", "id,verdict,estimate,low,high,n\na,holds,1,,,5\na,holds,1,,,5\n", "'a' is there twice"),
         ("claims.csv", "id,verdict,estimate,low,high,n\na,holds,many,,,\n", "line 2: has 'many' for estimate"),
         ("claims.csv", "id,verdict,estimate,low,high,n\na,holds\n", "line 2: has 2 cells, and not 6 as the head"),
         ("claims.csv", "", "is no table with a head"),

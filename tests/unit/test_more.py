@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
-from test_show import ROWS
+from test_show import CELL, ROWS
 
 from scant.cli import main
 from scant.errors import DataError, SettingError
@@ -95,8 +95,8 @@ def finished(tmp_path, monkeypatch, text):
             stream, seed = path.split("/")[-2:]
             benchmark(folder, f"simulate/{stream}/{seed.removesuffix('.arrow')}", 0.3)
     state(folder, CLAIMS)
-    readings = pd.DataFrame(READINGS, columns=["claim", "first", "against"])
-    readings.to_csv(folder / "claims-readings.csv", index=False)
+    readings = [CELL | dict(zip(("claim", "first", "against"), reading, strict=True)) for reading in READINGS]
+    pd.DataFrame(readings).to_csv(folder / "claims-readings.csv", index=False)
     return folder
 
 
@@ -184,9 +184,8 @@ def test_what_is_written_plays_new_seeds_alone(finished):
 
 
 def test_the_command_says_what_to_do(finished, tmp_path, capsys):
-    (tmp_path / ".snakemake/log").mkdir(parents=True)
-    log = "Job stats:\n  Config file(s): ['s.yaml']\n"
-    (tmp_path / ".snakemake/log/2026-11-21T184244.044027.snakemake.log").write_text(log)
+    (tmp_path / ".snakemake/scant").mkdir(parents=True)
+    (tmp_path / ".snakemake/scant/s.file").write_text("s.yaml")
     assert main(["more", "results/s"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("Study s: 7 claims are undecided.") and "would decide 4," in text

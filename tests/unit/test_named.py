@@ -120,39 +120,35 @@ def test_every_job_of_a_study_refuses_what_is_not_its_own(tmp_path, monkeypatch,
     plan = Plan(*settings.load(config))
     monkeypatch.chdir(tmp_path)
 
+    def scant(job, target, settings, **inputs):
+        files = [word for role, paths in inputs.items() for word in ("--input", role, *paths)]
+        return main(["job", job, *files, "--settings", json.dumps(settings), "--output", target])
+
     def run(job, path):
-        flags = [f"--{key}={value}" for key, value in ({"study": "s"} | job.identity).items()]
-        inputs = ["--input", "streams", *job.inputs["streams"]]
-        flags += [
-            "--engine",
-            plan.families[job.identity["experiment"]].engine,
-            "--seeds",
-            *map(str, job.seeds),
-            *inputs,
-        ]
-        return main(["run", *flags, "--settings", json.dumps(job.settings), "--output", path])
+        identity = {"study": "s"} | {key: value for key, value in job.identity.items() if key != "learner"}
+        given = {"engine": plan.families[job.identity["experiment"]].engine, "identity": identity, "seeds": job.seeds}
+        given |= {"settings": job.settings, "learners": [{"learner": job.identity["learner"]}]}
+        return scant("run", path, given, streams=job.inputs["streams"])
 
     for jobs in plan.jobs.values():
         for job in jobs:
             for path, seed in zip(job.inputs["streams"], job.seeds, strict=True):
-                stream_settings = json.dumps(job.settings["stream_settings"])
-                name = job.identity["stream"]
-                drawn = ["simulate", name, "--seed", str(seed), "--settings", stream_settings, "--study-seed", "1"]
-                assert main([*drawn, "--output", path]) == 0
+                drawn = {"stream": job.identity["stream"], "settings": job.settings["stream_settings"]}
+                assert scant("simulate", path, drawn | {"study_seed": 1, "seeds": [seed]}) == 0
     files = {name: plan.run_files(name) for name in "ef"}
     for name, jobs in plan.jobs.items():
         for job, path in zip(jobs, files[name], strict=True):
             assert run(job, path) == 0
 
     def gather(name):
-        details = json.dumps(named.told(plan, name))
-        return main(["gather", *files[name], "--details", details, "--output", f"results/s/traces/{name}.parquet"])
+        return scant(
+            "traces", f"results/s/traces/{name}.parquet", {"details": named.told(plan, name)}, runs=files[name]
+        )
 
     def table(name):
-        told = json.dumps({name: named.digest(named.told(plan, name))})
-        return main(
-            ["table", "finals", f"results/s/traces/{name}.parquet", "--told", told, "--study-seed=1", "--output=t"]
-        )
+        told = {name: named.digest(named.told(plan, name))}
+        given = {"name": "finals", "told": told, "study_seed": 1}
+        return scant("table", "t.csv", given, files=[f"results/s/traces/{name}.parquet"])
 
     assert gather("e") == gather("f") == table("e") == 0
     assert metadata_of(read_parquet("results/s/traces/e.parquet").schema)["experiment"] == "e"

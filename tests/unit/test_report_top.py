@@ -704,7 +704,7 @@ def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
 def test_texts_beside_a_panel_do_not_touch(count, low):
     _, axis = plt.subplots()
     heights = [low] * (count // 2) + [0.99] * (count - count // 2)
-    panels.beside(axis, [(height, str(i), "0.5") for i, height in enumerate(heights)], gap=0.08)
+    panels.beside(axis, {i: (height, str(i), "0.5") for i, height in enumerate(heights)}, gap=0.08)
     places = sorted(text.xyann[1] for text in axis.texts)
     assert len(places) == count
     assert (np.diff(places) >= 0.08 - 1e-9).all()

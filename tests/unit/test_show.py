@@ -1,6 +1,5 @@
 """What `scant show` prints of a finished study, and what its page says besides the results."""
 
-import json
 import re
 from pathlib import Path
 
@@ -148,10 +147,8 @@ def test_a_file_of_claims_that_holds_something_else(folder, capsys):
     for words in ([], ["--claim", "top-a"], ["--cells"], ["--summary"]):
         assert main(["show", str(folder), *words]) == 1
         error = capsys.readouterr().err
-        assert "not a whole file of claims (without the columns cells_failing" in error and error.count("\n") == 1
-    with pytest.raises(DataError, match="without the columns"):
-        about.claims(folder / "claims.parquet")
-    with pytest.raises(DataError, match="without the columns"):
+        assert "claims.parquet: lacks the columns id, source" in error and error.count("\n") == 1
+    with pytest.raises(DataError, match="lacks the columns"):
         _ = scant.results(folder).claims
 
 
@@ -160,10 +157,10 @@ def test_a_file_of_claims_that_holds_something_else(folder, capsys):
     [
         ({"verdict": "hold"}, "verdict 'hold'"),
         ({"row": "theory"}, "row 'theory'"),
-        ({"id": "top-b"}, "a claim twice"),
-        ({"statement": None}, "statement that is no text"),
-        ({"n": 1.5}, "counts that are not whole"),
-        ({"estimate": "many"}, "Unable to parse"),
+        ({"id": "top-b"}, "the claim 'top-b' is there twice"),
+        ({"statement": None}, "has 'None' for statement, which is no text"),
+        ({"n": 1.5}, "has '1.5' for n, which is no whole number"),
+        ({"estimate": "many"}, "has 'many' for estimate, which is no number"),
     ],
 )
 def test_claims_that_cannot_be(folder, changes, message):
@@ -178,7 +175,7 @@ def test_claims_that_cannot_be(folder, changes, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seed,rate,round\n0,0.1,9\n", "without the columns"),
+        ("seed,rate,round\n0,0.1,9\n", "lacks the columns claim"),
         (pd.DataFrame([CELL | {"verdict": "hold"}]).to_csv(index=False), "verdict 'hold'"),
         (pd.DataFrame([CELL | {"row": "odd"}]).to_csv(index=False), "row 'odd'"),
         (pd.DataFrame([CELL]).to_csv(index=False) + "top-a,more\n", "line 3: has 2 cells"),
@@ -265,8 +262,7 @@ def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):
 
 
 def test_a_study_without_claims_has_a_page(tmp_path):
-    config = yaml.safe_load(Path("config/studies/tiny.yaml").read_text())
-    study, target = tmp_path / "study.json", tmp_path / "report.html"
-    study.write_text(json.dumps(config))
-    assert main(["page", "--study", str(study), "--output", str(target)]) == 0
+    config, target = yaml.safe_load(Path("config/studies/tiny.yaml").read_text()), tmp_path / "report.html"
+    facts = about.facts(Plan(*settings.load(config)), {}, tmp_path, "")
+    page.make(config, tmp_path, target, [], facts)
     assert "This study tests no claim." in target.read_text()

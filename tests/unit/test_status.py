@@ -2,35 +2,31 @@
 
 import base64
 import json
+import logging
 import math
 from pathlib import Path
 
 import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from scant.cli import main
 from scant.errors import DataError
 from scant.page import status as statuses
 from scant.page.status import describe, status
+from scant.study import events
 
-HEAD = """Assuming unrestricted shared filesystem usage.
-  Command: snakemake --cores 2
-  Config file(s): {config}
-Job stats:
-job       count
-------  -------
-figure        2
-run           3
-total         5
+PLAN = ("run_info", {"stats": {"figure": 2, "run": 3, "total": 5}})
+END = ("ended", {})
 
-Select jobs to execute...
-"""
-DONE = "[Sat Nov 21 18:42:46 2026]\nFinished jobid: {id} (Rule: {rule})\n{n} of 5 steps ({n}0%) done\n"
-FAILED = """CalledProcessError in file "rules/runs.smk", line 22:
-Command 'set -euo pipefail; PATH=bin:$PATH;  scant run --study s --settings '{{"a": 1}}' --output results/s/runs/e/x/l/seed-0.parquet 2>&1 | tee results/s/logs/run/e/x/l/seed-0.log' returned non-zero exit status 1.
-CalledProcessError in file "rules/present.smk", line 22:
-Command 'set -euo pipefail; PATH=bin:$PATH;  scant figure f --output results/s/figures/f 2>&1 | tee results/s/logs/figure/f.log' returned non-zero exit status 1.
-"""  # noqa: E501
-ENDED = "Complete log(s): x.log\nElapsed time: 0:00:30\n"
+
+def done(job, rule="run"):
+    """The events of a job that begins and is finished."""
+    return [("job_info", {"jobid": job, "rule_name": rule}), ("job_finished", {"job_id": job})]
+
+
+def failed(job, path, *output):
+    """The event of a job that failed."""
+    return [("job_error", {"jobid": job, "output": list(output), "log": [f"results/s/logs/{path}.log"]})]
 
 
 @pytest.fixture
@@ -47,20 +43,23 @@ def root(tmp_path):
         path.write_text(json.dumps({"rule_name": rule, "s": seconds, "max_rss": memory, "wildcards": wildcards}) + "\n")
     (tmp_path / "results/s/logs/run/e/x/l").mkdir(parents=True)
     (tmp_path / "results/s/logs/run/e/x/l/seed-0.log").write_text("".join(f"line {i}\n" for i in range(9)))
-    (tmp_path / ".snakemake/log").mkdir(parents=True)
+    (tmp_path / ".snakemake/scant").mkdir(parents=True)
+    (tmp_path / ".snakemake/scant/s.file").write_text("s.yaml")
     return tmp_path
 
 
-def wrote(root, text, name="2026-11-21T184244.044027", config="['s.yaml']"):
-    (root / f".snakemake/log/{name}.snakemake.log").write_text(HEAD.format(config=config) + text)
+def wrote(root, *said):
+    lines = [json.dumps({"event": event, "time": 100.0 + at} | told) for at, (event, told) in enumerate((PLAN, *said))]
+    (root / ".snakemake/scant/s.jsonl").write_text("\n".join(lines) + "\n")
 
 
-TWO = DONE.format(id=1, rule="run", n=1) + DONE.format(id=2, rule="figure", n=2)
+TWO = [*done(1), *done(2, "figure")]
+RUN = failed(3, "run/e/x/l/seed-0", "results/s/runs/e/x/l/seed-0.parquet", "results/s/other")
+FIGURE = failed(4, "figure/f", "results/s/figures/f.svg")
 
 
-@pytest.mark.parametrize("config", ["['s.yaml']", "[PosixPath('{root}/s.yaml')]"])
-def test_a_run_that_was_killed(root, config):
-    wrote(root, TWO, config=config.format(root=root))
+def test_a_run_that_was_killed(root):
+    wrote(root, *TWO)
     found = status(root / "results/s", root)
     assert (found.state, found.done, found.planned) == ("interrupted", 2, 5) and math.isnan(found.left)
     rules = {row["rule"]: row for row in found.rules}
@@ -70,6 +69,9 @@ def test_a_run_that_was_killed(root, config):
         ("squared", 1, 0),
         ("kl", 1, 100),
     ]
+    with open(root / ".snakemake/scant/s.jsonl", "a") as file:
+        file.write('{"event": "job_in')  # killed while it wrote
+    assert describe(status(root / "results/s", root)) == describe(found)
 
 
 def test_jobs_that_play_several_learners_are_no_learners(root):
@@ -85,9 +87,9 @@ def test_jobs_that_play_learners_together_count_as_runs(root):
     wildcards = {"experiment": "top", "stream": "x", "seeds": "seed-0-4"}
     played = {"rule_name": "run_top", "s": 4.0, "max_rss": 1.0, "wildcards": wildcards}
     (root / "results/s/benchmarks/run/c.jsonl").write_text(f"{json.dumps(played)}\n")
-    wrote(root, DONE.format(id=1, rule="run_top", n=1) + DONE.format(id=2, rule="run", n=2))
-    log = next((root / ".snakemake/log").iterdir())
-    log.write_text(log.read_text().replace("run           3\n", "run           1\nrun_top       2\n"))
+    wrote(root, *done(1, "run_top"), *done(2))
+    record = root / ".snakemake/scant/s.jsonl"
+    record.write_text(record.read_text().replace('"run": 3', '"run": 1, "run_top": 2'))
     found = status(root / "results/s", root)
     rules = {row["rule"]: (row["to do"], row["jobs"], row["seconds"]) for row in found.rules}
     assert rules == {"run": (1, 3, 9.0), "figure": (2, 1, 1.0)}
@@ -95,7 +97,7 @@ def test_jobs_that_play_learners_together_count_as_runs(root):
 
 
 def test_a_run_under_way(root, monkeypatch):
-    wrote(root, TWO)
+    wrote(root, *TWO)
     monkeypatch.setattr(statuses, "_alive", lambda place: place == root)
     target = "results/s/runs/e/x/l/seed-1.parquet"
     (root / ".snakemake/incomplete").mkdir()
@@ -104,61 +106,65 @@ def test_a_run_under_way(root, monkeypatch):
     (root / ".snakemake/incomplete/no marker").touch()
     found = status(root / "results/s", root)
     assert found.state == "running" and found.running == [target]
-    assert found.left == pytest.approx(found.seconds * 3 / 2)
+    assert (found.seconds, found.left) == (4.0, 6.0)
     assert "Under way:\n  " + target in describe(found) and " to go" in describe(found)
 
 
 def test_failed_jobs_are_told_with_their_logs_and_how_to_repeat_them(root):
-    wrote(root, TWO + FAILED + ENDED)
+    wrote(root, *TWO, *RUN, *FIGURE, END)
     found = status(root / "results/s", root)
     assert found.state == "failed"
     run, figure = found.failed
     assert run.log == "results/s/logs/run/e/x/l/seed-0.log" and run.lines == [f"line {i}" for i in range(4, 9)]
     assert run.repeat == "snakemake results/s/runs/e/x/l/seed-0.parquet --cores 1 --configfile s.yaml"
-    assert figure.repeat.startswith("snakemake results/s/figures/f.csv") and figure.lines == []
+    assert figure.repeat.startswith("snakemake results/s/figures/f.svg") and figure.lines == []
     text = describe(found)
     assert "Failed, results/s/logs/run/e/x/l/seed-0.log:\n  line 4\n" in text and f"Again: {run.repeat}" in text
+    assert text.index("line 8") < text.index("without a word in their logs") < text.index(figure.repeat)
 
 
-IN_FULL = """    message: Error in group run
-[Sat Nov 21 22:45:58 2026]
-    Error in rule run:
-        message: None
-        jobid: {id}
-        input: a.arrow, src/scant/files.py
-        output: results/s/runs/e/x/{learner}/seed-0.parquet, results/s/other
-        log: results/s/logs/run/e/x/{learner}/seed-0.log (check log file(s) for error details)
-        shell:
-            scant run --settings '{{}}'
-            (command exited with non-zero exit code)
-Trying to restart job 7.
-"""
-
-
-def test_failed_jobs_of_a_cluster_are_told_unless_a_retry_was_right(root):
-    tried = IN_FULL.format(id=8, learner="l") + IN_FULL.format(id=1, learner="m") + IN_FULL.format(id=9, learner="n")
-    wrote(root, tried + TWO + IN_FULL.format(id=8, learner="l") + statuses.FAILED + "\n" + ENDED)
+def test_a_job_that_a_retry_finished_has_not_failed(root):
+    wrote(root, *RUN, *FIGURE, *done(3), *done(4, "figure"), END)
     found = status(root / "results/s", root)
-    assert found.state == "failed"
-    assert [failure.log for failure in found.failed] == [f"results/s/logs/run/e/x/{name}/seed-0.log" for name in "ln"]
-    assert found.failed[0].lines[-1] == "line 8" and found.failed[1].lines == []
-    assert found.failed[1].repeat == "snakemake results/s/runs/e/x/n/seed-0.parquet --cores 1 --configfile s.yaml"
-    text = describe(found)
-    assert text.index("line 8") < text.index("without a word in their logs") < text.index(found.failed[1].repeat)
+    assert found.state == "interrupted" and not found.failed
+    wrote(root, *RUN, *RUN, *FIGURE, *done(4, "figure"), END)
+    found = status(root / "results/s", root)
+    assert found.state == "failed" and [failure.log for failure in found.failed] == RUN[0][1]["log"]
 
 
-def test_the_latest_run_of_the_study_counts(root):
-    wrote(root, TWO + FAILED + ENDED)
-    rest = "".join(DONE.format(id=n, rule="run", n=n) for n in range(1, 6))
-    wrote(root, rest + ENDED, name="2026-11-21T190000.000000")
-    wrote(root, "This was a dry-run (flag -n).\n", name="2026-11-21T191000.000000")
-    (root / "other.yaml").write_text("study: other\n")
-    wrote(root, FAILED, name="2026-11-21T192000.000000", config="['other.yaml']")
+def test_a_run_that_has_all_its_jobs_done_is_finished(root):
+    wrote(root, *(event for job in range(5) for event in done(job)), END)
     found = status(root / "results/s", root)
     assert (found.state, found.done, found.failed) == ("finished", 5, [])
 
 
-def test_a_study_whose_logs_are_gone_has_its_jobs(root):
+def said(event=None, **told):
+    """A record of Snakemake's logger."""
+    return logging.makeLogRecord({"event": event, "msg": None} | told)
+
+
+def test_the_record_is_of_the_latest_run_that_had_jobs_to_do(tmp_path):
+    path = tmp_path / "s.jsonl"
+    for job in (1, 2):
+        handler = events.Events(path)
+        for record in (
+            said(LogEvent.WORKFLOW_STARTED), said(LogEvent.RUN_INFO, stats={"total": 1}), said(),
+            said(LogEvent.JOB_INFO, jobid=job, rule_name="run", input=object()),
+            said(LogEvent.JOB_FINISHED, job_id=job),
+        ):  # fmt: skip
+            handler.handle(record)
+        killed = events.read(path)
+        handler.close()
+    assert [event["event"] for event in killed] == ["run_info", "job_info", "job_finished"]
+    assert events.read(path)[:-1] == killed and killed[-1]["job_id"] == 2 and events.read(path)[-1]["event"] == "ended"
+    before = path.read_text()
+    handler = events.Events(path)
+    handler.handle(said(LogEvent.WORKFLOW_STARTED))  # nothing to be done
+    handler.close()
+    assert path.read_text() == before and {*events.KEPT} <= {str(event) for event in LogEvent}
+
+
+def test_a_study_without_a_record_has_its_jobs(root):
     found = status(root / "results/s", root)
     assert found.state == "unknown" and sum(row["jobs"] for row in found.rules) == 3
     assert "unknown" in describe(found)

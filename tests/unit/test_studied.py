@@ -7,7 +7,7 @@ import sys
 import pandas as pd
 import pyarrow as pa
 import pytest
-from test_show import ROWS
+from test_show import CELL, ROWS
 
 import scant
 from scant.compare import manifest
@@ -21,7 +21,7 @@ def folder(tmp_path):
         (tmp_path / name).mkdir()
     (tmp_path / "tables/finals.csv").write_text("learner,mean\nslam,0.5\n")
     (tmp_path / "figures/figure-2.1.csv").write_text("round,mean\n1,0.5\n")
-    (tmp_path / "claims-readings.csv").write_text("claim,estimate\nc,0.5\n")
+    pd.DataFrame([CELL | {"claim": "c"}]).to_csv(tmp_path / "claims-readings.csv", index=False)
     (tmp_path / "manifest.json").write_text(
         json.dumps({"study": "s"} | {name: {} for name in ("files", *manifest.SECTIONS)})
     )

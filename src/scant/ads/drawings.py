@@ -8,9 +8,15 @@ from matplotlib.lines import Line2D
 from scant.ads.frames import BOUNDS
 from scant.present import panels, style
 
-TRUE = {"marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": ""}  # the true CTR
-T = {"marker": 6, "markersize": 4.5, "ls": ""}  # lower bounds: a caret that points up, where the CTR is
-EXACT = {"marker": "_", "markersize": 10, "markeredgewidth": 0.8, "ls": ""}
+WEIGHTED = {"label": "importance-weighted", "markersize": 4.5}
+TRUE = {
+    "label": "true CTR", "marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": "",
+}  # fmt: skip
+T = {"label": "lower bound by Student's t", "marker": 6, "markersize": 4.5, "ls": ""}  # a caret up, where the CTR is
+EXACT = {
+    "label": "lower bound for every distribution (betting)", "marker": "_", "markersize": 10, "markeredgewidth": 0.8,
+    "ls": "",
+}  # fmt: skip
 SIDES = {"lower": "bound\nholds (%)", "two-sided": "interval\nholds (%)"}
 NAMES = {
     "t": "Student's t",
@@ -44,8 +50,9 @@ def _bars(axis, x, rows: pd.DataFrame, look: tuple[str, str, str], scale: float 
     colour, marker, _ = look
     ends = scale * abs(rows[["low", "high"]].T.to_numpy() - rows["mean"].to_numpy())
     return axis.errorbar(
-        x, scale * rows["mean"], ends, color=colour, marker=marker, ls=ls, markersize=4, elinewidth=0.9, lw=1.2
-    )
+        x, scale * rows["mean"], ends, color=colour, marker=marker, ls=ls, markersize=4, elinewidth=0.9, lw=1.2,
+        label=rows["learner"].iloc[0],
+    )  # fmt: skip
 
 
 def deterministic(frame: pd.DataFrame):
@@ -99,9 +106,9 @@ def weighted(frame: pd.DataFrame):
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         for place, row in enumerate(panel.itertuples()):
             colour, marker, _ = looks[row.learner]
-            axis.plot((place, place), (100 * row.mean, 100 * row.lower), color=colour, lw=0.8, ls=":")
+            axis.plot((place, place), (100 * row.mean, 100 * row.lower), color=colour, lw=0.8, ls=":", label=T["label"])
             axis.plot(place, 100 * row.lower, color=colour, **T)
-            axis.plot(place, 100 * row.mean, color=colour, marker=marker, markersize=4.5)
+            axis.plot(place, 100 * row.mean, color=colour, marker=marker, **WEIGHTED)
             axis.plot(place, 100 * row.exact_lower, color=colour, **EXACT)
             axis.plot(place + 0.32, 100 * row.true, color="0.15", **TRUE)
         panels.head(axis, panel)
@@ -112,13 +119,8 @@ def weighted(frame: pd.DataFrame):
         axis.set_ylim(max(-0.03 * top, bottom), top)  # Student's t may go below 0, the others may be 0
     for axis in axes[:, 0]:
         axis.set_ylabel("CTR (%)")
-    handles = {
-        "importance-weighted": Line2D([], [], color="0.2", marker="o", markersize=4.5, ls=""),
-        "lower bound by Student's t": Line2D([], [], color="0.2", **T),
-        "lower bound for every distribution (betting)": Line2D([], [], color="0.2", **EXACT),
-    }
-    if frame["true"].notna().any():
-        handles["true CTR"] = Line2D([], [], color="0.15", **TRUE)
+    shown = [WEIGHTED | {"marker": "o", "ls": ""}, T, EXACT, *([TRUE] if frame["true"].notna().any() else [])]
+    handles = {look["label"]: Line2D([], [], color="0.15" if look is TRUE else "0.2", **look) for look in shown}
     levels = ", ".join(f"{100 * level:g} %" for level in frame["level"].unique())
     panels.legend(figure, handles, f"means over seeds; lower bounds: {levels}, one-sided")
     return figure
@@ -179,7 +181,7 @@ def coverage(frame: pd.DataFrame):
     for column, campaign in zip(axes.T, campaigns, strict=True):
         panel = frame[frame["campaign"] == campaign]
         for (policy, rows, side), part in panel.groupby(["policy", "rows", "side"], sort=False):
-            look = {"color": colours[policy], "marker": markers[rows], "ls": "", "markersize": 3}
+            look = {"color": colours[policy], "marker": markers[rows], "ls": "", "markersize": 3, "label": policy}
             _coverages(column[list(SIDES).index(side)], part, look)
             if side == "lower":
                 column[-1].plot(part["width_mean"], part["y"], **look)

@@ -27,8 +27,7 @@ LOG = {
             "enum": ["hotel", "bank-1", "bank-2"],
         },
         "settings": {
-            "description": "Settings of the campaign, those of scant.ads.campaigns.Settings; docs/ads.md says what "
-            "they are.",
+            "description": "Settings of the campaign. docs/ad-studies.md says their defaults.",
             "type": "object",
             "additionalProperties": False,
             "default": {},
@@ -46,7 +45,7 @@ LOG = {
                     "minimum": 0,
                 },
                 "shape": {
-                    "description": "What clicks depend on features by.",
+                    "description": "How clicks depend on features.",
                     "enum": ["linear", "tree", "bumps"],
                 },
                 "quality": {
@@ -436,6 +435,7 @@ class Ads(Family):
     told = ("baseline", "tuning")
     sections: ClassVar = {"coverage": STUDY_OF_BOUNDS}
     engine = "scant.ads.run:run_job"
+    toys = "scant.ads.toys:fit"
     memory, minutes = 3000, 30
 
     # --- planning

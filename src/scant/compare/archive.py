@@ -12,20 +12,17 @@ from importlib import metadata
 from pathlib import Path
 
 from scant import __version__
-from scant.compare import finished, manifest, provenance
+from scant.compare import finished, manifest, provenance, verifying
 from scant.errors import DataError, SettingError
 from scant.files import anew, atomic, check_outputs
 from scant.schema import PROJECT, of_project, read_yaml
 
 CRATE = "ro-crate-metadata.json"
-PROFILES = [
-    {"@id": f"https://w3id.org/{path}", "@type": "CreativeWork", "name": name, "version": path.rpartition("/")[2]}
-    for path, name in (
-        ("ro/wfrun/process/0.5", "Process Run Crate"),
-        ("ro/wfrun/workflow/0.5", "Workflow Run Crate"),
-        ("workflowhub/workflow-ro-crate/1.0", "Workflow RO-Crate"),
-    )
-]
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
 TYPES = {
     ".csv": "text/csv", ".json": "application/json", ".html": "text/html", ".svg": "image/svg+xml",
     ".png": "image/png", ".pdf": "application/pdf", ".tex": "application/x-tex",
@@ -54,7 +51,7 @@ def write(folder, target=None, runs: bool = False) -> Path:
     DataError : the study is not finished, or files of it, or the workflow, have changed since
     """
     folder = Path(folder)
-    found = provenance.verify(folder)
+    found = verifying.verify(folder)
     if wrong := found.gone + found.changed:
         raise DataError(folder / wrong[0], "is not what it was when the study was made", advice=anew(folder / wrong[0]))
     if found.workflow:
@@ -109,82 +106,55 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     content : the study's manifest
     results, workflow : the files of both, by their names in the archive
     """
+    from rocrate.model import ContextEntity
+    from rocrate.rocrate import ROCrate
+
     cited, made = read_yaml(of_project("CITATION.cff")), content["made"]
-    language = {"@id": "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"}
-    shown = {name: path for name, path in results.items() if name != provenance.STUDY}
-    files = [
-        _file(name, path) | ({"exampleOfWork": {"@id": "#results"}} if name in shown else {})
-        for name, path in ({**results, **workflow}).items()
-        if name != "Snakefile"
-    ]
-    licence = "https://spdx.org/licenses/" + cited["license"]
-    root = {
-        "@id": "./", "@type": "Dataset", "name": f"Results of the study {content['study']}, made by scant",
-        "description": ABOUT,
-        "datePublished": made["date"], "license": {"@id": licence},
-        "conformsTo": [{"@id": profile["@id"]} for profile in PROFILES],
-        "mainEntity": {"@id": "Snakefile"}, "mentions": {"@id": "#run"},
-        "hasPart": [{"@id": "Snakefile"}, *({"@id": file["@id"]} for file in files)],
-        "citation": [{"@id": reference["url"]} for reference in cited["references"]],
+    found = ROCrate(version="1.1")
+    found.metadata.extra_contexts.append("https://w3id.org/ro/terms/workflow-run")
+
+    def add(id: str, kind: str, **properties):
+        return found.add(ContextEntity(found, id, {"@type": kind, **properties}))
+
+    licence = add(f"https://spdx.org/licenses/{cited['license']}", "CreativeWork", name=cited["license"],
+                  identifier=cited["license"])  # fmt: skip
+    settings, made_of_it = (
+        found.add_formal_parameter(name, "File", f"#{id}", properties=properties)
+        for id, name, properties in (("settings", "study file", {}), ("results", "results", {"multipleValues": True}))
+    )
+    main = found.add_workflow(
+        workflow.get("Snakefile"), "Snakefile", main=True, lang="snakemake", lang_version=metadata.version("snakemake"),
+        properties={"name": cited["title"], "version": _version(made), "encodingFormat": "text/plain",
+                    "license": licence, "input": settings, "output": made_of_it},
+    )  # fmt: skip
+    files = {}
+    for name, path in (results | workflow).items():
+        if name != "Snakefile":
+            about = {"name": name, "contentSize": str(path.stat().st_size)}
+            about |= {"encodingFormat": TYPES[path.suffix]} if path.suffix in TYPES else {}
+            about |= {"exampleOfWork": settings if name == provenance.STUDY else made_of_it} if name in results else {}
+            files[name] = found.add_file(path, name, properties=about)
+    run = found.add_action(
+        main, "#run", object=files.get(provenance.STUDY),
+        result=[file for name, file in files.items() if name in results and name != provenance.STUDY],
+        properties={"name": f"Run of the study {content['study']}", "endTime": made["date"],
+                    "description": "Snakemake made all results from the study file and the code named in the manifest.",
+                    "actionStatus": "http://schema.org/CompletedActionStatus"},
+    )  # fmt: skip
+    about = {
+        "name": f"Results of the study {content['study']}, made by scant", "description": ABOUT, "license": licence,
+        "datePublished": made["date"], "mentions": run,
+        "conformsTo": [add(id, "CreativeWork", name=name, version=id.rpartition("/")[2])
+                       for id, name in PROFILES.items()],
+        "citation": [add(reference["url"], "ScholarlyArticle", name=reference["title"])
+                     for reference in cited["references"]],
     }  # fmt: skip
-    entities = [
-        {
-            "@id": CRATE, "@type": "CreativeWork", "about": {"@id": "./"},
-            "conformsTo": [{"@id": "https://w3id.org/ro/crate/1.1"}, {"@id": PROFILES[-1]["@id"]}],
-        },
-        root,
-        *PROFILES,
-        {
-            "@id": "Snakefile", "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
-            "name": cited["title"], "version": _version(made), "programmingLanguage": language,
-            "encodingFormat": "text/plain",
-            "license": {"@id": licence}, "input": {"@id": "#settings"}, "output": {"@id": "#results"},
-        },
-        {
-            **language, "@type": "ComputerLanguage", "name": "Snakemake", "alternateName": "Snakemake",
-            "version": metadata.version("snakemake"), "url": {"@id": "https://snakemake.readthedocs.io"},
-        },
-        {"@id": "https://snakemake.readthedocs.io", "@type": "WebSite", "name": "Snakemake"},
-        {"@id": licence, "@type": "CreativeWork", "name": cited["license"], "identifier": cited["license"]},
-        {
-            "@id": "#settings", "@type": "FormalParameter", "additionalType": "File", "name": "study file",
-            "conformsTo": {"@id": "https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"},
-        },
-        {
-            "@id": "#results", "@type": "FormalParameter", "additionalType": "File", "name": "results",
-            "multipleValues": True,
-            "conformsTo": {"@id": "https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"},
-        },
-        {
-            "@id": "#run", "@type": "CreateAction", "name": f"Run of the study {content['study']}",
-            "instrument": {"@id": "Snakefile"}, "endTime": made["date"], "object": {"@id": provenance.STUDY},
-            "description": "Snakemake made all results from the study file and the code named in the manifest.",
-            "result": [{"@id": name} for name in shown],
-            "actionStatus": "http://schema.org/CompletedActionStatus",
-        },
-        *(
-            {"@id": reference["url"], "@type": "ScholarlyArticle", "name": reference["title"]}
-            for reference in cited["references"]
-        ),
-        *files,
-    ]  # fmt: skip
-    return {
-        "@context": ["https://w3id.org/ro/crate/1.1/context", "https://w3id.org/ro/terms/workflow-run"],
-        "@graph": entities,
-    }
+    for name, value in about.items():
+        found.root_dataset[name] = value
+    return found.metadata.generate()
 
 
 def _version(made: dict) -> str:
     """The version of the workflow: with its commit, if that is known."""
     commit = f"+{made['commit'][:12]}" if made["commit"] else ""
     return f"{__version__}{commit}{'-changed' if made['clean'] is False else ''}"
-
-
-def _file(name: str, path: Path) -> dict:
-    """The description of a file."""
-    described = {"@id": name, "@type": "File", "name": name, "contentSize": str(path.stat().st_size)}
-    if path.suffix in TYPES:
-        described["encodingFormat"] = TYPES[path.suffix]
-    if name == provenance.STUDY:
-        described["exampleOfWork"] = {"@id": "#settings"}
-    return described

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from scant.compare.finished import CELL, NUMBERS, Finished, number
 from scant.errors import SettingError
+from scant.verdict import readings
 
 RELATIVE, ABSOLUTE = 1e-6, 1e-9  # numbers within the first of the larger, or within the second, are equal to rounding
 # How an estimate of B lies to that of A, the most telling first.
@@ -62,7 +63,7 @@ class Judged:
     a: Estimate | None
     b: Estimate | None
     how: str
-    row: dict[str, str]
+    row: readings.Claim | readings.Cell
 
     @property
     def turned(self) -> bool:
@@ -294,7 +295,7 @@ def _value(row: dict, column: str, interval: tuple[str, ...]) -> Estimate | str:
 
 
 def _estimate(row: dict | None) -> Estimate | None:
-    return None if row is None else Estimate(*(number(row[name]) for name in NUMBERS))
+    return None if row is None else Estimate(*(row[name] for name in NUMBERS))
 
 
 def _judged(name: str, where: str, a: dict | None, b: dict | None) -> Judged:

@@ -1,20 +1,21 @@
 """Reading finished studies, and keeping what others are held to: results/reference/{study}."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scant.compare import manifest
-from scant.errors import DataError, SettingError, printable
+from scant.errors import DataError, SettingError
 from scant.files import anew, harmless_text, read_cells, sha256, visible, write_text
-from scant.page.page import VERDICTS
+from scant.verdict import readings
+from scant.verdict.readings import Cell, Claim
 
 REFERENCE = "reference"
 CLAIMS, CELLS = "claims.csv", "claims-readings.csv"
 NUMBERS = ("estimate", "low", "high", "n")
 CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")  # what tells one cell of a claim from another
-NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}
+NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}  # earlier versions had no others
 KEPT = ("finals", "top", "games", "ads")  # the tables of a reference: how all learners end
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
 SIGNIFICANT = 9  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
@@ -23,20 +24,20 @@ ADVICE = "Finish the study (snakemake --cores all), and give the folder results/
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished study, or a reference. Rows are mappings of columns to texts, as in the CSV files.
+    """A finished study, or a reference.
 
     folder : where it was read from
     study : its id
-    claims : the row of each claim, by id; None if the study judges none
-    cells : the rows of claims-readings.csv
-    tables : the rows of each table, by name
+    claims : by id; None if the study judges none
+    cells : of the claims, see `scant.verdict.readings`
+    tables : the rows of each table, by name, as mappings of columns to texts
     manifest : what made it, see `scant.compare.manifest`; empty if the study was made before there were manifests
     """
 
     folder: Path
     study: str
-    claims: dict[str, dict[str, str]] | None = None
-    cells: list[dict[str, str]] = field(default_factory=list)
+    claims: dict[str, Claim] | None = None
+    cells: list[Cell] = field(default_factory=list)
     tables: dict[str, list[dict[str, str]]] = field(default_factory=dict)
     manifest: dict = field(default_factory=dict)
 
@@ -93,11 +94,15 @@ def read(folder) -> Finished:
         tables = [name for name in tables if f"tables/{name}.csv" in made["files"]]
     if not names and not tables:
         raise DataError(folder, "holds no finished claims or tables", advice=ADVICE)
-    rows = {name: _rows(folder / name, NEEDED[name]) for name in names}
+    rows = {
+        name: reader(folder / name, NEEDED[name], _again(folder / name))
+        for name, reader in ((CLAIMS, readings.claims), (CELLS, readings.cells))
+        if name in names
+    }
     return Finished(
         folder,
         made.get("study", folder.resolve().name),
-        _claims(folder / CLAIMS, rows[CLAIMS]) if CLAIMS in rows else None,
+        {claim["id"]: claim for claim in rows[CLAIMS]} if CLAIMS in rows else None,
         rows.get(CELLS, []),
         {name: _rows(folder / f"tables/{name}.csv") for name in tables},
         made,
@@ -138,9 +143,10 @@ def keep(folder) -> Path:
     return target
 
 
-def csv_text(rows: Iterable[dict[str, str]], head: Iterable[str], significant: int | None = None) -> str:
-    """Rows of texts as CSV with the columns `head`; numbers that have a point to so many significant digits."""
-    lines = [list(head), *([_rounded(row[name], significant) for name in head] for row in rows)]
+def csv_text(rows: Iterable[Mapping], head: Iterable[str], significant: int | None = None) -> str:
+    """Rows as CSV with the columns `head`; numbers that have a point to so many significant digits."""
+    texts = ({name: "" if row[name] is None else str(row[name]) for name in head} for row in rows)
+    lines = [list(head), *([_rounded(text, significant) for text in row.values()] for row in texts)]
     return "".join(",".join(map(_quoted, line)) + "\n" for line in lines)
 
 
@@ -164,30 +170,10 @@ def number(text: str | None) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _rows(path: Path, needed: Iterable[str] = ()) -> list[dict[str, str]]:
-    """The rows of a CSV file. DataError if they differ in length, or a needed column is missing."""
-    again = _again(path)
-    head, lines = read_cells(path, again)
-    if missing := [name for name in needed if name not in head]:
-        raise DataError(path, f"lacks the columns {', '.join(missing)}", advice=again)
-    rows = [dict(zip(head, line, strict=True)) for line in lines]
-    for line, row in enumerate(rows, 2):
-        for name in NUMBERS if needed else ():
-            if row[name] and number(row[name]) is None:
-                raise DataError(path, f"has {row[name]!r} for {name}, which is no number", line, again)
-    return rows
-
-
-def _claims(path: Path, rows: list[dict[str, str]]) -> dict[str, dict[str, str]]:
-    """The rows of claims by id. DataError for an id that occurs twice, or a verdict that is none."""
-    by_id = {}
-    for line, row in enumerate(rows, 2):
-        if row["verdict"] not in VERDICTS:
-            raise DataError(path, f"{row['verdict']!r} is none of the verdicts {', '.join(VERDICTS)}", line)
-        if row["id"] in by_id:
-            raise DataError(path, f"the claim {printable(row['id'])} is there twice", line)
-        by_id[row["id"]] = row
-    return by_id
+def _rows(path: Path) -> list[dict[str, str]]:
+    """The rows of the CSV file of a table. DataError if they differ in length."""
+    head, lines = read_cells(path, _again(path))
+    return [dict(zip(head, line, strict=True)) for line in lines]
 
 
 def manifest_of(folder: Path) -> dict:

@@ -8,8 +8,8 @@ import pandas as pd
 from scant import families
 from scant.compare import manifest
 from scant.errors import DataError, unknown
-from scant.files import anew, foreign, metadata_of, read_cells, read_parquet
-from scant.present import traces
+from scant.files import anew, foreign, metadata_of, read_parquet
+from scant.present import tables, traces
 from scant.verdict import readings
 
 
@@ -37,12 +37,12 @@ class Results:
     @cached_property
     def claims(self) -> pd.DataFrame:
         """A row for each claim, indexed by its id: verdict, estimate, interval, how many readings agree."""
-        return readings.claims(self._there("claims.parquet")).set_index("id")
+        return readings.frame(readings.claims(self._there("claims.parquet")), readings.Claim).set_index("id")
 
     @cached_property
     def readings(self) -> pd.DataFrame:
         """A row for each estimate behind the claims: under each reading, in each cell."""
-        return self._csv("claims-readings.csv")
+        return readings.read(self._there("claims-readings.csv"))
 
     @property
     def finals(self) -> pd.DataFrame:
@@ -68,7 +68,7 @@ class Results:
         """
         if name not in self.tables:
             raise unknown("table", name, self.tables)
-        return self._csv(f"tables/{name}.csv")
+        return tables.read(self.folder / f"tables/{name}.csv")
 
     def figure(self, name: str) -> pd.DataFrame:
         """Exactly the data that the figure with this name shows.
@@ -79,7 +79,7 @@ class Results:
         """
         if name not in self.figures:
             raise unknown("figure", name, self.figures)
-        return self._csv(f"figures/{name}.csv")
+        return tables.read(self.folder / f"figures/{name}.csv")
 
     @property
     def experiments(self) -> list[str]:
@@ -132,11 +132,6 @@ class Results:
         if not path.is_file():
             raise DataError(path, "is not there", advice="Finish the study: snakemake --cores all")
         return path
-
-    def _csv(self, name: str) -> pd.DataFrame:
-        read_cells(path := self._there(name))
-        with foreign(path, "whole CSV file", anew(path)):
-            return pd.read_csv(path)
 
     def _names(self, folder: str) -> list[str]:
         return sorted(path.stem for path in (self.folder / folder).glob("*.csv"))

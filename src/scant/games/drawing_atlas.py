@@ -19,7 +19,7 @@ NAMES = {
     "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "dcg": "DCG", "precision": "Precision", "auc": "AUC",
     "ndcg": "NDCG", "ap": "AP", "err": "ERR",
 }  # fmt: skip
-BRACES = str.maketrans("()", "{}")  # for TeX
+NAMED = {rate: f"${rate}$".translate(str.maketrans("()", "{}")) for rate in EXPONENTS}  # in TeX
 GROUPS = (  # of rows, from the top: whether the measure has a cut-off, and which measures
     (False, LINEAR),
     (True, ("dcg",)),
@@ -52,10 +52,10 @@ def atlas(frame: pd.DataFrame):
         edges = [("0.35", 0.8) if _differs(cell) else ("none", 0) for cell in panel.itertuples()]
         axis.barh(
             y, 0.95, 0.92, panel["k"] - 0.475, color=faces, edgecolor=[edge for edge, _ in edges],
-            linewidth=[line for _, line in edges],
+            linewidth=[line for _, line in edges], label=[NAMED[rate] for rate in panel["rate"]],
         )  # fmt: skip
         for height, cell in zip(y, panel.itertuples(), strict=True):
-            look = {"ha": "center", "va": "center_baseline"}
+            look = {"ha": "center", "va": "center_baseline", "label": NAMED[cell.rate]}
             look["color"] = SHADES[cell.rate][2] if full[cell.Index] else "black"
             if not measured or np.isnan(cell.slope):
                 axis.text(cell.k, height, EXPONENTS[cell.rate], fontsize=8, **look)
@@ -71,7 +71,7 @@ def atlas(frame: pd.DataFrame):
         axis.tick_params(length=0)
     axes[0, 0].set_yticks(list(places.values()), [_label(*row) for row in places])
     axes[0, 0].set_ylim(depth - 0.5, -0.5)
-    handles = {f"${rate.translate(BRACES)}$": Patch(color=colour) for rate, colour in colours.items()}
+    handles = {NAMED[rate]: Patch(color=colour) for rate, colour in colours.items()}
     title = "how minimax regret grows with the rounds T; m items, of which the top k are seen\nin a cell: exponent of T"
     if measured:
         count = f", {panels.count(frame)}" if "n" in frame else ""

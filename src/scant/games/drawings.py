@@ -33,14 +33,14 @@ def averages(frame: pd.DataFrame):
     high = LOW if names and len(panels.split(divided)) > 6 else panels.ROW
     figure, axes = panels.grid(divided, most=2 if names else 3, beside=names, high=high)
     for axis, (_, panel) in zip(axes.flat, panels.split(divided), strict=False):
-        texts, shown_here = [], set(panel["learner"])
+        texts, shown_here = {}, set(panel["learner"])
         same_game = frame["experiment"].isin(panel["experiment"]) & frame["stream"].isin(panel["of"])
         for learner, curve, _ in panels.learners(frame[same_game], looks):
             if learner not in shown_here:
                 axis.plot(curve["round"], curve["mean"], color="0.8", lw=0.8, zorder=0.8)
         for learner, curve, look in panels.learners(panel, looks):
             handles[learner] = panels.curve(axis, curve, look, panels.alpha(shown_here))
-            texts.append((curve["mean"].iloc[-1], learner, look))
+            texts[learner] = curve["mean"].iloc[-1], learner, look
         panels.head(axis, panel, f", T = {panel['horizon'].max():,}")
         first = max(panel["round"].min(), min(10, panel["round"].max() // 2))
         axis.set(xscale="log", xlabel="round t", xlim=(first, panel["round"].max()))
@@ -105,19 +105,19 @@ def growth(frame: pd.DataFrame, along: str):
         if len(values):
             axis.set_ylim(values.min() / 2, values.max() * 2)
         _whole_decades(axis)
-        texts = []
+        texts = {}
         for learner, rows in panel.groupby("learner", sort=False):
             colour, marker, dashed = look = looks[learner]
             rows = rows.sort_values(along)
-            axis.plot(rows[along], rows["bound"], ":", color=colour, lw=0.9, zorder=1)
+            axis.plot(rows[along], rows["bound"], ":", color=colour, lw=0.9, zorder=1, label=learner)
             points = rows[rows["mean"] > 0]
             handles[learner] = axis.errorbar(
                 points[along], points["mean"],
                 np.clip([points["mean"] - points["low"], points["high"] - points["mean"]], 0, None),
-                color=colour, marker=marker, ls=dashed, markersize=3.5, elinewidth=0.9,
+                color=colour, marker=marker, ls=dashed, markersize=3.5, elinewidth=0.9, label=learner,
             )  # fmt: skip
             if len(points) and points[along].iloc[-1] == ends[1]:
-                texts.append((points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look))
+                texts[learner] = points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look
         panels.beside(axis, texts)
         ending = "" if along == "horizon" else f", T = {panel['horizon'].max():,}"
         panels.head(axis, panel, ending)
@@ -176,7 +176,7 @@ def times(frame: pd.DataFrame):
             colour, marker, dashed = looks[learner]
             rows = rows.sort_values("items")
             (handles[learner],) = axis.plot(
-                rows["items"], rows["microseconds"], dashed, color=colour, marker=marker, markersize=3.5
+                rows["items"], rows["microseconds"], dashed, color=colour, marker=marker, markersize=3.5, label=learner
             )
         m = np.array([panel["items"].min(), panel["items"].max()], float)
         least = panel.loc[panel["items"] == m[0], "microseconds"].min()

@@ -53,30 +53,13 @@ GAME = {
             "properties": {
                 "items": {"description": "m, how many items.", "type": "integer", "minimum": 1},
                 "relevant": {"description": "How many of them are relevant.", "type": "integer", "minimum": 1},
-                "probability": {"description": "Of a flip.", "type": "number", "minimum": 0, "maximum": 1},
+                "probability": {"description": "A flip's probability.", "type": "number", "minimum": 0, "maximum": 1},
                 "noise": {
                     "description": "The standard deviation of Gaussian noise.",
                     "type": "number",
                     "minimum": 0,
                 },
-                "high": {
-                    "description": "How often a relevant item is relevant.",
-                    "type": "number",
-                    "minimum": 0,
-                    "maximum": 1,
-                },
-                "low": {
-                    "description": "How often another item is relevant.",
-                    "type": "number",
-                    "minimum": 0,
-                    "maximum": 1,
-                },
                 "grades": {"description": "The highest grade.", "type": "integer", "minimum": 1, "maximum": 15},
-                "phases": {
-                    "description": "How many phases a switching stream has.",
-                    "type": "integer",
-                    "minimum": 1,
-                },
                 "distribution": {
                     "description": "Which distribution of Table B.1.",
                     "enum": ["first", "second", "either", "mixture"],
@@ -86,7 +69,7 @@ GAME = {
                     "type": "integer",
                     "minimum": 1,
                 },
-                "exponent": {"description": "Of Zipf's law.", "type": "number", "minimum": 0},
+                "exponent": {"description": "The exponent of Zipf's law.", "type": "number", "minimum": 0},
                 "k": {
                     "description": "How many items on top are seen, for hard relevances.",
                     "type": "integer",
@@ -96,16 +79,6 @@ GAME = {
                     "description": "How hard relevances are: whether the gap between the two best rankings falls with "
                     "the horizon, or is as wide as it can be, or one of these for each stream.",
                     "enum": list(GAPS),
-                },
-                "until": {
-                    "description": "The horizon from which on that gap falls.",
-                    "type": "integer",
-                    "minimum": 1,
-                },
-                "dispersion": {
-                    "description": "How close to the central ranking rankings are, 0 for not at all.",
-                    "type": "number",
-                    "minimum": 0,
                 },
             },
         },
@@ -312,6 +285,7 @@ class FixedItems(Family):
     }
     told = ("comparator", "baseline")
     engine = "scant.games.run:run_job"
+    toys = "scant.games.toys:play_all"
     memory, minutes = 1000, 5
 
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:

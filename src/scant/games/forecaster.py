@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declared import Look, Setting
+from scant.declared import Look
 from scant.errors import SettingError
 from scant.games.cells import cell_of, check_observable
-from scant.games.player import ETA, K, Player, positive
+from scant.games.player import K, Player
 from scant.theory import game_bounds
 
 
@@ -25,9 +25,7 @@ class Forecaster(Player):
     sequence of relevances that does not depend on the learner's draws.
 
     k : how many items on top are seen
-    eta, gamma : `game_bounds.forecaster_rates` for the horizon (or the epoch) unless set
-    doubling : whether it plays without the horizon: it starts anew after 1, 3, 7, 15, ... rounds, each time with the
-        rates for twice as many rounds
+    Its rates, eta and gamma, are `game_bounds.forecaster_rates` for the horizon.
 
     Raises
     ------
@@ -39,48 +37,23 @@ class Forecaster(Player):
         "Exponential weights on estimated loss differences, for every game that can be learnt (Cesa-Bianchi, Lugosi & "
         "Stoltz 2006); up to 5 items."
     )
-    settings = (
-        K,
-        ETA,
-        Setting(
-            "gamma",
-            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            about="The probability of exploring; theory's if absent.",
-        ),
-        Setting(
-            "doubling",
-            {"type": "boolean"},
-            about="Whether it plays without the horizon, in epochs that double.",
-            absent=False,
-        ),
-    )
+    settings = (K,)
     looks: ClassVar = {"": Look("vermilion", "P")}
     sees = "top"
 
-    def __init__(
-        self, facts, random, k: int = 1, eta: float | None = None, gamma: float | None = None, doubling: bool = False
-    ):
+    def __init__(self, facts, random, k: int = 1):
         super().__init__(facts, random)
         try:
             self.cell, self.k = cell_of(facts, k), k
             check_observable(self.cell)
         except SettingError as error:
             raise SettingError(f"learner {self.kind!r}: {error}") from None
-        self.lengths = 2 ** np.arange(int(facts.rounds).bit_length()) if doubling else np.array([facts.rounds])
         self.constants = game_bounds.forecaster_constants(self.cell.estimators, self.cell.feedback, self.cell.losses)
-        rates = [game_bounds.forecaster_rates(self.constants, rounds, gamma) for rounds in self.lengths]
-        self.etas = np.array([positive("eta", eta, theory) for theory, _ in rates])
-        self.gammas = np.array([share for _, share in rates])
+        self.eta, self.gamma = game_bounds.forecaster_rates(self.constants, facts.rounds)
         self.logs = np.zeros(len(self.cell.rankings))
-        self.epoch, self.left = -1, 0
 
     def rank(self):
-        if self.left == 0:
-            self.epoch += 1
-            self.left = self.lengths[self.epoch]
-            self.logs[:] = 0
-        self.left -= 1
-        gamma, top_of, sets = self.gammas[self.epoch], self.cell.top_of, len(self.cell.tops)
+        gamma, top_of, sets = self.gamma, self.cell.top_of, len(self.cell.tops)
         weights = np.exp(self.logs - self.logs.max())
         edges, shares = np.cumsum(weights), np.zeros(sets)
         np.add.at(shares, top_of, weights)
@@ -98,18 +71,15 @@ class Forecaster(Player):
 
     def learn(self, ranking, seen):
         estimate = self.cell.estimators[self.top, self.cell.number_of(ranking, seen)]
-        self.logs -= self.etas[self.epoch] / self.probability * estimate
+        self.logs -= self.eta / self.probability * estimate
 
     def bound(self, t):
-        starts = np.cumsum(self.lengths) - self.lengths
-        rounds = np.clip(np.asarray(t, float)[..., None] - starts, 0, self.lengths)
-        return game_bounds.forecaster(rounds, self.etas, self.gammas, self.constants).sum(axis=-1)
+        return game_bounds.forecaster(t, self.eta, self.gamma, self.constants)
 
     def loop(self):
         return "cells:play_forecaster", {
             "cell": self.cell,
             "estimators": self.cell.estimators,
-            "lengths": self.lengths,
-            "etas": self.etas,
-            "gammas": self.gammas,
+            "eta": self.eta,
+            "gamma": self.gamma,
         }

@@ -44,13 +44,13 @@ def gauss(random, rounds: int, items: int = 10, relevant: int = 5, noise: float 
     return _rows(rounds, items, lambda n: truth + noise * random.standard_normal((n, items)) > 0.5)
 
 
-def bernoulli(random, rounds: int, items: int = 20, relevant: int = 10, high: float = 0.7, low: float = 0.2):
-    """In each round, `relevant` of the items are relevant with probability `high`, the others with `low`.
+def bernoulli(random, rounds: int, items: int = 20, relevant: int = 10):
+    """In each round, `relevant` of the items are relevant with probability 0.7, the others with 0.2.
 
-    The defaults are those of the code that the author of the thesis released.
+    The probabilities are those of the code that the author of the thesis released.
     """
     _check_count("relevant", relevant, items)
-    chances = np.where(_subset(random, items, relevant), _probability("high", high), _probability("low", low))
+    chances = np.where(_subset(random, items, relevant), 0.7, 0.2)
     return _rows(rounds, items, lambda n: random.random((n, items)) < chances)
 
 
@@ -67,16 +67,11 @@ def graded(random, rounds: int, items: int = 20, grades: int = 4, probability: f
     return _rows(rounds, items, draw)
 
 
-def switching(
-    random, rounds: int, items: int = 20, relevant: int = 5, probability: float = 0.1, phases: int = 4
-):  # fmt: skip
-    """`flip` with a new true vector in each of the `phases`, which have equal lengths."""
-    _check_count("relevant", relevant, items)
-    if not 1 <= phases <= rounds:
-        raise SettingError(
-            f"stream 'switching': phases is {phases}; with {rounds} rounds it must be from 1 to {rounds}"
-        )
-    ends = np.arange(1, phases + 1) * rounds // phases
+def switching(random, rounds: int, items: int = 20, relevant: int = 5, probability: float = 0.1):
+    """`flip` with a new true vector in each quarter of the rounds."""
+    if rounds < 4:
+        raise SettingError(f"stream 'switching': rounds is {rounds}; four quarters take 4 or more")
+    ends = np.arange(1, 5) * rounds // 4
     return np.concatenate(
         [flip(random, int(length), items, relevant, probability) for length in np.diff(ends, prepend=0)]
     )
@@ -123,13 +118,13 @@ def k_choice(random, rounds: int, items: int = 20, choices: int = 5, exponent: f
     return _chosen(random, rounds, _popularity(random, items, exponent), choices)
 
 
-def rankings(random, rounds: int, items: int = 20, dispersion: float = 0.2):
+def rankings(random, rounds: int, items: int = 20):
     """Random rankings for Spearman's loss: the positions, from 1, of the items in each round's ranking.
 
     They follow a Plackett-Luce model around a central ranking, in which each place further down lowers an item's
-    log-weight by `dispersion`. With a dispersion of 0 they are uniform.
+    log-weight by 0.2.
     """
-    utilities = -dispersion * random.permutation(items)
+    utilities = -0.2 * random.permutation(items)
 
     def draw(n):
         noisy = utilities - np.log(random.standard_exponential((n, items)))
@@ -138,9 +133,7 @@ def rankings(random, rounds: int, items: int = 20, dispersion: float = 0.2):
     return _rows(rounds, items, draw, np.int8 if items <= 127 else np.int16)
 
 
-def hard(
-    random, rounds: int, loss: str, items: int = 3, k: int = 1, grades: int = 1, gap: str = "falling", until: int = 100
-):  # fmt: skip
+def hard(random, rounds: int, loss: str, items: int = 3, k: int = 1, grades: int = 1, gap: str = "falling"):
     """Relevances that are hard for the cell of the atlas with this loss, `items` and the top `k` seen.
 
     They are drawn from one of two distributions, each with probability 1/2, between which a learner must tell to be
@@ -148,7 +141,7 @@ def hard(
 
     grades : the highest grade
     gap : "falling", the gap between the two best rankings falls with the rounds T as in the lower bound, from its
-        largest at T = `until` on: as T^(-1/3) where the rate is T^(2/3), as T^(-1/2) where it is T^(1/2), not at all
+        largest at T = 100 on: as T^(-1/3) where the rate is T^(2/3), as T^(-1/2) where it is T^(1/2), not at all
         where the cell is not observable; "wide", it is the largest for all T; or "either", one of the two for the
         whole stream, each with probability 1/2
     """
@@ -157,7 +150,7 @@ def hard(
     cell = cells.cell(loss, items, k, grades)
     pair, labels, sign = hard_pairs.pair(cell), random.permutation(items), 1 - 2 * random.integers(0, 2)
     falls = gap == "falling" or (gap == "either" and random.random() < 0.5)
-    width = hard_pairs.width(cell, rounds, until) if falls else 1.0
+    width = hard_pairs.width(cell, rounds, 100) if falls else 1.0
     edges = np.cumsum(pair.middle + sign * width * pair.direction)
     vectors = cell.relevances[:, labels]
     return _rows(rounds, items, lambda n: vectors[_index_in(edges, random.random(n))])

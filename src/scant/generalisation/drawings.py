@@ -28,14 +28,15 @@ def against(frame: pd.DataFrame, along: str):
         axis.set_xlim(first / 1.1, last * 1.1)
         if len(values):
             axis.set_ylim(values.min() / 2, values.max() * 4)
-        texts, bounds = [], []
+        texts, bounds = {}, []
         for learner, look in looks.items():
             rows = panel[panel["learner"] == learner].sort_values(along)
             if rows.empty:
                 continue
             colour, marker, dashes = look
             known = rows.dropna(subset="bound")
-            axis.plot(known[along], known["bound"], ":", color=colour, lw=0.9, zorder=1, marker="_", markersize=3)
+            dotted = {"color": colour, "lw": 0.9, "zorder": 1, "marker": "_", "markersize": 3, "label": learner}
+            axis.plot(known[along], known["bound"], ":", **dotted)
             if len(known):
                 place, side = ends[len(bounds) % 2]  # in turn at the right and at the left, as bounds lie close
                 name, height = known["bound_by"].iloc[place], known["bound"].iloc[place]
@@ -50,10 +51,10 @@ def against(frame: pd.DataFrame, along: str):
             handles[learner] = axis.errorbar(
                 points[along], points["mean"],
                 np.clip([points["mean"] - points["low"], points["high"] - points["mean"]], 0, None),
-                color=colour, marker=marker, ls=dashes, markersize=3.5, elinewidth=0.9,
+                color=colour, marker=marker, ls=dashes, markersize=3.5, elinewidth=0.9, label=learner,
             )  # fmt: skip
             if len(points):
-                texts.append((points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), (colour, marker, dashes)))
+                texts[learner] = points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look
         panels.beside(axis, texts)
         others = [f"{SIZES[name]} = {panel[name].max():,}" for name in SIZES if name != along]
         axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)

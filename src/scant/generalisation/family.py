@@ -310,6 +310,7 @@ class Generalisation(Family):
         "gap_share": Quantity("largest gap / bound", f"{QUANTITIES}:gap_share"),
     }
     engine = "scant.generalisation.run:run"
+    toys = "scant.generalisation.toys:play"
     memory, minutes = 3000, 30
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:

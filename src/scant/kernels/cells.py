@@ -14,24 +14,16 @@ from scant.kernels import compiled
 
 
 @compiled()
-def play_forecaster(
-    outcomes, losses, top_of, feedback, estimators, lengths, etas, gammas, random, kept, total, explored
-):  # fmt: skip
+def play_forecaster(outcomes, losses, top_of, feedback, estimators, eta, gamma, random, kept, total, explored):
     """Play the forecaster, see `scant.games.forecaster.Forecaster`.
 
     estimators : float64 (sets x feedbacks x rankings)
-    lengths, etas, gammas : of each epoch, as many as cover the rounds
+    eta, gamma : its rates
     """
     rankings, sets = losses.shape[0], feedback.shape[0]
     logs, edges, shares = np.zeros(rankings), np.empty(rankings), np.empty(sets)
     at, value, exploring = 0, 0.0, 0
-    epoch, left, eta, gamma = -1, 0, 0.0, 0.0
     for t in range(outcomes.shape[0]):
-        if left == 0:
-            epoch += 1
-            left, eta, gamma = lengths[epoch], etas[epoch], gammas[epoch]
-            logs[:] = 0.0
-        left -= 1
         largest, sum_ = logs[0], 0.0
         for i in range(1, rankings):
             largest = max(largest, logs[i])

@@ -68,15 +68,16 @@ def regrets(frame: pd.DataFrame):
                 name, (first * at, start * at**power), (0, -1), textcoords="offset points", va="top", fontsize=8,
                 color="0.45",
             )  # fmt: skip
-        texts = []
+        texts = {}
         for learner, curve, look in panels.learners(panel, looks):
             last, positive = curve.iloc[-1], curve[curve["mean"] > 0]
             handles[learner] = panels.curve(axis, positive, look, panels.alpha(looks))
             wide = positive["gap"] > UNSURE * positive["mean"]
             unsure |= wide.any()
-            axis.plot(positive["round"], (positive["mean"] + positive["gap"]).where(wide), ":", color=look[0], lw=1.0)
+            gap = (positive["mean"] + positive["gap"]).where(wide)
+            axis.plot(positive["round"], gap, ":", color=look[0], lw=1.0, label=learner)
             if last["mean"] > 0:
-                texts.append((last["mean"], panels.slope(last), look))
+                texts[learner] = last["mean"], panels.slope(last), look
         panels.beside(axis, texts)
         panels.head(axis, panel)
         judges = panel["judge"].unique()
@@ -128,21 +129,21 @@ def against_k(frame: pd.DataFrame):
     lines, handles = list(dict.fromkeys(frame.loc[frame["place"].notna(), "line"])), {}
     shifts = dict(zip(lines, np.linspace(-0.15, 0.15, len(lines)) if len(lines) > 1 else [0.0], strict=True))
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
-        texts = []
+        texts = {}
         for line, row in panel[panel["place"].isna()].drop_duplicates("line").set_index("line").iterrows():
             colour, _, dashed = style.own_look(row["kind"], row["user"] or row["objective"]) or ("0.3", "", ":")
             axis.axhspan(row["low"], row["high"], color=colour, alpha=0.2, lw=0)
             axis.axhline(row["mean"], color=colour, ls=dashed, lw=1.0)
-            texts.append((row["mean"], line, (colour, "", dashed)))
+            texts[line] = row["mean"], line, (colour, "", dashed)
         for (line, ranking), rows in panel[panel["place"].notna()].groupby(["line", "ranking"], sort=False):
             rows = rows.assign(x=rows["place"].map(places.index) + shifts[line]).sort_values("x")
             colour, marker, _ = style.own_look("rtop", rows["objective"].iloc[0])
-            shown, look = ranking == "shown", {"color": colour, "marker": marker}
+            shown, look = ranking == "shown", {"color": colour, "marker": marker, "label": line}
             _bars(axis, rows["x"], rows, "y", **look | ({"markersize": 4} if shown else OWN | {"markersize": 7}))
             top = rows[rows["place"] != "all"]
-            axis.plot(top["x"], top["mean"], color=colour, lw=1.5 if shown else 0.6, zorder=1)
+            axis.plot(top["x"], top["mean"], color=colour, lw=1.5 if shown else 0.6, zorder=1, label=line)
             if len(top) < len(rows):  # the last point is of another learner, which sees every grade
-                axis.plot(rows["x"].tail(2), rows["mean"].tail(2), "--", color=colour, lw=0.8, zorder=0.9)
+                axis.plot(rows["x"].tail(2), rows["mean"].tail(2), "--", color=colour, lw=0.8, zorder=0.9, label=line)
             if shown:
                 handles[line] = Line2D([], [], **look, markersize=4)
         panels.head(axis, panel, _horizon(panel))
@@ -239,7 +240,7 @@ def steps(frame: pd.DataFrame):
         for way in ways:
             rows = panel[panel["steps"] == way]
             colour, marker = WAYS.get(way.removesuffix(ADAPTIVE), ("brown", "X"))
-            look = {"color": style.COLOURS.get(colour, colour), "marker": marker, "markersize": 4}
+            look = {"color": style.COLOURS.get(colour, colour), "marker": marker, "markersize": 4, "label": way}
             look |= OWN if way.endswith(ADAPTIVE) else {}
             _bars(axis, [bases.index(base) + shifts[way] for base in rows["base"]], rows, "x", **look)
             handles[way] = Line2D([], [], ls="", **look)

@@ -164,6 +164,7 @@ class Contextual(Family):
     place = STREAMS
     told = ("tuning",)
     engine = "scant.online.run:run_job"
+    toys = "scant.online.toys:play"
 
     def check(self, study, datasets, experiment):
         for measure in experiment.get("measures", ()):

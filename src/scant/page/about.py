@@ -12,7 +12,7 @@ from scant.page import status
 from scant.schema import of_project, read_yaml
 from scant.study import plan
 from scant.study.plan import OF_CLAIMS, Plan
-from scant.verdict import readings, selection
+from scant.verdict import selection
 
 CITATION = Path("CITATION.cff")
 CSV = "The CSV file of the same name holds exactly what is shown."
@@ -53,26 +53,6 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "") -> dict:
         "citation": citation(),
         "commands": _commands(study, datasets, Path(folder), study_file),
     }
-
-
-def claims(path) -> list[dict] | None:
-    """Read the claims of a study from their parquet file; None without a file.
-
-    Raises
-    ------
-    DataError : the file is damaged
-    """
-    return None if path is None else readings.claims(path).to_dict("records")
-
-
-def cells(path) -> list[dict]:
-    """Read the cells of a study's claims from their CSV file, see `scant.verdict.readings.read`; none without a file.
-
-    Raises
-    ------
-    DataError : the file is damaged
-    """
-    return [] if path is None else readings.read(path).to_dict("records")
 
 
 def files(plan: Plan, stated: dict) -> list[str]:

@@ -1,12 +1,7 @@
-"""Matplotlib's SVG files as parts of an HTML page: small, without scripts, curves numbered.
-
-Curves are found by their look: what the axes hold in the colour of a legend's entry (and its dashes and marker, where
-entries share a colour) belongs to that entry.
-"""
+"""Matplotlib's SVG files as parts of an HTML page: small, without scripts, curves numbered."""
 
 import re
 import xml.etree.ElementTree as ET
-from collections import defaultdict
 from itertools import count
 
 from scant.errors import DataError
@@ -20,15 +15,14 @@ REFERENCE = re.compile(r"url\(#([^)]*)\)")
 DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 FONT = re.compile(r"font-family: 'DejaVu Sans'[^;]*sans-serif; ?")  # of all figures; the page's style sheet sets it
 NO_ROTATION = re.compile(r"rotate\(-?0(?: [^)]*)?\)")
-SPINE = "square"  # the line caps that tell axes' borders from curves of the same colour
+CURVE, ENTRY = re.compile(r"curve-(\d+)-\d+"), re.compile(r"entry-(\d+)-\d+")  # ids by scant.present.figures.save
 
 
 def inline(path, prefix: str) -> tuple[str, list[str]]:
     """An SVG file as text for an HTML page, and the names of its curves, as the legend has them.
 
     Only elements that draw and references within the file are kept. Lengths are rounded to a hundredth of a point. The
-    n-th entry of the legend has `data-entry="n"`, and what belongs to it `data-curve="n"`, or several numbers where
-    entries look the same.
+    n-th entry of the legend has `data-entry="n"`, and what belongs to it `data-curve="n"`.
 
     prefix : with which every id begins, so that figures of one page do not share any
 
@@ -44,7 +38,7 @@ def inline(path, prefix: str) -> tuple[str, list[str]]:
         raise DataError(path, "is not an SVG file with a viewBox", advice=anew(path))
     try:
         size(f'viewBox="{root.get("viewBox")}"')
-        names = _mark(root)  # by the ids that Matplotlib gave, which `_clean` removes
+        names = _mark(root)  # by ids, which `_rename` removes
         _clean(root)
         _rename(root, prefix)
     except (AttributeError, LookupError, ValueError, TypeError, RecursionError) as error:
@@ -118,54 +112,24 @@ def _rename(root, prefix: str) -> None:
                 node.set(name, REFERENCE.sub(lambda found: f"url(#{new.get(found[1], '')})", value))
 
 
-def _style(element) -> dict[str, str]:
-    """The properties in an element's `style`, by name."""
-    parts = (part.partition(":") for part in element.get("style", "").split(";"))
-    return {name.strip(): value.strip() for name, _, value in parts if value}
-
-
-def _look(group) -> tuple[set, str | None, str | None, bool]:
-    """The look of a group of drawn elements: colours, dashes, marker's id, and whether it is a border of the axes."""
-    colours, dash, marker, border = set(), None, None, False
-    for node in group.iter():
-        style = _style(node)
-        colours |= {style[name] for name in ("fill", "stroke") if style.get(name, "none") not in ("none", "#ffffff")}
-        border |= style.get("stroke-linecap") == SPINE
-        if _local(node.tag) == "use":
-            marker = next((value for name, value in node.attrib.items() if _local(name) == "href"), None)
-        elif style.get("fill") == "none":
-            dash = style.get("stroke-dasharray", "solid")
-    return colours, dash, marker, border
-
-
 def _mark(root) -> list[str]:
     """Number the legend's entries and what belongs to them; returns the names of those that something belongs to."""
-    groups = [node for node in root.iter() if _local(node.tag) == "g"]
-    legend = next((group for group in groups if group.get("id", "").startswith("legend")), None)
-    if legend is None:
-        return []
-    entries, handles = [], []
-    for child in list(legend):
-        if not child.get("id", "").startswith("text"):
-            handles += [child] if child.get("id") else []
-        elif handles:  # an entry is its handles, then its text; the title has no handles
-            entries.append((_together(legend, [*handles, child]), "".join(map(str.strip, child.itertext())), handles))
-            handles = []
-    looks = []
-    for _, _, parts in entries:
-        seen = [_look(part) for part in parts]
-        dash, marker = (next((look[i] for look in reversed(seen) if look[i]), None) for i in (1, 2))
-        looks.append((set.union(*(look[0] for look in seen)), dash, marker))
-    marked = set()
-    for axes in groups:
-        if axes.get("id", "").startswith("axes"):
-            marked |= _mark_axes(axes, looks)
-    names = []
-    for number, (entry, name, _) in enumerate(entries):
-        names.append(name)
-        if number in marked:  # an entry that nothing belongs to explains something else
-            entry.set("data-entry", str(number))
-    return [name for number, name in enumerate(names) if number in marked]
+    names = {}
+    for node in root.iter():
+        if found := CURVE.fullmatch(node.get("id", "")):
+            node.set("data-curve", found[1])
+            names[int(found[1])] = ""
+    for legend in [node for node in root.iter() if node.get("id", "").startswith("legend")]:
+        handles = []
+        for child in list(legend):
+            handles.append(child)
+            found = ENTRY.fullmatch(child.get("id", ""))
+            if found and int(found[1]) in names:  # an entry that nothing belongs to explains something else
+                names[int(found[1])] = "".join(map(str.strip, child.itertext()))
+                _together(legend, handles).set("data-entry", found[1])
+            if child.get("id", "").startswith(("entry", "text")):  # an entry is its handles, then its text
+                handles = []
+    return [names[number] for number in sorted(names)]
 
 
 def _together(parent, parts: list):
@@ -176,47 +140,3 @@ def _together(parent, parts: list):
         parent.remove(part)
         group.append(part)
     return group
-
-
-def _mark_axes(axes, looks: list) -> set[int]:
-    """Number what belongs to a legend's entries in one panel; returns the entries that something belongs to."""
-    entries, ends, of_colour = {}, {}, defaultdict(list)
-    for child in axes:
-        if child.get("id", "text").startswith(("matplotlib.axis", "legend", "text")):
-            continue
-        colours, dash, marker, border = _look(child)
-        numbers = [number for number, look in enumerate(looks) if colours & look[0]]
-        if border or not numbers:
-            continue
-        if child.get("id").startswith("line2d") and len(numbers) > 1:
-            narrower = [number for number in numbers if looks[number][1] == dash and marker in (None, looks[number][2])]
-            numbers = narrower or numbers
-        entries[child] = numbers
-        if child.get("id").startswith("line2d") and len(numbers) == 1:
-            ends[_end(child)] = numbers
-            known = of_colour[min(colours)]
-            known += [numbers[0]] if numbers[0] not in known else []
-    alike = defaultdict(list)  # bands, bars and bounds of curves of one colour: as many, and in the curves' order
-    for child, numbers in entries.items():
-        if len(numbers) > 1:
-            colours, dash, _, _ = _look(child)
-            if _end(child) in ends:  # the line from a curve to the text beside it
-                entries[child] = ends[_end(child)]
-            else:
-                alike[child.get("id").rpartition("_")[0], min(colours), dash].append(child)
-    for (_, colour, _), same in alike.items():
-        if len(same) == len(of_colour[colour]):
-            entries.update((child, [number]) for child, number in zip(same, of_colour[colour], strict=True))
-    everything = list(axes)
-    for child, numbers in entries.items():
-        text = everything[everything.index(child) + 1 :][:1]
-        child.set("data-curve", " ".join(map(str, numbers)))
-        if child.get("id").startswith("patch") and text and text[0].get("id", "").startswith("text"):
-            text[0].set("data-curve", child.get("data-curve"))
-    return {number for numbers in entries.values() for number in numbers}
-
-
-def _end(group) -> tuple[str, ...]:
-    """Where a line ends, as the file has it: the last two words of its path."""
-    paths = [node.get("d", "") for node in group.iter() if _local(node.tag) == "path"]
-    return tuple(paths[0].split()[-2:]) if paths else ()

@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from statistics import median_low
@@ -17,31 +18,25 @@ from scant.page.inline import inline, size
 from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
+from scant.verdict.readings import Cell, Claim
 
 ABSENT = "\N{EN DASH}"
 VERDICTS = dict(zip(words.VERDICTS, "✓✗?" + ABSENT, strict=True))  # in the order that sorts them
-COLUMNS = (
-    "id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total",
-    "data", "family", "figure", "needed", "matters", "matters_share", "row", "words", "chosen", "quantity", "test",
-    "cells_holding", "cells_failing", "cells_total", "tightness",
-)  # fmt: skip
 TOLD = 3  # findings of each verdict that the page opens with, of each family
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
 FEW = 12  # cells; a claim of no more has them unfolded
 LIMIT = 8_000_000  # bytes
 
 
-def make(study_settings: dict, folder, target, claims: list[dict] | None, about: dict, cells=()) -> None:
+def make(study_settings: dict, folder, target, claims: list[Claim], about: dict, cells: Iterable[Cell] = ()) -> None:
     """Write the page of a study to `target`.
 
     Parameters
     ----------
     study_settings : the study's settings; `study` is its name
     folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv
-    claims : one row for each claim, with COLUMNS; None if the study tests none. `needed` is the number of seeds from
-        which on they would decide an undecided claim, `figure` the file's name without its ending, `matters` the
-        reading on which the estimate depends most, and `matters_share` its share of the variance over readings
-    cells : rows of `scant.verdict.tables.cells_table`, those of each claim's first reading are shown
+    claims : see `scant.verdict.readings.claims`; none if the study tests none
+    cells : see `scant.verdict.readings.cells`; those of each claim's first reading are shown
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
         (see `scant.page.about`), `headings` ({figure or table: text}, for those whose name does not say it), `datasets`
@@ -50,12 +45,12 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
 
     Raises
     ------
-    SettingError : a claim lacks a column or has an unknown verdict, or the page would be larger than LIMIT
+    SettingError : the page would be larger than LIMIT
     DataError : a figure or table cannot be read
     """
     folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
     cells_by_claim = _cells_by_claim(cells)
-    claims = [_claim(row, cells_by_claim.get(row.get("id"), [])) for row in claims or []]
+    claims = [_claim(row, cells_by_claim.get(row["id"], [])) for row in claims]
     parts = {
         "study": str(study_settings["study"]),
         "claims": claims,
@@ -93,7 +88,7 @@ def make(study_settings: dict, folder, target, claims: list[dict] | None, about:
     write_text(target, page)
 
 
-def sentences(claims: list[dict]) -> list[str]:
+def sentences(claims: list[Claim]) -> list[str]:
     """Sentences that summarise claims: of each kind of row how many have each verdict, and how robust they are.
 
     What the papers measured comes first.
@@ -148,7 +143,7 @@ def _counted(row: str, counts: Counter) -> str:
     return f"{', '.join(parts)}, and {counts[words.UNTESTABLE]} could not be tested here"
 
 
-def tightness(claims: list[dict]) -> str:
+def tightness(claims: list[Claim]) -> str:
     """How tight the bounds of those theorem checks that hold are; "" if none is about a bound."""
     holding = [claim for claim in claims if claim["row"] == "theorem" and claim["verdict"] == "holds"]
     shares = [100 * claim["tightness"] for claim in holding if _known(claim["tightness"])]
@@ -180,26 +175,12 @@ def _known(value) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _claim(row: dict, cells: list[dict]) -> dict:
-    """A claim as the page's template takes it: None in place of NaN, Python's numbers in place of NumPy's.
+def _claim(row: Claim, cells: list[dict]) -> dict:
+    """A claim as the page's template takes it.
 
     cells : those of its first reading
-
-    Raises
-    ------
-    SettingError : a column is missing, or the verdict or the kind of row is unknown
     """
-    if missing := [name for name in COLUMNS if name not in row]:
-        raise SettingError(f"claim {row.get('id')!r} lacks {', '.join(missing)}: give every column of a claim")
-    row = {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
-    row = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
-    if row["verdict"] not in VERDICTS:
-        known = ", ".join(VERDICTS)
-        raise SettingError(f"claim {row['id']!r} has the verdict {row['verdict']!r}: it must be one of {known}")
-    if row["row"] not in words.ROWS:
-        raise SettingError(f"claim {row['id']!r} has the row {row['row']!r}: it must be one of {', '.join(words.ROWS)}")
-    data = row["data"]
-    row["data"] = "; ".join(map(str, data)) if isinstance(data, (list, tuple)) else data or ""
+    row = dict(row)
     row["rank"] = list(VERDICTS).index(row["verdict"])
     row["anchor"] = slug(f"claim-{row['id']}")
     row["kind"], row["said"] = words.kind(row["row"]), words.said(row["row"], row["verdict"])

@@ -1,17 +1,16 @@
 """The claims and tables of a finished study, for the terminal."""
 
-import math
 import shutil
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
-
-import pandas as pd
 
 from scant.errors import DataError, SettingError, printable, unknown
 from scant.files import visible
 from scant.page import page
 from scant.present.tables import read as read_table
 from scant.verdict import readings, words
+from scant.verdict.readings import Cell, Claim
 
 LEAST = 40  # columns for statements, however narrow the terminal
 
@@ -48,7 +47,7 @@ def show(
         return _table(tables[name])
     if not (path := folder / "claims.parquet").is_file():
         raise DataError(folder, "holds no finished claims", advice=_advice())
-    rows = [_without_nan(row) for row in _printable(readings.claims(path)).to_dict("records")]
+    rows = list(map(_printable, readings.claims(path)))
     if claim is not None:
         by_id = {one["id"]: one for one in rows}
         if claim not in by_id:
@@ -65,13 +64,13 @@ def _advice() -> str:
     return "Run the study (snakemake --cores all), and give the folder results/{study}"
 
 
-def _cells(folder: Path, claim: str | None = None) -> pd.DataFrame:
+def _cells(folder: Path, claim: str | None = None) -> list[Cell]:
     """The cells of a study's claims, or of one claim."""
-    cells = _printable(readings.read(folder / "claims-readings.csv"))
-    return cells if claim is None else cells[cells["claim"] == claim]
+    cells = map(_printable, readings.cells(folder / "claims-readings.csv"))
+    return [cell for cell in cells if claim in (None, cell["claim"])]
 
 
-def _chosen(rows: list[dict], verdict: str | None, family: str | None, kind: str | None) -> list[dict]:
+def _chosen(rows: list[Claim], verdict: str | None, family: str | None, kind: str | None) -> list[Claim]:
     """The claims with a verdict, of a family and of a kind; None for all of them."""
     said = {(row["id"]): words.said(row["row"], row["verdict"]) for row in rows}
     families = dict.fromkeys(row["family"] for row in rows)
@@ -92,7 +91,7 @@ def _chosen(rows: list[dict], verdict: str | None, family: str | None, kind: str
     return chosen
 
 
-def _claims(rows: list[dict], cells: pd.DataFrame | None) -> str:
+def _claims(rows: list[Claim], cells: list[Cell] | None) -> str:
     """Claims below the names of their kinds and families, each with its cells if these are given."""
     text = ""
     for kind, (several, _) in words.ROWS.items():
@@ -102,11 +101,11 @@ def _claims(rows: list[dict], cells: pd.DataFrame | None) -> str:
                 if (row["row"], row["family"]) == (kind, family):
                     text += _claim(row)
                     if cells is not None:
-                        text += _aligned(cells[(cells["claim"] == row["id"]) & cells["first"]], "      ")
+                        text += _aligned([cell for cell in cells if cell["first"] and cell["claim"] == row["id"]], 6)
     return text
 
 
-def _claim(row: dict) -> str:
+def _claim(row: Claim) -> str:
     """A claim in a few lines: verdict, id, estimate and what else is known; then its statement, indented.
 
     A claim that cannot be tested here has the data that it would take after its statement.
@@ -128,15 +127,15 @@ def _claim(row: dict) -> str:
     return "\n".join(["  " + "; ".join(facts), *lines]) + "\n"
 
 
-def _estimate(row) -> str:
+def _estimate(row: Claim | Cell) -> str:
     """The estimate of a claim or cell and its interval: "0.5 [0.4, 0.6]"."""
-    interval = "" if pd.isna(row["low"]) else f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
+    interval = "" if row["low"] is None else f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
     return page.shown(row["estimate"]) + interval
 
 
-def _whole(row: dict, cells: pd.DataFrame) -> str:
+def _whole(row: Claim, cells: list[Cell]) -> str:
     """All that is known of a claim, and its cells under each reading, the one of its verdict first."""
-    claimed = {words.claimed(*ends, page.shown) for ends in zip(cells["from"], cells["to"], strict=True)}
+    claimed = {words.claimed(cell["from"], cell["to"], page.shown) for cell in cells}
     facts = {
         "kind": f"{words.kind(row['row'])}, family {row['family']}",
         "source": row["source"] + (f': "{row["words"]}"' if row["words"] else ""),
@@ -163,37 +162,29 @@ def _whole(row: dict, cells: pd.DataFrame) -> str:
         if fact:
             head = f"  {name:<13} "
             text += textwrap.fill(fact, _width(), initial_indent=head, subsequent_indent=" " * len(head)) + "\n"
-    for (experiment, tuning), rows in cells.groupby(["experiment", "tuning"], sort=False):
-        verdict_here = ", which the verdict is under" if rows["first"].all() else ""
+    for experiment, tuning in dict.fromkeys((cell["experiment"], cell["tuning"]) for cell in cells):
+        under = [cell for cell in cells if (cell["experiment"], cell["tuning"]) == (experiment, tuning)]
+        verdict_here = ", which the verdict is under" if all(cell["first"] for cell in under) else ""
         chosen_by = f", tuning {tuning}" if tuning else ""
         of = f"experiment {experiment}" if experiment else "the study of bounds"
-        text += f"\n  {of}{chosen_by}{verdict_here}\n" + _aligned(rows, "    ")
+        text += f"\n  {of}{chosen_by}{verdict_here}\n" + _aligned(under, 4)
     return text
 
 
-def _aligned(cells: pd.DataFrame, indent: str) -> str:
+def _aligned(cells: list[Cell], indent: int) -> str:
     """Cells as aligned text, a line for each: what is compared, estimate, claim, n, verdict."""
-    if cells.empty:
-        return ""
-    said = [words.said(*pair) for pair in zip(cells["row"], cells["verdict"], strict=True)]
-    claimed = [words.claimed(*ends, page.shown) for ends in zip(cells["from"], cells["to"], strict=True)]
-    compared = ["against"] if any(cells["against"]) else []
-    frame = cells[["stream", "learner", *compared]].assign(
-        estimate=[_estimate(cell) for cell in cells.to_dict("records")], claimed=claimed, n=cells["n"], verdict=said
-    )
-    lines = [list(frame), *frame.astype(str).to_numpy().tolist()]
+    compared = ["stream", "learner", *(["against"] if any(cell["against"] for cell in cells) else [])]
+    lines = [[*compared, "estimate", "claimed", "n", "verdict"]] if cells else []
+    for cell in cells:
+        claimed, said = words.claimed(cell["from"], cell["to"], page.shown), words.said(cell["row"], cell["verdict"])
+        lines.append([*(cell[name] for name in compared), _estimate(cell), claimed, str(cell["n"]), said])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "".join(f"{indent}{'  '.join(map(str.ljust, line, widths))}".rstrip() + "\n" for line in lines)
+    return "".join(f"{' ' * indent}{'  '.join(map(str.ljust, line, widths))}".rstrip() + "\n" for line in lines)
 
 
-def _printable(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with texts that a terminal may show."""
-    return frame.map(lambda value: printable(value) if isinstance(value, str) else value)
-
-
-def _without_nan(row: dict) -> dict:
-    """The row with None in place of NaN."""
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
+def _printable(row: Mapping) -> dict:
+    """The row with texts that a terminal may show."""
+    return {name: printable(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def _width() -> int:
@@ -203,7 +194,7 @@ def _width() -> int:
 
 def _table(path: Path) -> str:
     """A table's CSV file as aligned text."""
-    frame = _printable(read_table(path))
+    frame = read_table(path).map(lambda value: printable(value) if isinstance(value, str) else value)
     return frame.rename(columns=printable).to_string(index=False, na_rep=page.ABSENT, float_format=page.shown) + "\n"
 
 

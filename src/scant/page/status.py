@@ -1,35 +1,22 @@
-"""The progress of a study: its jobs done, running and failed, from the files that Snakemake and the jobs leave."""
+"""The progress of a study: its jobs done, running and failed, from its record of events, benchmarks and logs."""
 
 import base64
 import binascii
 import json
 import math
 import os
-import re
 import shlex
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from scant.errors import DataError, SettingError, printable
 from scant.files import visible
-from scant.schema import read_yaml
+from scant.study import events
 from scant.study.plan import rule_of
 
-STEPS = re.compile(r"^(\d+) of (\d+) steps", re.M)
-DONE = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)", re.M)
-PLANNED = re.compile(r"^(\w+) +(\d+)$", re.M)
-COMMAND = re.compile(r"^Command '(.*?)' returned non-zero exit status", re.M | re.S)
-# What Snakemake prints about a failed job on a cluster, where it prints all fields of a job.
-ERROR = re.compile(r"^( *)Error in rule \w+:\n((?:\1 +.*\n)*)", re.M)
-FIELD = re.compile(r"^ +(jobid|output|log): ([^\s,]+)", re.M)
-CONFIG = re.compile(r"^  Config file\(s\): \[(?:PosixPath\()?'(.*?)'", re.M)
-LOG = re.compile(r"\| tee (\S+)")
-ENDED, FAILED = "Complete log(s):", "Exiting because a job execution failed"
 TAIL = 5  # how many lines of a failed job's log are shown
-WHOLE = (".parquet", ".arrow", ".json", ".html", ".txt")  # endings of files; an --output without is a stem of .csv etc.
 
 
 @dataclass(frozen=True)
@@ -45,9 +32,9 @@ class Failure:
 class Status:
     """The progress of a study's latest run.
 
-    state : "running", "interrupted" (killed before its end), "failed", "finished", or "unknown" if it left no log
+    state : "running", "interrupted" (killed before its end), "failed", "finished", or "unknown" if it left no record
     done, planned : how many of the run's jobs
-    seconds : how long the run has taken; NaN without a log
+    seconds : how long the run has taken; NaN without a record
     left : how many seconds the remaining jobs would take at the same pace; NaN if the run is not going on
     rules : a row for each rule: `rule`, `to do` (jobs of this run), and the columns of `by` over all runs so far
     learners : the rows of `by` for learners, over all runs so far
@@ -76,49 +63,55 @@ def status(folder, root=".") -> Status:
     """
     folder, root = Path(folder), Path(root)
     jobs = benchmarks(folder) if folder.is_dir() else []
-    log = _latest(root / ".snakemake/log", folder)
-    if not jobs and log is None:
+    record = events.read(root / events.RECORD.format(study=folder.name))
+    if not jobs and not record:
         raise DataError(folder, "no job of this study has ended", advice="Run it: snakemake --cores all")
-    text = log.read_text(encoding="utf-8", errors="replace") if log else ""
-    table = text.partition("Job stats:")[2].partition("\n\n")[0]
+    told = {name: [event for event in record if event["event"] == name] for name in (*events.KEPT, events.ENDED)}
     planned = Counter()
-    for rule, count in PLANNED.findall(table):
-        planned[rule_of(rule)] += int(count)
-    total, done = planned.pop("total", 0), Counter(rule_of(rule) for _, rule in DONE.findall(text))
-    steps = int(STEPS.findall(text)[-1][0]) if STEPS.search(text) else 0
-    failed = _failures(text, root)
-    if not text:
+    for rule, count in told[events.PLANNED][0]["stats"].items() if record else ():
+        planned[rule_of(rule)] += count
+    total, rule_of_job = planned.pop("total", 0), {event["jobid"]: event["rule_name"] for event in told[events.BEGUN]}
+    finished = {event["job_id"] for event in told[events.FINISHED]}
+    done = Counter(rule_of(rule_of_job[job]) for job in finished)
+    failed = _failures([event for event in told[events.FAILED] if event["jobid"] not in finished], folder, root)
+    if not record:
         state = "unknown"
-    elif ENDED not in text:
+    elif not told[events.ENDED]:
         state = "running" if _alive(root) else "interrupted"
     else:
-        state = "failed" if failed or FAILED in text else "finished" if steps == total else "interrupted"
-    seconds = log.stat().st_mtime - _began(log) if log else math.nan
+        state = "failed" if failed else "finished" if len(finished) == total else "interrupted"
+    seconds = record[-1]["time"] - record[0]["time"] if record else math.nan
     rows = {row.pop("rule"): row for row in by("rule", jobs)}
     rules = [
         {"rule": rule, "to do": max(0, planned.get(rule, 0) - done[rule]), **rows.get(rule, {"jobs": done[rule]})}
         for rule in {**planned, **rows}
     ]
-    left = seconds * (total - steps) / steps if state == "running" and steps else math.nan
+    left = seconds * (total - len(finished)) / len(finished) if state == "running" and finished else math.nan
     begun = recorded(root / ".snakemake/incomplete", folder) if state in ("running", "interrupted") else []
-    return Status(folder.name, state, steps, total, seconds, left, rules, by("learner", jobs), begun, failed)
+    learners = by("learner", jobs)
+    return Status(folder.name, state, len(finished), total, seconds, left, rules, learners, begun, failed)
 
 
 def study_file(folder, root=".") -> Path:
-    """The file of a study's settings: the one that its latest run was given, else the workflow's copy, which is JSON.
+    """The file of a study's settings: the one that was planned last, else the workflow's copy, which is JSON.
 
     Raises
     ------
     SettingError : there is neither
     """
     folder, root = Path(folder), Path(root)
-    log, copy = _latest(root / ".snakemake/log", folder), root / f".snakemake/scant/{folder.name}.json"
-    if log is not None:
-        named = CONFIG.search(log.read_text(encoding="utf-8", errors="replace"))[1]
+    if named := _named(folder, root):
         return Path(os.path.relpath(root / named))
+    copy = root / f".snakemake/scant/{folder.name}.json"
     if not copy.is_file():
         raise SettingError(f"the settings of the study {folder.name!r} are not known here: name its --study-file")
     return copy
+
+
+def _named(folder: Path, root: Path) -> str:
+    """The path of the study file that was planned last, from `root`; empty if none is known."""
+    record = root / f".snakemake/scant/{folder.name}.file"
+    return record.read_text(encoding="utf-8") if record.is_file() else ""
 
 
 def benchmarks(folder) -> list[dict]:
@@ -176,29 +169,6 @@ def by(key: str, jobs: list[dict]) -> list[dict]:
     return sorted(rows, key=lambda row: (-row["seconds"], row[key]))
 
 
-def _began(log: Path) -> float:
-    """When a run began, in seconds of the epoch, from the name of its log."""
-    return datetime.strptime(log.name.partition(".")[0], "%Y-%m-%dT%H%M%S").timestamp()
-
-
-def _latest(logs: Path, folder: Path) -> Path | None:
-    """Snakemake's log of the latest run of a study, dry runs aside; None if there is none."""
-    for log in sorted(logs.glob("*.snakemake.log"), reverse=True):
-        text = log.read_text(encoding="utf-8", errors="replace")
-        if "Job stats:" in text and "This was a dry-run" not in text and _study(text, logs.parents[1]) == folder.name:
-            return log
-    return None
-
-
-def _study(text: str, root: Path) -> str | None:
-    """The id of the study of a log, from the settings file that the log names, as it is now."""
-    config = CONFIG.search(text)
-    try:
-        return read_yaml(root / config[1]).get("study") if config else None
-    except SettingError:
-        return None
-
-
 def _alive(root: Path) -> bool:
     """Whether a process of Snakemake on this machine has `root` as its working folder."""
     for process in Path("/proc").glob("[0-9]*"):
@@ -221,28 +191,18 @@ def recorded(records: Path, folder: Path) -> list[str]:
     return sorted(name for name in names if name.startswith(f"results/{folder.name}/"))
 
 
-def _failures(text: str, root: Path) -> list[Failure]:
-    """The jobs that failed in a run and did not succeed later, from the commands or files that its log names."""
-    settings = CONFIG.search(text)
-    study = f" --configfile {os.path.relpath(root / settings[1], root)}" if settings else ""
-    done, targets = {job for job, _ in DONE.findall(text)}, {}
-    for command in COMMAND.findall(text):
-        if (log := LOG.search(command)) is None:
-            continue
-        words = shlex.split(command.partition("2>&1")[0].partition("; scant")[2] or command.partition("2>&1")[0])
-        target = next((words[i + 1] for i, word in enumerate(words) if word in ("--output", "--outputs")), "")
-        target += "" if target.endswith(WHOLE) else ".csv"
-        targets[log[1]] = target
-    for _, block in ERROR.findall(text):
-        fields = dict(FIELD.findall(block))
-        if fields.get("jobid") not in done and {"log", "output"} <= fields.keys():
-            targets.setdefault(fields["log"], fields["output"])
-    failures = []
-    for log, target in targets.items():
+def _failures(errors: list[dict], folder: Path, root: Path) -> list[Failure]:
+    """The jobs of some errors, each once, with their logs and how to repeat them."""
+    named = _named(folder, root)
+    study = f" --configfile {named}" if named else ""
+    failures = {}
+    for error in errors:
+        log = next(iter(error["log"]), "")
         path = root / log
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:] if path.is_file() else []
-        failures.append(Failure(log, lines, f"snakemake {shlex.quote(target)} --cores 1{study}"))
-    return failures
+        repeat = f"snakemake {shlex.quote(error['output'][0])} --cores 1{study}" if error["output"] else ""
+        failures[error["jobid"]] = Failure(log, lines, repeat)
+    return list(failures.values())
 
 
 def describe(progress: Status) -> str:

@@ -2,11 +2,13 @@
 
 import re
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.legend import Legend
 from matplotlib.mathtext import MathTextParser
 
 from scant import __version__
@@ -18,7 +20,8 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
     """Write a figure as `stem`.svg and `stem`.png, and the frame that it shows as `stem`.csv.
 
     Images say in their metadata which data they show and what drew them: neither a date nor the whole study's settings,
-    so that the same data and code give the same bytes.
+    so that the same data and code give the same bytes. What has the text of a legend's entry as its label belongs to
+    that entry: in the SVG file it has an id that says so, by which the page hides and shows it.
 
     code : the digest of the code that made them
     """
@@ -28,6 +31,7 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
         layout.execute(figure)
         figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
     _keep_inside(figure)
+    _name(figure)
     stem = Path(stem)
     table = stem.with_name(f"{stem.name}.csv")
     write_csv(frame, table)
@@ -67,6 +71,22 @@ def _literal(value):
             MathTextParser("path").parse(value)
             return value
     return value.replace("$", r"\$")
+
+
+def _name(figure) -> None:
+    """Give the n-th entry of the legend an id that begins with entry-n, and all that belongs to it ones of curve-n."""
+    texts = [text for box in figure.findobj(Legend) for text in box.get_texts()]
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(text.get_text() for text in texts))}
+    unique = count()
+    for text in texts:
+        text.set_gid(f"entry-{numbers[text.get_text()]}-{next(unique)}")
+    for axis in figure.axes:
+        labels = {part: box.get_label() for box in axis.containers for part in box.get_children()}
+        for artist in axis.get_children():
+            number = numbers.get(artist.get_label(), numbers.get(labels.get(artist)))
+            for part in (artist, getattr(artist, "arrow_patch", None)):
+                if number is not None and part is not None:
+                    part.set_gid(f"curve-{number}-{next(unique)}")
 
 
 def _keep_inside(figure, least: float = 6.0) -> None:

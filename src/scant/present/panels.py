@@ -143,12 +143,14 @@ def learners(panel: pd.DataFrame, looks: dict) -> Iterator[tuple[str, pd.DataFra
 def curve(axis, curve: pd.DataFrame, look: tuple[str, str, str], alpha: float):
     """Draw a learner's mean against the round, with a band for its interval; return the line."""
     colour, marker, dashes = look
-    axis.fill_between(curve["round"], curve["low"], curve["high"], color=colour, alpha=alpha, lw=0)
+    name = next(iter(curve["learner"]), None)
+    axis.fill_between(curve["round"], curve["low"], curve["high"], color=colour, alpha=alpha, lw=0, label=name)
     every = max(1, len(curve) // 6)
     start = len(axis.lines) % every  # another one for each curve, so that all markers are visible where curves coincide
     (line,) = axis.plot(
-        curve["round"], curve["mean"], dashes, color=colour, marker=marker, markersize=3.5, markevery=(start, every)
-    )
+        curve["round"], curve["mean"], dashes, color=colour, marker=marker, markersize=3.5, markevery=(start, every),
+        label=name,
+    )  # fmt: skip
     return line
 
 
@@ -157,33 +159,39 @@ def alpha(curves) -> float:
     return min(0.2, 0.8 / len(curves))
 
 
-def beside(axis, texts: list[tuple[float, str, tuple[str, str, str]]], gap: float = 0.075, wide: float = 0.2) -> None:
+def beside(
+    axis, texts: dict[str, tuple[float, str, tuple[str, str, str]]], gap: float = 0.075, wide: float = 0.2
+) -> None:
     """Write texts to the right of a panel, each with its learner's marker, and a line to the height that it belongs to.
 
     Texts that would overlap are moved apart; the marker tells whose they are also where curves coincide.
 
-    texts : for each text, its height in the data's units, the text, and its learner's colour, marker and line
+    texts : by learner, the text's height in the data's units, the text, and the learner's colour, marker and line
     gap : the least distance between two texts, as a share of the panel's height
     wide : how far from the panel their markers stand, in inches
     """
     to_share = axis.transData + axis.transAxes.inverted()
-    ordered = sorted((to_share.transform((axis.get_xlim()[1], y))[1], text, look) for y, text, look in texts)
-    heights = [max(share, 0.0) for share, _, _ in ordered]
+    edge = axis.get_xlim()[1]
+    ordered = sorted(
+        (to_share.transform((edge, y))[1], text, look, learner) for learner, (y, text, look) in texts.items()
+    )
+    heights = [max(share, 0.0) for share, *_ in ordered]
     for i in range(1, len(heights)):  # move texts up, from the lowest
         heights[i] = max(heights[i], heights[i - 1] + gap)
     for i in range(len(heights)):  # and down again where they are above the panel now
         heights[i] = min(heights[i], 1.0 - gap * (len(heights) - 1 - i))
     of_marker, of_text = (offset_copy(axis.transAxes, axis.figure, x=inches) for inches in (wide, wide + 0.07))
-    for (share, text, (colour, marker, _)), height in zip(ordered, heights, strict=True):
+    for (share, text, (colour, marker, _), learner), height in zip(ordered, heights, strict=True):
         axis.annotate(
             text, (1, share), (1, height), "axes fraction", of_text, va="center", fontsize=7.5, color="0.2",
+            label=learner,
             arrowprops={
                 "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 6, "shrinkB": 0, "relpos": (0, 0.5),
             },
         )  # fmt: skip
         axis.plot(
             1, height, marker=marker, color=colour, ms=3.5, ls="", transform=of_marker, clip_on=False, zorder=5,
-            scalex=False, scaley=False,
+            scalex=False, scaley=False, label=learner,
         )  # fmt: skip
 
 

@@ -353,21 +353,17 @@ def forecaster_constants(estimators, feedback, losses) -> ForecasterConstants:
     )
 
 
-def forecaster_rates(constants: ForecasterConstants, rounds: float, gamma: float | None = None) -> tuple[float, float]:
+def forecaster_rates(constants: ForecasterConstants, rounds: float) -> tuple[float, float]:
     """(eta, gamma) that minimise `forecaster` at T rounds, as far as its condition on eta allows.
 
     gamma = min(1, (C / (T L^2))^(1/3)) with C = (e - 2) A v^2 log N, or 0 if there is a single top set; eta is then
     sqrt(gamma log N / ((e - 2) A v^2 T)), with 1 in place of gamma / A for a single top set.
-
-    gamma : the probability of exploring, if it is set
     """
     if constants.actions == 1:
-        return 1.0, 0.0 if gamma is None else gamma
+        return 1.0, 0.0
     log_n, cost = math.log(constants.actions), (math.e - 2) * constants.sets * constants.squares
-    if gamma is None and constants.sets == 1:
-        gamma = 0.0
-    elif gamma is None:
-        gamma = min(1.0, (cost * log_n / (rounds * constants.difference**2)) ** (1 / 3))
+    explored = min(1.0, (cost * log_n / (rounds * constants.difference**2)) ** (1 / 3))
+    gamma = 0.0 if constants.sets == 1 else explored
     least = _least_probability(constants, gamma)
     eta = math.sqrt(log_n * least / ((math.e - 2) * constants.squares * rounds))
     return min(eta, least / constants.largest), gamma

@@ -205,10 +205,11 @@ def _estimates(axis, rows: pd.DataFrame) -> None:
     limits = _scale(axis, values, shown)
     edges = rows["place"].to_numpy()[:, None] + [-0.5, 0.5]
     low, high = np.repeat(np.clip(ends, *limits), 2, axis=0).T
-    axis.fill_between(edges.ravel(), low, high, color=CLAIMED, zorder=0, lw=0)
+    axis.fill_between(edges.ravel(), low, high, color=CLAIMED, zorder=0, lw=0, label="claimed")
     for end in ends.T:
         if np.isfinite(end).all():  # along all estimates, with a step where the claimed interval differs
-            axis.plot(edges.ravel(), np.repeat(end, 2), color="0.3", lw=0.8, ls=(0, (3, 2)), zorder=0.6)
+            dashed = {"color": "0.3", "lw": 0.8, "ls": (0, (3, 2)), "zorder": 0.6, "label": "claimed"}
+            axis.plot(edges.ravel(), np.repeat(end, 2), **dashed)
     if limits[0] < 0 < limits[1]:
         axis.axhline(0, color="0.6", lw=0.5, zorder=0.5)
     overall = rows["stream"] == OVERALL
@@ -219,7 +220,7 @@ def _estimates(axis, rows: pd.DataFrame) -> None:
         axis.errorbar(
             part["place"], part["estimate"], abs(part[["low", "high"]].T.to_numpy() - part["estimate"].to_numpy()),
             color=colour, marker=marker, ls="", markersize=size, mfc=colour if filled else "white", elinewidth=size / 4,
-            mew=0.8,
+            mew=0.8, label=outcome,
         )  # fmt: skip
     axis.set(xlim=(-0.5, len(rows) - 0.5), ylim=limits, xticks=[])
     axis.tick_params(axis="y", labelsize=SIZES["tick"], length=2.5, width=0.7, pad=2)

@@ -4,7 +4,6 @@ A step is a number of seeds to add to one experiment, or to several that a claim
 taken in ascending order of their cost for each claim that they decide.
 """
 
-import csv
 import json
 import math
 import re
@@ -19,7 +18,7 @@ import yaml
 
 from scant.errors import DataError, SettingError, printable
 from scant.families import TUNING
-from scant.files import anew, foreign
+from scant.files import foreign
 from scant.schema import read_yaml
 from scant.study import settings
 from scant.study.plan import Plan, total
@@ -124,7 +123,7 @@ def _wanted(folder: Path, plan: Plan) -> dict[str, dict[str, int]]:
     path, experiments = folder / "claims.parquet", plan.study["experiments"]
     if not path.is_file():
         raise DataError(path, "there are no claims to decide", advice=advice)
-    undecided = [claim for claim in readings.claims(path).to_dict("records") if claim["verdict"] == "undecided"]
+    undecided = [claim for claim in readings.claims(path) if claim["verdict"] == "undecided"]
     others = _compared_with(folder / "claims-readings.csv", experiments)
     wanted: dict[str, dict[str, int]] = {}
     for claim in undecided:
@@ -135,7 +134,7 @@ def _wanted(folder: Path, plan: Plan) -> dict[str, dict[str, int]]:
                 "the file that the study was run with (--study-file)"
             )
         targets = wanted[claim["id"]] = {}
-        if not claim["needed"] <= TUNING:  # NaN if no number is known
+        if claim["needed"] is None or claim["needed"] > TUNING:
             continue
         for name in dict.fromkeys(_stated(plan, name) for name in involved):
             now, needed = total(experiments[name]["seeds"]), math.ceil(claim["needed"])
@@ -147,12 +146,10 @@ def _wanted(folder: Path, plan: Plan) -> dict[str, dict[str, int]]:
 def _compared_with(path: Path, experiments: Mapping) -> dict[str, list[str]]:
     """For each claim, the other experiments that its first reading compares with, from the table of readings."""
     others: dict[str, list[str]] = {}
-    if path.is_file():
-        with foreign(path, "whole table of readings", anew(path)), path.open(encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                named = [name for name in experiments if row["against"].endswith(f" ({name})")]
-                if row["first"] == "True":
-                    others.setdefault(row["claim"], []).extend(named)
+    for cell in readings.cells(path):
+        if cell["first"]:
+            named = [name for name in experiments if cell["against"].endswith(f" ({name})")]
+            others.setdefault(cell["claim"], []).extend(named)
     return others
 
 
@@ -263,7 +260,8 @@ def with_seeds(text: str, seeds: Mapping[str, int | list[int]]) -> str:
     """The text of a study file, YAML, in which some experiments have other `seeds`.
 
     Comments and layout stay as they are, and experiments that share settings with those (YAML's anchors) keep their own
-    seeds. Where that cannot be, the settings are written without comments.
+    seeds. Where that cannot be, the settings are written without comments. The text is edited in place, since to write
+    it anew, also by libraries that keep comments, would wrap lines and move comments that no seeds are about.
 
     seeds : by experiment
     """

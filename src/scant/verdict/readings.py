@@ -1,8 +1,10 @@
-"""The estimates behind the claims, as the figures of families of claims show them."""
+"""The claims of a study and the estimates behind them: the reader of their files, for all that shows them."""
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 import pandas as pd
 
@@ -14,62 +16,135 @@ OF_CELLS = [
     *("claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream", "learner"),
     "against",
 ]
-COLUMNS = [
-    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
-    *("data", "needed", "matters", "matters_share", "family", "figure", "experiment", "row", "words", "chosen"),
-    *("quantity", "test", "cells_holding", "cells_failing", "cells_total", "tightness"),
-]
-COUNTS = ["n", "readings_holding", "readings_total", "cells_holding", "cells_failing", "cells_total"]
-MEASURED = ["estimate", "low", "high", "needed", "matters_share", "tightness"]
-NUMBERS = ["estimate", "low", "high", "n", "from", "to"]
 OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
 
-def read(path) -> pd.DataFrame:
-    """The rows of `scant.verdict.tables.cells_table`, from the file that `scant.verdict.tables.write` wrote.
+class Claim(TypedDict):
+    """A row of `scant.verdict.tables.table`."""
+
+    id: str
+    source: str
+    statement: str
+    verdict: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: int
+    readings_holding: int
+    readings_total: int
+    data: str
+    needed: float | None
+    matters: str
+    matters_share: float | None
+    family: str
+    figure: str
+    experiment: str
+    row: str
+    words: str
+    chosen: str
+    quantity: str
+    test: str
+    cells_holding: int
+    cells_failing: int
+    cells_total: int
+    tightness: float | None
+
+
+# A row of `scant.verdict.tables.cells_table`, which has the settings that differ between readings besides, as text.
+Cell = TypedDict(
+    "Cell",
+    {
+        **dict.fromkeys(OF_CELLS, str), "first": bool, **dict.fromkeys(("estimate", "low", "high"), float | None),
+        "n": int, "from": float, "to": float, "verdict": str, "test": str,
+    },
+)  # fmt: skip
+COLUMNS, CELL_COLUMNS = list(Claim.__annotations__), list(Cell.__annotations__)
+
+
+def claims(path, needed: Iterable[str] = COLUMNS, advice: str = "") -> list[Claim]:
+    """The claims of a study, from the parquet or the CSV file that `scant.verdict.tables.write` wrote.
+
+    needed : the columns that have to be there; others are left out where they are not
+    advice : what to do if the file is damaged; by default to make it anew
+
+    Raises
+    ------
+    DataError : it is damaged, or holds something else
+    """
+    rows = _rows(Path(path), Claim, needed, advice or anew(path))
+    if twice := [id for id, count in Counter(row["id"] for row in rows).items() if count > 1]:
+        raise DataError(path, f"the claim {short(twice[0])} is there twice", advice=advice or anew(path))
+    return rows
+
+
+def cells(path, needed: Iterable[str] = CELL_COLUMNS, advice: str = "") -> list[Cell]:
+    """The cells of a study's claims, from the CSV file that `scant.verdict.tables.write` wrote.
 
     It is held against the CRC-32 that the parquet file of the claims beside it has, if there is one.
+
+    needed, advice : as for `claims`
 
     Raises
     ------
     DataError : one of the files is damaged
     """
     _check(Path(path))
-    read_cells(path)
-    with foreign(path, "whole file of readings", anew(path)):
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-        _check_columns(frame, {*OF_CELLS, *NUMBERS, "verdict", "test"})
-        frame[NUMBERS] = frame[NUMBERS].apply(pd.to_numeric)
-        return frame.assign(first=frame["first"] == "True")
+    return _rows(Path(path), Cell, needed, advice or anew(path))
 
 
-def claims(path) -> pd.DataFrame:
-    """The rows of `scant.verdict.tables.table`, from the parquet file that `scant.verdict.tables.write` wrote.
-
-    Raises
-    ------
-    DataError : it is damaged, or holds something else
-    """
-    with foreign(path, "whole file of claims", anew(path)):
-        frame = read_parquet(path).to_pandas()
-        _check_columns(frame, {*COLUMNS})
-        for name in {*COUNTS, *MEASURED}:
-            frame[name] = pd.to_numeric(frame[name])
-        if (frame[COUNTS] != frame[COUNTS].round()).any(axis=None) or not frame["id"].is_unique:
-            raise ValueError("counts that are not whole, or a claim twice")
-        return frame.astype(dict.fromkeys(COUNTS, int))
+def read(path) -> pd.DataFrame:
+    """The cells of a study's claims as a frame, see `cells`."""
+    return frame(cells(path), Cell)
 
 
-def _check_columns(frame: pd.DataFrame, columns: set[str]) -> None:
-    """Raise a ValueError unless a frame has these columns, with texts but for numbers, and known verdicts and rows."""
-    if missing := columns - {*frame}:
-        raise ValueError(f"without the columns {', '.join(sorted(missing))}")
-    for name in sorted(columns - {*NUMBERS, *COUNTS, *MEASURED}):
-        if not all(isinstance(text, str) for text in frame[name]):
-            raise ValueError(f"{name} that is no text")
-    for name, known in (("verdict", VERDICTS), ("row", ROWS)):
-        if odd := [text for text in frame[name] if text not in known]:
-            raise ValueError(f"{name} {short(odd[0])}")
+def frame(rows: Sequence[Mapping], kind: type) -> pd.DataFrame:
+    """Claims or cells, rows of the `kind` Claim or Cell, as a frame with NaN for numbers that are not known."""
+    known = {name: float for name, of in kind.__annotations__.items() if of == float | None}
+    return pd.DataFrame(rows, columns=None if rows else [*kind.__annotations__]).astype(known)
+
+
+def _rows(path: Path, kind: type, needed: Iterable[str], advice: str) -> list:
+    """The rows of a file, with values of the types that `kind` has for its columns."""
+    if path.suffix == ".parquet":
+        with foreign(path, "whole file of claims", advice):
+            table = read_parquet(path)
+            head, rows = table.column_names, table.to_pylist()
+    else:
+        head, lines = read_cells(path, advice)
+        rows = [dict(zip(head, line, strict=True)) for line in lines]
+    if missing := [name for name in needed if name not in head]:
+        raise DataError(path, f"lacks the columns {', '.join(missing)}", advice=advice)
+    types = {name: of for name, of in kind.__annotations__.items() if name in head}
+    for number, row in enumerate(rows, 2):
+        line = None if path.suffix == ".parquet" else number
+        for name, of in types.items():
+            try:
+                value = _value(row[name], of)
+            except (TypeError, ValueError, OverflowError):
+                what = {str: "text", int: "whole number"}.get(of, "number")
+                reason = f"has {short(str(row[name]))} for {name}, which is no {what}"
+                raise DataError(path, reason, line, advice) from None
+            if value not in (known := {"verdict": VERDICTS, "row": ROWS}.get(name, (value,))):
+                reason = f"has the {name} {short(value)}, which is none of {', '.join(known)}"
+                raise DataError(path, reason, line, advice)
+            row[name] = value
+    return rows
+
+
+def _value(value, of: type):
+    """A cell as a value of the type that its column has: None, or NaN, where there is no number."""
+    if of is bool:
+        return value == "True"
+    if of is str:
+        if not isinstance(value, str):
+            raise TypeError
+        return value
+    number = math.nan if value in (None, "") else float(value)
+    if of is int:
+        if not number.is_integer():
+            raise ValueError
+        return int(number)
+    return None if math.isnan(number) and of is not float else number
 
 
 def _check(path: Path) -> None:

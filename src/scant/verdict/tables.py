@@ -16,10 +16,8 @@ from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, compared_with, pair, test_settings
-from scant.verdict.readings import COLUMNS, NUMBERS, OF_CELLS, OVERALL
+from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OF_CELLS, OVERALL
 from scant.verdict.words import UNTESTABLE, UNTOLD
-
-CELL_COLUMNS = [*OF_CELLS, *NUMBERS, "verdict", "test"]  # besides those of settings
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:

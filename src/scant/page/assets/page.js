@@ -130,7 +130,7 @@ function claims(table, form) {
   arrive();
 }
 
-// Figures. What belongs to several curves is hidden when all of them are.
+// Figures.
 
 function legend(svg) {
   const hidden = new Set();
@@ -147,7 +147,7 @@ function legend(svg) {
       hidden.delete(entry.dataset.entry) || hidden.add(entry.dataset.entry);
       entry.setAttribute("aria-pressed", !hidden.has(entry.dataset.entry));
       all("[data-curve]", svg).forEach((part) => {
-        part.classList.toggle("off", part.dataset.curve.split(" ").every((curve) => hidden.has(curve)));
+        part.classList.toggle("off", hidden.has(part.dataset.curve));
       });
     };
     entry.addEventListener("click", toggle);

@@ -1,0 +1,57 @@
+"""Whether the results of a study are still what was made."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scant.compare import manifest, provenance
+from scant.errors import DataError
+from scant.files import anew, sha256
+from scant.schema import PROJECT
+
+
+class Verified(NamedTuple):
+    """How the files of a study stand to its manifest: how many are as they were, and which are not.
+
+    What `prune --drawn` deletes is not `gone` but in `drawn`, if it is not there. `workflow` are the files of the
+    workflow, as it is here, that are not those which made the study.
+    """
+
+    same: int
+    changed: list[str]
+    gone: list[str]
+    drawn: int = 0
+    workflow: tuple[str, ...] = ()
+
+
+def verify(folder) -> Verified:
+    """Hold all files of a study's results against the checksums of its manifest, and the workflow here, too.
+
+    Raises
+    ------
+    DataError : it has no manifest, a damaged one, or one without checksums of its results
+    """
+    folder = Path(folder)
+    content = manifest.read(folder)
+    if not (listed := content.get("results")):
+        raise DataError(folder / manifest.NAME, "is not there, or lists no results", advice=provenance.FINISH)
+    absent = [name for name in listed if not (folder / name).is_file()]
+    gone = [name for name in absent if not name.startswith(provenance.DRAWN)]
+    changed = [name for name in listed if name not in absent and sha256(folder / name) != listed[name]]
+    made_by = content.get("workflow", {})
+    here = {name: sha256(PROJECT / name) for name in provenance.workflow()}
+    other = tuple(name for name in {**here, **made_by} if made_by.get(name) != here.get(name))
+    return Verified(len(listed) - len(absent) - len(changed), changed, gone, len(absent) - len(gone), other)
+
+
+def describe(found: Verified, folder: Path) -> Iterator[str]:
+    """What `verify` found of the study in a folder, as lines for the terminal."""
+    yield f"{found.same:,} files are what they were when the study was made."
+    if found.drawn:
+        yield f"{found.drawn:,} streams and logs were deleted by scant prune --drawn; what needs them draws them again."
+    yield from (f"changed: {name}" for name in found.changed)
+    yield from (f"gone: {name}" for name in found.gone)
+    if wrong := found.changed + found.gone:
+        yield f"{anew(folder / wrong[0])}." + (" The others likewise." if wrong[1:] else "")
+    if found.workflow:
+        yield f"The workflow here is not the one that the manifest lists: {found.workflow[0]} differs, for example."

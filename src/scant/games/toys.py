@@ -1,0 +1,19 @@
+"""What `scant compile` plays: a toy with each compiled loop, for the types that studies call it with."""
+
+from scant.games import streams
+from scant.games.play import Game, play
+from scant.randomness import generator
+
+ROUNDS = 50
+
+
+def play_all() -> None:
+    """Play short games under several losses."""
+    small = streams.draw("flip", generator(0, "toy"), ROUNDS, items=4, relevant=2)
+    large = streams.draw("graded", generator(0, "toy"), ROUNDS, items=4, grades=9)  # its gains need float64
+    for relevances, loss in ((small, "dcg"), (small, "ap"), (large, "dcg")):
+        for learner in ("ftpl", "rtopkf", "hedge", *(["pege"] if loss == "dcg" else [])):
+            play(Game(relevances, loss), learner, generator(0, "noise"))
+    play(Game(small, "dcg"), "permelearn", generator(0, "noise"))
+    for learner in ("semi-bandit", "forecaster", "exploration-by-optimisation"):
+        play(Game(small, "precision@1"), learner, generator(0, "noise"))
