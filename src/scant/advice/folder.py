@@ -93,8 +93,10 @@ class Folder:
 
     def times(self, rows: int) -> Iterator[np.ndarray]:
         """The times of the rows, datetime64[us], in batches."""
-        for table, *_ in self._tables(rows, None, ["timestamp"]):
-            yield checks.Columns(self.path, "", (), table, None, [], ()).timestamp()
+        for table, path, *_ in self._tables(rows, None, ["timestamp"]):
+            with files.foreign(path, "readable log"):
+                times = checks.Columns(path, self.form, (), table, None, [], ()).timestamp()
+            yield times
 
     @property
     def problems(self) -> list[Problem]:
@@ -117,7 +119,8 @@ class Folder:
             rows += table.num_rows
             if rows >= checks.HEAD:
                 break
-        head = pa.concat_tables(tables).slice(0, checks.HEAD)
+        with files.foreign(self.path, "folder whose parts have the same types of columns", "Look at its types"):
+            head = pa.concat_tables(tables).slice(0, checks.HEAD)
         lacking = {name for name in names if head.column(name).null_count == head.num_rows}
         for table, *_ in self._tables(checks.HEAD, names=sorted(lacking)) if lacking else ():
             lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
@@ -155,7 +158,8 @@ class Folder:
 
         if column is None:
             column = pa.array(np.zeros(batch.num_rows))
-        return column.cast(self.types[name], safe=False) if is_feature(name) else column
+        cast = is_feature(name) and not pa.types.is_nested(column.type)
+        return column.cast(self.types[name], safe=False) if cast else column
 
 
 def _common(first, second):

@@ -150,9 +150,7 @@ class Log:
             parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen))
         return tuple(parts)
 
-    def batches(
-        self, rows: int = ROWS, only: Path | None = None
-    ) -> Iterator[tuple[Visits | None, object, np.ndarray, list]]:
+    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[tuple]:
         """The rows in their order: visits (None if there is an error in one), what messages call the place of the rows,
         between which of `ends` each row is, int (rows), and problems of single cells, each with its place.
 
