@@ -442,3 +442,12 @@ def test_rows_of_other_times_are_others_where_both_logs_have_times(tmp_path, tim
     for test in tests:
         found = summing.summary(test, training=summing.Training(train, test))
         assert found.shared.rows == (0 if len(timed) == 2 else 600)
+
+
+@pytest.mark.parametrize("other", [1.5, ["text"], [2]])
+def test_a_column_of_lists_in_a_part_is_named(tmp_path, other):
+    folder = tmp_path / "log"
+    folder.mkdir()
+    for name, value in (("0", [1]), ("1", other)):
+        frame(200, 1).assign(size=[value] * 200).to_parquet(folder / f"{name}.parquet", index=False)
+    assert "column 'size' has type list" in str(sa.Log.read(folder).check())

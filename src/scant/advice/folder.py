@@ -113,14 +113,14 @@ class Folder:
         """What features hold that have a value in some row, see `checks.Columns`; and problems of single features."""
         import pyarrow as pa
 
-        names, tables, rows = list(filter(is_feature, self.types)), [], 0
+        names, tables, rows = [*filter(is_feature, self.types)], [], 0
+        names = [name for name in names if not pa.types.is_nested(self.types[name])]
         for table, *_ in self._tables(checks.HEAD, names=names):
             tables.append(table)
             rows += table.num_rows
             if rows >= checks.HEAD:
                 break
-        with files.foreign(self.path, "folder whose parts have the same types of columns", "Look at its types"):
-            head = pa.concat_tables(tables).slice(0, checks.HEAD)
+        head = pa.concat_tables(tables).slice(0, checks.HEAD)
         lacking = {name for name in names if head.column(name).null_count == head.num_rows}
         for table, *_ in self._tables(checks.HEAD, names=sorted(lacking)) if lacking else ():
             lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
@@ -166,9 +166,9 @@ def _common(first, second):
     """The Arrow type for columns of two types that hold the same kind of feature, or are both taken as text."""
     import pyarrow as pa
 
-    if first == second or pa.types.is_null(second):
+    if first == second or pa.types.is_null(second) or pa.types.is_nested(first):
         return first
-    if pa.types.is_null(first):
+    if pa.types.is_null(first) or pa.types.is_nested(second):
         return second
     kind = checks.kind_of(first) if checks.kind_of(first) == checks.kind_of(second) else "text"
     return {"times": pa.timestamp("us"), "numbers": pa.float64()}.get(kind, pa.string())
