@@ -41,7 +41,7 @@ if profile != "none" and not any(Path(folder, profile).exists() for folder in fo
 try:
     for file in workflow.configfiles:
         check_file(file)
-    studies.understand(config, workflow.config_settings.overwrite_config)
+    studies.understand(config, workflow.config_settings.config)
     STUDY, DATASETS = studies.load(config)
     studies.check_own_files(STUDY)
     if workflow.configfiles:
