@@ -162,9 +162,9 @@ FRAMES = {
 }
 
 
-def test_every_figure_is_drawn_here():
+def test_the_drawings_here_are_of_figures():
     drawn = {families.called(shown.draw) for _, shown in families.shown() if shown.draw}
-    assert drawn | {drawing_claims.specification} == set(FRAMES)
+    assert {*FRAMES} <= drawn | {drawing_claims.specification}
 
 
 def faults(figure) -> list[str]:
