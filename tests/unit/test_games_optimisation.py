@@ -11,7 +11,7 @@ from scipy import optimize
 from scant.errors import SettingError
 from scant.games import streams
 from scant.games.cells import cell
-from scant.games.optimisation import ACCURACY, problem
+from scant.games.optimisation import ACCURACY, TOLERANCE, problem
 from scant.games.play import Game, build, play
 from scant.kernels import optimisation
 from scant.randomness import generator
@@ -66,7 +66,7 @@ def value(of, eta, q, p, G):
 def test_a_round_is_as_described(loss, m, k):
     """Weights, the distribution that moves along with them, when it is solved anew, the value: in NumPy, by round."""
     game = Game(streams.draw("hard", generator(3), 300, items=m, k=k, loss=loss), loss)
-    learner = build(game, {"kind": KIND, "k": k, "tolerance": 0.2}, generator(1))
+    learner = build(game, {"kind": KIND, "k": k}, generator(1))
     of, solved_p, solved_q, reached, solved = learner.problem, None, None, None, 0
     for row in game.values:
         scale, estimates, spent = learner.scale, learner.estimates.copy(), learner.spent
@@ -81,8 +81,8 @@ def test_a_round_is_as_described(loss, m, k):
             p = np.maximum(p, solved_p / 2)
             p /= p.sum()
             np.testing.assert_allclose(learner.p, p, rtol=1e-9)
-            assert np.abs(q - solved_q).sum() / 2 <= 0.2
-            assert learner.reaches <= reached + 0.2 * max(reached, 0.01 * scale)
+            assert np.abs(q - solved_q).sum() / 2 <= TOLERANCE
+            assert learner.reaches <= reached + TOLERANCE * max(reached, 0.01 * scale)
         else:
             solved_p, solved_q, reached, solved = learner.p.copy(), q, learner.reaches, solved + 1
             np.testing.assert_allclose(learner.G, estimator(of, learner.variables), rtol=1e-9, atol=1e-12)
@@ -193,11 +193,12 @@ def test_the_value_by_hand():
         assert value(of, eta, q, p, G) == pytest.approx(by_hand, rel=1e-9)
 
 
-def test_an_inexact_solution_raises_the_bound():
+def test_an_inexact_solution_raises_the_bound(monkeypatch):
     """The certificate is of what is played, so that a coarser tolerance can only be seen to be worse."""
     game, bounds = Game(noise(1000, 3), "sum-loss"), []
     for tolerance in (0.01, 0.1, 0.6):
-        trace = play(game, {"kind": KIND, "k": 2, "tolerance": tolerance}, generator(0))
+        monkeypatch.setattr("scant.games.optimisation.TOLERANCE", tolerance)
+        trace = play(game, {"kind": KIND, "k": 2}, generator(0))
         bounds.append(trace.bound[-1])
     assert all(fine < coarse * 1.02 for fine, coarse in pairwise(bounds))
     assert bounds[0] < 0.95 * bounds[2]
@@ -220,9 +221,8 @@ def test_mean_regret_is_within_the_certificate_and_that_within_its_worst_case(lo
     assert np.all(np.array(bounds) <= worst)
 
 
-@pytest.mark.parametrize("tolerance", [0.02, 0.1])
-def test_the_compiled_loop_is_the_plain_class_in_the_smallest_cell(tolerance):
-    learner, game = {"kind": KIND, "k": 1, "tolerance": tolerance}, Game(noise(150, 2, 0.2), "precision@1")
+def test_the_compiled_loop_is_the_plain_class_in_the_smallest_cell():
+    learner, game = {"kind": KIND, "k": 1}, Game(noise(150, 2, 0.2), "precision@1")
     compiled, plain = (play(game, learner, generator(0), compiled=compiled) for compiled in (True, False))
     np.testing.assert_allclose(compiled.bound, plain.bound, rtol=1e-12)
 
@@ -257,11 +257,6 @@ def test_the_solver_starts_anew_where_it_cannot_go_on():
 def test_what_it_refuses(loss, m, k, message):
     with pytest.raises(SettingError, match=message):
         build(Game(noise(50, m), loss), {"kind": KIND, "k": k}, generator(0))
-
-
-def test_a_tolerance_is_positive():
-    with pytest.raises(SettingError, match="tolerance is 0; it must be above 0"):
-        build(Game(noise(50, 3), "sum-loss"), {"kind": KIND, "k": 2, "tolerance": 0}, generator(0))
 
 
 @pytest.mark.slow

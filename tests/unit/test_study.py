@@ -33,7 +33,7 @@ from scant.study.schema import experiment_settings, readings, schema
 ROOT = Path(__file__).parents[2]
 SCHEMA = schema()
 STREAM = SCHEMA["$defs"]["stream"]["properties"]
-PLACES = ("streams", "games", "logs", "populations", "learners")
+PLACES = (*families.places(), "learners")
 STUDIES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
 CONTEXTUAL = {  # defaults of experiments on streams
     "seeds": 10, "batch": 5, "tuning_seeds": 5, "tuning": "held-out", "source": "text", "rounds": None, "empty": "zero",

@@ -293,64 +293,51 @@ HOLDING, FAILING, OPEN = (np.tile([1.0, -1.0], 5) + mean for mean in (3, -3, 0.1
 
 
 @pytest.mark.parametrize(
-    "how, cells, expected",
+    "cells, of_each, of_the_mean",
     [
-        ("all", (HOLDING, HOLDING), "holds"),
-        ("all", (HOLDING, OPEN), "undecided"),
-        ("all", (HOLDING, OPEN, FAILING), "fails"),
-        ("any", (OPEN, FAILING), "undecided"),
-        ("any", (HOLDING, OPEN, FAILING), "holds"),
-        ("any", (FAILING, FAILING), "fails"),
-        ("mean", (HOLDING, FAILING, OPEN, HOLDING), "holds"),
-        ("mean", (HOLDING, FAILING), "undecided"),
+        ((HOLDING, HOLDING), "holds", "holds"),
+        ((HOLDING, OPEN), "undecided", "holds"),
+        ((HOLDING, OPEN, FAILING), "fails", "undecided"),
+        ((HOLDING, FAILING, OPEN, HOLDING), "fails", "holds"),
+        ((HOLDING, FAILING), "fails", "undecided"),
     ],
 )
-def test_a_claim_about_several_cells(how, cells, expected):
-    assert over(cells, how, "greater").verdict == expected
-    swapped = {"all": "any", "any": "all", "mean": "mean"}[how]
-    contrary = over(cells, swapped, "less")
-    assert contrary.verdict == {"holds": "fails", "fails": "holds", "undecided": "undecided"}[expected]
-    assert contrary.p_fails == pytest.approx(over(cells, how, "greater").p_holds)
+def test_a_claim_about_several_cells(cells, of_each, of_the_mean):
+    assert together([judge(cell, "greater") for cell in cells]).verdict == of_each
+    assert over(cells, "greater").verdict == of_the_mean
 
 
-def test_cells_take_a_correction_only_where_one_is_enough():
+def test_cells_take_a_correction_only_where_one_that_fails_is_enough():
     cells = [judge(_draw(seed, 9), "greater") for seed in (1, 2, 3)]
     holding, failing = [one.p_holds for one in cells], [one.p_fails for one in cells]
-    every, some = together(cells, "all"), together(cells, "any")
+    every = together(cells)
     assert every.p_holds == max(holding)
     assert every.p_fails == min(1, 3 * min(failing))
-    assert some.p_holds == min(1, 3 * min(holding))
-    assert some.p_fails == max(failing)
     assert every.estimate == cells[int(np.argmax(holding))].estimate
-    assert some.estimate == cells[int(np.argmin(holding))].estimate
 
 
 def test_cells_without_chance_decide_by_themselves_and_count_for_nothing():
     chance, sure, broken = judge(HOLDING, "greater"), exact(1, 1), exact(1, 2)
-    assert together([chance, sure], "all").p_holds == chance.p_holds
-    assert together([chance, sure], "all").p_fails == chance.p_fails
-    assert together([chance, broken], "all").verdict == "fails"
-    assert together([judge(OPEN, "greater"), sure], "any").verdict == "holds"
-    assert together([sure, sure], "all").test == "exact"
-    assert together([sure, broken], "any").verdict == "holds"
-    assert together([judge([1.0], "greater"), broken], "any").test == "none"
+    assert together([chance, sure]).p_holds == chance.p_holds
+    assert together([chance, sure]).p_fails == chance.p_fails
+    assert together([chance, broken]).verdict == "fails"
+    assert together([sure, sure]).test == "exact"
+    assert together([sure, broken]).verdict == "fails"
 
 
 def test_the_seeds_that_several_cells_need():
     near, far, below = [((Effect(size),),) for size in (0.5, 0.8, -0.5)]
     cells = [_tested(0.1, 0.9, effects=one) for one in (near, far)]
-    assert together(cells, "all").needed >= 34  # both are to hold at once
-    assert together(cells, "all").needed < 40
-    one_of_two = _tested(0.5, 0.5, effects=far, threshold=0.0125).needed
-    assert together(cells, "any").needed == one_of_two
+    assert together(cells).needed >= 34  # both are to hold at once
+    assert together(cells).needed < 40
     cells = [_tested(0.9, 0.1, effects=below), _tested(0.1, 0.9, effects=far)]
-    assert together(cells, "all").needed == _tested(0.5, 0.5, effects=below, threshold=0.0125).needed
-    assert math.isnan(together([*cells, judge([1.0], "greater")], "all").needed)
+    assert together(cells).needed == _tested(0.5, 0.5, effects=below, threshold=0.0125).needed
+    assert math.isnan(together([*cells, judge([1.0], "greater")]).needed)
 
 
 def test_a_mean_over_cells_is_of_the_seeds_that_all_have():
     cells = np.array([[1.0, 2.0, 3.0, math.nan], [2.0, 2.0, 1.0, 9.0]])
-    verdict = over(cells, "mean", "greater", 0.5, of=np.ones((2, 4)))
+    verdict = over(cells, "greater", 0.5, of=np.ones((2, 4)))
     assert verdict == judge([1.5, 2.0, 2.0], "greater", 0.5)
 
 
@@ -392,12 +379,10 @@ def test_the_reading_that_matters_most():
         (lambda: exact([], 1), "exact claim"),
         (lambda: exact(1, math.nan), "exact claim"),
         (lambda: exact(1, 1, -1), "exact claim"),
-        (lambda: together([], "all"), "has none"),
-        (lambda: together([exact(1, 1)], "most"), "unknown way"),
-        (lambda: together([together([judge([1, 2], "greater")] * 2, "any")], "all"), "single cells"),
-        (lambda: over([[1, 2]], "some", "greater"), "unknown way"),
-        (lambda: over([[1, 2], [1, 2, 3]], "mean", "greater"), "same seeds"),
-        (lambda: over([[1, 2], [1, 2]], "all", "greater", of=[[1, 1]]), "give as many"),
+        (lambda: together([]), "has none"),
+        (lambda: together([together([judge([1, 2], "greater")] * 2)]), "single cells"),
+        (lambda: over([[1, 2], [1, 2, 3]], "greater"), "same seeds"),
+        (lambda: over([[1, 2], [1, 2]], "greater", of=[[1, 1]]), "give as many"),
         (lambda: holm({"": {"a": judge([1, 2], "less"), "b": judge([1, 2], "less", level=0.9)}}), "one level"),
         (lambda: matters([1, 2], {"a": [1]}), "'a'"),
     ],

@@ -4,6 +4,7 @@ Commands and code are taken from the document, so that it says what is tried her
 """
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -250,7 +251,6 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
     copy.edit("src/scant/measures.py", "# --- by name", f"{function}\n\n")
     copy.edit("src/scant/measures.py", "}\n\n\ndef named", line)
     copy.replace("src/scant/kernels/pieces.py", r"^NDCG, AP, DCG, .*$", constants.rstrip("\n"))
-    copy.edit("src/scant/kernels/pieces.py", "\n\n@compiled()\ndef ", "")
     copy.replace("src/scant/kernels/pieces.py", r"^ +out\[j\] = err\(ranked, cut, gains\)$",
                  f"            out[j] = err(ranked, cut, gains)\n{branch}".rstrip("\n"))  # fmt: skip
     settings = yaml.safe_load((copy.folder / STUDY).read_text())
@@ -263,3 +263,17 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
     assert "least-squares" in (copy.folder / "workflow/schemas/config.schema.yaml").read_text()
     script = "from scant.measures import function_of as of; print(of('mrr')([2, 0, 1], [1, 0, 0]))"
     assert float(copy.shell(f'python -c "{script}"')) == 0.5
+
+
+def test_the_projects_own_tests_hold_with_all_of_that(copy):
+    """Those of what families declare, of what studies plan, and of claims; and the default claims are planned."""
+    unit = ("plan_digests", "shown", "claims_file", "architecture", "study")
+    tests = ["tests/contract/test_declarations.py", *(f"tests/unit/test_{name}.py" for name in unit)]
+    shutil.copytree(ROOT / "tests", copy.folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (copy.folder / "config/studies").iterdir():
+        if not (ROOT / path.relative_to(copy.folder)).exists():  # written by the tests above
+            path.unlink()
+    for name in ("docs", "README.md", "pyproject.toml"):
+        (copy.folder / name).symlink_to(ROOT / name)
+    copy.shell(f"python -m pytest -q {' '.join(tests)}")
+    assert copy.jobs("claims", study="config/config.yaml")["claims"] == 1

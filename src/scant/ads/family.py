@@ -27,8 +27,7 @@ LOG = {
             "enum": ["hotel", "bank-1", "bank-2"],
         },
         "settings": {
-            "description": "Settings of the campaign, those of scant.ads.campaigns.Settings; docs/ads.md says what "
-            "they are.",
+            "description": "Settings of the campaign. docs/ad-studies.md says their defaults.",
             "type": "object",
             "additionalProperties": False,
             "default": {},
@@ -46,7 +45,7 @@ LOG = {
                     "minimum": 0,
                 },
                 "shape": {
-                    "description": "What clicks depend on features by.",
+                    "description": "How clicks depend on features.",
                     "enum": ["linear", "tree", "bumps"],
                 },
                 "quality": {

@@ -53,7 +53,7 @@ GAME = {
             "properties": {
                 "items": {"description": "m, how many items.", "type": "integer", "minimum": 1},
                 "relevant": {"description": "How many of them are relevant.", "type": "integer", "minimum": 1},
-                "probability": {"description": "Of a flip.", "type": "number", "minimum": 0, "maximum": 1},
+                "probability": {"description": "A flip's probability.", "type": "number", "minimum": 0, "maximum": 1},
                 "noise": {
                     "description": "The standard deviation of Gaussian noise.",
                     "type": "number",
@@ -69,7 +69,7 @@ GAME = {
                     "type": "integer",
                     "minimum": 1,
                 },
-                "exponent": {"description": "Of Zipf's law.", "type": "number", "minimum": 0},
+                "exponent": {"description": "The exponent of Zipf's law.", "type": "number", "minimum": 0},
                 "k": {
                     "description": "How many items on top are seen, for hard relevances.",
                     "type": "integer",

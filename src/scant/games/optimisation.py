@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declared import Look, Setting
+from scant.declared import Look
 from scant.errors import SettingError
 from scant.games.cells import Cell, cell_of, check_observable
-from scant.games.player import K, Player, check_k, positive
+from scant.games.player import K, Player, check_k
 
 VARIABLES = 500  # of the convex program: a step of Newton's method takes a tenth of a second with as many
 ACCURACY = 0.02  # to which the program is solved, relative
+TOLERANCE = 0.1  # how far weights, or the value reached, may move before it is solved anew
 
 
 @dataclass(frozen=True)
@@ -79,31 +80,22 @@ class ExplorationByOptimisation(Player):
     T^(1/2). eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round,
     needs no T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
 
-    The problem is solved by an interior-point method to within 2 %; anew if q has moved by more than `tolerance` in
+    The problem is solved by an interior-point method to within 2 %; anew if q has moved by more than `TOLERANCE` in
     total variation since, or if V_t, which is computed in every round, has risen by more than this share (of at least
     R^2 / 100). Between solutions p moves along with q.
 
     k : how many items on top are seen
-    tolerance : see above
     """
 
     kind = "exploration-by-optimisation"
     about = "Exploration by optimisation, for locally observable games of few items (Lattimore & Szepesvari 2020)."
-    settings = (
-        K,
-        Setting(
-            "tolerance",
-            {"type": "number", "exclusiveMinimum": 0},
-            about="How far the weights, or the value reached, may move before the problem is solved anew.",
-            absent=0.1,
-        ),
-    )
+    settings = (K,)
     looks: ClassVar = {"": Look("purple", "P")}
     sees = "top"
 
-    def __init__(self, facts, random, k: int = 1, tolerance: float = 0.1):
+    def __init__(self, facts, random, k: int = 1):
         super().__init__(facts, random)
-        self.k, self.tolerance = check_k(k, facts.items), positive("tolerance", tolerance, 0.1)
+        self.k = check_k(k, facts.items)
         try:
             self.cell = cell_of(facts, k)
             check_observable(self.cell, locally=True)
@@ -158,7 +150,7 @@ class ExplorationByOptimisation(Player):
             moved = carry(self.found, self.found_for, q, of.actions_class, of.actions_top, self.p, self.P)
             arrays = of.losses, of.actions_class, of.actions_top, of.signal
             value = value_of(q, self.eta, *arrays, self.p, self.G, self.P, values)
-        if moved > self.tolerance or not value <= self.reached + self.tolerance * max(self.reached, 0.01 * self.scale):
+        if moved > TOLERANCE or not value <= self.reached + TOLERANCE * max(self.reached, 0.01 * self.scale):
             value = self._solve(q)
         self.q, self.reaches = q, value
         u, self.action = self.random.random(), 0
@@ -185,7 +177,7 @@ class ExplorationByOptimisation(Player):
             "cell": self.cell,
             **vars(self.problem),
             "accuracy": ACCURACY,
-            "tolerance": float(self.tolerance),
+            "tolerance": TOLERANCE,
             "scale": float(self.scale),
             "certificate": self.certificate,
             "solved": self.solved,

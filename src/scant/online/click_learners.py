@@ -16,8 +16,6 @@ from scant.measures import rank
 from scant.online import clicks
 from scant.online.learners import RATES, NonFiniteScores
 
-SHOWN = 10
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -26,7 +24,7 @@ class Settings:
     kind : "pdgd" or "dbgd"
     user : the simulated user's name
     click, stop : the user's probabilities, by grade from 0
-    shown : how many documents the user is shown
+    shown : how many documents the user is shown, 10 in studies
     delta : DBGD's exploration: how far the candidate's weights are from the learner's
     learning_rate_decay : a factor on the rate after each update
     measure : the measure whose loss is recorded as the learner's own
@@ -36,7 +34,7 @@ class Settings:
     user: str
     click: tuple[float, ...]
     stop: tuple[float, ...]
-    shown: int = SHOWN
+    shown: int = 10
     delta: float = 1.0
     learning_rate_decay: float = 1.0
     measure: str = "ndcg@10"
@@ -53,7 +51,7 @@ def resolve(learner: Mapping, largest_grade: int) -> tuple[Settings, list]:
     """
     chosen = learner.get("user", USER.absent)
     user = clicks.user_for(chosen, largest_grade)
-    options = {key: learner[key] for key in ("shown", "delta", "learning_rate_decay") if key in learner}
+    options = {key: learner[key] for key in ("delta", "learning_rate_decay") if key in learner}
     name = chosen if isinstance(chosen, str) else clicks.OWN
     rates = learner.get("rates", [LEARNERS[learner["kind"]].published_rate])
     return Settings(learner["kind"], name, user.click, user.stop, **options), list(rates)
@@ -65,12 +63,6 @@ USER = Setting(
     about="The simulated user: perfect, navigational or informational, or probabilities of a click and of leaving "
     "after it, by grade.",
     absent="perfect",
-)
-DOCUMENTS_SHOWN = Setting(
-    "shown",
-    {"type": "integer", "minimum": 2},  # clicks on a single document prefer it to none
-    about="How many documents the user is shown.",
-    absent=SHOWN,
 )
 DELTA = Setting(
     "delta",
@@ -213,7 +205,7 @@ class PDGD(FromClicks):
 
     kind = "pdgd"
     about = "Pairwise differentiable gradient descent from clicks (Oosterhuis & de Rijke 2018, Alg. 1)."
-    settings = (USER, RATES, DOCUMENTS_SHOWN, RATE_DECAY)
+    settings = (USER, RATES, RATE_DECAY)
     looks: ClassVar = {
         "": Look("olive", "*"),
         "navigational": Look("olive", "X", "--"),
@@ -236,7 +228,7 @@ class DBGD(FromClicks):
 
     kind = "dbgd"
     about = "Dueling bandit gradient descent, duels by team-draft interleaving (Yue & Joachims 2009, Alg. 1)."
-    settings = (USER, RATES, DOCUMENTS_SHOWN, DELTA, RATE_DECAY)
+    settings = (USER, RATES, DELTA, RATE_DECAY)
     looks: ClassVar = {
         "": Look("pink", "h"),
         "navigational": Look("pink", "<", "--"),

@@ -33,9 +33,9 @@ COMMON = {  # settings of the experiments of all families, besides their places 
     },
     "batch": {"description": "How many seeds one job plays. Results do not depend on it.", **COUNT, "default": 5},
     "sweep": {
-        "description": "What readings of the experiment, its streams and its learners could be besides what they are. "
-        "Of each item, a mapping of readings to levels, all combinations are played, each as an experiment of its own, "
-        "which claims alone read. Claims see both levels of tuning without a sweep.",
+        "description": "Other readings of the experiment, its streams and its learners. Each item maps readings to "
+        "levels; all its combinations are played, each as an experiment of its own, which only claims read. Claims see "
+        "both levels of tuning without a sweep.",
         "type": "array",
         "default": [],
         "items": {"$ref": "#/$defs/sweep"},
@@ -44,7 +44,7 @@ COMMON = {  # settings of the experiments of all families, besides their places 
 STUDY = {  # sections of a study besides places, learners and experiments
     "study": {"description": "The study's id. Its results go to results/{study}.", **ID},
     "seed": {
-        "description": "The seed of which every random number of the study is derived.",
+        "description": "The seed from which every random number of the study is derived.",
         "type": "integer",
         "minimum": 0,
         "default": 2016,
@@ -95,9 +95,9 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "additionalProperties": False,
         "properties": {
             "pdf": {"description": "Whether as PDF, too.", "type": "boolean", "default": False},
-            "width": {"description": "Of what the figures are for.", "enum": ["page", "column"], "default": "page"},
+            "width": {"description": "How wide figures are.", "enum": ["page", "column"], "default": "page"},
             "font_size": {
-                "description": "Of axes' labels, in points.",
+                "description": "The size of axis labels, in points.",
                 "type": "number",
                 "minimum": 6,
                 "maximum": 14,
@@ -212,7 +212,7 @@ def _learner() -> dict:
             _if_kind({"const": name}, {"description": description} | _closed({"title": {}, "kind": {}} | properties))
         )
     return {
-        "description": "One learner. What else it may have hangs on its kind: the clause below that names it.",
+        "description": "One learner. Its kind decides its other keys: see the clause below that names it.",
         "type": "object",
         "required": ["kind"],
         "properties": {"title": TITLE, "kind": kind},
@@ -247,7 +247,7 @@ def _experiment() -> dict:
         "default": DEFAULT_KIND,
     }
     return {
-        "description": "One experiment. What else it may have hangs on its kind: the clause below that names it.",
+        "description": "One experiment. Its kind decides its other keys: see the clause below that names it.",
         "type": "object",
         "required": ["learners"],
         "properties": {"kind": kind},

@@ -487,7 +487,7 @@ def _judged_differences(
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
         sign = -1 if claim["quantity"] == "lower_bound_share" else 1
         worst = sorted(single, key=lambda verdict: -sign * verdict.estimate)  # `together` reports the first
-        return single, verdicts.together(worst, "any" if how == "any" else "all"), None
+        return single, verdicts.together(worst), None
     settings, relative = test_settings(claim, level)
     settings["testing"] = testing
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
@@ -514,9 +514,9 @@ def _judged_differences(
         settings |= {"exact": all(exact), "within": cells[0].within, "share": cells[0].share}
         if not any(cell.drawn for cell in cells):
             differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
-        over_cells = verdicts.over(differences, "mean", comparison, of=bases if relative else None, **settings)
+        over_cells = verdicts.over(differences, comparison, of=bases if relative else None, **settings)
         mean = _named(over_cells, cells)
-    return single, mean if how == "mean" else verdicts.together(single, how), mean
+    return single, mean if how == "mean" else verdicts.together(single), mean
 
 
 def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
@@ -591,7 +591,7 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
     ]
     sign = {"less": -1, "greater": 1}.get(comparison)
     weakest = sorted(single, key=lambda verdict: sign * verdict.estimate if sign else -abs(verdict.estimate))
-    return replace(verdicts.together(weakest, "all"), n=len(single))  # `together` reports the first
+    return replace(verdicts.together(weakest), n=len(single))  # `together` reports the first
 
 
 def _deviation(value, expected) -> float:

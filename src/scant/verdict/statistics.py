@@ -35,7 +35,6 @@ TESTING = ("anytime", "fixed")
 SHARES = ("anytime binomial", "binomial", "betting")  # the tests of shares
 # Up to how many seeds signs are flipped, by the test that a claim names. Beyond 15 it takes long to enumerate them.
 FLIPS = {None: 7, "t": 0, "sign flips": 15}
-HOW = ("all", "any", "mean")
 
 
 class Effect(NamedTuple):
@@ -68,7 +67,6 @@ class Verdict:
         observation), or "none" (fewer than two seeds)
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
     effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval
-    how : whether the claim is about "all" cells or about "any"
     testing : "anytime" or "fixed"
     flips : up to how many seeds a fixed test is that of sign flips
     """
@@ -84,7 +82,6 @@ class Verdict:
     level: float = 0.95
     threshold: float = field(default=0.025, repr=False)
     effects: tuple[tuple[Effect, ...], ...] = field(default=(), repr=False)
-    how: str = field(default="all", repr=False)
     testing: str = field(default="anytime", repr=False)
     flips: int = field(default=0, repr=False)
 
@@ -104,16 +101,10 @@ class Verdict:
             return math.nan
         worst, level = [min(cell) for cell in self.effects], self.threshold
         cells, ends = len(self.effects), max(map(len, self.effects))
-        if self.how == "all":
-            if min(worst).size > 0:
-                seeds = self._seeds([end for cell in self.effects for end in cell], level)
-            else:
-                seeds = self._seeds([-min(worst)], level / (cells * ends))
-        elif max(worst).size > 0:
-            inside = [cell for cell in self.effects if min(cell).size > 0]
-            seeds = min(self._seeds(cell, level / cells) for cell in inside)
+        if min(worst).size > 0:
+            seeds = self._seeds([end for cell in self.effects for end in cell], level)
         else:
-            seeds = self._seeds([-effect for effect in worst], level / ends)
+            seeds = self._seeds([-min(worst)], level / (cells * ends))
         return max(seeds, self.n + 1)
 
     def _seeds(self, effects: Sequence[Effect], threshold: float) -> float:
@@ -271,28 +262,24 @@ def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdi
     return _certain(abs(largest) <= tolerance + ROUNDING, largest, deviations.size, level)
 
 
-def together(verdicts: Sequence[Verdict], how: str) -> Verdict:
-    """The verdict on a claim about several cells, such as streams, from the verdict on each of them.
+def together(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on a claim about every one of several cells, such as streams, from the verdict on each of them.
 
-    how="all" : the claim is about every cell, and holds if it holds in each. `p_holds` is the largest of the cells',
-        and needs no correction (intersection-union test; Berger, 1982). The claim fails if it fails in any cell. Since
-        each cell may fail by chance, `p_fails` is the smallest of the cells', times their number (Bonferroni).
-    how="any" : the claim is about at least one cell. The same with `holds` and `fails` exchanged.
+    The claim holds if it holds in each cell. `p_holds` is the largest of the cells', and needs no correction
+    (intersection-union test; Berger, 1982). The claim fails if it fails in any cell. Since each cell may fail by
+    chance, `p_fails` is the smallest of the cells', times their number (Bonferroni).
 
-    Estimate, interval, n and test are those of the cell that decides whether the claim holds: the cell with the
-    largest `p_holds` under "all", with the smallest under "any".
+    Estimate, interval, n and test are those of the cell that decides whether the claim holds, with the largest
+    `p_holds`.
 
     Parameters
     ----------
     verdicts : one for each cell, as `judge` returns them; `holm` comes after, for the verdict on the claim
-    how : "all" or "any"
 
     Raises
     ------
-    SettingError : `how` is neither, there is no cell, a cell is itself about several, or levels differ
+    SettingError : there is no cell, a cell is itself about several, or levels differ
     """
-    if how not in HOW[:2]:
-        raise unknown("way to judge several cells together", how, HOW[:2])
     if not verdicts:
         raise SettingError("a claim about several cells has none: name its streams")
     if any(len(verdict.effects) > 1 for verdict in verdicts):
@@ -300,11 +287,8 @@ def together(verdicts: Sequence[Verdict], how: str) -> Verdict:
     chance = [verdict for verdict in verdicts if verdict.test != "exact"]
     level, chances = _level(chance or verdicts), max(1, len(chance))
     holding, failing = [verdict.p_holds for verdict in verdicts], [verdict.p_fails for verdict in verdicts]
-    if how == "all":
-        decisive, p_holds, p_fails = max(holding), max(holding), min(1.0, chances * min(failing))
-    else:
-        decisive, p_holds, p_fails = min(holding), min(1.0, chances * min(holding)), max(failing)
-    cell = next(verdict for verdict in [*chance, *verdicts] if verdict.p_holds == decisive)
+    p_holds, p_fails = max(holding), min(1.0, chances * min(failing))
+    cell = next(verdict for verdict in [*chance, *verdicts] if verdict.p_holds == p_holds)
     return replace(
         cell,
         verdict=_outcome(p_holds, p_fails, (1 - level) / 2),
@@ -312,34 +296,26 @@ def together(verdicts: Sequence[Verdict], how: str) -> Verdict:
         p_fails=p_fails,
         threshold=(1 - level) / 2,
         effects=tuple(verdict.effects[0] for verdict in chance) if all(verdict.effects for verdict in chance) else (),
-        how=how,
     )
 
 
-def over(cells, how: str, comparison: str, margin: float = 0.0, *, of=None, **settings) -> Verdict:
-    """The verdict on a claim about several cells, such as streams, from the differences in each of them.
+def over(cells, comparison: str, margin: float = 0.0, *, of=None, **settings) -> Verdict:
+    """The verdict on a claim about the mean over several cells, such as streams, from the differences in each of them.
 
     Parameters
     ----------
-    cells : for each cell, (n,) differences over seeds
-    how : "all" or "any", see `together`; or "mean": the claim is about the mean over cells, which is taken for each
-        seed; seeds that are missing in a cell (NaN) are left out
+    cells : for each cell, (n,) differences over seeds; seeds that are missing in a cell (NaN) are left out
     of : for each cell, (n,) quantity that the margin is a share of
     comparison, margin, settings : see `judge`
 
     Raises
     ------
-    SettingError : see `judge` and `together`; cells and `of` do not fit each other
+    SettingError : see `judge`; cells and `of` do not fit each other
     """
-    if how not in HOW:
-        raise unknown("way to judge several cells", how, HOW)
     cells = [np.asarray(cell, float) for cell in cells]
     bases = [None] * len(cells) if of is None else [np.asarray(base, float) for base in of]
     if len(bases) != len(cells):
         raise SettingError(f"{len(cells)} cells and {len(bases)} quantities for shares: give as many")
-    if how != "mean":
-        pairs = zip(cells, bases, strict=True)
-        return together([judge(cell, comparison, margin, of=base, **settings) for cell, base in pairs], how)
     if len({values.shape for values in [*cells, *bases] if values is not None}) != 1:
         raise SettingError("a mean over cells needs the same seeds in each: give NaN for one that is missing")
     base = None if of is None else np.mean(bases, axis=0)
