@@ -25,6 +25,8 @@ from scant.present import making, panels, style, traces
 from scant.study.plan import Plan
 from scant.study.settings import load
 
+pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
+
 ROUNDS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000])
 LEARNERS = {  # id: kind, objective, k
     "squared": ("rtop", "squared", 1),
@@ -119,12 +121,6 @@ def frame():
     parts += [trace("squared", seed, 0.9, "2") for seed in range(3)]
     parts += [trace("squared", seed, final, rate) for rate, final in {"1": 0.6, "2": 0.1}.items() for seed in (3, 4)]
     return gathered(*parts)
-
-
-@pytest.fixture(autouse=True)
-def no_figure_is_left_open():
-    yield
-    plt.close("all")
 
 
 def declared(name):
