@@ -171,7 +171,7 @@ def test_a_folder_that_holds_anything_is_not_written_to(folder, capsys):
 
 
 def test_what_python_writes_is_no_input_either(folder):
-    log, parts = sa.Log.read("test.parquet"), sa.Parts("log")
+    log, parts = sa.Log.read("test.parquet"), sa.Log.read("log")
     policy = sa.Policy.load("logistic.arrow")
     found, of_parts = sa.evaluate([policy], log), sa.evaluate([policy], parts)
     learnt = sa.fit(log, "logistic", **QUICK)

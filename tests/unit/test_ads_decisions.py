@@ -46,7 +46,8 @@ def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
         second = np.where(random.random(2000) < 0.1, (first + 1) % 4, first)
         reward = (random.random(2000) < np.where(shown == first, 0.3, 0.2)).astype(float)
         weights = [4.0 * (shown == best) for best in (first, second)]
-        mean = decisions.difference(reward, *weights, (4.0, 4.0), random)
+        terms, counts = np.unique(reward * (weights[0] - weights[1]), return_counts=True)
+        mean = decisions.difference(terms, counts, (4.0, 4.0), random)
         low, high = mean.interval(0.95)
         failed += not low <= 0.3 - (0.9 * 0.3 + 0.1 * 0.2) <= high
         single = decisions.Mean(0, decisions.gridded(reward * weights[0], 0, 4, random)).interval(0.95)

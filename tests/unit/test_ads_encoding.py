@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from test_ads_health import as_log
 
-from scant.advice import Policy, encoding, learning
+from scant.advice import Policy, encoding
 from scant.data import formats
 from scant.errors import DataError, SettingError
 
@@ -87,13 +88,17 @@ def test_policies_learn_from_texts_and_missing_numbers(kind, tmp_path):
 
 def test_logs_are_split(tmp_path):
     made = campaign(tmp_path)
-    train, test = learning.split(made, "time", 0.7)
+    log = as_log(made)
+    train, test = (part.visits for part in log.split(0.7, "time"))
     assert (len(train), len(test)) == (2100, 900) and train.timestamp.max() < test.timestamp.min()
-    train, test = learning.split(made, "random", 0.7, seed=1)
+    train, test = (part.visits for part in log.split(0.7, "random", seed=1))
     assert (len(train), len(test)) == (2100, 900)
     assert sorted([*train.timestamp, *test.timestamp]) == sorted(made.timestamp)
+    for part in (train, test):  # whose rows keep their order
+        place = {time: row for row, time in enumerate(made.timestamp)}
+        assert (np.diff([place[time] for time in part.timestamp]) > 0).all()
     with pytest.raises(SettingError, match=r"log has no column timestamp to split by"):
-        learning.split(replace(made, timestamp=None), "time", 0.7)
+        as_log(replace(made, timestamp=None)).split(0.7, "time")
     for by in ("time", "random"):
         with pytest.raises(SettingError, match="without any"):
-            learning.split(made, by, 0.99999)
+            log.split(0.99999, by)

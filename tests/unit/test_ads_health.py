@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scant.advice import health
-from scant.data.visits import Visits
+from scant.advice import Log, digests, health, summing
+from scant.advice.tally import Tally
+from scant.data.visits import Problem, Reading, Visits
 
 TIMES = np.datetime64("2026-01-01T00:00:00", "us") + np.arange(6000) * np.timedelta64(1, "m")
 
@@ -22,12 +23,29 @@ def log(seed=0, rows=6000, rates=(0.12,), ads=4) -> Visits:
     return Visits(features, action, reward, np.full(rows, 1 / ads), tuple("abcdefgh"[:ads]), ("x", "y"))
 
 
+def tally(made: Visits, **policies) -> Tally:
+    """What is kept of a log's rows; `policies` are weights, float64 (rows)."""
+    found, pieces = Tally(), [batch.piece for batch in as_log(made).batches()]
+    found.add(made, np.concatenate(pieces), policies)
+    return found
+
+
+def as_log(made: Visits) -> Log:
+    return Log(Reading("log", "memory", (), (), made))
+
+
+def problems(made: Visits, kind: str = "") -> list[Problem]:
+    return [
+        found for found in health.problems(summing.summary(as_log(made)), made.policies) if kind in ("", found.kind)
+    ]
+
+
 # --- drift
 
 
 def test_the_statistic_is_pearsons():
     made = log(rates=(0.1, 0.15))
-    found = health.drift(made.reward)
+    found = tally(made).drift("")
     clicks = made.reward.reshape(20, -1).sum(axis=1)
     assert found.p == pytest.approx(stats.chi2_contingency([clicks, 300 - clicks]).pvalue)
     np.testing.assert_allclose(found.rates, clicks / 300)
@@ -35,15 +53,18 @@ def test_the_statistic_is_pearsons():
 
 def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
     """Of 1,000 tests at 1 %, 25 or more are found with a chance of 0.003 %."""
-    assert sum(health.drift(log(seed).reward).found for seed in range(1000)) < 25
-    weights = 4.0 * (log(0).action == 1)
-    assert sum(health.drift(weights * log(seed).reward).found for seed in range(1000)) < 25
+    ends, weights = np.arange(6000) * 20 // 6000, 4.0 * (log(0).action == 1)
+    lengths, cuts = np.bincount(ends), np.arange(1, 21) / 20
+    for weight in (np.ones(6000), weights):
+        terms = [weight * log(seed).reward for seed in range(1000)]
+        tests = [health.drift(lengths, np.bincount(ends, term), term @ term, cuts) for term in terms]
+        assert sum(test.found for test in tests) < 25
 
 
 def test_a_drift_that_matters_is_found():
     made = log(rates=(0.16, 0.1))
-    assert health.drift(made.reward).p < 1e-6
-    (problem,) = health.drift_problem(made)
+    assert tally(made).drift("").p < 1e-6
+    (problem,) = problems(made)
     assert problem.kind == "drift" and "the click rate drifts: from" in problem.reason and "p = " in problem.reason
 
 
@@ -51,8 +72,10 @@ def test_rows_are_compared_by_time_where_times_are_known():
     made = log(rates=(0.16, 0.08))
     mixed = np.random.default_rng(1).permutation(len(made))
     shuffled = made.take(mixed)
-    assert not health.drift_problem(shuffled)
-    assert health.drift_problem(replace(shuffled, timestamp=TIMES[mixed]))
+    assert not problems(shuffled)
+    assert problems(replace(shuffled, timestamp=TIMES[mixed]))[0].kind == "drift"
+    in_order, out = (tally(replace(rows, timestamp=times)) for rows, times in ((made, TIMES), (shuffled, TIMES[mixed])))
+    assert in_order.drift("").p == out.drift("").p
 
 
 def test_ads_that_take_turns_drift_though_all_together_do_not():
@@ -61,14 +84,29 @@ def test_ads_that_take_turns_drift_though_all_together_do_not():
     turn = np.arange(len(made)) * 4 // len(made)
     random = np.random.default_rng(5).random(len(made))
     made = replace(made, reward=(random < np.where(made.action == turn, 0.3, 0.06)).astype(float))
-    assert not health.drift(made.reward).found
-    assert "click rate of ad" in health.drift_problem(made)[0].reason
+    assert not tally(made).drift("").found
+    assert "click rate of ad" in problems(made)[0].reason
 
 
 def test_few_clicks_say_nothing_of_drift():
     made = log(rates=(0.002, 0.0))
-    assert np.isnan(health.drift(made.reward).p) and not health.drift(made.reward).found
-    assert not health.drift_problem(made)
+    assert np.isnan(tally(made).drift("").p) and not tally(made).drift("").found
+    assert not problems(made, "drift")
+
+
+@pytest.mark.parametrize(
+    ("reward", "kind", "reason"), [(0, "no-clicks", "all 6,000 rewards are 0: rewards look missing"),
+                                   (1, "all-clicks", "all 6,000 rewards are 1: visits without a click look missing")]
+)  # fmt: skip
+def test_rewards_that_are_all_alike_look_missing(reward, kind, reason):
+    (problem,) = problems(replace(log(), reward=np.full(6000, float(reward))))
+    assert (problem.kind, problem.reason) == (kind, reason)
+
+
+def test_sums_of_large_weights_are_exact():
+    """Weights of 10^12, the largest possible, whose sums are beyond whole numbers of 64 bits."""
+    made = replace(log(), reward=np.ones(6000))
+    assert tally(made, mine=np.full(6000, 1e12)).mean("mine") == 1e12
 
 
 # --- probabilities
@@ -78,22 +116,26 @@ def with_policy(made: Visits, probability) -> Visits:
     return replace(made, given=np.column_stack([probability]), policies=("mine",))
 
 
+def probabilities(made: Visits, least=None) -> list[Problem]:
+    return list(health.probabilities(summing.summary(as_log(made)).all(), made.policies, least))
+
+
 def test_probabilities_that_sum_to_one_are_no_problem():
     made = log()
     for probability in (np.full(6000, 0.25), 1.0 * (made.action == 2), np.where(made.action == 1, 0.7, 0.1)):
-        assert not health.probabilities(with_policy(made, probability))
+        assert not probabilities(with_policy(made, probability))
 
 
 @pytest.mark.parametrize(("probability", "total"), [(0.5, "2"), (0.1, "0.4")])
 def test_probabilities_that_do_not_sum_to_one_are_errors(probability, total):
-    (problem,) = health.probabilities(with_policy(log(), np.full(6000, probability)))
+    (problem,) = probabilities(with_policy(log(), np.full(6000, probability)))
     assert (problem.kind, problem.severity) == ("policy-sum", "error")
     assert f"policy:mine do not sum to 1: over the ads of a visit they sum to {total} on average" in problem.reason
 
 
 def test_wrong_propensities_are_not_blamed_on_a_policy():
     wrong = with_policy(replace(log(), propensity=np.full(6000, 0.5)), np.full(6000, 0.25))
-    (problem,) = health.probabilities(wrong)
+    (problem,) = probabilities(wrong)
     assert (problem.kind, problem.severity) == ("propensity-sum", "warning")
     assert "propensities do not fit the ads shown" in problem.reason and "too large" in problem.mend
 
@@ -106,11 +148,17 @@ def test_rare_showings_are_no_alarm():
         action = (random.random(300) < 0.001).astype(np.int32)
         propensity = np.where(action == 1, 0.001, 0.999)
         made = Visits(np.zeros((300, 1), np.float32), action, np.zeros(300), propensity, ("a", "b"), ("x",))
-        alarms += bool(health.probabilities(with_policy(made, np.where(action == 1, 0.9, 0.1)), 0.001))
+        alarms += bool(probabilities(with_policy(made, np.where(action == 1, 0.9, 0.1)), 0.001))
     assert alarms == 0
 
 
 # --- rows of two logs
+
+
+def shared(test: Visits, train: Visits) -> tuple[np.ndarray, float]:
+    """Which rows of the test are in the training log, too, bool (rows), and how many would be so by chance."""
+    training = summing.Training(as_log(train), as_log(test))
+    return training.has(test, digests.of(test), "test"), training.chance * len(test)
 
 
 def test_shared_rows_are_those_of_sets():
@@ -121,10 +169,10 @@ def test_shared_rows_are_those_of_sets():
         mixed,
         **{name: np.concatenate([column, test.columns()[name][rows]]) for name, column in mixed.columns().items()},
     )
-    found = health.shared(test, mixed)
-    assert np.flatnonzero(found.rows).tolist() == list(range(3, 10))
-    assert found.chance == 0 and found.beyond_chance
-    assert health.shared(test, train).count == 0
+    rows, chance = shared(test, mixed)
+    assert np.flatnonzero(rows).tolist() == list(range(3, 10))
+    assert chance == 0 and health.beyond_chance(7, chance)
+    assert not shared(test, train)[0].any()
 
 
 def test_texts_are_compared_by_what_they_say():
@@ -133,8 +181,8 @@ def test_texts_are_compared_by_what_they_say():
     test = replace(test, features=np.column_stack([test.features[:, 0], codes]).astype(np.float32))
     train = replace(test, features=np.column_stack([test.features[:, 0], 1 - codes]).astype(np.float32))
     test, train = replace(test, categories={"y": ("u", "v")}), replace(train, categories={"y": ("v", "u")})
-    assert health.shared(test, train).count == 400
-    assert health.shared(replace(test, categories={"y": ("u", "w")}), train).count == 200
+    assert shared(test, train)[0].sum() == 400
+    assert shared(replace(test, categories={"y": ("u", "w")}), train)[0].sum() == 200
 
 
 def test_rows_that_are_alike_by_chance():
@@ -143,5 +191,5 @@ def test_rows_that_are_alike_by_chance():
     for seed in (1, 2):
         kinds = np.random.default_rng(seed).integers(0, 125, (2000, 1)).astype(np.float32)
         pair.append(replace(log(seed, 2000), features=kinds, names=("x",)))
-    found = health.shared(*pair)
-    assert found.count > 500 and not found.beyond_chance
+    rows, chance = shared(*pair)
+    assert rows.sum() > 500 and not health.beyond_chance(rows.sum(), chance)

@@ -59,16 +59,16 @@ def test_results_together_are_those_of_one_process(made, tmp_path, capsys):
 
 
 def test_a_policy_that_is_learnt_again_is_the_one_that_was_saved(made):
-    train, log = sa.Log.read(made / "train.parquet"), sa.Parts(made / "log")
+    train, log = sa.Log.read(made / "train.parquet"), sa.Log.read(made / "log")
     learnt = sa.fit(train, "logistic", steps=1000)
     found = sa.evaluate({"logistic": learnt, "mine": "mine"}, log, train=train, shared="keep", results=made / "results")
-    read = sa.evaluate({"logistic": learnt, "mine": "mine"}, sa.Parts(made / "log"), train=train, shared="keep")
+    read = sa.evaluate({"logistic": learnt, "mine": "mine"}, sa.Log.read(made / "log"), train=train, shared="keep")
     assert found.text() == read.text()
 
 
 def refused(folder, *changed) -> str:
     with pytest.raises(DataError) as error:
-        train, log = sa.Log.read(folder / "train.parquet"), sa.Parts(folder / "log", *changed)
+        train, log = sa.Log.read(folder / "train.parquet"), sa.Log.read(folder / "log", *changed)
         given = {"logistic": sa.Policy.load(folder / "logistic.arrow"), "mine": "mine"}
         sa.evaluate(given, log, train=train, shared="keep", results=folder / "results")
     return str(error.value)
@@ -125,7 +125,7 @@ def test_a_part_is_known_by_its_content(copy):
     part = copy / "log/001.parquet"
     shutil.copy(part, copy / "kept.parquet")
     os.utime(part, ns=(0, 0))
-    log, train = sa.Parts(copy / "log"), sa.Log.read(copy / "train.parquet")
+    log, train = sa.Log.read(copy / "log"), sa.Log.read(copy / "train.parquet")
     expected = jobs.read(log, copy / "results").all().rows
     rows = pq.read_table(part)
     rewards = np.array(rows["reward"])
@@ -142,7 +142,7 @@ def test_a_part_is_known_by_its_content(copy):
     assert (part.stat().st_size, part.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
     assert "001.parquet has changed since. Make it again, by `scant ads part`" in refused(copy)
     with pytest.raises(DataError, match=r"001.parquet has changed since"):
-        sa.check_parts(sa.Parts(copy / "log"), copy / "results")
+        sa.check_parts(sa.Log.read(copy / "log"), copy / "results")
     shutil.copy(copy / "before", part)
     assert jobs.read(log, copy / "results").all().rows == expected == 3000
 
@@ -150,11 +150,11 @@ def test_a_part_is_known_by_its_content(copy):
 def test_errors_in_cells_are_listed_from_results(copy, tmp_path):
     rows = frame(300, 1)
     rows.loc[[150, 290], "reward"] = 2
-    log = sa.Parts(written(tmp_path / "log", rows))
+    log = sa.Log.read(written(tmp_path / "log", rows))
     for part in range(3):
         sa.write_part(log, f"00{part}.parquet", tmp_path / f"results/00{part}.parquet")
     found = sa.check_parts(log, tmp_path / "results")
-    assert not found.ok and dict(found) == dict(sa.Parts(tmp_path / "log").check())
+    assert not found.ok and dict(found) == dict(sa.Log.read(tmp_path / "log").check())
     with pytest.raises(DataError, match=r"001.parquet, row 51: reward 2"):
         sa.evaluate([], log, results=tmp_path / "results")
 
@@ -181,9 +181,9 @@ def test_a_policy_that_cannot_be_saved_is_none_of_parts(made):
 
     train = sa.Log.read(made / "train.parquet")
     with pytest.raises(SettingError, match="cannot be saved"):
-        sa.write_part(sa.Parts(made / "log"), "000.parquet", made / "x", [sa.Policy(GaussianNB()).fit(train)], train)
+        sa.write_part(sa.Log.read(made / "log"), "000.parquet", made / "x", [sa.Policy(GaussianNB()).fit(train)], train)
     with pytest.raises(SettingError, match="learnt once"):
-        jobs.write(sa.Parts(made / "log"), "000.parquet", made / "x", {"new": sa.Policy("logistic")})
+        jobs.write(sa.Log.read(made / "log"), "000.parquet", made / "x", {"new": sa.Policy("logistic")})
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_policy_that_cannot_be_saved_is_none_of_parts(made):
         (("alone", "segments", ""), 0),
         (("alone", "lengths"), [1]),
         (("policies",), ["x"]),
-        (("alone", "cells", "", 1, 0), 0),
+        (("alone", "cells", "", 1, 0), 0.0),
         (("alone", "cells", "", 1, 0), 1e308),
         (("alone", "cells", "", 2, 0), float("nan")),
         (None, 49),
@@ -205,7 +205,7 @@ def test_a_policy_that_cannot_be_saved_is_none_of_parts(made):
 def test_sums_that_do_not_fit_each_other_are_refused(tmp_path, place, wrong):
     (tmp_path / "log").mkdir()
     frame(50).to_parquet(tmp_path / "log/0.parquet", index=False)
-    log, result = sa.Parts(tmp_path / "log"), tmp_path / "0.parquet"
+    log, result = sa.Log.read(tmp_path / "log"), tmp_path / "0.parquet"
     jobs.write(log, "0.parquet", result, {})
     table = files.read_parquet(result)
     content = files.metadata_of(table.schema)
@@ -224,9 +224,9 @@ def test_a_result_of_other_rows_than_the_part_has_is_refused(tmp_path):
     for name, rows in (("log", 50), ("other", 40)):
         (tmp_path / name).mkdir()
         frame(rows).to_parquet(tmp_path / name / "0.parquet", index=False)
-        jobs.write(sa.Parts(tmp_path / name), "0.parquet", tmp_path / f"results-{name}/0.parquet", {})
+        jobs.write(sa.Log.read(tmp_path / name), "0.parquet", tmp_path / f"results-{name}/0.parquet", {})
     about, other = (files.read_parquet(tmp_path / f"results-{name}/0.parquet") for name in ("log", "other"))
     content = files.metadata_of(other.schema) | {"made of": files.metadata_of(about.schema)["made of"]}
     files.write_parquet(other, tmp_path / "results-log/0.parquet", content)
     with pytest.raises(DataError, match="other rows than the part has"):
-        jobs.read(sa.Parts(tmp_path / "log"), tmp_path / "results-log")
+        jobs.read(sa.Log.read(tmp_path / "log"), tmp_path / "results-log")

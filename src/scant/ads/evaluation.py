@@ -260,19 +260,15 @@ def evaluate(
     return _evaluation(diagnosed, bounds, refused, warnings)
 
 
-def evaluate_cells(
-    weight, reward, count, largest_weight: float, level: float, random: np.random.Generator, weights=None
-) -> Evaluation:
+def evaluate_cells(weight, reward, count, drawn: intervals.Terms, level: float) -> Evaluation:
     """As `evaluate`, from how often each pair of weight and reward occurs, which is all that the bounds depend on.
-
-    The stages of betting get counts as rows in random order would give them: a multivariate hypergeometric draw.
 
     Parameters
     ----------
     weight, reward : float64 (cells), distinct pairs
     count : int64 (cells), how often each occurs
-    random : the generator of the draw
-    largest_weight, level, weights : see `evaluate`
+    drawn : their terms, rows in random order; see `intervals.drawn`
+    level : see `evaluate`
     """
     weight, reward, count = (np.asarray(part) for part in (weight, reward, count))
     n, terms = int(count.sum()), weight * reward
@@ -282,11 +278,11 @@ def evaluate_cells(
     low = intervals.t_of(n, w / n, variance, (1 + level) / 2)
     diagnosed = Diagnostics(
         n, float(count @ reward), float((count * matched) @ reward), wr**2 / wwrr if wwrr else 0.0,
-        w**2 / ww if ww else 0.0, float(weight.max()), float(largest_weight),
+        w**2 / ww if ww else 0.0, float(weight.max()), drawn.largest,
         float(1 - (count * matched).sum() / n), w / n, float(low), float(2 * w / n - low),
     )  # fmt: skip
     refused, warnings = _judged(diagnosed, np.sqrt(variance))
-    bounds = _weighted_bounds(intervals.drawn(terms, count, largest_weight, random, weights), level, None)
+    bounds = _weighted_bounds(drawn, level, None)
     estimate, error = map(float, snips_of(*sums))
     bounds.append(_normal("snips", "delta", estimate, error, level))
     return _evaluation(diagnosed, bounds, refused, warnings)

@@ -100,17 +100,7 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     if few and len(value) <= EXACT:
         code, low, high = np.searchsorted(value, nonzero), value, value
     else:
-        least = (np.array([largest * 2.0**-OCTAVES]).view(np.int64) >> BITS)[0]
-        code = np.maximum(nonzero.view(np.int64) >> BITS, least) - least
-        bins = np.arange(least, least + code.max() + 2)
-        edges = (bins << BITS).view(float)
-        edges[0] = 0.0
-        counts = np.bincount(code)
-        kept = counts > 0
-        value = np.bincount(code, nonzero)[kept] / counts[kept]
-        low, high = edges[:-1][kept], np.minimum(edges[1:], largest)[kept]
-        value = np.clip(value, low, high)
-        code = (np.cumsum(kept) - 1)[code]
+        code, value, low, high = _binned(nonzero, largest)
     count = np.bincount(stage * len(value) + code, minlength=len(ends) * len(value)).reshape(len(ends), len(value))
     zeros = np.diff(ends, prepend=0) - count.sum(axis=1)
     count = np.column_stack([zeros, count])
@@ -126,6 +116,22 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     return Terms(value, count, largest, support, low, high)
 
 
+def _binned(x: np.ndarray, largest: float, count: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    """The bin of each term above 0, int (terms), and for each bin the mean of its terms and its ends, float64 (bins).
+
+    count : how often each term occurs; once unless given
+    """
+    least = (np.array([largest * 2.0**-OCTAVES]).view(np.int64) >> BITS)[0]
+    code = np.maximum(x.view(np.int64) >> BITS, least) - least
+    edges = (np.arange(least, least + code.max() + 2) << BITS).view(float)
+    edges[0] = 0.0
+    counts = np.bincount(code, count)
+    kept = counts > 0
+    value = np.bincount(code, x if count is None else x * count)[kept] / counts[kept]
+    low, high = edges[:-1][kept], np.minimum(edges[1:], largest)[kept]
+    return (np.cumsum(kept) - 1)[code], np.clip(value, low, high), low, high
+
+
 def drawn(x, count, largest: float, random: np.random.Generator, support: tuple[float, ...] | None = None) -> Terms:
     """The terms of a log whose rows are put in random order, from how often each value occurs.
 
@@ -134,13 +140,26 @@ def drawn(x, count, largest: float, random: np.random.Generator, support: tuple[
     """
     value, place = np.unique(np.r_[0.0, np.minimum(x, largest)], return_inverse=True)
     total = np.bincount(place[1:], count, len(value)).astype(np.int64)
-    ends = stage_ends(int(total.sum()))
-    stages, left = np.zeros((len(ends), len(value)), np.int64), total.copy()
+    low = high = None
+    if len(value) > EXACT + 1:
+        code, *bins = _binned(value[1:], float(largest), total[1:])
+        total = np.r_[total[0], np.bincount(code, total[1:]).astype(np.int64)]
+        value, low, high = (np.r_[0.0, part] for part in bins)
+    support = None if support is None else counted(value, largest, support).support
+    return Terms(value, in_random_order(total, random), float(largest), support, low, high)
+
+
+def in_random_order(total: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """How often each value occurs in each stage, int64 (stages, distinct), of rows in random order.
+
+    total : int64 (distinct), how often each occurs in all rows
+    """
+    ends, left = stage_ends(int(total.sum())), total.copy()
+    stages = np.zeros((len(ends), len(total)), np.int64)
     for stage, rows in enumerate(np.diff(ends, prepend=0)):
         stages[stage] = random.multivariate_hypergeometric(left, rows, method="marginals")
         left -= stages[stage]
-    support = None if support is None else counted(value, largest, support).support
-    return Terms(value, stages, float(largest), support)
+    return stages
 
 
 # --- bounds in closed form

@@ -8,7 +8,7 @@ policy = sa.fit(train, "auc-ranker", undersample=1)
 found = sa.evaluate([policy, "logistic"], test, train=train)
 """
 
-__all__ = ["Evaluation", "Log", "Parts", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
+__all__ = ["Evaluation", "Log", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
 
 
 def __getattr__(name: str):

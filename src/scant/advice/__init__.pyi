@@ -1,6 +1,5 @@
 from scant.advice.api import Evaluation as Evaluation
 from scant.advice.api import Log as Log
-from scant.advice.api import Parts as Parts
 from scant.advice.api import Policy as Policy
 from scant.advice.api import Report as Report
 from scant.advice.api import check_parts as check_parts

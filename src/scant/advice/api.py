@@ -5,16 +5,16 @@ from dataclasses import replace
 from functools import partial
 
 from scant.ads import evaluation
-from scant.advice import advise, jobs, parts
-from scant.advice.advise import Evaluation
+from scant.advice import advise, jobs
+from scant.advice.evaluated import Evaluation
 from scant.advice.log import Log, Report
-from scant.advice.parts import Parts
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
+from scant.advice.summing import Training
 from scant.errors import SettingError
 from scant.files import check_outputs
 
-__all__ = ["Evaluation", "Log", "Parts", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
+__all__ = ["Evaluation", "Log", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
 
 
 def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
@@ -31,7 +31,7 @@ def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
 
 
 def evaluate(
-    policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log | Parts, *, train: Log | None = None,
+    policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log, *, train: Log | None = None,
     level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
     doubly_robust: bool = False, results=None, progress=silent,
 ) -> Evaluation:  # fmt: skip
@@ -42,7 +42,7 @@ def evaluate(
     policies : each a `Policy`; the kind of one, which is learnt from `train`; or the NAME of a column `policy:NAME` of
         the test, which has the policy's probability of the ad shown. "logging", today's, and "uniform" are always
         compared
-    test : the log to evaluate on; `Parts` if it is larger than memory
+    test : the log to evaluate on
     train : the log that policies are learnt from, whose rewards are those of today's policy; None if all policies are
         fitted. Today's is then the policy that logged `test`, and nobody sees whether `test` was learnt from
     level : the confidence of each bound, interval and verdict
@@ -50,8 +50,8 @@ def evaluate(
         propensities differ. "unknown" makes do with wider bounds that need none
     shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too
     seed : of the order of the rows for the betting bounds
-    doubly_robust : whether to add doubly robust estimates of learnt policies; not of `Parts`
-    results : a folder of files that `write_part` wrote, one for each file of `Parts`, which are then not read
+    doubly_robust : whether to add doubly robust estimates of learnt policies
+    results : a folder of files that `write_part` wrote, one for each file of a log in a folder, which are then not read
     progress : called with a sentence on what is begun
 
     Raises
@@ -60,29 +60,18 @@ def evaluate(
     """
     evaluation.check_level(level)
     advise.check_declared(least_propensity)
-    if isinstance(test, Parts):
-        if doubly_robust:
-            raise SettingError("of a folder, there are no doubly robust estimates")
-        named = advise.named_ones(policies, test.policies)
-        given = (named, test, None if train is None else train.visits, level, least_propensity, shared, seed)
-        summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
-        paths = {} if train is None else {"train": train.name}
-        found = parts.compare(*given, paths, progress, summarised=summarised)
-        return replace(found, inputs=_inputs(found.policies, test, train, results))
-    if results is not None:
+    test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
+    if results is not None and not test.in_folder:
         raise SettingError("results of parts (--parts) are for a log in a folder")
-    test, train = (log if isinstance(log, Log | Parts | None) else Log.from_frame(log) for log in (test, train))
-    paths = {"test": test.name} | ({} if train is None else {"train": train.name})
-    same_log = train is not None and test.half_of is not None and test.half_of is train.half_of
+    summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
     found = advise.compare(
-        policies, test.visits, None if train is None else train.visits, level, least_propensity, shared, seed,
-        same_log, paths, progress, doubly_robust,
-    )  # fmt: skip
-    return replace(found, inputs=_inputs(found.policies, test, train))
+        policies, test, train, level, least_propensity, shared, seed, progress, doubly_robust, summarised=summarised
+    )
+    return replace(found, inputs=_inputs(found.policies, test, train, results))
 
 
 def write_part(
-    log: Parts, name: str, target, policies: Iterable[Policy | str] | Mapping[str, Policy | str] = (),
+    log: Log, name: str, target, policies: Iterable[Policy | str] | Mapping[str, Policy | str] = (),
     train: Log | None = None, progress=silent,
 ) -> None:  # fmt: skip
     """Read one file of a log in a folder, and write what `evaluate` and `check_parts` need of it, as a job may do.
@@ -97,18 +86,18 @@ def write_part(
     """
     named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies, log.policies).items()}
     check_outputs([target], _inputs(named, log, train))
-    training = None if train is None else parts.Training(train.visits, log, train.name)
+    training = None if train is None else Training(train, log, progress)
     jobs.write(log, name, target, named, training, progress)
 
 
-def _inputs(policies: Mapping, test: Log | Parts, train: Log | None, results=None) -> tuple:
+def _inputs(policies: Mapping, test: Log, train: Log | None, results=None) -> tuple:
     """The files, and folders, that policies and logs are from."""
-    logs = [log.folder if isinstance(log, Parts) else log.reading.path for log in (test, train) if log is not None]
+    logs = [log.source.path for log in (test, train) if log is not None]
     saved = [path for policy in policies.values() if isinstance(policy, Policy) for path in policy.inputs]
     return (*logs, *saved, *([] if results is None else [results]))
 
 
-def check_parts(log: Parts, results, progress=silent) -> Report:
-    """As `Parts.check`, from a folder of files that `write_part` wrote."""
+def check_parts(log: Log, results, progress=silent) -> Report:
+    """As `Log.check`, from a folder of files that `write_part` wrote."""
     jobs.read(log, results, progress=progress)
     return log.check(progress)

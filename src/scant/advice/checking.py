@@ -5,38 +5,47 @@ from collections.abc import Mapping
 
 from scant.advice import health, text
 from scant.data import logs
-from scant.data.visits import Reading
 
 
-def facts(reading: Reading) -> dict:
+def facts(log, summary) -> dict:
     """Facts about a log, fit for JSON.
+
+    log, summary : a `Log`, and what is kept of its rows
 
     Returns
     -------
     facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
-        rows) and place (of the first row). If there is no error, also those of `logs.facts`; features, their names;
-        texts, by text feature the number of its texts; missing, by feature how many numbers it lacks; policies, the
-        names of the user's own policies in it; timestamps, the first and the last, ISO 8601 in UTC, or None
+        rows) and place (of the first row). If there is no error, also rows; duplicates; propensity, the least and the
+        largest; actions, with for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was
+        never shown); features, their names; texts, by text feature the number of its texts; missing, by feature how
+        many numbers it lacks; policies, the names of the user's own policies in it; timestamps, the first and the last,
+        ISO 8601 in UTC, or None
     """
-    log, problems = reading.visits, list(reading.problems)
-    found = {"form": reading.form}
-    if log is not None:
-        problems += health.problems(log)
-        times = None if log.timestamp is None else [f"{end}Z" for end in (log.timestamp.min(), log.timestamp.max())]
-        found |= logs.facts(log) | {
-            "features": list(log.names),
-            "texts": {name: len(texts) for name, texts in log.categories.items()},
-            "missing": log.missing,
-            "policies": list(log.policies),
-            "timestamps": times,
-        }
-    problems.sort(key=lambda problem: problem.severity)  # errors first
-    listed = [
+    found, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
+    if not any(problem.severity == "error" for _, problem, _ in listed):
+        doubts, tally, actions = list(health.problems(summary, summary.policies)), summary.all(), []
+        listed += [("", problem, problem.count) for problem in doubts]
+        duplicates = sum(problem.count for problem in doubts if problem.kind == "duplicates")
+        for ad in logs.ordered({*tally.ads}):
+            shown, clicks = int(tally.ads[ad][0].sum()), tally.clicks(ad)
+            rate = clicks / shown if shown else None
+            actions.append({"action": ad, "impressions": shown, "clicks": clicks, "rate": rate})
+        propensity, features = tally.cells[""].first, summary.features
+        found |= {
+            "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
+            "actions": actions, "features": list(summary.names),
+            "texts": {name: len(texts) for name, texts in features.texts.items()},
+            "missing": {name: count for name, count in features.missing.items() if count},
+            "policies": list(summary.policies),
+            "timestamps": summary.period and [f"{time}Z" for time in summary.period],
+        }  # fmt: skip
+    listed.sort(key=lambda noted: noted[1].severity)  # errors first
+    problems = [
         {"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
-         "count": problem.count, "place": reading.place(problem)}
-        for problem in problems
+         "count": count, "place": place}
+        for place, problem, count in listed
     ]  # fmt: skip
-    return found | {"problems": listed}
+    return found | {"problems": problems}
 
 
 def describe(facts: Mapping) -> str:

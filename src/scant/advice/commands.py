@@ -117,7 +117,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command(
         "fit", fit, "Learn a policy from a log, and save it.",
-        option("log", help="the log to learn from: CSV, also packed with gzip or zstd, parquet or Arrow"),
+        option("log", help="the log to learn from: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
         *reading,
         option("--policy", required=True, help="the kind of learner"),
         *learning,
@@ -174,8 +174,6 @@ def evaluate(arguments) -> None:
         test, *trained = _logs(arguments, *paths, progress=progress)
         train = trained[0] if trained else None
         if arguments.split:
-            if Path(arguments.test).is_dir():
-                raise SettingError("--split takes a log in one file: of a folder, keep some parts for learning")
             if train:
                 raise SettingError("--split makes a training log of the test's: give either --split or --train")
             by, share = arguments.split
@@ -269,16 +267,15 @@ def _policies(arguments, test) -> dict:
     ------
     SettingError : the same policy twice, or a name that a column has, too
     """
-    from scant.advice import Parts, Policy
+    from scant.advice import Policy
     from scant.advice.advise import ALWAYS, check_meant
     from scant.advice.learning import LEARNT
     from scant.errors import SettingError
 
     paths = {name: Path(name) for name in _saved(arguments.policy)}
     taken, policies, files = {*ALWAYS, *arguments.policy}, {}, []
-    columns = test.policies if isinstance(test, Parts) else test.visits.policies
     for asked in arguments.policy:
-        check_meant(asked, columns)
+        check_meant(asked, test.policies)
         name = asked
         if asked in paths:
             path = paths[asked]
@@ -309,14 +306,14 @@ def _logs(arguments, *paths, progress=lambda step: None) -> list:
     ------
     SettingError : a column to leave out, or to take as text, that no file has
     """
-    from scant.advice import Log, Parts
+    from scant.advice import Log
     from scant.errors import SettingError, unknown
 
     found = []
     for path in paths:
         progress(f"reads {path}")
         reading = dict(arguments.columns or ()), arguments.ignore, arguments.categorical
-        found.append(Parts(path, *reading) if Path(path).is_dir() else Log.read(path, *reading))
+        found.append(Log.read(path, *reading))
     known = {name for log in found for name in log.column_names}
     for what in ("ignore", "categorical"):
         if absent := [name for name in getattr(arguments, what) if name not in known]:

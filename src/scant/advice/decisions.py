@@ -66,18 +66,36 @@ class Mean:
         return float(intervals.betting(self.terms, level)) + self.low
 
 
-def difference(reward, first, second, largest: tuple[float, float], random) -> Mean:
-    """The mean of r (w - v), how much better the first of two policies is.
+def difference(terms, count, largest: tuple[float, float], random, slack=None) -> Mean:
+    """The mean of r (w - v), how much better the first of two policies is, rows in random order.
+
+    More than `intervals.EXACT` distinct terms are rounded to a grid, as `gridded` does.
 
     Parameters
     ----------
-    reward : float64 (rows)
-    first, second : float64 (rows), the weights w and v
-    largest : those possible
-    random : the generator that puts rows in random order
+    terms, count : float64 and int64 (cells), r (w - v), and how often each occurs
+    largest : the weights w and v possible
+    random : the generator of the order, and of the rounding
+    slack : float64 (cells), how far each term may be off; bounds allow for it
     """
-    terms = reward * (first - second)
-    return Mean(float(terms.mean()), gridded(random.permutation(terms), -largest[1], largest[0], random), -largest[1])
+    width, order = float(sum(largest)), np.argsort(terms, kind="stable")
+    count, moved = count[order], np.clip(terms[order] + largest[1], 0.0, width)
+    mean = float(count @ terms[order]) / count.sum()
+    slack = np.zeros(len(moved)) if slack is None else slack[order]
+    value, code = np.unique(moved, return_inverse=True)
+    if len(value) > intervals.EXACT:
+        scaled = moved * (CELLS / width)
+        code = np.minimum(np.floor(scaled), CELLS - 1).astype(np.int64)
+        above = random.binomial(count, np.clip(scaled - code, 0.0, 1.0))
+        value = np.linspace(0.0, width, CELLS + 1)
+        code, count, slack = np.r_[code, code + 1], np.r_[count - above, above], np.r_[slack, slack]
+    off = np.zeros(len(value))
+    np.maximum.at(off, code, slack)
+    total = np.bincount(code, count, len(value)).astype(np.int64)
+    value, total, off = value[total > 0], total[total > 0], off[total > 0]
+    ends = (None, None) if not off.any() else (np.maximum(value - off, 0.0), np.minimum(value + off, width))
+    drawn = intervals.Terms(value, intervals.in_random_order(total, random), width, None, *ends)
+    return Mean(mean, drawn, -largest[1])
 
 
 def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[object, str]:

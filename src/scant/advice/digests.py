@@ -106,7 +106,7 @@ class Digests:
     """All digests of a log, 16 bytes for each row, in a temporary file that ends with the process."""
 
     def __init__(self):
-        self.file, self.counts = None, []
+        self.file, self.counts, self.repeats = None, [], None
 
     def add(self, found: np.ndarray) -> None:
         """Add the digests of further rows, uint64 (2 x rows)."""
@@ -114,6 +114,12 @@ class Digests:
         group = (found[0] >> np.uint64(56)).astype(np.uint8)
         self.file.write(found[:, np.argsort(group, kind="stable")].tobytes())
         self.counts.append(np.bincount(group, minlength=GROUPS))
+        self.repeats = None
+
+    def mark(self) -> list[int]:
+        """Three whole numbers that tell these rows, in any order, from others."""
+        sums = sum((run.sum(axis=1) for run in self.runs()), np.zeros(2, np.uint64))
+        return [int(sum(count.sum() for count in self.counts)), *map(int, sums)]
 
     def runs(self) -> Iterator[np.ndarray]:
         """The digests as they were added, but ordered by group; uint64 (2 x rows) each."""
@@ -124,8 +130,11 @@ class Digests:
 
     def equal(self) -> int:
         """How many rows equal an earlier one."""
-        if not self.counts:
-            return 0
+        if self.repeats is None:
+            self.repeats = self._equal() if self.counts else 0
+        return self.repeats
+
+    def _equal(self) -> int:
         counts = np.array(self.counts)
         ends = np.cumsum(counts, axis=1)
         rows = ends[:, -1]

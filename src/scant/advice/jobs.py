@@ -14,14 +14,17 @@ from pathlib import Path
 import numpy as np
 
 from scant import __version__, files
-from scant.advice.parts import Parts, Training
+from scant.advice import summing
+from scant.advice.folder import Folder
+from scant.advice.log import Log
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
+from scant.advice.summing import Training
 from scant.advice.tally import Summary
 from scant.errors import DataError, SettingError
 
 KIND = "ads part"  # `kind` in the metadata of a file
-VERSION = [2, __version__]  # of the file's form, and of the program whose numbers it has
+VERSION = [3, __version__]  # of the file's form, and of the program whose numbers it has
 HALVES = ("first", "second")
 OTHER = {  # why a file is of no use, by what differs
     "version": "is of another version of this program",
@@ -34,7 +37,7 @@ OTHER = {  # why a file is of no use, by what differs
 
 
 def write(
-    log: Parts, name: str, target, policies: Mapping[str, Policy | str], train: Training | None = None, progress=silent
+    log: Log, name: str, target, policies: Mapping[str, Policy | str], train: Training | None = None, progress=silent
 ) -> Summary:
     """Read one file of a log, and write what is kept of it, whole or not at all.
 
@@ -56,9 +59,9 @@ def write(
     for policy, value in policies.items():
         if not isinstance(value, str) and not value.fitted:
             raise SettingError(f"{policy} is to be learnt once, for all parts: see `scant ads fit`")
-    path = _path(log, name)
-    content = {"kind": KIND, "made of": _made_of(log, path, policies, train)}
-    summary = log.summary(policies, train, progress, only=path)
+    path = _path(log.folder, name)
+    content = {"kind": KIND, "made of": _made_of(log.folder, path, policies, train)}
+    summary = summing.summary(log, policies, train, progress, only=path)
     found = np.concatenate([np.empty((2, 0), np.uint64), *summary.digests.runs()], axis=1)
     columns = {half: files.arrow_array(values, pa.uint64()) for half, values in zip(HALVES, found, strict=True)}
     files.write_parquet(pa.table(columns), target, content | {"summary": summary.packed()})
@@ -66,7 +69,7 @@ def write(
 
 
 def read(
-    log: Parts, folder, policies: Mapping[str, Policy | str] | None = None, train: Training | None = None,
+    log: Log, folder, policies: Mapping[str, Policy | str] | None = None, train: Training | None = None,
     progress=silent,
 ) -> Summary:  # fmt: skip
     """What is kept of a log, from the files that `write` wrote.
@@ -81,27 +84,28 @@ def read(
     ------
     DataError : a file is absent, damaged, or was made of something else
     """
-    names = [path.relative_to(log.folder) for path in log.files]
+    parts = log.folder
+    names = [path.relative_to(parts.path) for path in parts.files]
     absent = [name for name in names if not (Path(folder) / name).is_file()]
     if absent:
         more = f" and {len(absent) - 1:,} more of {len(names):,}" if len(absent) > 1 else ""
-        advice = f"Make it: scant ads part {log.folder} {absent[0]} --output {Path(folder) / absent[0]}"
+        advice = f"Make it: scant ads part {parts.path} {absent[0]} --output {Path(folder) / absent[0]}"
         raise DataError(folder, f"there is no result for {absent[0]}{more}", advice=advice)
     whole = Summary()
-    expected = _made_of(log, None, policies, train)
+    expected = _made_of(parts, None, policies, train)
     if policies is None:
         del expected["policies"], expected["train"]
-    for number, (name, path) in enumerate(zip(names, log.files, strict=True)):
+    for number, (name, path) in enumerate(zip(names, parts.files, strict=True)):
         progress(f"read the results of {number:,} of {len(names):,} parts")
         result = Path(folder) / name
         with files.foreign(result, "result of `scant ads part`"):
             summary, made_of = _read(result)
-        for what, value in (expected | {"file": _as_it_is(log, path)}).items():
+        for what, value in (expected | {"file": _as_it_is(parts, path)}).items():
             if made_of.get(what) != value:
                 raise DataError(result, f"{name} {OTHER[what]}", advice="Make it again, by `scant ads part`")
         with files.foreign(result, "result of `scant ads part`"):
             wrong = any(problem.severity == "error" for _, problem, _ in summary.problems.values())
-            if not wrong and summary.alone.rows + summary.shared.rows != log.counts[number]:
+            if not wrong and summary.alone.rows + summary.shared.rows != parts.counts[number]:
                 raise ValueError("other rows than the part has")
             whole.merge(summary)
     log.summarised = whole
@@ -128,21 +132,21 @@ def _read(path) -> tuple[Summary, dict]:
     return summary, content["made of"]
 
 
-def _path(log: Parts, name: str) -> Path:
+def _path(log: Folder, name: str) -> Path:
     """The path of a file of a log; a SettingError if there is none."""
-    path = log.folder / name
+    path = log.path / name
     if path not in log.files:
-        raise SettingError(f"{log.folder} has no parquet file {str(name)!r}: name one in it, such as "
-                           f"{log.files[0].relative_to(log.folder)}")  # fmt: skip
+        raise SettingError(f"{log.path} has no parquet file {str(name)!r}: name one in it, such as "
+                           f"{log.files[0].relative_to(log.path)}")  # fmt: skip
     return path
 
 
-def _made_of(log: Parts, path: Path | None, policies, train: Training | None) -> dict:
+def _made_of(log: Folder, path: Path | None, policies, train: Training | None) -> dict:
     """What the result of a part depends on, fit for JSON; without the part itself if there is no path."""
-    listed = [[str(file.relative_to(log.folder)), rows] for file, rows in zip(log.files, log.counts, strict=True)]
+    listed = [[str(file.relative_to(log.path)), rows] for file, rows in zip(log.files, log.counts, strict=True)]
     found = {
         "version": VERSION, "log": hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
-        "reading": [log.columns, sorted(log.ignore), sorted(log.categorical)],
+        "reading": [log.renamed, sorted(log.ignore), sorted(log.categorical)],
         "policies": {name: _identity(policy) for name, policy in (policies or {}).items()},
         "train": None if train is None else train.mark,
     }  # fmt: skip
@@ -158,6 +162,6 @@ def _identity(policy: Policy | str) -> str:
         return files.sha256(Path(folder) / "policy.arrow")
 
 
-def _as_it_is(log: Parts, path: Path) -> list[str]:
+def _as_it_is(log: Folder, path: Path) -> list[str]:
     """A file's name and the SHA-256 of its content."""
-    return [str(path.relative_to(log.folder)), files.sha256(path)]
+    return [str(path.relative_to(log.path)), files.sha256(path)]

@@ -77,25 +77,26 @@ def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
     return np.where(known, choice.probability(np.where(known, action, 0)), 0.0)
 
 
-def split(visits: Visits, by: str, share: float, seed: int = 0, where="log") -> tuple[Visits, Visits]:
-    """Split a log into a training log and a test log.
+def split(rows: int, share: float, seed: int = 0, times: np.ndarray | None = None) -> np.ndarray:
+    """Split a log into a training part and a test part: which rows train, bool (rows).
 
     Parameters
     ----------
-    by : "random", or "time": the earliest rows train
+    rows : of the log
     share : of the rows that train
+    seed : of the rows drawn at random, if there are no times
+    times : of the rows, of which the earliest train; of equal ones those that come first
 
     Raises
     ------
-    SettingError : a split by time of a log without times, or a share that leaves one log without rows
+    SettingError : a share that leaves one part without rows
     """
-    if by == "random":
-        held_out = 1 - share
-        return scorers.split(visits, held_out, generator(seed, "advice", "split"))
-    if visits.timestamp is None:
-        raise SettingError(f"{where} has no column timestamp to split by; --columns timestamp=COLUMN says which it is")
-    count = round(share * len(visits))
-    if not 0 < count < len(visits):
-        raise SettingError(f"a share of {share} of {len(visits)} rows leaves the training or the test log without any")
-    rows = np.argsort(visits.timestamp, kind="stable")
-    return visits.take(rows[:count]), visits.take(rows[count:])
+    tested = round((1 - share) * rows) if times is None else rows - round(share * rows)
+    if not 0 < tested < rows:
+        raise SettingError(f"a share of {share} of {rows} rows leaves the training or the test log without any")
+    trains = np.ones(rows, bool)
+    if times is None:
+        trains[generator(seed, "advice", "split").choice(rows, tested, replace=False, shuffle=False)] = False
+    else:
+        trains[np.argsort(times, kind="stable")[rows - tested :]] = False
+    return trains

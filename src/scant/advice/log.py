@@ -1,33 +1,63 @@
-"""A practitioner's log, from a file or a data frame, ready to be checked, learnt from and evaluated on."""
+"""A practitioner's log, from a file, a folder or a data frame, ready to be checked, learnt from and evaluated on."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 
-from scant.advice import checking, learning
+import numpy as np
+
+from scant.advice import checking, learning, summing
+from scant.advice.folder import OF_LOG, ROWS, Folder
 from scant.advice.progress import silent
-from scant.data import formats
-from scant.data.visits import Reading, Visits
+from scant.advice.tally import CUTS, Summary
+from scant.data import formats, logs
+from scant.data.visits import Problem, Reading, Visits
 from scant.errors import DataError, SettingError, unknown
+
+SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some successive rows of a log.
+
+    visits : None if there is an error in one
+    where : what messages call the place of the rows
+    piece : int (rows), between which of the ends of `Log.ends` each row is
+    problems : of single cells, with the place of the first row of each
+    """
+
+    visits: Visits | None
+    where: object
+    piece: np.ndarray
+    problems: tuple[tuple[str, Problem], ...]
 
 
 class Log:
     """A log of visits: which ad was shown to whom, with what probability, and whether it was clicked.
 
     Made by `Log.read` or `Log.from_frame`. Reading never fails for what is wrong with single rows: `check` lists all of
-    it, and whoever uses the log gets the first error as a DataError.
+    it, and whoever uses the log gets the first error as a DataError. A log in a folder of parquet files is read in
+    batches, and may be larger than memory; others are in memory.
+
+    source : the log in memory, or its folder
+    chosen : bool (rows), which rows of the source belong to it; None for all
     """
 
-    def __init__(self, reading: Reading, name: str | None = None, half_of: "Log | None" = None):
-        self.reading, self.name, self.half_of = reading, name or str(reading.path), half_of
+    def __init__(self, source: Reading | Folder, name: str | None = None, half_of: "Log | None" = None, chosen=None):
+        self.source, self.name = source, name or str(source.path)
+        self.half_of, self.chosen = half_of, chosen
+        self.summarised: Summary | None = None  # of all rows, once they have been read
 
     @classmethod
     def read(cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> "Log":
-        """Read a log: CSV, which may be packed, parquet or Arrow.
+        """Read a log: CSV, which may be packed, parquet or Arrow, or a folder of parquet files.
 
         Parameters
         ----------
-        path : the file
+        path : the file, or the folder
         columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by these names
         ignore : columns to leave out
         categorical : features to take as text though they are numbers
@@ -35,11 +65,10 @@ class Log:
         Raises
         ------
         DataError : there is no such file, or its columns cannot be read at all
-        SettingError : a column that is not there, or a folder, which is one of `Parts`
+        SettingError : a column that is not there
         """
-        if Path(path).is_dir():
-            raise SettingError(f"{path} is a folder: give Parts({str(path)!r})")
-        return cls(formats.read(path, columns, ignore, categorical))
+        read = Folder if Path(path).is_dir() else formats.read
+        return cls(read(path, columns, ignore, categorical))
 
     @classmethod
     def from_frame(cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> "Log":
@@ -47,62 +76,179 @@ class Log:
         return cls(formats.read_frame(frame, columns, ignore, categorical))
 
     @property
+    def folder(self) -> Folder:
+        """The folder of its parts; a SettingError for another log."""
+        if self.in_folder:
+            return self.source
+        raise SettingError(f"{self.name} is no folder of parquet files, of which one could be a part")
+
+    @property
     def visits(self) -> Visits:
-        """The log's arrays; a DataError with the first thing that must be mended, if there is one."""
-        log = self.reading.required()
+        """All rows in memory; a DataError with the first thing that must be mended, if there is one."""
+        if self.in_folder:
+            batches = list(self.batches())
+            self.refuse([(place, problem, problem.count) for batch in batches for place, problem in batch.problems])
+            log = _joined([batch.visits for batch in batches])
+        else:
+            log = self.source.required()
+            log = log if self.chosen is None else log.take(self.chosen)
         if len(log) < 2:
             raise DataError(self.name, "the log has one row, of which nothing can be said")
         return log
 
     @property
+    def in_folder(self) -> bool:
+        """Whether it is in a folder, and read in batches."""
+        return isinstance(self.source, Folder)
+
+    @property
+    def form(self) -> str:
+        """What kind of file it is, in words."""
+        return self.source.form
+
+    @property
     def column_names(self) -> tuple[str, ...]:
-        """The names of all columns of the file."""
-        return self.reading.columns
+        """The names of all columns of the file, or of the first one of a folder."""
+        return self.source.columns
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the user's own policies in it."""
+        return self.source.policies
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What there is to know of the columns as a whole."""
+        return [problem for problem in self.source.problems if problem.kind in OF_LOG]
 
     def __len__(self) -> int:
-        return len(self.visits)
+        return self.source.rows if self.chosen is None else int(np.count_nonzero(self.chosen))
 
     def __repr__(self) -> str:
-        if self.reading.visits is None:
+        if not self.in_folder and self.source.visits is None:
             return f"Log({self.name!r}, with errors: see check())"
-        return f"Log({self.name!r}, {len(self.reading.visits):,} rows, {len(self.reading.visits.actions)} ads)"
+        of_what = f"in {self.form}" if self.in_folder else f"{len(self.source.visits.actions)} ads"
+        return f"Log({self.name!r}, {len(self):,} rows, {of_what})"
+
+    def refuse(self, problems) -> None:
+        """Raise a DataError for the first error among problems, each with its place, and how many rows have it."""
+        if isinstance(self.source, Reading):
+            self.source.required()
+        for place, problem, count in problems:
+            if problem.severity == "error":
+                raise DataError(place, f"{problem.reason} ({count:,} rows)", advice=problem.mend)
 
     def check(self, progress=silent) -> "Report":
-        """What the log holds, and all that is wrong with it.
+        """What the log holds, and all that is wrong with it; rows that have been evaluated are not read again.
 
         progress : called with a sentence on what is begun
         """
         progress(f"looks through {self.name}")
-        return Report(checking.facts(self.reading))
+        return Report(checking.facts(self, self.summarised or summing.summary(self, progress=progress)))
 
     def split(self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0) -> tuple["Log", "Log"]:
-        """A part to learn from and a part to evaluate on; see `learning.split`."""
+        """A part to learn from and a part to evaluate on, whose rows keep their order; see `learning.split`."""
         if by not in ("random", "time"):
             raise unknown("way to split a log", by, ("random", "time"))
-        parts = learning.split(self.visits, by, share, seed, self.name)
-        return tuple(
-            type(self)(
-                Reading(self.reading.path, self.reading.form, self.reading.columns, (), part),
-                f"{self.name}, {which} part", self,
-            )
-            for which, part in zip(("training", "test"), parts, strict=True)
-        )  # fmt: skip
+        times = None
+        if by == "time":
+            if "timestamp" not in self.source.optional:
+                raise SettingError(f"{self.name} has no column timestamp to split by; --columns timestamp=COLUMN says "
+                                   "which it is")  # fmt: skip
+            times = np.concatenate(list(self._times()))
+        earlier = learning.split(len(self), share, seed, times)
+        rows = np.arange(len(self)) if self.chosen is None else np.flatnonzero(self.chosen)
+        size = len(rows) if self.chosen is None else len(self.chosen)
+        parts = []
+        for which, marks in (("training", earlier), ("test", ~earlier)):
+            chosen = np.zeros(size, bool)
+            chosen[rows[marks]] = True
+            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen))
+        return tuple(parts)
+
+    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[Batch]:
+        """The rows in their order.
+
+        rows : of a batch
+        only : the file of a folder whose rows are read; None for all
+        """
+        ends, by_time = self.ends
+        for reading, path, at, start in self.source.batches(rows, only):
+            problems = [(_place(reading, problem, path, at), problem) for problem in reading.problems
+                        if problem.kind not in OF_LOG]  # fmt: skip
+            log = reading.visits
+            if log is None:
+                yield Batch(None, path or self.name, np.empty(0, int), tuple(problems))
+                continue
+            number = start + np.arange(len(log))
+            if self.chosen is not None:
+                here = self.chosen[start : start + len(log)]
+                number = np.count_nonzero(self.chosen[:start]) + np.arange(np.count_nonzero(here))
+                log = log.take(here)
+            piece = np.searchsorted(ends, log.timestamp if by_time else number, side="right")
+            yield Batch(log, path or self.name, np.minimum(piece, len(CUTS) - 1), tuple(problems))
+
+    def _times(self) -> Iterator[np.ndarray]:
+        """The times of the rows, datetime64[us], in batches."""
+        start = 0
+        for times in self.source.times(ROWS):
+            start += len(times)
+            yield times if self.chosen is None else times[self.chosen[start - len(times) : start]]
+
+    @cached_property
+    def ends(self) -> tuple[np.ndarray, bool]:
+        """The ends of the pieces at `tally.CUTS` of the log: numbers of rows, or times if rows are not in their order.
+
+        These are the times of every j-th row in order, of 2^20 rows at most.
+        """
+        if isinstance(self.source, Reading) and self.source.visits is None:
+            return np.zeros(len(CUTS)), False
+        ends = np.array([-int(-cut * len(self) // 1) for cut in CUTS])
+        if "timestamp" not in self.source.optional:
+            return ends, False
+        every, number, last, ordered, sample = -(-len(self) // SAMPLE), 0, None, True, []
+        for times in self._times():
+            if not len(times):
+                continue
+            if np.isnat(times).any():
+                return ends, False
+            ordered &= bool((times[1:] >= times[:-1]).all()) and (last is None or times[0] >= last)
+            sample.append(times[-number % every :: every])
+            number, last = number + len(times), times[-1]
+        if ordered:
+            return ends, False
+        sample = np.sort(np.concatenate(sample))
+        places = np.array([-int(-cut * len(sample) // 1) for cut in CUTS])
+        return sample[np.minimum(places, len(sample) - 1)], True
 
 
-class Report(Mapping):
-    """What `Log.check` found: a mapping of facts, see `checking.facts`; shown as text, or as HTML in a notebook."""
+def _place(reading: Reading, problem: Problem, path: Path | None, at: int) -> str:
+    """Where the first row of a problem is; for one of a folder with its file."""
+    if path is None:
+        return reading.place(problem)
+    return str(path) if problem.row is None else f"{path}, row {at + problem.row + 1}"
 
-    def __init__(self, facts: Mapping):
-        self.facts = facts
 
-    def __getitem__(self, name):
-        return self.facts[name]
+def _joined(parts: list[Visits]) -> Visits:
+    """The rows of logs with the same columns, one after the other."""
+    actions, names = logs.ordered({ad for part in parts for ad in part.actions}), parts[0].names
+    number = {ad: at for at, ad in enumerate(actions)}
+    columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()}
+    action = [np.array([number[ad] for ad in part.actions], np.int32)[part.action] for part in parts]
+    categories = {}
+    for name in parts[0].categories:
+        texts = dict.fromkeys(text for part in parts for text in part.categories[name])
+        if "" in texts:  # last, as where rows are read at once
+            texts[""] = texts.pop("")
+        code, column = {text: at for at, text in enumerate(texts)}, names.index(name)
+        moved = [np.array([code[text] for text in part.categories[name]])[part.features[:, column].astype(int)]
+                 for part in parts]  # fmt: skip
+        columns["features"][:, column], categories[name] = np.concatenate(moved), tuple(texts)
+    return replace(parts[0], **columns | {"action": np.concatenate(action)}, actions=actions, categories=categories)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.facts)
 
-    def __len__(self) -> int:
-        return len(self.facts)
+class Report(dict):
+    """What `Log.check` found: facts, see `checking.facts`; shown as text, or as HTML in a notebook."""
 
     @property
     def ok(self) -> bool:
@@ -110,7 +256,7 @@ class Report(Mapping):
         return all(problem["severity"] != "error" for problem in self["problems"])
 
     def __str__(self) -> str:
-        return checking.describe(self.facts)
+        return checking.describe(self)
 
     __repr__ = __str__
 
@@ -119,9 +265,9 @@ class Report(Mapping):
 
 
 def visits_of(log) -> Visits:
-    """The arrays of a `Log`, or of a data frame with the columns of one; a SettingError for `Parts`."""
+    """The arrays of a `Log`, or of a data frame with the columns of one."""
     if isinstance(log, Visits):
         return log
     if isinstance(log, str | Path):
         raise SettingError(f"{str(log)!r} is the name of a file: give Log.read({str(log)!r})")
-    return (log if hasattr(type(log), "visits") else Log.from_frame(log)).visits  # a frame may have a column "visits"
+    return (log if isinstance(log, Log) else Log.from_frame(log)).visits

@@ -109,7 +109,7 @@ class Policy:
         SettingError, DataError : settings out of range, or a log that cannot be learnt from
         """
         self.learnt = self._learnt(visits_of(log))
-        self.inputs = (log.reading.path,) if isinstance(log, Log) else ()
+        self.inputs = (log.source.path,) if isinstance(log, Log) else ()
         return self
 
     def fitted_to(self, train: Visits, encoded: tuple | None = None, progress=silent) -> "Policy":
@@ -222,9 +222,13 @@ class Policy:
     def score(self, log, y=None) -> float:
         """The importance-weighted click rate on a log (eq. 5.4 of the thesis); see `evaluate` for what it is worth."""
         test = visits_of(log)
+        probability = learning.probability(self.choice(test), self.numbered(test))
+        return float(np.mean(test.reward * probability / test.propensity))
+
+    def numbered(self, visits: Visits) -> np.ndarray:
+        """The index among the policy's ads of each ad shown in a log, int32 (rows); -1 for others."""
         number = {ad: at for at, ad in enumerate(self.actions)}
-        action = np.array([number.get(ad, -1) for ad in test.actions], np.int32)[test.action]
-        return float(np.mean(test.reward * learning.probability(self.choice(test), action) / test.propensity))
+        return np.array([number.get(ad, -1) for ad in visits.actions], np.int32)[visits.action]
 
     def _contexts(self, contexts) -> Visits:
         encoder = self._required().encoder

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from scant import __version__, files
 from scant.advice import text
-from scant.advice.advise import HEADINGS, Evaluation, because
+from scant.advice.text import HEADINGS, because
 
 ASSETS = Path(__file__).parent / "assets"
 
 
-def write(evaluation: Evaluation, path, health: Mapping[str, Mapping] = (), settings: Mapping = (), inputs=()) -> None:
+def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mapping = (), inputs=()) -> None:
     """Write a report of an evaluation.
 
     Parameters
     ----------
-    evaluation : the evaluation
+    evaluation : an `Evaluation`
     path : the HTML file
     health : by log, its facts as `checking.facts` has them
     settings : by name, what was asked for
@@ -40,7 +40,7 @@ def write(evaluation: Evaluation, path, health: Mapping[str, Mapping] = (), sett
     files.write_text(path, page)
 
 
-def _figure(evaluation: Evaluation) -> str:
+def _figure(evaluation) -> str:
     """The plot of the policies as SVG, its texts as text; the same bytes for the same evaluation."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG

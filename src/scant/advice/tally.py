@@ -1,30 +1,29 @@
-"""What is kept of the rows of a log that is larger than memory: sums and small tables, which add up over its parts.
+"""What is kept of the rows of a log: sums and small tables, which add up over its parts.
 
 A tally has, for each policy, how often each pair of weight and reward occurs. All bounds depend on a log through these
 counts alone: rows in random order, which betting needs, are a random draw from them (`intervals.drawn`). For two
-policies it has how often each difference of their terms occurs. Where weights or rewards take many values, they are
-rounded to eleven bits, which changes numbers by a thousandth at most. Tallies of parts add up, so that numbers do not
-depend on how rows are parted.
+policies it has how often each difference of their terms occurs. Where weights or rewards take very many values, they
+are rounded to eleven bits, which changes numbers by a thousandth at most. Tallies of parts add up, so that numbers do
+not depend on how rows are parted.
 """
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from scant.ads import intervals
 from scant.ads.learners import Uniform
 from scant.advice import decisions, health
 from scant.advice.digests import Digests
 from scant.data import logs
-from scant.data.visits import Problem
+from scant.data.visits import Problem, Visits
 
-MOST = 4096  # distinct pairs of a table; with more they are rounded
+MOST = 1 << 18  # distinct pairs of a table; with more they are rounded
 BITS = 42  # low bits of a double that rounding drops
 ROUNDED = 2.0 ** (BITS - 53)  # by which rounding changes a number at most, relatively
+ADS = 1000  # of which the sums in the pieces of the log are kept apart
 FULL = 1 << 16  # pairs of a table after rounding; two policies with more are not compared
 SCALE = 1 << 32  # sums over rows are of whole numbers, so that their order does not matter
 CUTS = np.array(sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for i in range(1, n + 1)}))
@@ -32,44 +31,55 @@ CUTS = np.array(sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for 
 
 @dataclass
 class Cells:
-    """How often each pair of numbers occurs; `counts` has them by pair."""
+    """How often each pair of numbers occurs.
 
-    counts: dict[tuple[float, float], int] = field(default_factory=dict)
+    first, second : float64 (cells), the distinct pairs, in order
+    count : int64 (cells)
+    rounded : whether there were more than `MOST`, so that they are rounded
+    """
+
+    first: np.ndarray = field(default_factory=lambda: np.empty(0))
+    second: np.ndarray = field(default_factory=lambda: np.empty(0))
+    count: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     rounded: bool = False
 
-    def add(self, first: np.ndarray, second: np.ndarray, count: np.ndarray | None = None) -> None:
-        """Count the pairs of two arrays, float64 (n); `count`, int (n), is how often each occurs, once unless given."""
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def add(self, first: np.ndarray, second: np.ndarray) -> None:
+        """Count the pairs of two arrays, float64 (n)."""
+        rest = np.flatnonzero(second)
+        value, count = np.unique(first[second == 0], return_counts=True)  # nearly all, which a single key sorts
+        self._add(np.r_[value, first[rest]], np.r_[np.zeros(len(value)), second[rest]],
+                  np.r_[count, np.ones(len(rest), np.int64)])  # fmt: skip
+
+    def merge(self, other: "Cells") -> None:
+        """Add the counts of another table."""
+        if other.rounded and not self.rounded:
+            self._round()
+        self._add(*other.arrays())
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The pairs in order, and their counts."""
+        return self.first, self.second, self.count
+
+    def _add(self, first, second, count) -> None:
         if self.rounded:
             first, second = _rounded(first), _rounded(second)
+        first, second, count = np.r_[self.first, first], np.r_[self.second, second], np.r_[self.count, count]
+        if not len(count):
+            return
         order = np.lexsort((second, first))
         first, second = first[order], second[order]
         starts = np.flatnonzero(np.r_[True, (np.diff(first) != 0) | (np.diff(second) != 0)])
-        sizes = np.add.reduceat(np.ones(len(first), np.int64) if count is None else count[order], starts)
+        self.first, self.second, self.count = first[starts], second[starts], np.add.reduceat(count[order], starts)
         if len(starts) > MOST and not self.rounded:
-            self._round()
-            return self.add(first[starts], second[starts], sizes)
-        pairs = zip(first[starts].tolist(), second[starts].tolist(), strict=True)
-        for key, size in zip(pairs, sizes.tolist(), strict=True):
-            self.counts[key] = self.counts.get(key, 0) + size
-        if len(self.counts) > MOST and not self.rounded:
             self._round()
 
     def _round(self) -> None:
-        held, self.counts, self.rounded = self.arrays(), {}, True
-        if len(held[0]):
-            self.add(*held)
-
-    def merge(self, other: "Cells") -> None:
-        if other.rounded and not self.rounded:
-            self._round()
-        if other.counts:
-            self.add(*other.arrays())
-
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The pairs in order, float64 (cells) each, and their counts, int64 (cells)."""
-        keys = sorted(self.counts)
-        pairs = np.array(keys, float).reshape(-1, 2)
-        return pairs[:, 0], pairs[:, 1], np.array([self.counts[key] for key in keys], np.int64)
+        pairs = self.arrays()
+        self.first, self.second, self.count, self.rounded = np.empty(0), np.empty(0), np.empty(0, np.int64), True
+        self._add(*pairs)
 
     def packed(self) -> list:
         """All of it, fit for JSON, which `Cells.unpacked` takes."""
@@ -78,7 +88,11 @@ class Cells:
     @classmethod
     def unpacked(cls, content: list) -> "Cells":
         rounded, first, second, count = content
-        return cls(dict(zip(zip(first, second, strict=True), count, strict=True)), rounded)
+        if not all(type(size) is int and size > 0 for size in count):
+            raise ValueError("counts that are none")
+        cells = cls(rounded=rounded)
+        cells._add(np.array(first, float), np.array(second, float), np.array(count, np.int64))
+        return cells
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
@@ -93,11 +107,12 @@ class Tally:
 
     rows : how many
     cells : by policy, its weights and the rewards; "" has the propensities in place of weights
-    segments : by the same, sums of w r in the pieces between `CUTS`, whole numbers times 1 / `SCALE`
+    segments : by the same, sums of w r (for "uniform" r / p, for "" r) in the pieces between `CUTS`, whole numbers
+        times 1 / `SCALE`
     lengths : int64 (pieces), the rows of each
     pairs : by two policies, the differences r (w - v) of their terms, and 0, of rows with a reward. If the first is
         "uniform", r / p and r v instead, since how many ads there are is known at the end. None for more than `FULL`
-    ads : by ad, impressions and clicks, the latter times `SCALE`
+    ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`; with more than `ADS`, (3 x 1)
     new : by learnt policy, rows with ads that it does not know
     """
 
@@ -106,7 +121,7 @@ class Tally:
     segments: dict[str, np.ndarray] = field(default_factory=dict)
     lengths: np.ndarray = field(default_factory=lambda: np.zeros(len(CUTS), np.int64))
     pairs: dict[tuple[str, str], Cells | None] = field(default_factory=dict)
-    ads: dict[str, list[int]] = field(default_factory=dict)
+    ads: dict[str, np.ndarray] = field(default_factory=dict)
     new: dict[str, int] = field(default_factory=dict)
 
     def merge(self, other: "Tally") -> None:
@@ -116,37 +131,56 @@ class Tally:
             self.cells.setdefault(name, Cells()).merge(cells)
         for pair, cells in other.pairs.items():
             self._merge_pair(pair, cells)
-        for name, sums in other.segments.items():
-            self.segments[name] = self.segments.get(name, 0) + sums
-        for ad, (shown, clicks) in other.ads.items():
-            held = self.ads.setdefault(ad, [0, 0])
-            held[0], held[1] = held[0] + shown, held[1] + clicks
-        for name, count in other.new.items():
-            self.new[name] = self.new.get(name, 0) + count
+        for kept, added in ((self.segments, other.segments), (self.new, other.new)):
+            for name, sums in added.items():
+                kept[name] = kept.get(name, 0) + sums
+        self._merge_ads(other.ads)
+
+    def _merge_ads(self, other: Mapping[str, np.ndarray]) -> None:
+        names, ads = dict.fromkeys((*self.ads, *other)), self.ads
+        if len(names) > ADS:
+            ads, other = ({ad: sums.sum(axis=1, keepdims=True) for ad, sums in kept.items()} for kept in (ads, other))
+        self.ads = {ad: ads.get(ad, 0) + other.get(ad, 0) for ad in names}
 
     def _merge_pair(self, pair: tuple[str, str], cells: Cells | None) -> None:
-        held = self.pairs.setdefault(pair, Cells())
-        if held is not None and cells is not None:
-            held.merge(cells)
-        if held is None or cells is None or len(held.counts) > FULL:
+        kept = self.pairs.setdefault(pair, Cells())
+        if kept is not None and cells is not None:
+            kept.merge(cells)
+        if kept is None or cells is None or (kept.rounded and len(kept) > FULL):
             self.pairs[pair] = None
 
-    def add(self, name: str, weight: np.ndarray, reward: np.ndarray, piece: np.ndarray) -> None:
-        """Add rows of a policy; `piece`, int (rows), is that of each row."""
-        self.cells.setdefault(name, Cells()).add(weight, reward)
-        whole = np.rint((weight * reward if name else reward) * SCALE).astype(np.int64)
-        sums = np.zeros(len(CUTS), np.int64)
-        np.add.at(sums, piece, whole) if len(np.unique(piece)) > 1 else sums.__setitem__(piece[0], whole.sum())
-        self.segments[name] = self.segments.get(name, 0) + sums
+    def add(self, log: Visits, piece: np.ndarray, weights: Mapping[str, np.ndarray]) -> None:
+        """Add rows.
 
-    def add_pairs(self, weights: Mapping[str, np.ndarray], propensity: np.ndarray, reward: np.ndarray) -> None:
-        """Add rows of every pair of policies; arrays (rows), by name their weights."""
-        clicked = np.flatnonzero(reward)
+        piece : int (rows), that of each row
+        weights : by policy, float64 (rows)
+        """
+        self.rows += len(log)
+        self.lengths += np.bincount(piece, minlength=len(CUTS))
+        self.cells.setdefault("", Cells()).add(log.propensity, log.reward)
+        clicked = np.flatnonzero(log.reward)
+        reward, of_click = log.reward[clicked], piece[clicked]
+        terms = {"": reward, Uniform.kind: reward / log.propensity[clicked]}
+        for name, weight in weights.items():
+            self.cells.setdefault(name, Cells()).add(weight, log.reward)
+            terms[name] = reward * weight[clicked]
+        for name, term in terms.items():
+            self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click)
+        pieces = len(CUTS) if len(log.actions) <= ADS else 1
+        place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
+        powers = (np.bincount(place[clicked], np.rint(reward**power * SCALE), size) for power in (1, 2))
+        sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
+        by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
+        self._merge_ads(dict(zip(log.actions, by_ad, strict=True)))
+
+    def add_pairs(self, log: Visits, weights: Mapping[str, np.ndarray]) -> None:
+        """Add rows of every pair of policies; `weights`, float64 (rows), by policy."""
+        clicked = np.flatnonzero(log.reward)
         if not len(clicked):
             return
-        reward, propensity = reward[clicked], propensity[clicked]
+        reward = log.reward[clicked]
         terms = {name: reward * weight[clicked] for name, weight in weights.items()}
-        tables = {(Uniform.kind, name): (reward / propensity, term) for name, term in terms.items()}
+        tables = {(Uniform.kind, name): (reward / log.propensity[clicked], term) for name, term in terms.items()}
         tables |= {(name, other): (terms[name] - terms[other], np.zeros(len(clicked)))
                    for name, other in combinations(terms, 2)}  # fmt: skip
         for pair, table in tables.items():
@@ -154,12 +188,22 @@ class Tally:
             cells.add(*table)
             self._merge_pair(pair, cells)
 
-    def difference(self, pair: tuple[str, str], largest: tuple[float, float], random) -> decisions.Mean | None:
-        """The mean of r (w - v) of two policies, see `decisions.difference`; None if too much is to be known for it.
+    def of_uniform(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The weights of the policy that shows all ads alike, the rewards, and how often each pair occurs."""
+        propensity, reward, count = self.cells[""].arrays()
+        return 1 / (len(self.ads) * propensity), reward, count
 
-        largest : the largest weights possible
-        random : the generator of the order of the rows
-        """
+    def clicks(self, ad: str) -> float:
+        """The sum of the rewards of an ad."""
+        return float(self.ads[ad][1].sum()) / SCALE
+
+    def mean(self, name: str) -> float:
+        """The mean of a policy's terms w r, of "" of the rewards; also where the table is rounded."""
+        ads = len(self.ads) if name == Uniform.kind else 1
+        return int(self.segments[name].sum()) / SCALE / ads / self.rows
+
+    def difference(self, pair: tuple[str, str], largest: tuple[float, float], random) -> decisions.Mean | None:
+        """The mean of r (w - v) of two policies, see `decisions.difference`; None if too much is to be known for it."""
         swapped = pair not in self.pairs and pair[::-1] in self.pairs
         cells = self.pairs.get(pair[::-1] if swapped else pair, Cells())
         if cells is None:
@@ -169,38 +213,34 @@ class Tally:
         if Uniform.kind in pair:
             terms = terms / len(self.ads)
             terms, size = terms - other, terms + other
-        terms = -terms if swapped else terms
-        terms, size = np.r_[0.0, terms], np.r_[0.0, size * (ROUNDED if cells.rounded else 0.0)]
-        count = np.r_[self.rows - count.sum(), count]
-        width = float(sum(largest))
-        moved = np.clip(terms + largest[1], 0.0, width)
-        counted = intervals.drawn(moved, count, width, random)
-        if cells.rounded:  # a value stands for a bin, by whose ends bounds are made
-            slack = np.zeros(len(counted.value))
-            np.maximum.at(slack, np.searchsorted(counted.value, moved), size)
-            counted = replace(counted, low=np.maximum(counted.value - slack, 0.0),
-                              high=np.minimum(counted.value + slack, width))  # fmt: skip
-        return decisions.Mean(float(count @ terms) / self.rows, counted, -largest[1])
+        terms, slack = np.r_[0.0, -terms if swapped else terms], np.r_[0.0, size * (ROUNDED if cells.rounded else 0.0)]
+        return decisions.difference(terms, np.r_[self.rows - count.sum(), count], largest, random, slack)
 
     def drift(self, name: str) -> health.Drift:
-        """As `health.drift`, of a policy's terms in the order of the files."""
-        weight, reward, count = self.cells[name].arrays()
-        terms = np.ones_like(weight) * reward if not name else weight * reward
-        square, total = float(count @ terms**2), float(count @ terms)
-        effective = total**2 / square if square else 0.0
-        parts = int(min(health.BLOCKS, effective // health.CLICKS, self.rows))
-        if parts < 2:
-            return health.Drift(np.nan, np.array([total / self.rows]))
-        part = np.array([math.ceil(cut * parts) - 1 for cut in CUTS])
-        counts = np.bincount(part, self.lengths, parts)
-        sums = np.bincount(part, self.segments[name] / SCALE, parts)
-        variance = square / self.rows - (total / self.rows) ** 2
-        return health.tested_sums(counts, sums, variance, total / self.rows)
+        """The test of drift of a policy's terms; see `health.drift`."""
+        first, reward, count = self.of_uniform() if name == Uniform.kind else self.cells[name].arrays()
+        square = float(count @ (first * reward if name else reward) ** 2)
+        sums = self.segments[name] / (len(self.ads) if name == Uniform.kind else 1)
+        return health.drift(self.lengths, np.array(sums, float) / SCALE, square, CUTS)
+
+    def drifts(self) -> list[tuple[str, health.Drift]]:
+        """The tests of drift that a log allows: of all its rewards ("", first), and of those of each ad.
+
+        An ad's rate may drift although that of all ads does not: rows sorted by what users like.
+        """
+        tests = [("", self.drift(""))]
+        most = len(tests[0][1].rates)
+        for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
+            shown, clicks, squares = self.ads[ad]
+            found = health.drift(shown, clicks / SCALE, squares.sum() / SCALE, CUTS, most)
+            tests += [(ad, found)] if len(found.rates) > 1 else []
+        return tests
 
     def packed(self) -> dict:
         """All of it, fit for JSON, which `Tally.unpacked` takes."""
         return {
-            "rows": self.rows, "lengths": self.lengths.tolist(), "ads": self.ads, "new": self.new,
+            "rows": self.rows, "lengths": self.lengths.tolist(), "new": self.new,
+            "ads": {ad: sums.tolist() for ad, sums in self.ads.items()},
             "cells": {name: cells.packed() for name, cells in self.cells.items()},
             "segments": {name: sums.tolist() for name, sums in self.segments.items()},
             "pairs": [[*pair, cells and cells.packed()] for pair, cells in self.pairs.items()],
@@ -211,28 +251,75 @@ class Tally:
         """The tally that was packed; a ValueError for numbers that do not fit each other."""
         tally = cls(
             content["rows"], {name: Cells.unpacked(cells) for name, cells in content["cells"].items()},
-            {name: np.array(sums, np.int64) for name, sums in content["segments"].items()},
+            {name: np.array([int(value) for value in sums], object) for name, sums in content["segments"].items()},
             np.array(content["lengths"], np.int64),
             {(name, other): cells and Cells.unpacked(cells) for name, other, cells in content["pairs"]},
-            content["ads"], content["new"],
+            {ad: np.array(sums, np.int64) for ad, sums in content["ads"].items()}, content["new"],
         )  # fmt: skip
-        counted = [*(list(cells.counts.values()) for cells in tally.cells.values()), tally.lengths.tolist(),
-                   [shown for shown, _ in tally.ads.values()]]  # fmt: skip
         cells = {name: cells.arrays() for name, cells in tally.cells.items()}
         possible = all(np.isfinite(first).all() and ((first > 0) & (first <= 1) if not name else first >= 0).all()
                        and ((reward >= 0) & (reward <= 1)).all()
                        for name, (first, reward, _) in cells.items())  # fmt: skip
-        shapes = {sums.shape for sums in (tally.lengths, *tally.segments.values())}
+        counts = [*(count for *_, count in cells.values()), tally.lengths]
         if (
             not possible
-            or not all(type(count) is int and count >= 0 for counts in counted for count in counts)
-            or {sum(counts) for counts in counted} != {tally.rows}
-            or shapes != {(len(CUTS),)}
-            or tally.cells.keys() != tally.segments.keys()
+            or type(tally.rows) is not int
+            or {tally.rows} != {sum(map(int, count)) for count in counts}
+            or {sums.shape for sums in (tally.lengths, *tally.segments.values())} != {(len(CUTS),)}
+            or any(sums.shape not in ((3, len(CUTS)), (3, 1)) or (sums < 0).any() for sums in tally.ads.values())
+            or sum(int(sums[0].sum()) for sums in tally.ads.values()) != tally.rows
+            or (tally.lengths < 0).any()
+            or {*tally.cells, *([Uniform.kind] if tally.rows else [])} != tally.segments.keys()
             or ("" in tally.cells) != (tally.rows > 0)
         ):
             raise ValueError("sums that do not fit each other")
         return tally
+
+
+def _sums(terms: np.ndarray, piece: np.ndarray) -> np.ndarray:
+    """The sums of some terms in each piece, whole numbers of Python times 1 / `SCALE`, in whatever order they come."""
+    whole = np.floor(terms)
+    sums = np.zeros((2, len(CUTS)), np.int64)
+    for kept, values in zip(sums, (whole, np.rint((terms - whole) * SCALE)), strict=True):
+        np.add.at(kept, piece, values.astype(np.int64))
+    return sums[0].astype(object) * SCALE + sums[1].astype(object)
+
+
+@dataclass
+class Features:
+    """What is kept of a log's features: of each how many numbers are missing, the least and the largest, its texts."""
+
+    missing: dict[str, int] = field(default_factory=dict)
+    range: dict[str, tuple[float, float]] = field(default_factory=dict)
+    texts: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, log: Visits) -> None:
+        """Add the features of some rows."""
+        if not len(log):
+            return
+        ends = np.fmin.reduce(log.features), np.fmax.reduce(log.features)
+        missing = np.count_nonzero(np.isnan(log.features), axis=0)
+        other = Features({**log.categories}, {}, {name: set(texts) for name, texts in log.categories.items()})
+        other.missing = dict(zip(log.names, missing.tolist(), strict=True))
+        other.range = {name: (low, high) for name, low, high in zip(log.names, *(end.tolist() for end in ends),
+                                                                    strict=True) if low == low}  # fmt: skip
+        self.merge(other)
+
+    def merge(self, other: "Features") -> None:
+        for name, count in other.missing.items():
+            self.missing[name] = self.missing.get(name, 0) + count
+        for name, (low, high) in other.range.items():
+            first = self.range.get(name, (low, high))
+            self.range[name] = min(low, first[0]), max(high, first[1])
+        for name, texts in other.texts.items():
+            self.texts.setdefault(name, set()).update(texts)
+
+    @property
+    def constant(self) -> list[str]:
+        """The features that have the same value in all rows."""
+        same = {name for name, (low, high) in self.range.items() if low == high and not self.missing[name]}
+        return [name for name in self.missing
+                if (len(self.texts[name]) == 1 if name in self.texts else name in same)]  # fmt: skip
 
 
 @dataclass
@@ -241,16 +328,29 @@ class Summary:
 
     alone, shared : tallies of rows that the training log lacks, and of those that it has, too
     digests : of all rows
-    names, policies : of the log's features, and of its columns `policy:NAME`
-    problems : of single cells, by kind, the place of the first row, the problem, and how many rows there are
+    features : of all rows
+    policies : the log's columns `policy:NAME`
+    times : the first and the last, in microseconds since 1970; None without
+    problems : of single cells, by kind and column, the place of the first row, the problem, and how many rows there are
     """
 
     alone: Tally = field(default_factory=Tally)
     shared: Tally = field(default_factory=Tally)
     digests: Digests = field(default_factory=Digests)
-    names: tuple[str, ...] = ()
+    features: Features = field(default_factory=Features)
     policies: tuple[str, ...] = ()
-    problems: dict[str, tuple[str, Problem, int]] = field(default_factory=dict)
+    times: tuple[int, int] | None = None
+    problems: dict[tuple[str, str], tuple[str, Problem, int]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(self.features.missing)
+
+    @property
+    def period(self) -> tuple[np.datetime64, np.datetime64] | None:
+        """The first and the last time."""
+        return None if self.times is None else tuple(np.datetime64(time, "us") for time in self.times)
 
     def merge(self, other: "Summary") -> None:
         """Add the summary of other rows, which come after these where places are told."""
@@ -258,14 +358,22 @@ class Summary:
         self.shared.merge(other.shared)
         for run in other.digests.runs():
             self.digests.add(run)
-        self.names, self.policies = self.names or other.names, self.policies or other.policies
+        self.features.merge(other.features)
+        self.policies = self.policies or other.policies
+        if other.times:
+            self.add_times(other.times)
         for place, problem, count in other.problems.values():
             self.note(place, problem, count)
 
+    def add_times(self, times: tuple[int, int]) -> None:
+        """Add the first and the last time of some rows."""
+        first, last = self.times or times
+        self.times = min(first, times[0]), max(last, times[1])
+
     def note(self, place: str, problem: Problem, count: int) -> None:
         """Note a problem of some rows."""
-        first = self.problems.get(problem.kind, (place, problem, 0))
-        self.problems[problem.kind] = (*first[:2], first[2] + count)
+        first = self.problems.get((problem.kind, problem.column), (place, problem, 0))
+        self.problems[problem.kind, problem.column] = (*first[:2], first[2] + count)
 
     def all(self) -> Tally:
         """The tally of all rows."""
@@ -276,16 +384,28 @@ class Summary:
 
     def packed(self) -> dict:
         """All but the digests, fit for JSON, which `Summary.unpacked` takes."""
+        features = self.features
         return {
-            "alone": self.alone.packed(), "shared": self.shared.packed(), "names": self.names,
-            "policies": self.policies,
+            "alone": self.alone.packed(), "shared": self.shared.packed(), "policies": self.policies,
+            "times": self.times,
+            "features": [[name, count, features.range.get(name), sorted(features.texts[name])
+                          if name in features.texts else None] for name, count in features.missing.items()],
             "problems": [[place, asdict(problem), count] for place, problem, count in self.problems.values()],
         }  # fmt: skip
 
     @classmethod
     def unpacked(cls, content: Mapping) -> "Summary":
-        summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]),
-                      names=tuple(content["names"]), policies=tuple(content["policies"]))  # fmt: skip
+        features, times = Features(), content["times"]
+        for name, count, ends, texts in content["features"]:
+            low, high = map(float, ends or (0.0, 0.0))
+            features.missing[str(name)] = int(count)
+            features.range |= {name: (low, high)} if ends else {}
+            features.texts |= {name: {*map(str, texts)}} if texts is not None else {}
+        summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]), features=features,
+                      policies=tuple(content["policies"]))  # fmt: skip
+        if times is not None:
+            first, last = map(int, times)
+            summary.add_times((first, last))
         for place, problem, count in content["problems"]:
             summary.note(place, Problem(**problem), count)
         if summary.alone.rows and not {f"{logs.POLICY}{name}" for name in summary.policies} <= {*summary.alone.cells}:

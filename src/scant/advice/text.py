@@ -1,8 +1,12 @@
 """Pieces of text for the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from scant.advice.health import DRIFTS
 from scant.errors import printable
+
+HOPELESS = 1000  # if it takes so many times the rows, no number is given
+HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
 
 
 def percent(value: float) -> str:
@@ -27,3 +31,20 @@ def aligned(cells: list[tuple[str, ...]]) -> list[str]:
         "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
         for row in cells
     ]
+
+
+def because(row: Mapping) -> str:
+    """What follows a verdict in the text: why it is not clear, and what it would take."""
+    if row["verdict"] == "none":
+        if not row["refused"] and "mean-weight" in row["warnings"] and row["mean_weight"] < 1:
+            return ": deficient support or wrong propensities, see below"
+        return ": the log says nothing that can be used, see below"
+    if row["verdict"] != "cannot tell":
+        return (
+            f", on average over the log's period: rates drift (p = {row['drift']:.2g})" if row["drift"] < DRIFTS else ""
+        )
+    if not row["needed_test"] < HOPELESS * row["rows"]:
+        return f": the estimates are too close for {HOPELESS:,} times as many rows"
+    parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
+    needed = [f"{rounded(rows)} {log} rows" for rows, log in parts if rows == rows]
+    return f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"

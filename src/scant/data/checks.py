@@ -19,15 +19,21 @@ MOSTLY = 0.9  # a column of text with this share of numbers, or more, is one of 
 EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
 PERCENT = 1.01  # propensities that go further, and of which most are above 1, look like percent
+HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature holds
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
 
 
 class Columns:
-    """Turns the columns of an Arrow table into a log, and gathers their problems."""
+    """Turns the columns of an Arrow table into a log, and gathers their problems.
 
-    def __init__(self, path, form, columns, table, lines, problems, categorical, kept=()):
-        self.path, self.form, self.columns, self.lines, self.kept = path, form, columns, lines, kept
+    kinds : by feature, "text" or "numbers", for a table that is not the first of its log; "", or no entry, where the
+        first `HEAD` rows of this one decide, which is then put in. With an entry, no row needs to have a value
+    """
+
+    def __init__(self, path, form, columns, table, lines, problems, categorical, kinds=None):
+        self.path, self.form, self.columns, self.lines = path, form, columns, lines
+        self.kinds = {} if kinds is None else kinds
         self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
         self.names = table.column_names
         self.table = {name: table.column(name) for name in self.names}  # columns are dropped once they are read
@@ -47,10 +53,12 @@ class Columns:
         visits = None if any(problem.severity == "error" for problem in problems) else visits
         return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines)
 
-    def add(self, kind: str, severity: str, reason: str, mend: str = "", bad: np.ndarray | None = None) -> None:
+    def add(
+        self, kind: str, severity: str, reason: str, mend: str = "", bad: np.ndarray | None = None, column: str = ""
+    ) -> None:
         """Note a problem; `bad`, bool (rows), marks the rows at fault."""
         count, row = (0, None) if bad is None else (int(np.count_nonzero(bad)), int(np.argmax(bad)))
-        self.problems.append(Problem(kind, severity, reason, mend, count, row))
+        self.problems.append(Problem(kind, severity, reason, mend, count, row, column))
 
     def missing_columns(self) -> None:
         for role in logs.NEEDED:
@@ -61,7 +69,7 @@ class Columns:
                     f"Is it {near!r}? Then --columns {role}={near}" if near else f"--columns {role}=COLUMN says which"
                 )
                 listed = logs.listing(self.names)
-                self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend)
+                self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
     def visits(self) -> Visits | None:
         self.missing_columns()
@@ -110,17 +118,9 @@ class Columns:
             return None
         values = self.numbers("reward", "Write 1 for a click, and 0 for none")
         bad = (values < 0) | (values > 1)
-        signs = np.isin(values[~np.isnan(values)], (-1, 1)).all()
-        clicks = signs or (values < 0).any()
-        mend = "Write 1 for a click, and 0 for none" if clicks else "Divide by the largest possible"
+        negative = bad.any() and values[np.argmax(bad)] < 0
+        mend = "Write 1 for a click, and 0 for none" if negative else "Divide by the largest possible"
         self.within("reward", values, bad, "is not in [0, 1]", mend)
-        known = values[~np.isnan(values)]
-        if len(known) and not known.any():
-            self.add("no-clicks", "warning", f"all {len(known):,} rewards are 0: rewards look missing",
-                     "Look at how clicks are joined to visits. There is no verdict without any")  # fmt: skip
-        elif len(known) > 1 and (known == 1).all():
-            self.add("all-clicks", "warning", f"all {len(known):,} rewards are 1: visits without a click look missing",
-                     "Log every visit, clicked or not")  # fmt: skip
         return values
 
     def propensity(self) -> np.ndarray | None:
@@ -253,7 +253,7 @@ class Columns:
                 categories[name] = texts
             elif (bad := np.isinf(matrix[:, len(kept)])).any():
                 reason = f"feature {name!r} is not finite in single precision"
-                self.add("infinite", "error", reason, "Leave the cells empty, or scale the feature", bad)
+                self.add("infinite", "error", reason, "Leave the cells empty, or scale the feature", bad, name)
             kept.append(name)
         if not kept:
             self.add("no-features", "error", "the log has no features", "A policy needs something to tell users apart")
@@ -263,8 +263,8 @@ class Columns:
         """The values of a feature, float (rows), and its texts if they are codes; None for one that is left out."""
         from pyarrow import types
 
-        if column.null_count == self.rows and name not in self.kept:
-            self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out")
+        if column.null_count == self.rows and name not in self.kinds:
+            self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out", column=name)
             return None, None
         if types.is_timestamp(column.type) or types.is_date(column.type):
             return days(column), None
@@ -273,10 +273,12 @@ class Columns:
         values, _ = numeric(column)
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
-            self.add("type", "error", reason, f"Leave it out with --ignore {name}")
+            self.add("type", "error", reason, f"Leave it out with --ignore {name}", column=name)
             return None, None
-        if types.is_integer(column.type) and _looks_like_an_id(values):
-            self.id_like(name)
+        if not self.kinds.get(name):
+            self.kinds[name] = "numbers"
+            if types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
+                self.id_like(name)
         return values, None
 
     def text_feature(self, name: str, column):
@@ -284,21 +286,26 @@ class Columns:
         given = as_texts(texts)
         numbers = np.array([np.nan if (number := as_number(text)) is None else number for text in given])
         absent = np.array([text.strip() in MISSING for text in given], bool)
-        counts = np.bincount(codes[codes >= 0], minlength=len(given))
+        first = codes[:HEAD]
+        counts = np.bincount(first[first >= 0], minlength=len(given))
         share = counts[~np.isnan(numbers)].sum() / max(counts[~absent].sum(), 1)
-        if share >= MOSTLY and name not in self.categorical and _is_text(texts.type):
+        decided = self.kinds.get(name)
+        if not decided:
+            of_numbers = share >= MOSTLY and name not in self.categorical and _is_text(texts.type)
+            self.kinds[name] = "numbers" if of_numbers else "text"
+        if self.kinds[name] == "numbers":
             wrong = np.append(np.isnan(numbers) & ~absent, False)[codes]
             if wrong.any():
                 text = given[codes[np.argmax(wrong)]]
-                self.add("mixed", "error", f"{name} {short(text)} is not a number; {100 * share:.3g} % of cells are",
-                         f"Empty these cells, or take all as texts with --categorical {name}", wrong)  # fmt: skip
+                self.add("mixed", "error", f"{name} {short(text)} is not a number; most cells are",
+                         f"Empty these cells, or take all as texts with --categorical {name}", wrong, name)  # fmt: skip
             return np.append(numbers, np.nan)[codes], None
         if len(given) >= CODES:
             mend = f"Leave it out with --ignore {name}"
-            self.add("texts", "error", f"feature {name!r} has {len(given):,} different texts", mend)
+            self.add("texts", "error", f"feature {name!r} has {len(given):,} different texts", mend, column=name)
             return None, None
-        if self.rows >= LEAST_ID and len(given) > self.rows / 2:
-            self.id_like(name, f"{len(given):,} different texts in {self.rows:,} rows")
+        if not decided and len(first) >= LEAST_ID and np.count_nonzero(counts) > len(first) / 2:
+            self.id_like(name, f"{np.count_nonzero(counts):,} different texts in {len(first):,} rows")
         if (codes < 0).any():
             if "" not in given:
                 given = [*given, ""]
@@ -307,7 +314,7 @@ class Columns:
 
     def id_like(self, name: str, why: str = "another value in every row") -> None:
         self.add("id", "warning", f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits",
-                 f"Leave it out with --ignore {name}")  # fmt: skip
+                 f"Leave it out with --ignore {name}", column=name)  # fmt: skip
 
 
 def plain(column):
@@ -393,10 +400,8 @@ def distinct(column):
 
 def as_texts(values) -> list[str]:
     """Distinct values as texts, whole numbers without a decimal point."""
-    held = values.to_pylist()
-    if all(isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63 for value in held):
-        held = map(int, held)
-    return list(map(str, held))
+    wholes = (isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63 for value in values.to_pylist())
+    return [str(int(value) if whole else value) for value, whole in zip(values.to_pylist(), wholes, strict=True)]
 
 
 def _looks_like_an_id(values: np.ndarray) -> bool:

@@ -101,16 +101,12 @@ def first_bytes(path) -> bytes:
         return file.read(8)
 
 
-def read_frame(frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), kept=()) -> Reading:
-    """Take a log from a data frame; see `read`, whose `path` is "data frame" then.
-
-    frame : of pandas, polars or Arrow
-    kept : features that are not left out if they have no value in any row
-    """
+def read_frame(frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> Reading:
+    """Take a log from a data frame of pandas, polars or Arrow; see `read`, whose `path` is "data frame" then."""
     renaming = Renaming("data frame", columns or {}, frozenset(ignore))
     table = renaming.applied(table_of(frame))
-    reader = checks.Columns("data frame", "data frame", renaming.header, table, None, [], frozenset(categorical), kept)
-    return reader.reading()
+    name = "data frame"
+    return checks.Columns(name, name, renaming.header, table, None, [], frozenset(categorical)).reading()
 
 
 def read_log(path, whole: bool = False) -> Log:

@@ -1,7 +1,7 @@
 """What is read of a log that a user brings: its visits, and all that is wrong with it, each problem with its mend."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Problem:
     mend : what to do about it
     count : the rows at fault; 0 if the problem is not one of rows
     row : the index of the first row at fault
+    column : whose it is, where the kind does not tell
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Problem:
     mend: str = ""
     count: int = 0
     row: int | None = None
+    column: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,30 @@ class Reading:
         if problem.row is None:
             return ""
         return f"row {problem.row + 1}" if self.lines is None else f"line {self.lines[problem.row]}"
+
+    @property
+    def rows(self) -> int:
+        return len(self.required())
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the user's own policies."""
+        return self.required().policies
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """Those of the columns timestamp and position that it has."""
+        return tuple(role for role in logs.OPTIONAL if getattr(self.required(), role) is not None)
+
+    def batches(self, rows: int, only=None) -> Iterator[tuple["Reading", None, int, int]]:
+        """Successive parts of at most `rows` rows, of which the first has the problems; as those of `folder.Folder`."""
+        for start in range(0, max(1, len(self.visits or ())), rows):
+            visits = self.visits and self.visits.take(slice(start, start + rows))
+            yield replace(self, visits=visits, problems=() if start else self.problems), None, 0, start
+
+    def times(self, rows: int) -> Iterator[np.ndarray]:
+        """The times of the rows, datetime64[us]."""
+        yield self.required().timestamp
 
     def required(self) -> Visits:
         """The log; a DataError with the first error if it has one."""

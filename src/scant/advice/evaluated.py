@@ -1,0 +1,182 @@
+"""What came of comparing policies with today's: the numbers, the answers, and how they are told."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from scant import files
+from scant.advice import plotting, report, text
+from scant.advice.policy import Policy
+from scant.advice.text import HEADINGS, HOPELESS, because
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The comparison of policies with today's.
+
+    level : the confidence of each bound, interval and verdict
+    about : sentences that describe the logs
+    rows : one mapping for each policy, today's first; see `advise.compare`
+    notes : sentences to read before the numbers are used
+    seed : of the order of the rows for the betting bounds
+    policies : the learnt policies, by name
+    pairs : one mapping for each pair of policies that can be compared; see `decisions.pairs`
+    choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
+    inputs : the files, and folders, that all of it was made from, which `write` and `report` do not overwrite
+    """
+
+    level: float
+    about: tuple[str, ...]
+    rows: tuple[dict, ...]
+    notes: tuple[str, ...]
+    seed: int = 0
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    pairs: tuple[dict, ...] = ()
+    choice: dict | None = None
+    inputs: tuple = field(default=(), compare=False)
+
+    def text(self) -> str:
+        """The table, the verdicts and the notes as text for a reader."""
+        share = f"{100 * self.level:.3g} %"
+        lines = [
+            *self.about,
+            "",
+            f"Click rates (CTR) in %; `at least` and the interval with {share} confidence",
+            "Clicks and rows: effective, that is, as many as of equal weight would tell as much",
+        ]
+        if any(row["bound"].startswith("betting") for row in self.rows):
+            lines.append(f"Betting's bounds: for the average over the log, rows in random order (seed {self.seed})")
+        lines += text.aligned([HEADINGS, *self.table()])
+        judged = self.rows[1:]
+        lines += ["", f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence"]
+        width = max(len(row["policy"]) for row in self.rows)
+        lines += [f"  {row['policy']:<{width}}  {row['verdict']}{because(row)}" for row in judged]
+        if len(judged) > 1:
+            joint = 100 * (1 - (1 - self.level) / len(judged))
+            lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
+        lines += self._decisions(width)
+        if self.notes:
+            lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
+        return text.joined(lines)
+
+    __str__ = text
+
+    def table(self) -> list[tuple[str, ...]]:
+        """The rows as texts, below `HEADINGS`."""
+        return [
+            (row["policy"], *(text.percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
+             f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
+             f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
+            for row in self.rows
+        ]  # fmt: skip
+
+    def report(self, path, *logs, settings: Mapping = (), inputs=()) -> None:
+        """Write one self-contained HTML file.
+
+        logs : each a `Log`, whose health is told
+        settings, inputs : see `report.write`
+        """
+        files.check_outputs([path], [*self.inputs, *inputs])
+        health = {log.name: log.check() for log in logs}
+        report.write(self, path, health, settings, inputs)
+
+    def decision(self) -> str:
+        """Which policy to choose, in a sentence; empty where there is no choice."""
+        choice = self.choice
+        if choice is None:
+            return ""
+        share, lower = f"{100 * self.level:.3g} %", f"{text.percent(choice['lower'])} %"
+        sentence = (
+            f"Best of {choice['of']} by its lower bound: {choice['policy']}, with {share} confidence at least {lower}"
+        )
+        if not choice["better"]:
+            return f"{sentence}; that it is better than today's is not certain"
+        return f"{sentence}, and better than today's (at most {text.percent(choice['today'])} %)"
+
+    def _decisions(self, width: int) -> list[str]:
+        """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
+        lines, percent = [], text.percent
+        for row in self.rows:
+            if row.get("dr") == row.get("dr", np.nan):
+                ends = f"at least {percent(row['dr_lower'])}, {percent(row['dr_low'])} to {percent(row['dr_high'])}"
+                lines.append(f"  {row['policy']:<{width}}  {percent(row['dr'])}, {ends}")
+        if lines:
+            lines = [
+                "",
+                "Doubly robust CTR in %, by models of rewards fitted to earlier rows of a random order:",
+                *lines,
+            ]
+        if self.choice and self.choice["of"] > 1:
+            lines += ["", self.decision()]
+        if len(self.pairs) > 1 or (self.pairs and self.choice["of"] > 1):
+            head = f"Differences of CTR in %, each with its {100 * self.level:.3g} % interval; answers hold together"
+            cells = [(f"  {pair['policy']} - {pair['other']}", percent(pair["difference"]),
+                      f"{percent(pair['low'])} to {percent(pair['high'])}", _answer(pair, self.rows))
+                     for pair in self.pairs]  # fmt: skip
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            lines += [head] + [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in cells]
+        return lines
+
+    def to_frame(self):
+        """The rows as a frame of pandas, one for each policy, today's first."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def plot(self, axes=None):
+        """Draw the click rates of all policies, with intervals and lower bounds; returns Matplotlib's axes.
+
+        axes : to draw on; None for those of a new figure
+        """
+        return plotting.intervals(self.rows, self.level, axes)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        numbers = [[text.percent(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
+        cells = [(row["policy"], *values, f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
+                 for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
+        head = ("policy", "CTR, %", "at least", "from", "to", "better than today's?")
+        lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
+        lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
+        lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
+        lines.append(f"</tbody></table><p>Each with {100 * self.level:.3g} % confidence</p>")
+        if self.notes:
+            lines.append("<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>")
+        return "".join(lines)
+
+    def write(self, path) -> None:
+        """Write everything as JSON if the name ends in .json; else write the rows as CSV."""
+        files.check_outputs([path], self.inputs)
+        if Path(path).suffix.lower() == ".json":
+            import json
+
+            content = {
+                "level": self.level,
+                "seed": self.seed,
+                "about": self.about,
+                "notes": self.notes,
+                "policies": [_plain(row) for row in self.rows],
+                "pairs": [_plain(pair) for pair in self.pairs],
+                "choice": self.choice and _plain(self.choice),
+            }
+            files.write_text(path, json.dumps(content, indent=1) + "\n")
+        else:
+            files.write_text(path, files.harmless(self.to_frame()).to_csv(index=False, lineterminator="\n"))
+
+
+def _plain(row: Mapping) -> dict:
+    """A mapping fit for JSON: None for NaN and infinity."""
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+
+
+def _answer(pair: Mapping, rows) -> str:
+    """Which policy of a pair is better, or how many rows it would take."""
+    if pair["better"]:
+        return f"{pair['better']} is better"
+    if not pair["needed"] < HOPELESS * rows[-1]["rows"]:
+        return f"open: too close for {HOPELESS:,} times as many rows"
+    return f"open: about {text.rounded(pair['needed'])} test rows would tell"

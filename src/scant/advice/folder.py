@@ -1,0 +1,170 @@
+"""A log in a folder of parquet files, its parts, which is read in batches: it may be larger than memory."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from scant import files
+from scant.data import checks, formats, logs
+from scant.data.visits import Problem, Reading, is_feature
+from scant.errors import DataError
+
+ROWS = 1 << 18  # of a batch
+OF_LOG = ("empty", "id", "left-out")  # problems that one batch cannot tell of the log
+
+
+class Folder:
+    """The parts of a log, in the order of their names, which have the same columns, and of each feature the same kind.
+
+    files, counts : the parts, in order, and their rows
+    left_out : what is no part, though it is parquet; see `files.parts`
+    types : by column, named by its role, its Arrow type, unless that has no values
+
+    Raises
+    ------
+    DataError : a folder without parquet files, with one that is there twice, or with fewer than two rows; a damaged
+        file, or one with other columns, or with other kinds of features
+    SettingError : a column of `columns` that a file lacks
+    """
+
+    def __init__(self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=()):
+        import pyarrow.parquet as pq
+
+        self.path, self.renamed, self.ignore, self.categorical = Path(folder), dict(columns or {}), ignore, categorical
+        self.files, self.left_out = files.parts(folder)
+        self.counts, self.types, variables, where = [], {}, None, {}
+        for path in self.files:
+            with files.foreign(path):
+                described = pq.read_metadata(path)
+                self.counts.append(described.num_rows)
+                schema = described.schema.to_arrow_schema()
+            names = formats.roles(path, schema.names, self.renamed, ignore)
+            # columns of one-hot variables may differ, since a part may lack a category
+            of_file = {name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)}
+            variables = of_file if variables is None else variables
+            if odd := sorted(of_file ^ variables):
+                reason = f"columns that only one of it and {self.files[0]} has: {logs.listing(odd)}"
+                raise DataError(path, reason, advice="Give all parts the same columns")
+            for name, field in zip(names, schema, strict=True):
+                if not name:
+                    continue
+                self.types[name] = _common(self.types.get(name, field.type), field.type)
+                kind = checks.kind_of(field.type) if is_feature(name) else None
+                if kind is None:
+                    continue
+                kind = "text" if kind == "numbers" and name in categorical else kind
+                first, first_path = where.setdefault(name, (kind, path))
+                if first != kind:
+                    reason = f"column {name!r} has {kind}, and {first} in {first_path}"
+                    advice = f"Write the same in all parts, or leave it out with --ignore {name}"
+                    raise DataError(path, reason, advice=advice)
+        self.form, self.rows = f"{len(self.files):,} parquet files", sum(self.counts)
+        if self.rows < 2:
+            raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns of the first file."""
+        import pyarrow.parquet as pq
+
+        with files.foreign(self.files[0]):
+            return tuple(pq.read_schema(self.files[0]).names)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the user's own policies."""
+        return tuple(name.removeprefix(logs.POLICY) for name in self.types if name.startswith(logs.POLICY))
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """Those of the columns timestamp and position that it has."""
+        return tuple(role for role in logs.OPTIONAL if role in self.types)
+
+    def batches(self, rows: int, only: Path | None = None) -> Iterator[tuple[Reading, Path, int, int]]:
+        """Readings of the rows, with their file, and the indices of the first row in it and in the log.
+
+        rows : of a batch
+        only : the file whose rows are read; None for all
+        """
+        for table, path, at, start in self._tables(rows, only):
+            yield self._reading(table, path, dict(self._head[0])), path, at, start
+
+    def times(self, rows: int) -> Iterator[np.ndarray]:
+        """The times of the rows, datetime64[us], in batches."""
+        for table, *_ in self._tables(rows, None, ["timestamp"]):
+            yield checks.Columns(self.path, "", (), table, None, [], ()).timestamp()
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What there is to know of the folder, and of features, by their first rows."""
+        found = []
+        if self.left_out:
+            names = logs.listing([str(path.relative_to(self.path)) for path in self.left_out])
+            reason = f"files and folders whose names begin with '.' or '_' are left out: {names}"
+            found.append(Problem("left-out", "warning", reason, "Rename what is a part of the log"))
+        return found + self._head[1]
+
+    @cached_property
+    def _head(self) -> tuple[dict[str, str], list[Problem]]:
+        """What features hold that have a value in some row, see `checks.Columns`; and problems of single features."""
+        import pyarrow as pa
+
+        names, tables, rows = list(filter(is_feature, self.types)), [], 0
+        for table, *_ in self._tables(checks.HEAD, names=names):
+            tables.append(table)
+            rows += table.num_rows
+            if rows >= checks.HEAD:
+                break
+        head = pa.concat_tables(tables).slice(0, checks.HEAD)
+        lacking = {name for name in names if head.column(name).null_count == head.num_rows}
+        for table, *_ in self._tables(checks.HEAD, names=sorted(lacking)) if lacking else ():
+            lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
+        kinds = dict.fromkeys((name for name in names if name not in lacking), "")
+        found = self._reading(head, self.path, kinds)
+        return kinds, [problem for problem in found.problems if problem.kind in OF_LOG]
+
+    def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
+        return checks.Columns(path, self.form, (), table, None, [], frozenset(self.categorical), kinds).reading()
+
+    def _tables(self, rows: int, only: Path | None = None, names: list[str] | None = None) -> Iterator[tuple]:
+        """Arrow tables of all columns, or some; their file, and the indices of the first row in it and in the log."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        start, wanted = 0, [name for name in self.types if names is None or name in names]
+        for path, count in zip(self.files, self.counts, strict=True):
+            at = 0
+            if only in (None, path) and count:
+                with files.foreign(path), pq.ParquetFile(path) as file:
+                    header = file.schema_arrow.names
+                    role = dict(zip(header, formats.roles(path, header, self.renamed, self.ignore), strict=True))
+                    asked = [name for name in header if role[name] in wanted]
+                    for batch in files.batches(file, rows, columns=asked):
+                        if batch.num_rows:
+                            columns = {role[name]: batch.column(name) for name in asked}
+                            table = pa.table({name: self._column(name, columns.get(name), batch) for name in wanted})
+                            yield table, path, at, start + at
+                        at += batch.num_rows
+            start += count
+
+    def _column(self, name: str, column, batch):
+        """A column of a batch, a feature in its type for all parts; 0 for a category that this part lacks."""
+        import pyarrow as pa
+
+        if column is None:
+            column = pa.array(np.zeros(batch.num_rows))
+        return column.cast(self.types[name], safe=False) if is_feature(name) else column
+
+
+def _common(first, second):
+    """The Arrow type for columns of two types that hold the same kind of feature, or are both taken as text."""
+    import pyarrow as pa
+
+    if first == second or pa.types.is_null(second):
+        return first
+    if pa.types.is_null(first):
+        return second
+    kind = checks.kind_of(first) if checks.kind_of(first) == checks.kind_of(second) else "text"
+    return {"times": pa.timestamp("us"), "numbers": pa.float64()}.get(kind, pa.string())

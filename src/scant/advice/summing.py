@@ -1,0 +1,137 @@
+"""A log read once, in batches, of which sums and small tables are kept (`tally`): all that is told of it follows.
+
+Rows that are logged twice, or that the training log has, too, are found by their digests (`digests`). Rows that both
+logs have are tallied apart, since only at the end is it known whether they are more than chance explains.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from scant.ads.learners import Logging
+from scant.advice import digests, learning
+from scant.advice.folder import ROWS
+from scant.advice.progress import silent
+from scant.advice.tally import Summary
+from scant.data import logs
+from scant.data.visits import Visits
+from scant.errors import DataError
+
+
+class Training:
+    """A training log, among whose rows those of the test are looked for.
+
+    What is compared: features, ad, reward, propensity and, where both logs have them, time and position. Where users
+    are told apart by little, rows of different visits are equal, too: about as often as rows of the second half of the
+    training log are in its first half.
+
+    log : the log
+    test : the log to evaluate on
+    summary, tally : of the training log
+    chance : the share of the test's rows that would be in both by chance
+    mark : see `Digests.mark`
+    """
+
+    def __init__(self, log, test, progress=silent, rows: int = ROWS):
+        self.log, self.name, self.chance = log, log.name, 0.0
+        self.summary = summary(log, progress=progress, rows=rows)
+        log.refuse(self.summary.problems.values())
+        self.tally = self.summary.all()
+        self.roles = ("reward", "propensity", *(role for role in log.source.optional if role in test.source.optional))
+        self.mark = self.summary.digests.mark()
+        found = np.concatenate([digests.of(batch.visits, self.roles) for batch in log.batches(rows)], axis=1)
+        half = len(log) // 2
+        if half:
+            self.chance = min(1.0, 2 * float(digests.Known(found[:, :half]).has(found[:, half:]).mean()))
+        self.known = digests.Known(found)
+
+    def has(self, test: Visits, found: np.ndarray, where) -> np.ndarray:
+        """Which rows of a test log are in it, too, bool (rows).
+
+        found : the digests of all columns of the test
+
+        Raises
+        ------
+        DataError : the logs have different features
+        """
+        if test.names != self.summary.names:
+            logs.align_features(test, self.summary.names, where)
+        same = {*self.roles} == {*digests.roles_of(test)} and not test.policies
+        return self.known.has(found if same else digests.of(test, self.roles))
+
+
+def summary(
+    log, policies: Mapping | None = None, training: Training | None = None, progress=silent, rows: int = ROWS,
+    only: Path | None = None,
+) -> Summary:  # fmt: skip
+    """Read all rows of a log once, and keep what is needed of them.
+
+    Parameters
+    ----------
+    log : a `Log`
+    policies : fitted ones, or columns `policy:NAME`, by name
+    training : the log that policies were learnt from; None if there is none
+    rows : of a batch
+    only : the file of a folder whose rows are read; None for all
+    """
+    whole, read = Summary(), 0
+    for batch in log.batches(rows, only):
+        _add(whole, batch, policies or {}, training, log)
+        read += 0 if batch.visits is None else len(batch.visits)
+        progress(f"read {read:,} rows of {log.name}")
+    if only is None:
+        log.summarised = whole
+    return whole
+
+
+def column(policy: str) -> str:
+    """The column with the probabilities of a user's own policy."""
+    return f"{logs.POLICY}{policy}"
+
+
+def _add(whole: Summary, batch, policies: Mapping, training: Training | None, test) -> None:
+    """Add a batch to the summary of a log."""
+    for place, problem in batch.problems:
+        whole.note(place, problem, problem.count)
+    log = batch.visits
+    if log is None or not len(log):
+        return
+    found = digests.of(log)
+    whole.digests.add(found)
+    whole.features.add(log)
+    whole.policies = log.policies
+    if log.timestamp is not None:
+        times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
+        whole.add_times(times)
+    both = np.zeros(len(log), bool) if training is None else training.has(log, found, batch.where)
+    weights = {column(name): log.given[:, number] / log.propensity for number, name in enumerate(log.policies)}
+    unknown, contexts = {}, {}
+    for name, policy in policies.items():
+        if isinstance(policy, str):
+            if policy not in log.policies:
+                raise DataError(batch.where, f"there is no column '{column(policy)}'")
+            continue
+        encoder = policy.learnt.encoder
+        if id(encoder) not in contexts:
+            aligned = logs.align_features(log, encoder.names, batch.where)
+            contexts[id(encoder)] = encoder.transform(aligned, batch.where).features
+        choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon)
+        action = policy.numbered(log)
+        weights[name], unknown[name] = learning.probability(choice, action) / log.propensity, action < 0
+    compared = [column(policy) if isinstance(policy, str) else name for name, policy in policies.items()]
+    of_today = [Logging.kind] if logged_by_today(test, training) else []
+    weights_of_all = {Logging.kind: np.ones(len(log))} | weights
+    for tally, rows in ((whole.alone, ~both), (whole.shared, both)):
+        if not rows.any():
+            continue
+        part = log if rows.all() else log.take(rows)
+        tally.add(part, batch.piece[rows], {name: weight[rows] for name, weight in weights.items()})
+        tally.add_pairs(part, {name: weights_of_all[name][rows] for name in (*of_today, *compared)})
+        for name, marks in unknown.items():
+            tally.new[name] = tally.new.get(name, 0) + int(np.count_nonzero(marks[rows]))
+
+
+def logged_by_today(test, training: Training | None) -> bool:
+    """Whether today's policy is the one that logged the test: it has no training log, or both are parts of one."""
+    return training is None or (test.half_of is not None and test.half_of is training.log.half_of)

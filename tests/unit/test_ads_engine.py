@@ -1,0 +1,119 @@
+"""One engine for all logs: however the rows of a log are parted, and read, the report is the same to the last digit."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_ads_api import frame
+
+import scant.advice as sa
+from scant.advice import advise, checking, summing, tally
+from scant.errors import DataError, SettingError
+
+TIMES = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(2400), "min")
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A training log, and rows of a test log: some of the training log, some twice; texts, and missing numbers."""
+    random = np.random.default_rng(0)
+    train, test = (frame(rows, seed).assign(size=random.normal(size=rows)) for rows, seed in ((1500, 0), (2000, 1)))
+    test["policy:mine"] = np.where(test["action"] == "a", 0.8, 0.1)
+    train["policy:mine"] = 1 / 3
+    rows = pd.concat([test, train.iloc[:300], test.iloc[:100]], ignore_index=True)
+    return train.drop(columns="policy:mine"), rows.assign(none=np.nan)
+
+
+def reports(log, batch, policies, train, **options):
+    """All that is said of a log, but for its name, and what kind of files it is in."""
+    found = advise.compare(policies, log, train, rows=batch, **options)
+    texts = [text.replace(log.name, "test").replace(f", in {log.form}", "") for text in (*found.about, *found.notes)]
+    checked = checking.facts(log, summing.summary(log, rows=batch)) | {"form": ""}
+    return texts, [*map(repr, (*found.rows, *found.pairs, found.choice))], repr(checked)
+
+
+OPTIONS = {
+    "keep": {"shared": "keep"},
+    "drop": {"shared": "drop"},
+    "unknown": {"shared": "drop", "declared": "unknown"},
+    "doubly robust": {"shared": "keep", "doubly_robust": True},
+    "uneven": {"shared": "keep", "declared": 0.2},
+    "by time": {"shared": "keep"},
+    "out of order": {"shared": "keep"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", OPTIONS)
+@settings(max_examples=6, deadline=None)
+@given(cuts=st.lists(st.integers(0, 2400), max_size=5), batch=st.sampled_from([97, 1000, 10**6]))
+def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, way, cuts, batch):
+    train, rows = made
+    rows = rows.copy()
+    if way == "uneven":
+        random = np.random.default_rng(3).uniform(0.2, 0.5, len(rows))
+        rows["propensity"] = random
+        rows["policy:mine"] = random
+    elif way in ("by time", "out of order"):
+        order = np.arange(2400) if way == "by time" else np.random.default_rng(2).permutation(2400)
+        rows["id"], train = np.arange(2400), train.assign(id=-1 - np.arange(1500))
+        rows["timestamp"] = TIMES[order].astype("datetime64[us]")
+        rows["reward"] *= np.random.default_rng(1).random(2400) < np.where(order < 1200, 0.3, 1.0)
+    assert rows.merge(train.drop_duplicates(), "inner").shape[0] == (0 if "id" in rows or way == "uneven" else 300)
+    folder, log = tmp_path_factory.mktemp("log"), sa.Log.from_frame(train)
+    for number, (start, end) in enumerate(pairwise(sorted({0, *cuts, 2400}))):
+        rows.iloc[start:end].to_parquet(folder / f"{number}.parquet", index=False)
+    rows.to_csv(folder / "log.csv", index=False)
+    rows.to_parquet(folder / "log.pq", index=False)
+    policies = {"mine": "mine"}
+    if way != "uneven":
+        policies["logistic"] = sa.fit(log, "logistic", steps=500, lambdas=(0.1,), epsilon=0.1)
+    logs = [sa.Log.read(path) for path in (folder, folder / "log.csv", folder / "log.pq")]
+    found = [
+        reports(test, size, policies, log, **OPTIONS[way]) for test, size in zip(logs, (batch, 300, 10**6), strict=True)
+    ]
+    assert found[0] == found[1] == found[2]
+    for part in (0, 1):  # and learnt from halves, the policies are the same
+        halves = [test.split(0.6, "time" if "timestamp" in rows else "random")[part]
+                  for test in logs]  # fmt: skip
+        visits = [half.visits for half in halves]
+        for column, values in visits[0].columns().items():
+            for other in visits[1:]:
+                np.testing.assert_array_equal(values, other.columns()[column])
+        assert len({(half.visits.names, tuple(half.visits.categories.items())) for half in halves}) == 1
+        facts = [repr(checking.facts(half, summing.summary(half, rows=batch)) | {"form": ""}) for half in halves]
+        assert facts[0] == facts[1] == facts[2]
+
+
+def test_what_is_wrong_with_the_logs_is_told_before_anything_is_learnt(tmp_path, made, monkeypatch):
+    train, rows = made
+    log, fine = sa.Log.from_frame(train), rows.iloc[:2000].drop(columns="policy:mine")
+    monkeypatch.setattr(sa.Policy, "fitted_to", lambda *given: pytest.fail("it was learnt"))
+    for name, test, reason in (
+        ("uneven", fine.assign(propensity=np.linspace(0.2, 0.5, 2000)), "propensities differ"),
+        ("damaged", fine.assign(reward=[*[0] * 1999, 7]), "reward 7"),
+        ("columns", fine.drop(columns="age"), "features that only one of the two logs has: 'age'"),
+        ("shared", rows.drop(columns="policy:mine"), "300 of 2,400 rows are in data frame, too"),
+        ("policy", fine.assign(**{"policy:mine": 0.9}), "the probabilities of policy:mine do not sum to 1"),
+    ):
+        (tmp_path / name).mkdir()
+        test.to_parquet(tmp_path / name / "0.parquet", index=False)
+        policies = ["logistic", *(["mine"] if name == "policy" else [])]
+        for path in (tmp_path / name, tmp_path / name / "0.parquet"):
+            with pytest.raises((DataError, SettingError), match=reason):
+                sa.evaluate(policies, sa.Log.read(path), train=log)
+
+
+def test_of_very_many_ads_only_totals_are_kept(made, monkeypatch):
+    """Whichever way rows are read."""
+    found = []
+    monkeypatch.setattr(tally, "ADS", 50)
+    rows = made[1].assign(action=np.random.default_rng(0).permutation(2400) // 24)
+    for batch in (200, 10**6):
+        whole = summing.summary(sa.Log.from_frame(rows), rows=batch).all()
+        found.append({ad: sums.tolist() for ad, sums in whole.ads.items()})
+        assert whole.ads["7"].shape == (3, 1) and whole.ads["7"][0] == 24 and len(whole.drifts()) == 1
+    assert dict(sorted(found[0].items())) == dict(sorted(found[1].items()))
