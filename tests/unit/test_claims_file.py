@@ -194,7 +194,6 @@ def test_the_schema_names_what_there_is():
     declared = {name for family in FAMILIES.values() for name in family.quantities}
     assert set(PROPERTIES["quantity"]["enum"]) == declared | {"table"} == {*quantities(), "table"}
     assert set(PROPERTIES["comparison"]["enum"]) == {*verdicts.COMPARISONS, "exact"}
-    assert tuple(PROPERTIES["over"]["enum"]) == verdicts.HOW
     assert set(PROPERTIES["test"]["enum"]) == set(verdicts.FLIPS) - {None}
     assert set(PROPERTIES["table"]["enum"]) == theory()
     assert {claim["measure"] for claim in TESTABLE.values() if "measure" in claim} <= set(MEASURED)  # by all runs
