@@ -216,14 +216,14 @@ class _Case:
         self._note(test.name, health.equal_rows(summary.digests.equal(), self.tally.rows))
         if training is not None:
             self._beside_training(summary)
-        self.of_today = self.tally if self.same_log else training.tally
-        logs_of = {test.name: self.tally} | ({} if training is None else {training.name: training.tally})
-        lacking = [name for name, tally in logs_of.items() if not tally.mean("")]
+        of_logs = {test.name: self.tally} | ({} if training is None else {training.name: training.tally})
+        lacking = [name for name, tally in of_logs.items() if not tally.mean("")]
+        self.undecided = bool(lacking)
         self.notes += [f"{name}: all rewards are 0: rewards look missing, so that there is no verdict"
                        for name in lacking]  # fmt: skip
-        self.undecided = bool(lacking)
-        propensity, reward, count = self.of_today.cells[""].arrays()
-        self._row(Logging.kind, (np.ones_like(propensity), reward, count), 1.0, (1.0,), self.of_today, "")
+        of_today = self.tally if self.same_log else training.tally
+        propensity, reward, count = of_today.cells[""].arrays()
+        self.today = self._row(Logging.kind, (np.ones_like(propensity), reward, count), 1.0, (1.0,), of_today, "")
 
     def _note(self, name: str, problems: Iterable) -> None:
         """Note problems of a log; raises the first error."""
@@ -234,22 +234,44 @@ class _Case:
 
     def _beside_training(self, summary: Summary) -> None:
         """Note what the training log has to do with the test, and leave rows of both out of the test, if asked to."""
-        training, whole, names = self.training, self.tally, {"test": self.test.name, "train": self.training.name}
-        self._note(training.name, health.equal_rows(training.summary.digests.equal(), training.tally.rows))
-        if new := [ad for ad in logs.ordered({*whole.ads}) if ad not in training.tally.ads and whole.ads[ad][0].any()]:
+        training, whole, test, train = self.training, self.tally, self.test.name, self.training.name
+        self._note(train, health.equal_rows(training.summary.digests.equal(), training.tally.rows))
+        if new := [ad for ad in logs.ordered({*whole.ads} - {*training.tally.ads}) if whole.ads[ad][0].any()]:
             share = sum(int(whole.ads[ad][0].sum()) for ad in new) / whole.rows
-            self.notes.append(of_new_ads(names, new, share))
+            self.notes.append(
+                f"{test}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
+                "learnt policies never show them, so that these rows have weight 0"
+            )
         if summary.digests.mark() == training.mark:
-            reason = f"the same log as {training.name}, from which policies are learnt: it flatters them"
-            raise DataError(self.test.name, reason, advice="Evaluate on visits that were not learnt from")
-        chance = training.chance * whole.rows
-        said, drop = of_shared(summary.shared.rows, whole.rows, chance, names, self.shared)
-        self.notes += said
-        if drop:
+            reason = f"the same log as {train}, from which policies are learnt: it flatters them"
+            raise DataError(test, reason, advice="Evaluate on visits that were not learnt from")
+        if summary.shared.rows:
+            self._leave_out(summary, f"{summary.shared.rows:,} of {whole.rows:,} rows are in {train}, too")
+        periods = summary.period, training.summary.period
+        if not self.same_log and None not in periods:
+            (begins, ends), (first, last) = periods
+            if last < begins or ends < first:
+                days = [np.datetime_as_string(time, "D") for time in (first, last, begins, ends)]
+                self.notes.append(f"the training log is of {days[0]} to {days[1]}, the test log of {days[2]} to "
+                                  f"{days[3]}: today's CTR is that of another time than the policies'")  # fmt: skip
+
+    def _leave_out(self, summary: Summary, count: str) -> None:
+        """Leave rows of both logs out of the test, keep or refuse them; `count` says how many there are."""
+        test, chance = self.test.name, self.training.chance * self.tally.rows
+        if not health.beyond_chance(summary.shared.rows, chance):
+            self.notes.append(f"{test}: {count}, about as many as chance makes ({chance:,.0f}): they are kept")
+        elif self.shared == "refuse":
+            advice = "--shared drop leaves them out of the test; --shared keep is for rows of different visits"
+            reason = f"{count} (by chance: about {chance:,.0f}): what was learnt from them is judged too well"
+            raise DataError(test, reason, advice=advice)
+        elif self.shared == "keep":
+            self.notes.append(f"{test}: {count}: if these are the same visits, what was learnt is judged too well")
+        elif summary.alone.rows < 2:
+            raise DataError(test, f"{count}: nothing is left to evaluate on")
+        else:
+            self.notes.append(f"{test}: {count}, and are left out of the test")
+            summary.alone.ads = {ad: summary.alone.ads.get(ad, 0 * sums) for ad, sums in self.tally.ads.items()}
             self.tally = summary.alone
-            self.tally.ads = {ad: summary.alone.ads.get(ad, 0 * sums) for ad, sums in whole.ads.items()}
-        if not self.same_log:
-            self.notes += _periods(summary.period, training.summary.period)
 
     def judge(self, name: str, key: str, possible: tuple[float, ...] | None, **learnt_columns) -> None:
         """Evaluate a policy.
@@ -307,8 +329,6 @@ class _Case:
         if drift.found and not found.refused:
             self.notes.append(f"{name}: its rate drifts, {drift}: the CTR is the average over the log's period")
         self.rows.append(row)
-        if name == Logging.kind:
-            self.today = terms
         return terms
 
     def _without_range(self, name: str, terms, missed, count) -> dict:
@@ -340,8 +360,8 @@ class _Case:
             weight, largest = learning.probability(choice, action) / log.propensity, self.largest[name]
             random = generator(self.seed, "advice", "doubly robust", name)
             terms = rewards.doubly_robust(features, action, log.reward, weight, choice, random.permutation(len(log)))
-            terms = decisions.gridded(terms, -largest, largest + 1, random), float(terms.mean())
-            mean = decisions.Mean(terms[1], terms[0], -largest)
+            gridded = decisions.gridded(terms, -largest, largest + 1, random)
+            mean = decisions.Mean(float(terms.mean()), gridded, -largest)
             low, high = mean.interval(self.level)
             row |= {"dr": mean.estimate, "dr_lower": max(mean.lower(self.level), 0.0),
                     "dr_low": max(low, 0.0), "dr_high": min(high, 1.0)}  # fmt: skip
@@ -385,50 +405,6 @@ class _Case:
         if self.training is None:
             return (of_test,)
         return sentence("Training log", self.training.log, self.training.tally, not self.same_log), of_test
-
-
-def of_new_ads(paths: Mapping, new, share: float) -> str:
-    """A note on ads that the training log lacks; `share` is that of the test's rows that show them."""
-    return (f"{paths['test']}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
-            "learnt policies never show them, so that these rows have weight 0")  # fmt: skip
-
-
-def of_shared(shared_rows: int, rows: int, chance: float, paths: Mapping, shared: str) -> tuple[list[str], bool]:
-    """A note on the rows that are in both logs, if there are any, and whether to leave them out of the test.
-
-    Parameters
-    ----------
-    shared_rows, rows : how many rows of the test are in both logs, and how many it has
-    chance : about how many would be so by chance
-    shared : what is done with them, see `compare`
-
-    Raises
-    ------
-    DataError : there are more than chance explains, and they are refused, or there are no others
-    """
-    if not shared_rows:
-        return [], False
-    count = f"{shared_rows:,} of {rows:,} rows are in {paths['train']}, too"
-    if not health.beyond_chance(shared_rows, chance):
-        return [f"{paths['test']}: {count}, about as many as chance makes ({chance:,.0f}): they are kept"], False
-    if shared == "refuse":
-        advice = "--shared drop leaves them out of the test; --shared keep keeps them, if they are of different visits"
-        reason = f"{count} (by chance: about {chance:,.0f}): what was learnt from them is judged too well"
-        raise DataError(paths["test"], reason, advice=advice)
-    if shared == "keep":
-        return [f"{paths['test']}: {count}: if these are the same visits, what was learnt is judged too well"], False
-    if rows - shared_rows < 2:
-        raise DataError(paths["test"], f"{count}: nothing is left to evaluate on")
-    return [f"{paths['test']}: {count}, and are left out of the test"], True
-
-
-def _periods(test, train) -> list[str]:
-    """A note if the logs are of different periods, by the first and the last time of each; None without times."""
-    if test is None or train is None or (train[1] >= test[0] and test[1] >= train[0]):
-        return []
-    days = [np.datetime_as_string(time, "D") for time in (*train, *test)]
-    return [f"the training log is of {days[0]} to {days[1]}, the test log of {days[2]} to {days[3]}: today's CTR is "
-            "that of another time than the policies'"]  # fmt: skip
 
 
 def check_declared(declared: float | str | None) -> None:

@@ -11,7 +11,6 @@ from scant.advice.log import Log, Report
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
 from scant.advice.summing import Training
-from scant.errors import SettingError
 from scant.files import check_outputs
 
 __all__ = ["Evaluation", "Log", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
@@ -61,8 +60,6 @@ def evaluate(
     evaluation.check_level(level)
     advise.check_declared(least_propensity)
     test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
-    if results is not None and not test.in_folder:
-        raise SettingError("results of parts (--parts) are for a log in a folder")
     summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
     found = advise.compare(
         policies, test, train, level, least_propensity, shared, seed, progress, doubly_robust, summarised=summarised

@@ -150,10 +150,7 @@ def simulate(arguments) -> None:
 def check(arguments) -> int:
     from scant.advice import check_parts
     from scant.advice.progress import Progress
-    from scant.errors import SettingError
 
-    if arguments.parts and not Path(arguments.log).is_dir():
-        raise SettingError("--parts is for a log in a folder")
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
         report = check_parts(log, arguments.parts, progress) if arguments.parts else log.check(progress)
@@ -200,8 +197,6 @@ def part(arguments) -> None:
     from scant.advice.progress import Progress
     from scant.errors import SettingError
 
-    if not Path(arguments.log).is_dir():
-        raise SettingError(f"{arguments.log} is no folder of parquet files, of which one could be a part")
     if learnt := [name for name in arguments.policy if name in LEARNT]:
         raise SettingError(f"{learnt[0]} is to be learnt once, for all parts: save it with `scant ads fit`")
     paths = (arguments.log, *([arguments.train] if arguments.train else []))

@@ -1,7 +1,7 @@
 """A practitioner's log, from a file, a folder or a data frame, ready to be checked, learnt from and evaluated on."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -17,22 +17,6 @@ from scant.data.visits import Problem, Reading, Visits
 from scant.errors import DataError, SettingError, unknown
 
 SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some successive rows of a log.
-
-    visits : None if there is an error in one
-    where : what messages call the place of the rows
-    piece : int (rows), between which of the ends of `Log.ends` each row is
-    problems : of single cells, with the place of the first row of each
-    """
-
-    visits: Visits | None
-    where: object
-    piece: np.ndarray
-    problems: tuple[tuple[str, Problem], ...]
 
 
 class Log:
@@ -80,15 +64,15 @@ class Log:
         """The folder of its parts; a SettingError for another log."""
         if self.in_folder:
             return self.source
-        raise SettingError(f"{self.name} is no folder of parquet files, of which one could be a part")
+        raise SettingError(f"{self.name} is no folder of parquet files: parts, and --parts, are for a log in a folder")
 
     @property
     def visits(self) -> Visits:
         """All rows in memory; a DataError with the first thing that must be mended, if there is one."""
         if self.in_folder:
             batches = list(self.batches())
-            self.refuse([(place, problem, problem.count) for batch in batches for place, problem in batch.problems])
-            log = _joined([batch.visits for batch in batches])
+            self.refuse([(place, problem, problem.count) for *_, problems in batches for place, problem in problems])
+            log = _joined([visits for visits, *_ in batches])
         else:
             log = self.source.required()
             log = log if self.chosen is None else log.take(self.chosen)
@@ -166,8 +150,11 @@ class Log:
             parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen))
         return tuple(parts)
 
-    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[Batch]:
-        """The rows in their order.
+    def batches(
+        self, rows: int = ROWS, only: Path | None = None
+    ) -> Iterator[tuple[Visits | None, object, np.ndarray, list]]:
+        """The rows in their order: visits (None if there is an error in one), what messages call the place of the rows,
+        between which of `ends` each row is, int (rows), and problems of single cells, each with its place.
 
         rows : of a batch
         only : the file of a folder whose rows are read; None for all
@@ -178,7 +165,7 @@ class Log:
                         if problem.kind not in OF_LOG]  # fmt: skip
             log = reading.visits
             if log is None:
-                yield Batch(None, path or self.name, np.empty(0, int), tuple(problems))
+                yield None, path or self.name, np.empty(0, int), problems
                 continue
             number = start + np.arange(len(log))
             if self.chosen is not None:
@@ -186,7 +173,7 @@ class Log:
                 number = np.count_nonzero(self.chosen[:start]) + np.arange(np.count_nonzero(here))
                 log = log.take(here)
             piece = np.searchsorted(ends, log.timestamp if by_time else number, side="right")
-            yield Batch(log, path or self.name, np.minimum(piece, len(CUTS) - 1), tuple(problems))
+            yield log, path or self.name, np.minimum(piece, len(CUTS) - 1), problems
 
     def _times(self) -> Iterator[np.ndarray]:
         """The times of the rows, datetime64[us], in batches."""

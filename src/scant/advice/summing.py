@@ -40,7 +40,7 @@ class Training:
         self.tally = self.summary.all()
         self.roles = ("reward", "propensity", *(role for role in log.source.optional if role in test.source.optional))
         self.mark = self.summary.digests.mark()
-        found = np.concatenate([digests.of(batch.visits, self.roles) for batch in log.batches(rows)], axis=1)
+        found = np.concatenate([digests.of(visits, self.roles) for visits, *_ in log.batches(rows)], axis=1)
         half = len(log) // 2
         if half:
             self.chance = min(1.0, 2 * float(digests.Known(found[:, :half]).has(found[:, half:]).mean()))
@@ -78,7 +78,7 @@ def summary(
     whole, read = Summary(), 0
     for batch in log.batches(rows, only):
         _add(whole, batch, policies or {}, training, log)
-        read += 0 if batch.visits is None else len(batch.visits)
+        read += len(batch[0] or ())
         progress(f"read {read:,} rows of {log.name}")
     if only is None:
         log.summarised = whole
@@ -92,9 +92,9 @@ def column(policy: str) -> str:
 
 def _add(whole: Summary, batch, policies: Mapping, training: Training | None, test) -> None:
     """Add a batch to the summary of a log."""
-    for place, problem in batch.problems:
+    log, where, piece, problems = batch
+    for place, problem in problems:
         whole.note(place, problem, problem.count)
-    log = batch.visits
     if log is None or not len(log):
         return
     found = digests.of(log)
@@ -104,18 +104,18 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
         whole.add_times(times)
-    both = np.zeros(len(log), bool) if training is None else training.has(log, found, batch.where)
+    both = np.zeros(len(log), bool) if training is None else training.has(log, found, where)
     weights = {column(name): log.given[:, number] / log.propensity for number, name in enumerate(log.policies)}
     unknown, contexts = {}, {}
     for name, policy in policies.items():
         if isinstance(policy, str):
             if policy not in log.policies:
-                raise DataError(batch.where, f"there is no column '{column(policy)}'")
+                raise DataError(where, f"there is no column '{column(policy)}'")
             continue
         encoder = policy.learnt.encoder
         if id(encoder) not in contexts:
-            aligned = logs.align_features(log, encoder.names, batch.where)
-            contexts[id(encoder)] = encoder.transform(aligned, batch.where).features
+            aligned = logs.align_features(log, encoder.names, where)
+            contexts[id(encoder)] = encoder.transform(aligned, where).features
         choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon)
         action = policy.numbered(log)
         weights[name], unknown[name] = learning.probability(choice, action) / log.propensity, action < 0
@@ -126,7 +126,7 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
         if not rows.any():
             continue
         part = log if rows.all() else log.take(rows)
-        tally.add(part, batch.piece[rows], {name: weight[rows] for name, weight in weights.items()})
+        tally.add(part, piece[rows], {name: weight[rows] for name, weight in weights.items()})
         tally.add_pairs(part, {name: weights_of_all[name][rows] for name in (*of_today, *compared)})
         for name, marks in unknown.items():
             tally.new[name] = tally.new.get(name, 0) + int(np.count_nonzero(marks[rows]))
