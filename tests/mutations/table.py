@@ -131,7 +131,7 @@ MUTATIONS = [
     ("kernels/top.py", OF_TOP + "::test_the_compiled_loop_is_the_plain_class[digits-smoothdcg-text]",
      "g[i] *= total / epsilon", "g[i] *= total"),
     ("kernels/full.py", OF_ALL + "::test_the_compiled_loop_is_the_plain_class[zero-slam-ap, text]",
-     "out[trigger] < 1.0:", "out[trigger] < 0.9:"),
+     "out[learner.trigger] < 1.0:", "out[learner.trigger] < 0.9:"),
     ("kernels/clicks.py", OF_CLICKS + "::test_the_compiled_loop_is_the_plain_class[noisy-pdgd-perfect-2]",
      "range(first + 1, second + 1)", "range(first, second + 1)"),
     ("kernels/clicks.py", OF_CLICKS + "::test_the_compiled_loop_is_the_plain_class[noisy-pdgd-perfect-2]",
