@@ -3,7 +3,6 @@
 import pandas as pd
 
 from scant.online.traces import at_tuned_rates
-from scant.present import panels, style
 from scant.present.intervals import t_interval
 from scant.present.traces import GROUP, names
 
@@ -39,6 +38,8 @@ def updates_at_the_end(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 def curves(frame: pd.DataFrame):
     """Draw the frame of `updates`: a panel for each experiment and stream, a curve for each learner."""
+    from scant.present import panels, style  # here, since tables are made without Matplotlib
+
     style.apply()
     frame = panels.named(frame)
     figure, axes = panels.grid(frame)

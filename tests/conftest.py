@@ -1,4 +1,4 @@
-"""What tests share: one profile of Hypothesis, streams made of queries, and a browser."""
+"""What tests share: one profile of Hypothesis, streams made of queries, figures that are closed, and a browser."""
 
 import os
 import shutil
@@ -31,6 +31,14 @@ def packed(tmp_path_factory):
         return stream.read(path)
 
     return pack
+
+
+@pytest.fixture
+def no_figure_is_left_open():
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,8 @@ from scant.study.plan import batches, span, untitled
 
 BANDIT = {
     "description": "A bandit.",
-    "type": "object",
-    "additionalProperties": False,
     "required": ["arms"],
     "properties": {
-        "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
         "arms": {
             "description": "With what probability each arm pays.",
             "type": "array",
@@ -40,7 +37,7 @@ class Bandit(Family):
     kind = "bandit"
     about = "pull one of several arms"
     place = Place(
-        key="bandits", name="bandit", about="Bandits, by id.", schema=BANDIT, check=_check_bandit,
+        key="bandits", name="bandit", about="Bandits, by id.", keys=BANDIT, check=_check_bandit,
     )  # fmt: skip
     settings = (
         Setting("rounds", {"type": "integer", "minimum": 1, "default": 1000}, about="The horizon T.", reading=True),

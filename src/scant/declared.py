@@ -2,13 +2,14 @@
 
 import importlib
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from scant.errors import SettingError, nearest
+from scant.errors import SettingError, nearest, unknown
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,26 @@ def defaults_of(function: Callable) -> dict[str, Any]:
     """The default of each parameter of a function that has one."""
     parameters = inspect.signature(function).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty}
+
+
+def check_limits(settings: Mapping[str, Any], rules: Mapping[str, tuple[str, Mapping]], whose: str) -> None:
+    """Raise a SettingError for a setting beyond the limits of its rule: what studies are refused for, in Python.
+
+    rules : as `scant.families.Place.rules`
+    whose : what they are the settings of
+    """
+    for key, value in settings.items():
+        limits = rules[key][1]
+        if "enum" in limits:
+            if value not in limits["enum"]:
+                raise unknown(f"{key} of {whose}", value, limits["enum"])
+            continue
+        least, above = limits.get("minimum", -math.inf), limits.get("exclusiveMinimum", -math.inf)
+        most, below = limits.get("maximum", math.inf), limits.get("exclusiveMaximum", math.inf)
+        if not (least <= value <= most and above < value < below):
+            low = f"above {above:,}" if above > least else f"{least:,} or more"
+            ranges = {most: f"from {least:,} to {most:,}", below: f"from {least:,} to below {below:,}", math.inf: low}
+            raise SettingError(f"{whose}: {key} is {value}; it must be {ranges[min(most, below)]}")
 
 
 def called(dotted: str) -> Callable:

@@ -4,9 +4,10 @@ A family is a folder with a subclass of `Family` in its `family.py`. `FAMILIES` 
 only study files, tests and docs name a family. This module is quick to import, since the workflow and every job do.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from scant.declared import Learner, Setting, called, own_class
@@ -20,6 +21,8 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "generalisation": "scant.generalisation.family:Generalisation",
 }
 TUNING = 1_000_000  # the number of the first seed that chooses learning rates; those below are reported
+TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
+TYPES = {int: {"type": "integer"}, int | None: {"type": "integer"}, float: {"type": "number"}, str: {}}
 
 
 @dataclass(frozen=True)
@@ -29,24 +32,57 @@ class Place:
     key : the section of a study file that defines them: "streams", "games" or "logs"
     name : what a single one is called: "stream", "game" or "log"
     about : what they are, in a sentence
-    schema : the JSON schema of the settings of a place
+    keys : the JSON schema of a place, but for what `schema` completes: its title, and what simulations take
     check : takes the settings of a place and the data sets by id; raises a SettingError if the settings are not valid
+    simulations : of places that are simulated, the key that names the simulation, and "module:name" of a mapping from
+        these names to the functions that draw it, whose parameters are its `settings`
+    rules : of these settings, by name: what each means, in a sentence, and its limits, as a JSON schema. Their types
+        and defaults are in the functions' signatures; a parameter without a rule is no setting
     readings : the settings of a place that are readings, which a sweep may vary
     level : takes (settings, reading, data sets or None); the value of a reading, or None if it cannot change the place
     changes : takes (settings, reading); whether the reading can change the place
-    simulations : of places that are simulated, the setting that names the simulation, and "module:name" of a mapping
-        from these names to the functions that draw it, whose defaults its `settings` have
     """
 
     key: str
     name: str
     about: str
-    schema: Mapping[str, Any]
+    keys: Mapping[str, Any]
     check: Callable[[dict, dict], None]
+    simulations: tuple[str, str] | None = None
+    rules: Mapping[str, tuple[str, Mapping]] = field(default_factory=dict)
     readings: tuple[str, ...] = ()
     level: Callable[[dict, str, Mapping | None], Any] = lambda settings, reading, datasets: None
     changes: Callable[[dict, str], bool] = lambda settings, reading: False
-    simulations: tuple[str, str] | None = None
+
+    @cached_property
+    def schema(self) -> dict:
+        """The JSON schema of a place."""
+        closed, rest = {"type": "object", "additionalProperties": False}, dict(self.keys)
+        properties = {"title": TITLE, **rest.pop("properties")}
+        if self.simulations:
+            key, dotted = self.simulations
+            taken = {
+                simulation: [one for one in inspect.signature(draw).parameters.values() if one.name in self.rules]
+                for simulation, draw in called(dotted).items()
+            }
+            types = {one.name: TYPES[one.annotation] for parameters in taken.values() for one in parameters}
+            rules = {
+                name: {"description": about, **types[name], **limits} for name, (about, limits) in self.rules.items()
+            }
+            properties[key] = {**properties[key], "enum": list(taken)}
+            properties["settings"] = {**properties["settings"], **closed, "default": {}, "properties": rules}
+            clauses = [_clause(key, *item) for item in taken.items() if len(item[1]) < len(rules)]
+            rest |= {"allOf": clauses} if clauses else {}
+        return {"description": rest.pop("description"), **closed, **rest, "properties": properties}
+
+
+def _clause(key: str, simulation: str, parameters: list[inspect.Parameter]) -> dict:
+    """The schema's clause for the settings of a simulation that has not all of its place's."""
+    allowed: dict[str, Any] = {"propertyNames": {"enum": [parameter.name for parameter in parameters]}}
+    then: dict[str, Any] = {"properties": {"settings": allowed}}
+    if needed := [parameter.name for parameter in parameters if parameter.default is parameter.empty]:
+        allowed["required"], then["required"] = needed, ["settings"]
+    return {"if": {"properties": {key: {"const": simulation}}, "required": [key]}, "then": then}
 
 
 def asked_for(study: dict, experiment: str, name: str) -> bool:

@@ -394,6 +394,12 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
+def read_rows(path, advice: str = "") -> tuple[list[str], list[dict[str, str]]]:
+    """The head of a CSV file and its rows as mappings of columns to texts, see `read_cells`."""
+    head, rows = read_cells(path, advice)
+    return head, [dict(zip(head, row, strict=True)) for row in rows]
+
+
 def crc(path) -> str:
     """The CRC-32 of a file, as seals have it."""
     return f"{zlib.crc32(Path(path).read_bytes()):08x}"

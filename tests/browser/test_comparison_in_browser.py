@@ -12,8 +12,8 @@ from scant.compare.finished import Finished
 def study(folder: str, **estimates) -> Finished:
     """A study with two claims."""
     rows = {
-        name: {"id": name, "statement": f"{name} learns.", "verdict": "holds" if float(value) > 0 else "fails"}
-        | {"estimate": value, "low": str(float(value) - 1), "high": str(float(value) + 1), "n": "5"}
+        name: {"id": name, "statement": f"{name} learns.", "verdict": "holds" if value > 0 else "fails"}
+        | {"estimate": value, "low": value - 1, "high": value + 1, "n": 5}
         for name, value in estimates.items()
     }
     return Finished(Path(folder), "small", rows)
@@ -21,7 +21,7 @@ def study(folder: str, **estimates) -> Finished:
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_shows_what_differs_and_asks_for_nothing(browser, tmp_path, width):
-    page.write(compare(study("before", first="1", second="2"), study("after", first="-4", second="9")), tmp_path / "d")
+    page.write(compare(study("before", first=1.0, second=2.0), study("after", first=-4.0, second=9.0)), tmp_path / "d")
     context = browser.new_context(viewport={"width": width, "height": 900})
     said, asked, tab = [], [], context.new_page()
     tab.on("console", lambda message: said.append(message.text))

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from test_declarations import Flat
 
 from scant.ads.learners import HEEDED, KINDS, AdLearner, Scorer
 from scant.ads.scorers import Settings, train
 from scant.data.logs import Log
-from scant.declared import Look, Setting
 
 FAST = Settings(0.1, options={"steps": 20_000, "trees": 20})
 LEARNT = [kind for kind, learner in KINDS.items() if learner.learns]
@@ -34,20 +34,6 @@ NEW = drawn(1, rows=600).features
 
 def fitted(kind, log=LOG, seed=0, settings=FAST):
     return train(kind, log, np.random.default_rng(seed), settings)
-
-
-class Good(Scorer):
-    kind, about, looks = "good", "Scores all alike.", {"": Look("pink", "P")}
-    settings = (KINDS["logistic"].settings[0], Setting("width", {"type": "number"}, "How wide it is.", absent=1.0))
-
-    def __init__(self, regularisation, width):
-        self.width = width
-
-    def fit(self, features, clicked, random):
-        pass
-
-    def score(self, features):
-        return np.zeros(len(features))
 
 
 def test_learners_look_as_in_earlier_figures():
@@ -96,7 +82,7 @@ def test_negatives_are_under_sampled_where_the_class_says_so(monkeypatch, facts,
     """A sweep keeps the levels of `undersample` for just those scorers whose negatives it changes."""
     rows = []
     fit = {"fit": lambda self, features, clicked, random: rows.append((int(clicked.sum()), len(clicked)))}
-    third = type("Third", (Good,), facts | fit | {"kind": "third"})
+    third = type("Third", (Flat,), facts | fit | {"kind": "third"})
     monkeypatch.setitem(KINDS, "third", third)
     assert third.heeds_in("undersample", {"undersampled": undersampled}) is heeded
     fitted("third", settings=Settings(undersample=1, undersampled=undersampled))

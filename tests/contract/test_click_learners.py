@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scant.data import simulated
 from scant.kernels import clicks as kernels
 from scant.online.click_learners import (
     LEARNERS,
@@ -28,32 +27,6 @@ from scant.randomness import generator
 THREE = [np.array(ranking) for ranking in permutations(range(3))]
 SCORES = [np.zeros(3), np.array([0.4, -0.3, 1.1]), np.array([3.0, 2.0, -1.0])]
 FURTHER = ("err", "precision@5", "ndcg@1", "ndcg@40")
-
-
-@pytest.fixture(scope="module")
-def noisy(packed):
-    queries, _ = simulated.linear(np.random.default_rng(2), 60, 14, 7)
-    return packed((grades, x) for _, grades, x in queries)
-
-
-@pytest.fixture(scope="module")
-def odd(packed):
-    """Queries of one document, of two, and of more than the radix sort's least; of one grade, or of none above 0."""
-    random = np.random.default_rng(3)
-
-    def queries():
-        for q, m in enumerate([1, 2, 5, 12, 33, 45] * 8):
-            grades = random.integers(0, 3, m)
-            if q % 6 == q // 6:
-                grades[:] = 0
-            elif (q + 3) % 6 == q // 6:
-                grades[:] = 2
-            x = random.standard_normal((m, 6)).astype(np.float32)
-            if m > 3:
-                x[3] = x[0]
-            yield grades, x
-
-    return packed(queries())
 
 
 @pytest.fixture(params=["noisy", "odd"])

@@ -13,7 +13,7 @@ from matplotlib.markers import MarkerStyle
 
 from scant import families
 from scant.ads.learners import KINDS, AdLearner, Scorer
-from scant.declared import Look, Setting, own_class, settings_of
+from scant.declared import Look, Setting, defaults_of, own_class, settings_of
 from scant.families import Quantity, Shown
 from scant.games.learners import ETA, FTPL, Player
 from scant.online import click_learners, top
@@ -455,6 +455,9 @@ def test_a_family_says_where_learners_play_and_what_makes_a_run(family):
     jsonschema.Draft202012Validator.check_schema(place.schema)
     assert place.schema["additionalProperties"] is False
     assert {*place.readings} <= {*place.schema["properties"]}
+    draws = families.called(place.simulations[1]).values() if place.simulations else ()
+    taken = {name for draw in draws for name in defaults_of(draw)} - {"radius"}  # the adversary's scale changes nothing
+    assert taken <= {*place.rules}
     assert {*family.told} <= {setting.name for setting in family.settings}
     assert not of_dotted(family.engine) and not takes(families.called(family.engine), {}, "target", [0], {})
     assert not family.toys or (not of_dotted(family.toys) and not takes(families.called(family.toys)))

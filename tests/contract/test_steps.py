@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from scant.data import simulated
 from scant.errors import SettingError
 from scant.kernels import steps as kernel
 from scant.measures import rank
@@ -25,26 +24,7 @@ FULL = {
 EXPLORED = 0
 
 
-@pytest.fixture(scope="module")
-def stream(packed):
-    queries, _ = simulated.linear(np.random.default_rng(2), 60, 9, 7)
-    return packed((grades, x) for _, grades, x in queries)
-
-
-@pytest.fixture(scope="module")
-def odd(packed):
-    """Queries of one document, of two, and of more than the radix sort's least; of one grade, or of none above 0."""
-    random = np.random.default_rng(3)
-
-    def queries():
-        for q, m in enumerate([1, 2, 5, 12, 33] * 6):
-            grades = random.integers(0, 5, m) * (q % 7 != 0)
-            yield grades, random.standard_normal((m, 6)).astype(np.float32)
-
-    return packed(queries())
-
-
-@pytest.fixture(params=["stream", "odd"])
+@pytest.fixture(params=["noisy", "odd"])
 def any_stream(request):
     return request.getfixturevalue(request.param)
 
@@ -103,9 +83,9 @@ def test_the_compiled_loop_is_the_plain_class_on_the_ball(any_stream, objective,
 
 
 @pytest.mark.parametrize("kind", STEPS)
-def test_the_horizon_and_its_schedule_change_no_step(stream, kind):
+def test_the_horizon_and_its_schedule_change_no_step(noisy, kind):
     learner = {"kind": "ogd", "surrogate": "squared", "steps": kind}
-    one, two = (of_top(stream, learner, schedule=schedule) for schedule in ("thesis", "aistats16"))
+    one, two = (of_top(noisy, learner, schedule=schedule) for schedule in ("thesis", "aistats16"))
     assert one.weights.tobytes() == two.weights.tobytes()
 
 
@@ -200,18 +180,18 @@ def test_the_bettor_is_never_ruined(known):
             assert coin.largest + coin.reward > 0 or not weights.any()
 
 
-def test_exploration_is_known_before_the_round_and_a_probability(stream):
+def test_exploration_is_known_before_the_round_and_a_probability(noisy):
     """A prefix of a run has the same probabilities, whatever the last round shows."""
     for objective in ("squared", "kl", "ranksvm", "smoothdcg"):
         learner = {"kind": "rtop", "surrogate": objective, "exploration": "adaptive", "steps": "adagrad"}
-        whole = of_top(stream, learner, 200)
+        whole = of_top(noisy, learner, 200)
         chances = np.diff(whole.watched[:, 1], prepend=0.0)
         assert np.all((chances > 0) & (chances <= steps.MOST_EXPLORED + 1e-12))
         settings, _ = top.resolve(learner, READINGS, 200)
-        queries = query_order(stream, generator(3, "queries"), 200)
+        queries = query_order(noisy, generator(3, "queries"), 200)
         for t in (1, 50, 199):
             changed = np.r_[queries[:t], queries[t - 1]]
-            part = play_top(stream, changed, settings, None, generator(3, "noise"))
+            part = play_top(noisy, changed, settings, None, generator(3, "noise"))
             np.testing.assert_allclose(np.diff(part.watched[:, 1], prepend=0.0)[: t + 1], chances[: t + 1], rtol=1e-12)
 
 

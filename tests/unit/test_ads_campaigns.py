@@ -266,7 +266,7 @@ def test_a_campaign_is_the_same_each_time_and_another_in_another_world():
         ({"scale": 0.0}, "scale is 0.0"),
         ({"share": 0.0}, "share is 0.0"),
         ({"share": 1e-6}, "share is 1e-06"),
-        ({"informative": 1}, "informative is 1; it must be from 2"),
+        ({"informative": 1}, "informative is 1; it must be 2 or more"),
         ({"informative": 31}, "informative is 31"),
         ({"dimensions": 2}, "dimensions is 2"),
         ({"strength": 0}, "strength is 0"),

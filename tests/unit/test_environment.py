@@ -37,14 +37,6 @@ def test_packages_and_lower_bounds_are_those_of_pyproject():
     assert pins(pip["pip"][:-1]) == {name: wants[name] for name in FROM_PIP}
 
 
-def test_the_package_itself_comes_last_and_editable():
-    assert environment()["dependencies"][-1]["pip"][-1] == "-e ."
-
-
-def test_channels():
-    assert environment()["channels"] == ["conda-forge", "bioconda", "nodefaults"]
-
-
 def test_the_locked_versions_meet_the_bounds():
     locked = dict(re.findall(r"^([a-z0-9-]+)==([0-9.]+)", (ROOT / "requirements.lock").read_text(), re.M))
     for name, pin in wanted().items():

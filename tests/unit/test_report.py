@@ -22,6 +22,8 @@ from scant.present import figures, making, style, tables, traces
 from scant.present.intervals import t_interval
 from scant.theory.bounds import adversary_loss
 
+pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
+
 TABLES = ("finals", "bounds", "rates")  # of the perceptron study
 
 
@@ -413,12 +415,6 @@ def many():
             parts += [trace("ap", seed, grow * 0.95, own_measure="ap", **there)]
             parts += [trace("ideal", seed, grow * 0 + 1, "none", kind="ideal", **there)]
     return gathered(*parts)
-
-
-@pytest.fixture(autouse=True)
-def no_figure_is_left_open():
-    yield
-    plt.close("all")
 
 
 def test_a_figure_shows_the_mean_and_interval_at_the_chosen_rate(many):

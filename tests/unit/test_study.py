@@ -22,9 +22,9 @@ from scant.families import TUNING
 from scant.games.learners import LEARNERS as PLAYERS
 from scant.games.streams import STREAMS
 from scant.online import top
-from scant.online.adversary import LowerBoundAdversary
+from scant.online.generators import GENERATORS
 from scant.online.learners import LEARNERS, MEASURES, Settings
-from scant.online.streams import SEPARABLE, SETTINGS
+from scant.online.streams import SEPARABLE
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
 from scant.study.plan import BANDIT, DRAW, MOST_PLACES, Plan, span, spanned, tables_of, total
@@ -295,12 +295,12 @@ def parameters(function):
 
 
 def test_generators_have_the_settings_that_the_schema_says():
-    made = {name: parameters(function) for name, function in simulated.GENERATORS.items()}
-    made["adversary"] = parameters(LowerBoundAdversary) - {"radius"}  # a scale, which changes nothing
+    made = {name: parameters(function) for name, function in GENERATORS.items()}
+    made["adversary"] -= {"radius"}  # a scale, which changes nothing
     assert set(STREAM["generator"]["enum"]) == set(made)
-    assert {name: set(keys) for name, keys in SETTINGS.items()} == made
-    for name, then in clauses(SCHEMA["$defs"]["stream"]).items():
-        assert then["properties"]["settings"]["propertyNames"]["enum"] == list(SETTINGS[name])
+    allowed = {name: then["properties"]["settings"] for name, then in clauses(SCHEMA["$defs"]["stream"]).items()}
+    assert {name: set(rule["propertyNames"]["enum"]) for name, rule in allowed.items()} == made
+    assert {name: rule["required"] for name, rule in allowed.items() if "required" in rule} == {"adversary": ["ratio"]}
     assert set(STREAM["settings"]["properties"]) == set().union(*made.values())
     assert set(SEPARABLE) <= set(simulated.GENERATORS)
 

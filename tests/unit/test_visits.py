@@ -7,19 +7,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from test_logs import same
 
 from scant.advice import Log as UserLog
 from scant.data import batches, formats, logs
 from scant.errors import DataError, SettingError
-
-
-def same(one, other):
-    assert (one.actions, one.names) == (other.actions, other.names)
-    assert one.columns().keys() == other.columns().keys()
-    for name, column in one.columns().items():
-        assert column.dtype == other.columns()[name].dtype, name
-        np.testing.assert_array_equal(column, other.columns()[name])
-
 
 # A user's own log
 

@@ -276,4 +276,4 @@ def test_the_projects_own_tests_hold_with_all_of_that(copy):
     for name in ("docs", "README.md", "pyproject.toml"):
         (copy.folder / name).symlink_to(ROOT / name)
     copy.shell(f"python -m pytest -q {' '.join(tests)}")
-    assert copy.jobs("claims", study="config/config.yaml")["claims"] == 1
+    assert copy.jobs("claims", study=None)["claims"] == 1

@@ -19,6 +19,7 @@ import numpy as np
 
 from scant import files
 from scant.data.logs import Log
+from scant.declared import check_limits
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
 
@@ -43,19 +44,44 @@ CAMPAIGNS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a campaign, with their defaults."""
+    """The settings of a campaign, with their defaults; `RULES` says what they mean."""
 
-    dimensions: int = 30  # features of a user; the last third are 0 or 1
-    informative: int = 6  # how many of them matter
-    strength: float = 1.0  # standard deviation of f, in log-odds: how far users differ
-    common: float = 0.5  # share of the variance of f that the offers have in common
-    shape: str = "linear"  # f: linear, boxes on pairs of features (tree), or bumps on pairs (bumps)
-    quality: float = 0.5  # correlation of the targeted policy's scores with f
-    sharpness: float = 0.7  # standard deviation of the targeted policy's scores, in log-odds
-    floor: float = 0.01  # least propensity of the targeted policy
-    scale: float = 1.0  # multiplies all click rates
-    share: float = 1.0  # `Campaign.rows` over the impressions of the table
-    world: int = 0  # seed that draws the campaign; two names give two campaigns, also with the same seed
+    dimensions: int = 30
+    informative: int = 6
+    strength: float = 1.0
+    common: float = 0.5
+    shape: str = "linear"
+    quality: float = 0.5
+    sharpness: float = 0.7
+    floor: float = 0.01
+    scale: float = 1.0
+    share: float = 1.0
+    world: int = 0
+
+
+RULES = {  # what the settings mean, and their limits, see `scant.families.Place`; `_check` has those that hang together
+    "dimensions": ("Features of a user; the last third are 0 or 1.", {"minimum": 3, "maximum": DIMENSIONS}),
+    "informative": ("How many of them matter.", {"minimum": 2}),
+    "strength": ("How far users differ, the standard deviation of f in log-odds.", {"exclusiveMinimum": 0}),
+    "common": (
+        "What share of the difference is common to all offers, in variance.",
+        {"minimum": 0, "exclusiveMaximum": 1},
+    ),
+    "shape": (
+        "What clicks depend on features by: f is linear, boxes on pairs of features, or bumps on pairs.",
+        {"enum": list(SHAPES)},
+    ),
+    "quality": (
+        "How well the targeted policy knows users: the correlation of its scores with f.",
+        {"minimum": -1, "maximum": 1},
+    ),
+    "sharpness": ("How far its scores differ, a standard deviation in log-odds.", {"minimum": 0}),
+    "floor": ("Its least propensity.", {"exclusiveMinimum": 0}),
+    "scale": ("What click rates are multiplied by.", {"exclusiveMinimum": 0}),
+    "share": ("The share of the table's impressions that a log has.", {"exclusiveMinimum": 0}),
+    "world": ("The seed of what the campaign is; two campaigns differ also with the same seed.", {"minimum": 0}),
+}
+SIMULATIONS = dict.fromkeys(CAMPAIGNS, Settings)
 
 
 @dataclass(frozen=True)
@@ -285,25 +311,18 @@ def _check(name: str, settings: Settings) -> None:
         ):
             is_to_be = "a whole number" if kind is int else "a finite number"
             raise SettingError(f"campaign {name!r}: {key} is {value!r}; it must be {is_to_be}")
+    check_limits(asdict(settings), RULES, f"campaign {name!r}")
     impressions, rates = _table(name)
     largest = 1 / rates.max()
     least = (impressions / impressions.sum()).min()
     for key, valid, requirement in (
-        ("dimensions", 3 <= settings.dimensions <= DIMENSIONS, f"from 3 to {DIMENSIONS:,}"),
-        ("informative", 2 <= settings.informative <= settings.dimensions, "from 2 to the number of dimensions"),
-        ("strength", settings.strength > 0, "above 0"),
-        ("common", 0 <= settings.common < 1, "from 0 to below 1"),
-        ("quality", -1 <= settings.quality <= 1, "from -1 to 1"),
-        ("sharpness", settings.sharpness >= 0, "0 or more"),
-        ("floor", 0 < settings.floor < least, f"above 0 and below the least share of impressions, {least:.3g}"),
-        ("scale", 0 < settings.scale < largest, f"above 0 and below {largest:.3g}, where an offer is always clicked"),
-        ("share", settings.share > 0 and round(settings.share * impressions.sum()) >= 1, "above 0"),
-        ("world", settings.world >= 0, "0 or more"),
+        ("informative", settings.informative <= settings.dimensions, "from 2 to the number of dimensions"),
+        ("floor", settings.floor < least, f"above 0 and below the least share of impressions, {least:.3g}"),
+        ("scale", settings.scale < largest, f"above 0 and below {largest:.3g}, where an offer is always clicked"),
+        ("share", round(settings.share * impressions.sum()) >= 1, "so large that a log has a row"),
     ):
         if not valid:
             raise SettingError(f"campaign {name!r}: {key} is {getattr(settings, key)}; it must be {requirement}")
-    if settings.shape not in SHAPES:
-        raise unknown(f"shape of campaign {name!r}", settings.shape, SHAPES)
 
 
 def _table(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import ClassVar
 
+from scant.ads.campaigns import RULES
 from scant.ads.learners import KINDS, LAMBDAS, Uniform, learner_of
 from scant.ads.scorers import UNDERSAMPLED, check
 from scant.declared import Setting
@@ -17,61 +18,13 @@ from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, batches, span, tables_o
 
 LOG = {
     "description": "Logs have either a campaign or a dataset.",
-    "type": "object",
-    "additionalProperties": False,
     "oneOf": [{"required": ["campaign"]}, {"required": ["dataset"]}],
     "properties": {
-        "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
         "campaign": {
             "description": "A simulated campaign; its targeted policy logs what trains, its uniform policy what tests.",
-            "enum": ["hotel", "bank-1", "bank-2"],
         },
         "settings": {
             "description": "Settings of the campaign. docs/ad-studies.md says their defaults.",
-            "type": "object",
-            "additionalProperties": False,
-            "default": {},
-            "properties": {
-                "dimensions": {"description": "Features of a user.", "type": "integer", "minimum": 3},
-                "informative": {"description": "How many of them matter.", "type": "integer", "minimum": 2},
-                "strength": {
-                    "description": "How far users differ, a standard deviation in log-odds.",
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                },
-                "common": {
-                    "description": "What share of the difference is common to all offers, in variance.",
-                    "type": "number",
-                    "minimum": 0,
-                },
-                "shape": {
-                    "description": "How clicks depend on features.",
-                    "enum": ["linear", "tree", "bumps"],
-                },
-                "quality": {
-                    "description": "How well the targeted policy knows users.",
-                    "type": "number",
-                    "minimum": -1,
-                    "maximum": 1,
-                },
-                "sharpness": {
-                    "description": "How far its scores differ, a standard deviation in log-odds.",
-                    "type": "number",
-                    "minimum": 0,
-                },
-                "floor": {"description": "Its least propensity.", "type": "number", "exclusiveMinimum": 0},
-                "scale": {
-                    "description": "What click rates are multiplied by.",
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                },
-                "share": {
-                    "description": "The share of the table's impressions that a log has.",
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                },
-                "world": {"description": "The seed of what the campaign is.", "type": "integer", "minimum": 0},
-            },
         },
         "train_rows": {
             "description": "Rows of the log that trains; by default the campaign's impressions times its share.",
@@ -332,7 +285,9 @@ class Ads(Family):
         name="log",
         about="Bandit logs, by id - drawn from a simulated campaign, made of a classification data set, or those of a "
         "data set of the task ads. Each has a part that trains and one that tests.",
-        schema=LOG,
+        keys=LOG,
+        simulations=("campaign", "scant.ads.campaigns:SIMULATIONS"),
+        rules=RULES,
         check=_check_log,
     )
     settings = (

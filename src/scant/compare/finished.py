@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scant.compare import manifest
 from scant.errors import DataError, SettingError
-from scant.files import anew, harmless_text, read_cells, sha256, visible, write_text
+from scant.files import anew, harmless_text, read_rows, sha256, visible, write_text
 from scant.verdict import readings
 from scant.verdict.readings import Cell, Claim
 
@@ -104,7 +104,7 @@ def read(folder) -> Finished:
         made.get("study", folder.resolve().name),
         {claim["id"]: claim for claim in rows[CLAIMS]} if CLAIMS in rows else None,
         rows.get(CELLS, []),
-        {name: _rows(folder / f"tables/{name}.csv") for name in tables},
+        {name: read_rows(path := folder / f"tables/{name}.csv", _again(path))[1] for name in tables},
         made,
     )
 
@@ -168,12 +168,6 @@ def number(text: str | None) -> float | None:
     except ValueError:
         return None
     return None if math.isnan(value) else value
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    """The rows of the CSV file of a table. DataError if they differ in length."""
-    head, lines = read_cells(path, _again(path))
-    return [dict(zip(head, line, strict=True)) for line in lines]
 
 
 def manifest_of(folder: Path) -> dict:

@@ -41,7 +41,7 @@ class Results:
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """A row for each estimate behind the claims: under each reading, in each cell."""
+        """A row for each estimate behind the claims: under each reading, in each cell. Settings are texts."""
         return readings.read(self._there("claims-readings.csv"))
 
     @property

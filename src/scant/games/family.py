@@ -12,7 +12,7 @@ from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.games.learners import LEARNERS
-from scant.games.streams import CERTAIN, GAPS, STREAMS, choices, grades
+from scant.games.streams import CERTAIN, RULES, choices, grades
 from scant.study.plan import batches, span, untitled
 
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
@@ -35,52 +35,14 @@ def _check_game(game: dict, datasets: dict) -> None:
 
 GAME = {
     "description": "A game on a fixed set of items.",
-    "type": "object",
-    "additionalProperties": False,
     "required": ["stream", "loss"],
     "properties": {
-        "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
         "stream": {
             "description": "What the items are worth in each round; scant.games.streams has them, docs/games.md says "
             "what they are.",
-            "enum": list(STREAMS),
         },
         "settings": {
-            "description": "Settings of the stream. Which ones it has, and their defaults, docs/games.md says.",
-            "type": "object",
-            "additionalProperties": False,
-            "default": {},
-            "properties": {
-                "items": {"description": "m, how many items.", "type": "integer", "minimum": 1},
-                "relevant": {"description": "How many of them are relevant.", "type": "integer", "minimum": 1},
-                "probability": {"description": "A flip's probability.", "type": "number", "minimum": 0, "maximum": 1},
-                "noise": {
-                    "description": "The standard deviation of Gaussian noise.",
-                    "type": "number",
-                    "minimum": 0,
-                },
-                "grades": {"description": "The highest grade.", "type": "integer", "minimum": 1, "maximum": 15},
-                "distribution": {
-                    "description": "Which distribution of Table B.1.",
-                    "enum": ["first", "second", "either", "mixture"],
-                },
-                "choices": {
-                    "description": "How many items are chosen in a round.",
-                    "type": "integer",
-                    "minimum": 1,
-                },
-                "exponent": {"description": "The exponent of Zipf's law.", "type": "number", "minimum": 0},
-                "k": {
-                    "description": "How many items on top are seen, for hard relevances.",
-                    "type": "integer",
-                    "minimum": 1,
-                },
-                "gap": {
-                    "description": "How hard relevances are: whether the gap between the two best rankings falls with "
-                    "the horizon, or is as wide as it can be, or one of these for each stream.",
-                    "enum": list(GAPS),
-                },
-            },
+            "description": "Settings of the stream. Which ones it has, and their defaults, docs/games.md says."
         },
         "shared": {
             "description": "Whether all seeds share one draw of the stream, as in AISTATS'15; else each seed draws its "
@@ -244,9 +206,10 @@ class FixedItems(Family):
         key="games",
         name="game",
         about="Games on fixed items, by id - a stream of what the items are worth, and what rankings are judged by.",
-        schema=GAME,
-        check=_check_game,
+        keys=GAME,
         simulations=("stream", "scant.games.streams:STREAMS"),
+        rules=RULES,
+        check=_check_game,
     )
     settings = (
         Setting(

@@ -13,6 +13,7 @@ from inspect import signature
 import numpy as np
 
 from scant.data import table_b1
+from scant.declared import check_limits
 from scant.errors import SettingError, unknown
 from scant.games import cells
 from scant.games import hard as hard_pairs
@@ -20,6 +21,23 @@ from scant.games import hard as hard_pairs
 CHUNK = 1 << 20  # numbers drawn at a time: bounds memory, and does not change the numbers
 VECTORS = np.array(table_b1.VECTORS, np.int8)
 FIRST, SECOND = (np.array(table_b1.TWENTIETHS[name]) / 20 for name in ("first", "second"))
+
+RULES = {  # what the settings mean, and their limits, see `scant.families.Place`
+    "items": ("m, how many items.", {"minimum": 1}),
+    "relevant": ("How many of them are relevant.", {"minimum": 1}),
+    "probability": ("Of a flip.", {"minimum": 0, "maximum": 1}),
+    "noise": ("The standard deviation of Gaussian noise.", {"minimum": 0}),
+    "grades": ("The highest grade.", {"minimum": 1, "maximum": 15}),
+    "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second", "either", "mixture"]}),
+    "choices": ("How many items are chosen in a round.", {"minimum": 1}),
+    "exponent": ("Of Zipf's law.", {"minimum": 0}),
+    "k": ("How many items on top are seen, for hard relevances.", {"minimum": 1}),
+    "gap": (
+        "How hard relevances are: whether the gap between the two best rankings falls with the horizon, or is as wide "
+        "as it can be, or one of these for each stream.",
+        {"enum": ["falling", "wide", "either"]},
+    ),
+}
 
 
 def flip(random, rounds: int, items: int = 20, relevant: int = 5, probability: float = 0.1):
@@ -29,9 +47,7 @@ def flip(random, rounds: int, items: int = 20, relevant: int = 5, probability: f
     """
     _check_count("relevant", relevant, items)
     truth = _subset(random, items, relevant)
-    return _rows(
-        rounds, items, lambda n: truth ^ (random.random((n, items)) < _probability("probability", probability))
-    )
+    return _rows(rounds, items, lambda n: truth ^ (random.random((n, items)) < probability))
 
 
 def gauss(random, rounds: int, items: int = 10, relevant: int = 5, noise: float = 0.25):
@@ -56,12 +72,10 @@ def bernoulli(random, rounds: int, items: int = 20, relevant: int = 10):
 
 def graded(random, rounds: int, items: int = 20, grades: int = 4, probability: float = 0.1):
     """One true vector of grades 0..grades, drawn uniformly; in each round, each grade is redrawn with `probability`."""
-    if not 1 <= grades <= 15:
-        raise SettingError(f"stream 'graded': grades is {grades}; it must be from 1 to 15")
     truth = random.integers(0, grades + 1, items)
 
     def draw(n):
-        x = random.random((n, items)) / _probability("probability", probability) if probability else np.ones((n, items))
+        x = random.random((n, items)) / probability if probability else np.ones((n, items))
         return np.where(x < 1, np.floor(x * (grades + 1)), truth)  # where x < 1, it is uniform on [0, 1)
 
     return _rows(rounds, items, draw)
@@ -96,8 +110,6 @@ def indistinguishable(random, rounds: int, distribution: str = "either"):
     chances = {"first": FIRST, "second": SECOND, "mixture": (FIRST + SECOND) / 2}
     if distribution == "either":
         distribution = ("first", "second")[int(random.random() < 0.5)]
-    if distribution not in chances:
-        raise unknown("distribution of stream 'indistinguishable'", distribution, [*chances, "either"])
     edges = np.cumsum(chances[distribution])
     edges[-1] = 1.0
     return _rows(rounds, 3, lambda n: VECTORS[np.searchsorted(edges, random.random(n), side="right")])
@@ -145,8 +157,6 @@ def hard(random, rounds: int, loss: str, items: int = 3, k: int = 1, grades: int
         where the cell is not observable; "wide", it is the largest for all T; or "either", one of the two for the
         whole stream, each with probability 1/2
     """
-    if gap not in GAPS:
-        raise unknown("gap of stream 'hard'", gap, GAPS)
     cell = cells.cell(loss, items, k, grades)
     pair, labels, sign = hard_pairs.pair(cell), random.permutation(items), 1 - 2 * random.integers(0, 2)
     falls = gap == "falling" or (gap == "either" and random.random() < 0.5)
@@ -170,7 +180,6 @@ STREAMS = {
     "rankings": rankings,
     "hard": hard,
 }
-GAPS = ("falling", "wide", "either")
 CERTAIN = ("ties",)  # streams that are the same in every draw
 
 
@@ -185,17 +194,15 @@ def draw(name: str, random: np.random.Generator, rounds: int, /, loss: str = "su
     """
     if name not in STREAMS:
         raise unknown("stream", name, STREAMS)
-    make = STREAMS[name]
-    arguments = make.__code__.co_varnames[2 : make.__code__.co_argcount]
-    known = [argument for argument in arguments if argument != "loss"]
+    arguments = signature(STREAMS[name]).parameters
+    known = [argument for argument in arguments if argument in RULES]
     for key in settings:
         if key not in known:
             raise unknown(f"setting of stream {name!r}", key, known)
     if rounds < 1:
         raise SettingError(f"stream {name!r}: rounds is {rounds}; a game has 1 or more")
-    if settings.get("items", 1) < 1:
-        raise SettingError(f"stream {name!r}: items is {settings['items']}; a game has 1 or more")
-    return make(random, rounds, **({"loss": loss} if "loss" in arguments else {}), **settings)
+    check_limits(settings, RULES, f"stream {name!r}")
+    return STREAMS[name](random, rounds, **({"loss": loss} if "loss" in arguments else {}), **settings)
 
 
 def choices(name: str, settings: Mapping) -> int:
@@ -264,10 +271,3 @@ def _check_count(name: str, value: int, items: int) -> None:
     """Raise a SettingError for a number of items that is not from 1 to all."""
     if not 1 <= value <= items:
         raise SettingError(f"{name} is {value}; with {items} items it must be from 1 to {items}")
-
-
-def _probability(name: str, value: float) -> float:
-    """The value of a setting; a SettingError unless it is from 0 to 1."""
-    if not 0 <= value <= 1:
-        raise SettingError(f"{name} is {value}; a probability is from 0 to 1")
-    return value

@@ -13,33 +13,33 @@ from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.generalisation.learners import LEARNERS
 from scant.study.plan import STREAM, batches, span, untitled
 
-GENERATORS = {  # the settings of each
-    "linear": ("grades", "noise", "variation", "relevant", "entries", "informative", "decay", "distinct"),
-    "separable": ("grades", "moves", "length", "entries", "decay"),
-}
 LARGEST_SAMPLE = 6e8  # bytes of the features of a sample
 SIMULATED = 20  # features of a simulated population, if an experiment does not say
 SIZE = {"type": "integer", "minimum": 1}
-NUMBER = {"type": "number", "minimum": 0}
-
-
-def _clause(generator: str, names: tuple[str, ...]) -> dict:
-    """The schema's clause for the settings of a generator, which are `names`."""
-    then = {"properties": {"settings": {"propertyNames": {"enum": list(names)}}}}
-    return {"if": {"properties": {"generator": {"const": generator}}, "required": ["generator"]}, "then": then}
-
-
+RULES = {  # what the settings of generators mean, and their limits, see `scant.families.Place`
+    "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
+    "noise": ("The standard deviation of a document's own noise.", {"minimum": 0}),
+    "variation": ("The standard deviation of the score that is a query's own.", {"minimum": 0}),
+    "relevant": ("The share of relevant documents.", {"exclusiveMinimum": 0, "maximum": 1}),
+    "entries": (
+        "Features are uniform on [-1, 1], signs, or Gaussian, which are not bounded.",
+        {"enum": ["uniform", "signs", "gaussian"]},
+    ),
+    "informative": ("How many features grades depend on; all if absent.", {"minimum": 1}),
+    "decay": ("Feature j is multiplied by j^(-decay / 2).", {"minimum": 0}),
+    "distinct": (
+        "How many different documents a query has, of which lists repeat some; all differ if absent.",
+        {"minimum": 1},
+    ),
+    "moves": ("The share of grades that move by one.", {"minimum": 0, "maximum": 1}),
+    "length": ("The norm of the ranker.", {"exclusiveMinimum": 0}),
+}
 POPULATION = {
     "description": "A population has either a generator or a stream.",
-    "type": "object",
-    "additionalProperties": False,
     "oneOf": [{"required": ["generator"]}, {"required": ["stream"]}],
-    "allOf": [_clause(generator, names) for generator, names in GENERATORS.items()],
     "properties": {
-        "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
         "generator": {
             "description": "The simulation: linear (noisy scores, cut at thresholds) or separable (grades are scores).",
-            "enum": list(GENERATORS),
         },
         "stream": {
             "description": "The id of a stream, made of a data set, whose queries are the population.",
@@ -54,38 +54,6 @@ POPULATION = {
         "settings": {
             "description": "Settings of the generator. Which ones it has, and their defaults, docs/generalisation.md "
             "says.",
-            "type": "object",
-            "additionalProperties": False,
-            "default": {},
-            "properties": {
-                "grades": {"description": "The highest grade.", **SIZE, "maximum": 30},
-                "noise": {"description": "The standard deviation of a document's own noise.", **NUMBER},
-                "variation": {"description": "The standard deviation of the score that is a query's own.", **NUMBER},
-                "relevant": {
-                    "description": "The share of relevant documents.",
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                    "maximum": 1,
-                },
-                "entries": {
-                    "description": "Features are uniform on [-1, 1], signs, or Gaussian, which are not bounded.",
-                    "enum": ["uniform", "signs", "gaussian"],
-                },
-                "informative": {"description": "How many features grades depend on; all if absent.", **SIZE},
-                "decay": {"description": "Feature j is multiplied by j^(-decay / 2).", **NUMBER},
-                "distinct": {
-                    "description": "How many different documents a query has, of which lists repeat some; all differ "
-                    "if absent.",
-                    **SIZE,
-                },
-                "moves": {
-                    "description": "The share of grades that move by one.",
-                    "type": "number",
-                    "minimum": 0,
-                    "maximum": 1,
-                },
-                "length": {"description": "The norm of the ranker.", "type": "number", "exclusiveMinimum": 0},
-            },
         },
     },
 }
@@ -97,7 +65,7 @@ def _check_population(population: dict, datasets: dict) -> None:
         raise SettingError("settings does nothing for a stream")
     if "stream" not in population and population.get("lists", "resampled") != "resampled":
         raise SettingError("lists does nothing for a generator, whose lists have any length")
-    if population.get("generator") == "separable" and population["settings"].get("grades", 4) < 2:
+    if population.get("generator") == "separable" and population["settings"].get("grades", 2) < 2:
         raise SettingError("settings.grades: the separable population needs a highest grade of 2 or more")
 
 
@@ -106,12 +74,13 @@ POPULATIONS = Place(
     name="population",
     about="Populations of queries, by id, from which samples are drawn: simulated (generator), or the queries of a "
     "stream of the study (stream).",
-    schema=POPULATION,
+    keys=POPULATION,
+    simulations=("generator", "scant.generalisation.populations:GENERATORS"),
+    rules=RULES,
     check=_check_population,
     readings=("lists",),
     level=lambda settings, reading, datasets: settings[reading] if "stream" in settings else None,
     changes=lambda settings, reading: "stream" in settings,
-    simulations=("generator", "scant.generalisation.populations:GENERATORS"),
 )
 
 

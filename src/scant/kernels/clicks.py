@@ -1,6 +1,7 @@
 """The loop over rounds of PDGD and DBGD, which learn from clicks: in plain Python in `scant.online.click_learners`."""
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from scant.kernels import compiled
 from scant.kernels.pieces import exponentials_below, measure_ranking, prefetch, score, sort_scores, step
 
 EXPLORED, MISMATCHED = 0, 1
+Learner = namedtuple("Learner", "duels shown click stop delta rate rate_decay")
 
 
 @compiled()
@@ -91,24 +93,19 @@ def team_draft(current, candidate, random, picked, ranking, teams):
 
 
 @compiled()
-def play(
-    features, offsets, grades, ideals, relevant, queries,
-    duels, shown, click, stop, delta, rate, rate_decay,
-    empty, measures, gains, discounts, random, weights, measured, ranker, events, updated,
-):  # fmt: skip
-    """Play PDGD, or DBGD if it `duels`, over the queries named in `queries`.
+def play(rounds, tables, learner, recorded, random, weights, ranker, events, updated):
+    """Play PDGD or DBGD.
 
     Parameters
     ----------
-    features, offsets, grades, relevant : the stream
+    rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
+    learner : a `Learner`, of which are
+    duels : whether it is DBGD
     shown : how many documents the user is shown
     click, stop : float64 (grades), the user's probabilities of a click, and of leaving after it
     delta : how far DBGD's candidate is from the weights
     rate, rate_decay : the step is the rate, which is multiplied by `rate_decay` after each update
-    measures, ideals : int64 (n, 2) and float64 (queries, n), what to record of the ranking shown: NDCG@10 and any
-        others, as `measure_ranking` takes them
     weights : float64 (features), where to start; where it ends after the call
-    measured : float64 (rounds, n), the measures
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights
     events : int32 (rounds, 4): 1, whether the documents shown were not the weights' own, 0 and 0
     updated : uint8 (rounds)
@@ -117,6 +114,10 @@ def play(
     -------
     The number of rounds played: fewer than asked if a score was not finite in the round that follows.
     """
+    features, offsets, grades, relevant, queries = rounds
+    gains, discounts, _ = tables
+    measures, ideals, empty, measured = recorded
+    duels, shown, click, stop, delta, rate, rate_decay = learner
     largest = 0
     for q in range(offsets.shape[0] - 1):
         largest = max(largest, offsets[q + 1] - offsets[q])

@@ -1,5 +1,7 @@
 """The loop over rounds of the learners that see every grade (perceptron paper, Algorithms 1 to 3; ListNet)."""
 
+from collections import namedtuple
+
 import numpy as np
 
 from scant.kernels import compiled
@@ -17,6 +19,9 @@ from scant.kernels.steps import KEPT, ROWS, SCHEDULE, move
 
 RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY = range(6)
 NDCG_AT_CUT, NDCG_WHOLE, AP_WHOLE = range(3)  # columns: the measures that learners may learn
+Learner = namedtuple(
+    "Learner", "kind measure trigger rate decay steps by_loss margin by_grade averaged learn_on_empty cut"
+)
 
 
 @compiled()
@@ -46,28 +51,22 @@ def _pair_step(features, labels, rate, weights, random):
 
 
 @compiled()
-def play(
-    features, offsets, grades, labels, ideals, relevant, queries,
-    kind, measure, trigger, rate, decay, steps, by_loss, margin, by_grade, averaged, empty, learn_on_empty, cut,
-    measures, gains, discounts, exponentials, random, weights, measured, loss, updated,
-):  # fmt: skip
-    """Play one learner over the queries named in `queries`, in that order.
+def play(rounds, labels, tables, learner, recorded, random, weights, loss, updated):
+    """Play one learner over the rounds.
 
     Parameters
     ----------
-    features, offsets, grades, relevant : the stream (documents x features float32, and so on)
+    rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
     labels : what the learner learns from: the grades, or whether they are above 0
-    kind : the learner, one of the constants above
+    learner : a `Learner`, of which are
+    kind : one of the constants above
     measure : the column of the measure whose loss is the learner's own, one of those above
     trigger : the column of the one that must be below 1 for an update
     rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if `by_loss`
     steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate (`rate` is 1 and `decay` 0)
-    margin, by_grade, averaged : see `slam`
-    empty : what the measures are without a relevant document; learn_on_empty : whether ListNet then learns
-    measures, ideals : int64 (n, 2) and float64 (queries, n), what to record of the ranking shown: NDCG@cut, NDCG, AP
-        and any others, as `measure_ranking` takes them
+    margin, by_grade, averaged : see `slam`; cut : of NDCG@cut
+    learn_on_empty : whether ListNet learns from queries without a relevant document
     weights : float64 (features), where to start; where it ends after the call
-    measured : float64 (rounds, n), the measures
     loss : float64 (rounds), the learner's own; 0 without a relevant document, since no ranking loses less
     updated : uint8 (rounds)
 
@@ -75,6 +74,9 @@ def play(
     -------
     The number of rounds played: fewer than asked if a score was not finite in the round that follows.
     """
+    features, offsets, grades, relevant, queries = rounds
+    gains, discounts, exponentials = tables
+    measures, ideals, empty, measured = recorded
     largest = 0
     for q in range(offsets.shape[0] - 1):
         largest = max(largest, offsets[q + 1] - offsets[q])
@@ -104,10 +106,10 @@ def play(
         begin, end = offsets[after] * d, offsets[after + 1] * d
         middle = (begin + end) // 2
         prefetch(flat_ideals, after * measures.shape[0])
-        if kind == RANDOM:
+        if learner.kind == RANDOM:
             for i in range(m):
                 s[i] = random.random()
-        elif kind == IDEAL:
+        elif learner.kind == IDEAL:
             for i in range(m):
                 s[i] = truth[i]
         else:
@@ -119,36 +121,36 @@ def play(
         measure_ranking(
             o, truth, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, out
         )  # fmt: skip
-        loss[t] = 1.0 - out[measure] if relevant[q] > 0 else 0.0
+        loss[t] = 1.0 - out[learner.measure] if relevant[q] > 0 else 0.0
         updated[t] = 0
 
-        size = rate * (t + 1.0) ** -decay
-        if kind == BINARY:
+        size = learner.rate * (t + 1.0) ** -learner.decay
+        if learner.kind == BINARY:
             mistaken = _pair_step(x, label, size, weights, random)
             loss[t] = max(mistaken, 0)
             updated[t] = max(mistaken, 0)
-        elif relevant[q] == 0 and not (learn_on_empty and kind == LISTNET):
+        elif relevant[q] == 0 and not (learner.learn_on_empty and learner.kind == LISTNET):
             continue
-        elif kind == LISTNET:
+        elif learner.kind == LISTNET:
             listnet(s, label, exponentials, bits[:m], g[:m])
             updated[t] = 1
-        elif kind in (SLAM, MAX_HINGE) and out[trigger] < 1.0:
-            if by_loss:
-                size *= 1.0 - out[trigger]
-            if kind == SLAM:
-                places = cut if measure == NDCG_AT_CUT and not averaged else m
+        elif learner.kind in (SLAM, MAX_HINGE) and out[learner.trigger] < 1.0:
+            if learner.by_loss:
+                size *= 1.0 - out[learner.trigger]
+            if learner.kind == SLAM:
+                places = learner.cut if learner.measure == NDCG_AT_CUT and not learner.averaged else m
                 slam(
-                    s, o, label, places, measure == AP_WHOLE, margin, by_grade, averaged, gains, discounts, scratch,
-                    g[:m],
+                    s, o, label, places, learner.measure == AP_WHOLE, learner.margin, learner.by_grade,
+                    learner.averaged, gains, discounts, scratch, g[:m],
                 )  # fmt: skip
             else:
                 max_hinge(s, o, label, scratch, g[:m])
             updated[t] = 1
-        if updated[t] and kind != BINARY:
-            if steps == SCHEDULE:
+        if updated[t] and learner.kind != BINARY:
+            if learner.steps == SCHEDULE:
                 step(x, g[:m], size, weights, flat[middle:end])
             else:
-                move(x, g[:m], size, flat[middle:end], steps, 0.0, 1.0, gradient, weights, sums, memory)
+                move(x, g[:m], size, flat[middle:end], learner.steps, 0.0, 1.0, gradient, weights, sums, memory)
     return queries.shape[0]
 
 
@@ -166,7 +168,7 @@ def surrogates_along(
     places, uniform : the SLAM weights, as in `pieces.slam`
     multiples : float64 (n), powers of two, which multiply scores without rounding, and so leave their order
     sums : float64 (n, rounds), any content
-    The others are as in `play`.
+    The others are those of a stream, and tables of G and D.
     """
     largest = 0
     for q in range(offsets.shape[0] - 1):

@@ -6,6 +6,7 @@ G(r). The readable counterparts, which tests hold these to, are `scant.measures`
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 from llvmlite import ir
@@ -22,6 +23,13 @@ LARGEST_EXPONENT = 709.782712893384  # of which float64 holds the exponential
 NDCG, AP, DCG, PRECISION, ERR = range(5)  # codes of scant.measures.RECORDABLE (a test holds them equal)
 ERR_GRADE = 4  # that of scant.measures (likewise)
 COUNTING_LIMIT = 150  # up to this many documents, comparing all pairs (on vectors) is quicker than a sort (measured)
+
+# What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the query of each round.
+# Tables : G(r), D(i) and exp(-r), float64. Measured : what is recorded of the rankings shown, NDCG@10, NDCG, AP and any
+# others; `measures`, `ideals` and `empty` as `measure_ranking` takes them; `values`, float64 (rounds, n), to be filled.
+Rounds = namedtuple("Rounds", "features offsets grades relevant queries")
+Tables = namedtuple("Tables", "gains discounts exponentials")
+Measured = namedtuple("Measured", "measures ideals empty values")
 
 
 @intrinsic

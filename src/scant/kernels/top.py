@@ -1,5 +1,7 @@
 """The loop over rounds of RTop-kF, the contextual learner that sees the grades of its top k (thesis, Algorithm 5)."""
 
+from collections import namedtuple
+
 import numpy as np
 
 from scant.kernels import compiled
@@ -30,6 +32,11 @@ from scant.kernels.steps import (
 
 SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED = range(6)
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
+Learner = namedtuple(
+    "Learner",
+    "objective judge top gamma gamma_decay adaptive mismatch ordered rate decay steps radius epsilon epsilon_decay "
+    "ascend",
+)
 
 
 @compiled()
@@ -137,17 +144,14 @@ def estimate(
 
 
 @compiled()
-def play(
-    features, offsets, grades, ideal, ideals, relevant, queries,
-    objective, judge, top, gamma, gamma_decay, adaptive, mismatch, ordered, rate, decay, steps, radius, epsilon,
-    epsilon_decay, ascend, empty, measures, gains, discounts, exponentials, random, weights, measured, ranker, loss,
-    events, updated, watched,
-):  # fmt: skip
-    """Play RTop-kF, or with full feedback online gradient descent, over the queries named in `queries`.
+def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss, events, updated, watched):
+    """Play RTop-kF, or with full feedback online gradient descent.
 
     Parameters
     ----------
-    features, offsets, grades, ideal, relevant : the stream
+    rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
+    ideal : float64 (queries), their ideal DCG
+    learner : a `Learner`, of which are
     objective, judge : the surrogate to descend on, and the one whose loss is recorded; constants above
     top : k; 0 if every grade is seen and nothing explored
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
@@ -158,10 +162,7 @@ def play(
     radius : of the ball that the weights are kept in
     epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
     ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print it)
-    measures, ideals : int64 (n, 2) and float64 (queries, n), what to record of the ranking shown: NDCG@10 and any
-        others, as `measure_ranking` takes them
     weights : float64 (features), where to start; where it ends after the call
-    measured : float64 (rounds, n), the measures
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights, shown or not
     loss : float64 (rounds), the judging surrogate of the scores shown
     events : int32 (rounds, 4): whether the round explored, whether the top k shown were not the weights' own, how
@@ -174,6 +175,9 @@ def play(
     -------
     The number of rounds played: fewer than asked if a score was not finite in the round that follows.
     """
+    features, offsets, grades, relevant, queries = rounds
+    gains, discounts, exponentials = tables
+    measures, ideals, empty, measured = recorded
     largest = 0
     for q in range(offsets.shape[0] - 1):
         largest = max(largest, offsets[q + 1] - offsets[q])
@@ -201,10 +205,10 @@ def play(
             return t
         sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
 
-        k = m if top == 0 else min(top, m)
-        chance = chance_of_exploring(sums, t) if adaptive else gamma * (t + 1.0) ** -gamma_decay
-        smoothing = epsilon * (t + 1.0) ** -epsilon_decay
-        explored = top > 0 and random.random() < chance
+        k = m if learner.top == 0 else min(learner.top, m)
+        chance = chance_of_exploring(sums, t) if learner.adaptive else learner.gamma * (t + 1.0) ** -learner.gamma_decay
+        smoothing = learner.epsilon * (t + 1.0) ** -learner.epsilon_decay
+        explored = learner.top > 0 and random.random() < chance
         s_shown, shown = s, o
         if explored:
             s_shown, shown = drawn[:m], other[:m]
@@ -228,34 +232,36 @@ def play(
             )  # fmt: skip
             ranker[t] = out[0]
         loss[t], clipped = surrogate(
-            judge, s_shown, shown, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m], counts, g[:m]
+            learner.judge, s_shown, shown, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m],
+            counts, g[:m],
         )  # fmt: skip
 
-        size, idle = rate * (t + 1.0) ** -decay, False
-        if top > 0:
+        size, idle = learner.rate * (t + 1.0) ** -learner.decay, False
+        if learner.top > 0:
             clipped, idle = estimate(
-                objective, s, o, shown, explored, k, label, chance, mismatch, ordered, smoothing, gains, exponentials,
-                scratch[:m], bits[:m], counts, inside, g[:m],
+                learner.objective, s, o, shown, explored, k, label, chance, learner.mismatch, learner.ordered,
+                smoothing, gains, exponentials, scratch[:m], bits[:m], counts, inside, g[:m],
             )  # fmt: skip
-        elif judge != objective:
+        elif learner.judge != learner.objective:
             _, clipped = surrogate(
-                objective, s, o, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m], counts, g[:m]
+                learner.objective, s, o, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m],
+                counts, g[:m],
             )  # fmt: skip
-        if top == 0 and objective == RANKSVM:
+        if learner.top == 0 and learner.objective == RANKSVM:
             idle = m < 2
         events[t, CLIPPED], events[t, IDLE] = clipped, idle
         if not idle:
             if watched.shape[0] == 0:
-                step(x, g[:m], -size if ascend else size, weights, flat[middle:end])
+                step(x, g[:m], -size if learner.ascend else size, weights, flat[middle:end])
             else:
                 square = move(
-                    x, g[:m], -1.0 if ascend else 1.0, flat[middle:end], steps, size, radius, gradient, weights, sums,
-                    memory,
+                    x, g[:m], -1.0 if learner.ascend else 1.0, flat[middle:end], learner.steps, size, learner.radius,
+                    gradient, weights, sums, memory,
                 )  # fmt: skip
                 sums[MOMENT] += chance * square
                 if not explored:
                     sums[QUIET] += square
-            project(weights, radius)
+            project(weights, learner.radius)
             updated[t] = 1
         if watched.shape[0]:
             sums[QUIET_ROUNDS] += not explored

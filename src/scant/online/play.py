@@ -110,6 +110,29 @@ def query_order(
     return np.concatenate(passes)[:rounds]
 
 
+def _shared(stream: Stream, queries: np.ndarray, empty: str, measures: Iterable[str]) -> tuple:
+    """What all compiled loops take: `Rounds`, `Tables`, what is to be `Measured`, the weights, and what is updated."""
+    from scant.kernels.pieces import Measured, Rounds, Tables
+
+    grade = max(1, stream.metadata["largest_grade"])
+    codes = codes_of(recorded(measures, grade))
+    return (
+        Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries),
+        Tables(gains(grade), discounts(stream.metadata["largest_query"]), np.exp(-np.arange(grade + 1.0))),
+        Measured(codes, _ideals(stream, codes), 1.0 if empty == "one" else 0.0, np.zeros((len(queries), len(codes)))),
+        np.zeros(stream.features.shape[1]),
+        np.zeros(len(queries), np.uint8),
+    )
+
+
+def _of_explorer(stream, queries, played, measured, updated, weights, ranker, surrogate, events, watched=None) -> Play:
+    """The play of a learner that explores, of which the loop played so many rounds."""
+    own_loss = np.where(stream.relevant[queries] > 0, 1 - measured.values[:, 0], 0.0)
+    of_rounds = (None if array is None else array[:played] for array in (ranker, surrogate, events, watched))
+    failed_in = 0 if played == len(queries) else played + 1
+    return Play(measured.values[:played], own_loss[:played], updated[:played], weights, failed_in, *of_rounds)
+
+
 def play_compiled(
     stream: Stream,
     queries: np.ndarray,
@@ -130,23 +153,17 @@ def play_compiled(
 
     labels = settings.labels(stream.grades)
     labels.flags.writeable = False  # the loop is compiled for read-only arrays, as memory-mapped ones are
-    largest_grade = max(1, stream.metadata["largest_grade"])
-    rounds, measures = len(queries), codes_of(recorded(measures, largest_grade))
-    measured, loss = np.zeros((rounds, len(measures))), np.zeros(rounds)
-    updated, weights = np.zeros(rounds, np.uint8), np.zeros(stream.features.shape[1])
-    by_grade = settings.margin == "grade-gap"
-    names = list(MEASURES)
-    played = full.play(
-        stream.features, stream.offsets, stream.grades, labels,
-        _ideals(stream, measures), stream.relevant, queries,
-        KINDS[settings.kind], names.index(settings.measure), names.index(settings.trigger),
-        1.0 if rate is None else float(rate), float(settings.decay), CHOICES.index(settings.steps), settings.by_loss,
-        1.0 if by_grade else float(settings.margin), by_grade, settings.averaged, 1.0 if empty == "one" else 0.0,
-        settings.learn_on_empty, CUT, measures, gains(largest_grade), discounts(stream.metadata["largest_query"]),
-        np.exp(-np.arange(largest_grade + 1.0)), random, weights, measured, loss, updated,
+    rounds, tables, measured, weights, updated = _shared(stream, queries, empty, measures)
+    loss, by_grade, names = np.zeros(len(queries)), settings.margin == "grade-gap", list(MEASURES)
+    learner = full.Learner(
+        kind=KINDS[settings.kind], measure=names.index(settings.measure), trigger=names.index(settings.trigger),
+        rate=1.0 if rate is None else float(rate), decay=float(settings.decay), steps=CHOICES.index(settings.steps),
+        by_loss=settings.by_loss, margin=1.0 if by_grade else float(settings.margin), by_grade=by_grade,
+        averaged=settings.averaged, learn_on_empty=settings.learn_on_empty, cut=CUT,
     )  # fmt: skip
-    failed_in = 0 if played == rounds else played + 1
-    return Play(measured[:played], loss[:played], updated[:played], weights, failed_in)
+    played = full.play(rounds, labels, tables, learner, measured, random, weights, loss, updated)
+    failed_in = 0 if played == len(queries) else played + 1
+    return Play(measured.values[:played], loss[:played], updated[:played], weights, failed_in)
 
 
 def play_top(
@@ -166,29 +183,25 @@ def play_top(
     """
     from scant.kernels import top
 
-    largest_grade = max(1, stream.metadata["largest_grade"])
-    rounds, measures = len(queries), codes_of(recorded(measures, largest_grade))
-    measured, ranker, loss = np.zeros((rounds, len(measures))), np.zeros(rounds), np.zeros(rounds)
-    events, updated = np.zeros((rounds, 4), np.int32), np.zeros(rounds, np.uint8)
+    rounds, tables, measured, weights, updated = _shared(stream, queries, empty, measures)
+    ranker, loss, events = np.zeros(len(queries)), np.zeros(len(queries)), np.zeros((len(queries), 4), np.int32)
     watches = settings.adaptive or settings.steps != SCHEDULE
-    weights, watched = np.zeros(stream.features.shape[1]), np.zeros((rounds if watches else 0, 2))
+    watched = np.zeros((len(queries) if watches else 0, 2))
+    learner = top.Learner(
+        objective=OBJECTIVES.index(settings.objective), judge=OBJECTIVES.index(settings.judge), top=settings.k,
+        gamma=settings.gamma, gamma_decay=settings.gamma_decay, adaptive=settings.adaptive,
+        mismatch=float(settings.mismatch), ordered=settings.ordered,
+        rate=1.0 if rate is None else float(rate) * settings.scale, decay=settings.decay,
+        steps=CHOICES.index(settings.steps), radius=float(settings.radius), epsilon=float(settings.epsilon),
+        epsilon_decay=float(settings.epsilon_decay),
+        ascend=settings.objective == "smoothdcg" and settings.sign == "as-printed",
+    )  # fmt: skip
     played = top.play(
-        stream.features, stream.offsets, stream.grades, stream.ideal_dcg, _ideals(stream, measures),
-        stream.relevant, queries, OBJECTIVES.index(settings.objective), OBJECTIVES.index(settings.judge), settings.k,
-        settings.gamma, settings.gamma_decay, settings.adaptive, float(settings.mismatch), settings.ordered,
-        1.0 if rate is None else float(rate) * settings.scale, settings.decay, CHOICES.index(settings.steps),
-        float(settings.radius),
-        float(settings.epsilon), float(settings.epsilon_decay),
-        settings.objective == "smoothdcg" and settings.sign == "as-printed",
-        1.0 if empty == "one" else 0.0, measures, gains(largest_grade),
-        discounts(stream.metadata["largest_query"]), np.exp(-np.arange(largest_grade + 1.0)), random, weights,
-        measured, ranker, loss, events, updated, watched,
-    )  # fmt: skip
-    own_loss = np.where(stream.relevant[queries] > 0, 1 - measured[:, 0], 0.0)
-    return Play(
-        measured[:played], own_loss[:played], updated[:played], weights, 0 if played == rounds else played + 1,
-        ranker[:played], loss[:played], events[:played], watched[:played] if watches else None,
-    )  # fmt: skip
+        rounds, stream.ideal_dcg, tables, learner, measured, random, weights, ranker, loss, events, updated, watched
+    )
+    return _of_explorer(
+        stream, queries, played, measured, updated, weights, ranker, loss, events, watched if watches else None
+    )
 
 
 def play_clicks(
@@ -203,23 +216,15 @@ def play_clicks(
     """Play PDGD or DBGD in the compiled loop. Parameters are as for `play_compiled`."""
     from scant.kernels import clicks
 
-    largest_grade = max(1, stream.metadata["largest_grade"])
-    rounds, measures = len(queries), codes_of(recorded(measures, largest_grade))
-    measured, ranker = np.zeros((rounds, len(measures))), np.zeros(rounds)
-    events, updated = np.zeros((rounds, 4), np.int32), np.zeros(rounds, np.uint8)
-    weights = np.zeros(stream.features.shape[1])
-    played = clicks.play(
-        stream.features, stream.offsets, stream.grades, _ideals(stream, measures), stream.relevant, queries,
-        settings.kind == "dbgd", settings.shown, np.array(settings.click), np.array(settings.stop),
-        float(settings.delta), float(rate), float(settings.learning_rate_decay), 1.0 if empty == "one" else 0.0,
-        measures, gains(largest_grade), discounts(stream.metadata["largest_query"]), random, weights,
-        measured, ranker, events, updated,
+    rounds, tables, measured, weights, updated = _shared(stream, queries, empty, measures)
+    ranker, events = np.zeros(len(queries)), np.zeros((len(queries), 4), np.int32)
+    learner = clicks.Learner(
+        duels=settings.kind == "dbgd", shown=settings.shown, click=np.array(settings.click),
+        stop=np.array(settings.stop), delta=float(settings.delta), rate=float(rate),
+        rate_decay=float(settings.learning_rate_decay),
     )  # fmt: skip
-    own_loss = np.where(stream.relevant[queries] > 0, 1 - measured[:, 0], 0.0)
-    return Play(
-        measured[:played], own_loss[:played], updated[:played], weights, 0 if played == rounds else played + 1,
-        ranker[:played], None, events[:played],
-    )  # fmt: skip
+    played = clicks.play(rounds, tables, learner, measured, random, weights, ranker, events, updated)
+    return _of_explorer(stream, queries, played, measured, updated, weights, ranker, None, events)
 
 
 KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # the number of each kind in the compiled loop

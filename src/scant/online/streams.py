@@ -1,92 +1,38 @@
 """Streams of queries, which contextual learners play on: their settings in a study. Quick to import."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from scant.declared import defaults_of
 from scant.errors import SettingError
 from scant.families import Place
 
-SETTINGS = {  # the settings of each generator
-    "separable": ("queries", "documents", "features", "grades", "margin", "spread"),
-    "released-code": ("queries", "features"),
-    "linear": ("queries", "documents", "features", "grades", "noise", "relevant"),
-    "indistinguishable": ("distribution",),
-    "adversary": ("ratio", "documents"),
-}
 SEPARABLE = ("separable", "released-code")  # generators of streams that a ranker separates
 ADVERSARY = "adversary"  # the generator that answers each ranking: it has no file, and involves no chance
 READINGS = ("features", "documents", "drop_last")  # readings of a stream, which a sweep may vary
 ID = {"$ref": "#/$defs/id"}
-COUNT = {"type": "integer", "minimum": 1}
-
-
-def _clause(generator: str, names: tuple[str, ...]) -> dict:
-    """The schema's clause for the settings of a generator, which are `names`."""
-    allowed: dict[str, Any] = {"propertyNames": {"enum": list(names)}}
-    if generator == ADVERSARY:
-        allowed["required"] = ["ratio"]
-    then: dict[str, Any] = {"properties": {"settings": allowed}}
-    if generator == ADVERSARY:
-        then["required"] = ["settings"]
-    return {"if": {"properties": {"generator": {"const": generator}}, "required": ["generator"]}, "then": then}
-
-
-SCHEMA = {
+RULES = {  # what the settings of generators mean, and their limits, see `scant.families.Place`
+    "queries": ("How many queries.", {"minimum": 1}),
+    "documents": ("Documents of each query.", {"minimum": 2}),
+    "features": ("Features of each document.", {"minimum": 1}),
+    "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
+    "margin": ("The score difference of neighbouring grades.", {"exclusiveMinimum": 0}),
+    "spread": ("The standard deviation of the grades' means.", {"minimum": 0}),
+    "noise": ("The noise of the scores that grades come from.", {"minimum": 0}),
+    "relevant": ("The share of relevant documents.", {"exclusiveMinimum": 0, "maximum": 1}),
+    "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second", "mixture"]}),
+    "ratio": ("R_X^2 / margin^2, one more than the rounds.", {"minimum": 3}),
+}
+STREAM = {
     "description": "A stream has either a generator or a dataset.",
-    "type": "object",
-    "additionalProperties": False,
     "oneOf": [{"required": ["generator"]}, {"required": ["dataset"]}],
-    "allOf": [_clause(generator, names) for generator, names in SETTINGS.items()],
     "properties": {
-        "title": {"description": "The name that figures and tables show; the id if absent.", "type": "string"},
         "generator": {
             "description": "The simulation: separable (Figure 2.1), released-code (that of the authors' code), linear "
             "(noisy grades), indistinguishable (Table B.1), or adversary (the lower bound's).",
-            "enum": list(SETTINGS),
         },
         "dataset": {"description": "A data set of the registry or of the study's own.", **ID},
         "settings": {
             "description": "Settings of the generator. Which ones it has, and their defaults, docs/studies.md says.",
-            "type": "object",
-            "additionalProperties": False,
-            "default": {},
-            "properties": {
-                "queries": {"description": "How many queries.", **COUNT},
-                "documents": {"description": "Documents of each query.", "type": "integer", "minimum": 2},
-                "features": {"description": "Features of each document.", **COUNT},
-                "grades": {"description": "The highest grade.", **COUNT, "maximum": 30},
-                "margin": {
-                    "description": "The score difference of neighbouring grades.",
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                },
-                "spread": {
-                    "description": "The standard deviation of the grades' means.",
-                    "type": "number",
-                    "minimum": 0,
-                },
-                "noise": {
-                    "description": "The noise of the scores that grades come from.",
-                    "type": "number",
-                    "minimum": 0,
-                },
-                "relevant": {
-                    "description": "The share of relevant documents.",
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                    "maximum": 1,
-                },
-                "distribution": {
-                    "description": "Which distribution of Table B.1.",
-                    "enum": ["first", "second", "mixture"],
-                },
-                "ratio": {
-                    "description": "R_X^2 / margin^2, one more than the rounds.",
-                    "type": "integer",
-                    "minimum": 3,
-                },
-            },
         },
         "shared": {
             "description": "Whether all seeds share one draw of the generator; else each seed draws its own.",
@@ -121,8 +67,8 @@ SCHEMA = {
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                "queries": {"description": "How many queries.", **COUNT},
-                "documents": {"description": "How many documents each.", "type": "integer", "minimum": 2},
+                name: {"description": RULES[name][0], "type": "integer", **RULES[name][1]}
+                for name in ("queries", "documents")
             },
         },
     },
@@ -156,10 +102,9 @@ def largest_grade(stream: dict, datasets: Mapping) -> int | None:
         return 1
     if "dataset" in stream:
         return datasets[stream["dataset"]].grades
-    from scant.data.simulated import GENERATORS  # here, since only planning needs it
+    from scant.online.generators import GENERATORS  # here, since only planning needs it
 
-    draw = GENERATORS.get(stream["generator"])  # the adversary has none
-    return stream["settings"].get("grades", defaults_of(draw).get("grades") if draw else None)
+    return (defaults_of(GENERATORS[stream["generator"]]) | stream["settings"]).get("grades")
 
 
 def changes(stream: dict, reading: str) -> bool:
@@ -188,10 +133,11 @@ STREAMS = Place(
     name="stream",
     about="What learners see, by id: a simulated stream (generator), a ranking data set (dataset), or a ranking stream "
     "made of a classification data set (dataset and retrieval).",
-    schema=SCHEMA,
+    keys=STREAM,
+    simulations=("generator", "scant.online.generators:GENERATORS"),
+    rules=RULES,
     check=check,
     readings=READINGS,
     level=level,
     changes=changes,
-    simulations=("generator", "scant.data.simulated:GENERATORS"),
 )

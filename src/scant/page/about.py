@@ -1,6 +1,5 @@
 """What the page of a study shows besides results: captions, data sets, environment, timings, citation, commands."""
 
-import csv
 import os
 import platform
 import re
@@ -8,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 from scant import families
+from scant.files import read_rows
 from scant.page import status
 from scant.schema import of_project, read_yaml
 from scant.study import plan
@@ -77,9 +77,8 @@ def shown_in(path) -> str:
     """What a figure shows, from its CSV file: its data, learning rates, rounds and n, as far as it has them."""
     if not Path(path).is_file():
         return ""
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    columns = {name: list(dict.fromkeys(row[name] for row in rows if row[name])) for name in (rows[0] if rows else ())}
+    head, rows = read_rows(path)
+    columns = {name: list(dict.fromkeys(row[name] for row in rows if row[name])) for name in head}
     said = []
     if data := columns.get("panel") or columns.get("campaign"):
         said.append(f"Data: {'; '.join(data)}.")

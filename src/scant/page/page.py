@@ -1,7 +1,6 @@
 """The page of a study: one HTML file with its claims, figures, tables and settings, which loads no other file."""
 
 import base64
-import csv
 import hashlib
 import math
 import re
@@ -13,7 +12,7 @@ from statistics import median_low
 from urllib.parse import quote
 
 from scant.errors import SettingError
-from scant.files import read_cells, visible, write_text
+from scant.files import read_cells, read_rows, visible, write_text
 from scant.page.inline import inline, size
 from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
@@ -312,10 +311,7 @@ def _images(path: Path) -> list[dict[str, str]]:
 
 def _claims_in(path: Path) -> set[str]:
     """The ids of the claims that a figure of claims shows, from its CSV file; none without one."""
-    if not path.is_file():
-        return set()
-    with open(path, encoding="utf-8", newline="") as file:
-        return {row["claim"] for row in csv.DictReader(file)}
+    return {row["claim"] for row in read_rows(path)[1]} if path.is_file() else set()
 
 
 def _link(path: Path) -> str:

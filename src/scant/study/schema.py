@@ -7,11 +7,10 @@ from functools import cache
 from typing import Any
 
 from scant.declared import Setting, settings_of
-from scant.families import TUNING, Family, asked_for, families, kinds, places
+from scant.families import TITLE, TUNING, Family, asked_for, families, kinds, places
 
 ID = {"$ref": "#/$defs/id"}
 IDS = {"type": "array", "uniqueItems": True, "items": ID}
-TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
 OWN = ("measure", "rates", "k", "lambdas")  # settings of built-in learners that a user's own have, too
 OPTIONS = {
     "description": "What your own learner is made with besides features, rate and random (or items, rounds, random).",
@@ -152,7 +151,7 @@ def schema() -> dict:
         },
         "$defs": {
             "id": ID_RULE,
-            **{place.name: dict(place.schema) for place in places().values()},
+            **{place.name: place.schema for place in places().values()},
             "learner": _learner(),
             "experiment": _experiment(),
             "sweep": {

@@ -9,7 +9,7 @@ from typing import TypedDict
 import pandas as pd
 
 from scant.errors import DataError, short
-from scant.files import anew, crc, foreign, metadata_of, read_cells, read_parquet
+from scant.files import anew, crc, foreign, metadata_of, read_parquet, read_rows
 from scant.verdict.words import ROWS, VERDICTS
 
 OF_CELLS = [
@@ -110,8 +110,7 @@ def _rows(path: Path, kind: type, needed: Iterable[str], advice: str) -> list:
             table = read_parquet(path)
             head, rows = table.column_names, table.to_pylist()
     else:
-        head, lines = read_cells(path, advice)
-        rows = [dict(zip(head, line, strict=True)) for line in lines]
+        head, rows = read_rows(path, advice)
     if missing := [name for name in needed if name not in head]:
         raise DataError(path, f"lacks the columns {', '.join(missing)}", advice=advice)
     types = {name: of for name, of in kind.__annotations__.items() if name in head}
