@@ -158,8 +158,8 @@ class Folder:
 
         if column is None:
             column = pa.array(np.zeros(batch.num_rows))
-        cast = is_feature(name) and not pa.types.is_nested(column.type)
-        return column.cast(self.types[name], safe=False) if cast else column
+        kept = not is_feature(name) or pa.types.is_nested(column.type) or pa.types.is_nested(self.types[name])
+        return column if kept else column.cast(self.types[name], safe=False)
 
 
 def _common(first, second):
