@@ -34,8 +34,14 @@ def atomic(path) -> Iterator[Path]:
     """Give a temporary path beside `path`; move it there if the block succeeds, else remove it.
 
     What writers of this file that were killed have left is removed.
+
+    Raises
+    ------
+    SettingError : something else than a file has this path: root could replace /dev/null
     """
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise SettingError(f"{path} is there, and is no file that could be replaced: give another name")
     with hidden(path, path.suffix) as temporary:
         yield temporary
         temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read

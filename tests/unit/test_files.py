@@ -323,3 +323,12 @@ def test_what_is_read_is_never_written(tmp_path, named):
 def test_no_file_is_written_twice(tmp_path):
     with pytest.raises(SettingError, match="written twice"):
         files.check_outputs([tmp_path / "a.html", tmp_path / "b.csv", tmp_path / "A.html"])
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("folder", "pipe"):
+        with pytest.raises(SettingError, match="is no file that could be replaced"), atomic(tmp_path / name):
+            pytest.fail("begun")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and (tmp_path / "folder").is_dir()
