@@ -190,7 +190,7 @@ def test_only_what_a_job_of_the_study_made_is_deleted(study, capsys):
     assert "newer than manifest.json, kept: figures/edited.svg\n" in out
 
 
-@pytest.mark.parametrize("name", ["../x", "./small", "reference", "data", "x", "", "/tmp/x", "a/b"])
+@pytest.mark.parametrize("name", ["../x", "./small", "reference", "data", "x", "", "/x", "a/b"])
 def test_a_manifest_of_another_study_deletes_nothing(study, capsys, name):
     for other in ("reference/small", "x", "data"):
         made_by_a_job(study.parent / other, "tables/precious.csv")
