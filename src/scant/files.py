@@ -372,7 +372,7 @@ def _is_number(text: str) -> bool:
 
 
 def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of a CSV file, as texts.
+    """The head and the rows of a CSV file, as texts; a table without columns is an empty line.
 
     advice : what to do if it is damaged; by default to make it anew
 
@@ -385,7 +385,7 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
         with open(path, encoding="utf-8", newline="") as file:
             reader = csv.reader(file, strict=True)
             head = next(reader, None)
-            for row in reader if head else ():
+            for row in reader if head is not None else ():
                 if len(row) != len(head):
                     raise DataError(
                         path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice
@@ -395,7 +395,7 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
         raise DataError(path, "there is no such file", advice=advice) from None
     except (ValueError, csv.Error):
         head = None
-    if not head:
+    if head is None:
         raise DataError(path, "is no table with a head", advice=advice)
     return head, rows
 

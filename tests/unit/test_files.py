@@ -332,3 +332,11 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
         with pytest.raises(SettingError, match="is no file that could be replaced"), atomic(tmp_path / name):
             pytest.fail("begun")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and (tmp_path / "folder").is_dir()
+
+
+def test_a_table_without_columns_is_read(tmp_path):
+    files.write_csv(pd.DataFrame(), tmp_path / "none.csv")
+    assert files.read_cells(tmp_path / "none.csv") == ([], [])
+    (tmp_path / "none.csv").write_text("\n1\n")
+    with pytest.raises(DataError, match="line 2: has 1 cells, and not 0"):
+        files.read_cells(tmp_path / "none.csv")
