@@ -246,7 +246,7 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
         "LEARNERS = {learner.kind: learner for learner in BUILT_IN}",
     )  # fmt: skip
     copy.replace("src/scant/kernels/full.py", r"^RANDOM, IDEAL, .*$", constants.rstrip("\n"))
-    copy.edit("src/scant/kernels/full.py", "        elif kind in (SLAM, MAX_HINGE)", branch)
+    copy.edit("src/scant/kernels/full.py", "        elif learner.kind in (SLAM, MAX_HINGE)", branch)
     function, line, constants, branch = blocks("A measure", "python")
     copy.edit("src/scant/measures.py", "# --- by name", f"{function}\n\n")
     copy.edit("src/scant/measures.py", "}\n\n\ndef named", line)
