@@ -140,8 +140,9 @@ class Quantity:
     words : its name in figures, with its unit
     values : the function that computes it, as "module:function". It takes a `scant.present.traces.Played` and the
         claim's `options`, and returns a frame with the columns `stream` (the place's id), `learner`, `seed` and
-        `value`, and `bound` if it has one
+        `value`, and those of `scant.verdict.claims.VALUES` that it has
     options : the keys of a claim that are passed to the function
+    plays : trivial plays, such as weights 0, each a column of the frame: what `value` would have been
     tuned : whether it depends on how learning rates are chosen
     between : the interval that it must lie in, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
@@ -155,6 +156,7 @@ class Quantity:
     words: str
     values: str
     options: tuple[str, ...] = ()
+    plays: tuple[str, ...] = ()
     tuned: bool = False
     between: tuple[float, float] | None = None
     compared: bool = False

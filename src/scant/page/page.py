@@ -20,7 +20,7 @@ from scant.verdict import words
 from scant.verdict.readings import Cell, Claim
 
 ABSENT = "\N{EN DASH}"
-VERDICTS = dict(zip(words.VERDICTS, "✓✗?" + ABSENT, strict=True))  # in the order that sorts them
+VERDICTS = dict(zip(words.VERDICTS, "✓✗?≈∅" + ABSENT, strict=True))  # in the order that sorts them
 TOLD = 3  # findings of each verdict that the page opens with, of each family
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
 FEW = 12  # cells; a claim of no more has them unfolded
@@ -98,6 +98,7 @@ def sentences(claims: list[Claim]) -> list[str]:
         "reproduction": ("statement that a paper measured", "statements that the papers measured"),
         "extension": ("extension to other data", "extensions to other data"),
         "theorem": ("theorem check", "theorem checks"),
+        "question": ("question of our own", "questions of our own"),
     }
     told = []
     for row, head in heads.items():
@@ -134,11 +135,12 @@ def findings(claims: list[dict]) -> list[dict]:
 def _counted(row: str, counts: Counter) -> str:
     """How many claims of a kind have each verdict: "2 reproduce, 1 does not reproduce, and 1 is undecided"."""
     holds, fails = (words.said(row, verdict) for verdict in words.VERDICTS[:2])
-    parts = [
-        _are(counts["holds"], holds, words.PLURAL[holds]),
-        _are(counts["fails"], fails, words.PLURAL[fails]),
-        _are(counts["undecided"], "is undecided", "are undecided"),
-    ]
+    parts = [_are(counts["holds"], holds, words.PLURAL[holds]), _are(counts["fails"], fails, words.PLURAL[fails])]
+    parts.append(_are(counts["undecided"], "is undecided", "are undecided"))
+    if counts[words.ALIKE]:
+        parts.append(_are(counts[words.ALIKE], "does not discriminate", "do not discriminate"))
+    if counts[words.SILENT]:
+        parts.append(_are(counts[words.SILENT], "says nothing here", "say nothing here"))
     return f"{', '.join(parts)}, and {counts[words.UNTESTABLE]} could not be tested here"
 
 
@@ -185,8 +187,9 @@ def _claim(row: Claim, cells: list[dict]) -> dict:
     row["kind"], row["said"] = words.kind(row["row"]), words.said(row["row"], row["verdict"])
     row["in_cells"] = ""
     if row["cells_total"]:
-        row["in_cells"] = words.cells(row["cells_holding"], row["cells_failing"], row["cells_total"])
+        row["in_cells"] = words.cells(*(row[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
     claimed = {words.claimed(cell["from"], cell["to"], shown) for cell in cells}
+    row["control_said"] = words.said(row["row"], row["control_verdict"])
     row["claimed"] = claimed.pop() if len(claimed) == 1 else ""
     row["cells"] = _placed(cells)
     return row

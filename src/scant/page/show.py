@@ -116,7 +116,7 @@ def _claim(row: Claim) -> str:
     if row["estimate"] is not None:
         facts.append(f"{_estimate(row)}, n = {row['n']}")
     if row["cells_total"] > 1:
-        facts.append(words.cells(row["cells_holding"], row["cells_failing"], row["cells_total"]))
+        facts.append(_cell_counts(row))
     if row["readings_total"] > 1:
         facts.append(f"holds under {row['readings_holding']} of {row['readings_total']} readings")
     if row["needed"] is not None:
@@ -127,7 +127,7 @@ def _claim(row: Claim) -> str:
     return "\n".join(["  " + "; ".join(facts), *lines]) + "\n"
 
 
-def _estimate(row: Claim | Cell) -> str:
+def _estimate(row: Mapping) -> str:
     """The estimate of a claim or cell and its interval: "0.5 [0.4, 0.6]"."""
     interval = "" if row["low"] is None else f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
     return page.shown(row["estimate"]) + interval
@@ -144,12 +144,16 @@ def _whole(row: Claim, cells: list[Cell]) -> str:
         "estimate": _estimate(row) if row["estimate"] is not None else "",
         "tightness": f"the bound was attained to {100 * row['tightness']:.3g} %" if row["tightness"] else "",
         "test": f"{row['test']}, n = {row['n']}" if row["test"] else "",
-        "cells": words.cells(*(row[f"cells_{of}"] for of in ("holding", "failing", "total"))),
+        "cells": _cell_counts(row),
+        "decides": row["deciding"],
+        "control": _control(row),
         "readings": f"holds under {row['readings_holding']} of {row['readings_total']}",
         "matters most": f"{row['matters']}, {100 * row['matters_share']:.0f} % of the variance"
         if row["matters"]
         else "",
         "decided by": words.needed(row["needed"]) if row["needed"] is not None else "",
+        "says from": f"{row['says_from']:,.0f} rounds or examples" if row["says_from"] else "",
+        "note": row["note"],
         "data": row["data"],
         "figure": row["figure"],
     }
@@ -169,6 +173,18 @@ def _whole(row: Claim, cells: list[Cell]) -> str:
         of = f"experiment {experiment}" if experiment else "the study of bounds"
         text += f"\n  {of}{chosen_by}{verdict_here}\n" + _aligned(under, 4)
     return text
+
+
+def _cell_counts(row: Claim) -> str:
+    return words.cells(*(row[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
+
+
+def _control(row: Claim) -> str:
+    """What a claim's control is, and what came of it: "Random: fails, 0.5 [0.4, 0.6]"."""
+    if not row["control_verdict"]:
+        return row["control"]
+    estimate = {key: row[f"control_{key}"] for key in ("estimate", "low", "high")}
+    return f"{row['control']}: {words.said(row['row'], row['control_verdict'])}, {_estimate(estimate)}"
 
 
 def _aligned(cells: list[Cell], indent: int) -> str:

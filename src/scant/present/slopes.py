@@ -17,6 +17,7 @@ from scant.randomness import generator
 
 FROM = 1 / 100  # slopes over rounds begin at this share of the horizon: before, regret grows differently
 RESAMPLES = 2000
+NEARLY = 0.05  # a point this close to a power of ten counts as one, relative to it
 SHOWN = 3  # how many points without a positive mean regret are named
 
 
@@ -147,8 +148,9 @@ def slopes_of_seeds(rows: pd.DataFrame, along: str, points: int, places: Sequenc
 
     Returns
     -------
-    frame : stream (the values of `places`, joined), learner, seed, value, and why. The value is NaN for seeds that lack
-        a point, and for all seeds if there is no slope; `why` then says why
+    frame : stream (the values of `places`, joined), learner, seed, value, why and local. The value is NaN for seeds
+        that lack a point, and for all seeds if there is no slope; `why` then says why. `local` has the slopes of the
+        mean regret in each power of ten, see `local_slopes`, as text
     """
     found = []
     rows = rows[[*places, "learner", "seed", along, "regret"]]
@@ -159,9 +161,28 @@ def slopes_of_seeds(rows: pd.DataFrame, along: str, points: int, places: Sequenc
         low = regret.index[~(regret.mean(axis=1) > 0)]
         values = pd.Series(dtype=float) if len(low) else pseudo_values(regret)
         why = _why(learner, ", ".join(map(str, place)), along, list(low))
+        local = ", ".join(f"{value:.2f}" for value in local_slopes(regret.mean(axis=1)))
         for seed in group["seed"].unique():
-            found.append((", ".join(map(str, place)), learner, seed, values.get(seed, np.nan), why))
-    return pd.DataFrame(found, columns=["stream", "learner", "seed", "value", "why"])
+            found.append((", ".join(map(str, place)), learner, seed, values.get(seed, np.nan), why, local))
+    return pd.DataFrame(found, columns=["stream", "learner", "seed", "value", "why", "local"])
+
+
+def local_slopes(mean: pd.Series) -> list[float]:
+    """The slope in each power of ten of the points, counted from the last, in ascending order of the points.
+
+    A single slope over all points may hide that the regret's growth changes on the way. Powers of ten that have no two
+    points with a mean above 0 have none.
+
+    mean : by point, the mean regret
+    """
+    mean, found = mean[mean > 0], []
+    last = mean.index.max() if len(mean) else 0.0
+    while len(mean) and last > mean.index.min() * (1 + NEARLY):
+        within = mean[(mean.index >= last / 10 * (1 - NEARLY)) & (mean.index <= last * (1 + NEARLY))]
+        if len(within) > 1:
+            found.append(slope(within.index, within, 2))
+        last /= 10
+    return found[::-1]
 
 
 def _why(learner: str, place: str, along: str, points: list) -> str:

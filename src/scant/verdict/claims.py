@@ -26,8 +26,14 @@ from scant.study.sweeps import learner_level, learner_readings, unheeded
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.selection import all_fit, chosen, fits
+from scant.verdict.words import SILENT
 
-VALUES = ["stream", "learner", "seed", "value", "bound", "why", "epsilon", "lambda"]  # columns that verdicts need
+# The columns of a quantity's values verdicts read. `bound` is the quantity's own; `why` says why a value is missing.
+# `ceiling` is the most that the value could have come to in its place (of a bound from below, the least), `says_from`
+# the horizon or sample size from which on that would violate the bound. `local` has local slopes, as text; `edge` the
+# chosen rates that are the last of their grid, likewise.
+VALUES = ["stream", "learner", "seed", "value", "bound", "why", "epsilon", "lambda", "ceiling", "says_from"]
+VALUES += ["local", "edge"]
 TABLE = "table"  # the quantity of claims about tables that are computed without runs
 
 
@@ -44,6 +50,9 @@ class Cell:
     within : the least and the largest that a difference can be, if that is known
     share : whether the quantity is a share, with the tests of shares
     why : why there are no differences; "" if there are
+    ceiling : the difference furthest on the side on which the claim fails that could have been measured; NaN if unknown
+    says_from : the horizon or sample size from which on the ceiling would violate the claim; NaN if unknown
+    local, edge : see `VALUES`
     """
 
     stream: str
@@ -56,6 +65,10 @@ class Cell:
     within: tuple[float, float] | None = None
     share: bool = False
     why: str = ""
+    ceiling: float = math.nan
+    says_from: float = math.nan
+    local: str = ""
+    edge: str = ""
 
     def observed(self, by_seed: pd.Series) -> pd.Series:
         """Values by seed; of seeds that are one observation, only the first has one."""
@@ -88,11 +101,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class Examined:
-    """A claim, its readings in a study, and, if it has none, what the study lacks for one."""
+    """A claim, its readings in a study, and, if it has none, what the study lacks for one.
+
+    control : the reading of the claim's control that goes with the first reading; None if there is none
+    control_missing : what the study lacks for it
+    """
 
     claim: dict
     readings: list[Reading] = field(default_factory=list)
     missing: str = ""
+    control: Reading | None = None
+    control_missing: str = ""
 
 
 def examine(
@@ -171,17 +190,30 @@ class _Examiner:
     def __call__(self, claim: dict) -> Examined:
         if "not_testable" in claim:
             return Examined(claim, missing=claim["not_testable"])
+        examined = self._examined(claim)
+        if "control" not in claim or not examined.readings:
+            return examined
+        replaced = {key: value for key, value in claim["control"].items() if key != "words"}
+        control = {key: value for key, value in claim.items() if key not in ("control", "each")} | replaced
+        first = examined.readings[0]
+        of_control = self._examined(control, None if "where" in replaced else (first.experiment, first.tuning))
+        return replace(examined, control=next(iter(of_control.readings), None), control_missing=of_control.missing)
+
+    def _examined(self, claim: dict, only: tuple[str, str | None] | None = None) -> Examined:
+        """A claim's readings, or that of a single experiment and tuning."""
         if claim["quantity"] == TABLE:
             return self._table(claim)
         if any(declared.reads == "coverage" for declared in self.quantities[claim["quantity"]].values()):
             return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
+            if only and name != only[0]:
+                continue
             fitting = self._fitting(claim, name, experiment)
             if isinstance(fitting, _Lacking):
                 lacking.append(fitting)
                 continue
-            for tuning in self._tunings(claim, name, fitting):
+            for tuning in [only[1]] if only else self._tunings(claim, name, fitting):
                 cells = list(self._cells(claim, name, tuning, fitting))
                 if cells and all(cell.why for cell in cells):
                     lacking.append(_Lacking(6, cells[0].why))
@@ -209,16 +241,23 @@ class _Examiner:
         if not learners:
             return _Lacking(4, f"no learner with {_said(claim['learner'])}")
         if not ("other" in claim or isinstance(claim.get("against"), dict)):
-            return _Fitting(streams, learners)
+            return self._with_each(claim, _Fitting(streams, learners))
         elsewhere = self._elsewhere(claim, name, experiment)
         if elsewhere is None:
             return _Lacking(5, f"no experiment with {_said(claim['other'])} to compare with")
         if not isinstance(claim.get("against"), dict):
-            return _Fitting(streams, learners, elsewhere)
+            return self._with_each(claim, _Fitting(streams, learners, elsewhere))
         others = self._chosen("learners", self.study["experiments"][elsewhere], claim["against"])
         if not others:
             return _Lacking(5, f"no learner with {_said(claim['against'])} to compare with")
-        return _Fitting(streams, learners, elsewhere, others)
+        return self._with_each(claim, _Fitting(streams, learners, elsewhere, others))
+
+    def _with_each(self, claim: dict, fitting: _Fitting) -> _Fitting | _Lacking:
+        """What fits a claim, if that includes each learner that the claim names."""
+        for wanted in claim.get("each", ()):
+            if not any(chosen(self.study, "learners", id, wanted) for id in fitting.involved):
+                return _Lacking(5, f"no learner with {_said(wanted)}, which the statement names")
+        return fitting
 
     def _chosen(self, section: str, experiment: dict, wanted: dict) -> tuple[str, ...]:
         """The places or learners of an experiment that have the wanted settings."""
@@ -265,7 +304,8 @@ class _Examiner:
         if not len(played.traces):
             return {}
         values = called(self._quantity(quantity, name).values)(played, **dict(options))
-        groups = values[[column for column in VALUES if column in values]].groupby(["stream", "learner"], sort=False)
+        columns = [column for column in (*VALUES, *self._quantity(quantity, name).plays) if column in values]
+        groups = values[columns].groupby(["stream", "learner"], sort=False)
         return {key: rows.set_index("seed") for key, rows in groups}
 
     def _cells(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting) -> Iterator[Cell]:
@@ -281,6 +321,7 @@ class _Examiner:
             exact = family.certain(self.study, stream)
             place = self._original(family.place.key, stream)
             for epsilon, rows in _policies(values.get((stream, learner)), only_epsilon):
+                rows = self._played_instead(claim, name, rows)
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 declared, why = self._quantity(quantity, name), _why(rows)
                 known = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
@@ -288,7 +329,8 @@ class _Examiner:
                 places = [stream] if stream in streams else streams
                 drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
-                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **known, why=why)
+                    known |= _extreme(rows, claim) | {"edge": _edges(rows), "why": why}
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **known)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values.get((stream, other)), None), epsilon)
@@ -296,9 +338,23 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    known["why"] = why or _why(other_rows)
+                    known |= {"why": why or _why(other_rows), "edge": _edges(rows, other_rows)}
                     drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
                     yield Cell(place, label, against, *differences, exact, drawn_for_two, **known)
+
+    def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
+        """A quantity's values; if the claim is a control that names a trivial play, what it would have come to.
+
+        Raises
+        ------
+        SettingError : the quantity knows no such play
+        """
+        if "plays" not in claim:
+            return rows
+        plays = self._quantity(claim["quantity"], name).plays
+        if claim["plays"] not in plays:
+            raise unknown(f"play of {claim['quantity']}", claim["plays"], plays)
+        return rows.assign(value=rows[claim["plays"]])
 
     def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
         """Whether each seed of a learner draws something anew at one of some places of an experiment."""
@@ -362,6 +418,25 @@ class _Examiner:
         )
 
 
+def deciding(claim: dict, reading: Reading, outcome: str) -> int | None:
+    """Which cell of a reading decides that the claim comes to `outcome`; None if no single one does.
+
+    If the claim fails it is the cell with the smallest `p_fails`. If it holds, or is undecided, it is the one with the
+    largest `p_holds`. Among equals it is the one whose estimate is closest to violating the claim, or violates it most.
+    """
+    if not reading.cells or claim.get("over") == "mean":
+        return None
+    ends = [claimed_interval(claim, cell) for cell in reading.cells]
+    speaking = [at for at, verdict in enumerate(reading.single) if verdict.verdict != SILENT]
+
+    def weakest(at: int) -> tuple[float, float]:
+        verdict = reading.single[at]
+        p_value = verdict.p_fails if outcome == "fails" else -verdict.p_holds
+        return p_value, min(verdict.estimate - ends[at][0], ends[at][1] - verdict.estimate)
+
+    return min(speaking or range(len(reading.single)), key=weakest)
+
+
 def _repeats(reading: Reading, earlier: Reading) -> bool:
     """Whether a reading compares what an earlier one did, under the same settings (an experiment for a figure, say)."""
     return reading.levels == earlier.levels and {*map(pair, reading.cells)} <= {*map(pair, earlier.cells)}
@@ -417,6 +492,53 @@ def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series 
             raise SettingError(f"the quantity {claim['quantity']} has no bound to compare with")
         against = rows["bound"]
     return values - against, values * 0 + against
+
+
+def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
+    """The `ceiling` and `says_from` of a cell whose learner is compared with a number or a bound, and local slopes."""
+    known = {"local": str(rows["local"].iloc[0])} if "local" in rows and len(rows) else {}
+    if "ceiling" not in rows or rows["ceiling"].isna().all():
+        return known
+    extremes = _differences(rows.assign(value=rows["ceiling"]), claim)[0]
+    known["ceiling"] = float(extremes.min() if _from_below(claim) else extremes.max())
+    if "says_from" in rows:
+        known["says_from"] = float(rows["says_from"].max())
+    return known
+
+
+def _from_below(claim: dict) -> bool:
+    """Whether a claim says that values are above something, so that the least that they can be counts."""
+    ends = between(claim["quantity"]) if claim["comparison"] == "exact" else None
+    return math.isinf(ends[1]) if ends else claim["comparison"] == "greater"
+
+
+def _edges(*sides: pd.DataFrame) -> str:
+    """What the rows of a cell say of rates at the edge of their grid."""
+    texts = [text for rows in sides if "edge" in rows for text in rows["edge"].dropna().unique() if text]
+    return "; ".join(dict.fromkeys(texts))
+
+
+def _ends(claim: dict, cell: Cell) -> tuple[float, float]:
+    """The interval in which a claim says that a cell's difference lies."""
+    settings, relative = test_settings(claim, 0.95)
+    margin = settings["margin"]
+    if claim["comparison"] == "exact":
+        low, high = between(claim["quantity"]) or (0.0, 0.0)
+        return low - margin, high + margin
+    margin *= cell.of.abs().mean() if relative else 1.0
+    return verdicts.COMPARISONS[claim["comparison"]](margin, -math.inf, settings.get("bound", math.nan))[:2]
+
+
+def claimed_interval(claim: dict, cell: Cell) -> tuple[float, float]:
+    """The interval in which a claim says that a cell's estimate lies."""
+    low, high = _ends(claim, cell)
+    return low + compared_with(claim), high + compared_with(claim)
+
+
+def _says_nothing(claim: dict, cell: Cell) -> bool:
+    """Whether a cell cannot violate its claim: even the most that could have been measured is as it says."""
+    low, high = _ends(claim, cell)
+    return low <= cell.ceiling <= high
 
 
 def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[float, float] | None:
@@ -483,11 +605,11 @@ def _judged_differences(
 ) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
     """The verdicts of `_judged`, with estimates of the differences."""
     comparison, how = claim["comparison"], claim.get("over", "all")
+    silent = [_says_nothing(claim, cell) for cell in cells]
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
-        sign = -1 if claim["quantity"] == "lower_bound_share" else 1
-        worst = sorted(single, key=lambda verdict: -sign * verdict.estimate)  # `together` reports the first
-        return single, verdicts.together(worst), None
+        single = [_silenced(*pair) for pair in zip(single, silent, strict=True)]
+        return single, verdicts.together(single), None
     settings, relative = test_settings(claim, level)
     settings["testing"] = testing
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
@@ -508,15 +630,25 @@ def _judged_differences(
         )
         for cell, difference, base in zip(cells, differences, bases, strict=True)
     ]
-    exact = [cell.exact for cell in cells]
+    single = [_silenced(*pair) for pair in zip(single, silent, strict=True)]
+    speaking = [at for at, verdict in enumerate(single) if verdict.verdict != SILENT] or range(len(cells))
+    exact = [cells[at].exact for at in speaking]
     mean = None
-    if how == "mean" or (len(cells) > 1 and not any(exact)):
+    if how == "mean" or (len(speaking) > 1 and not any(exact)):
         settings |= {"exact": all(exact), "within": cells[0].within, "share": cells[0].share}
-        if not any(cell.drawn for cell in cells):
+        if not any(cells[at].drawn for at in speaking):
             differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
-        over_cells = verdicts.over(differences, comparison, of=bases if relative else None, **settings)
-        mean = _named(over_cells, cells)
+        bases = [bases[at] for at in speaking] if relative else None
+        over_cells = verdicts.over([differences[at] for at in speaking], comparison, of=bases, **settings)
+        mean = _silenced(_named(over_cells, [cells[at] for at in speaking]), all(silent))
     return single, mean if how == "mean" else verdicts.together(single), mean
+
+
+def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
+    """The verdict on a cell that cannot violate its claim, unless it does, which shows that its ceiling is wrong."""
+    if not silent or verdict.verdict == "fails":
+        return verdict
+    return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, effects=())
 
 
 def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
@@ -559,7 +691,7 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
         if key not in table:
             raise unknown(f"column of the table {claim['table']}", key, table.columns)
 
-    def entries(wanted: dict) -> np.ndarray:
+    def entries(wanted: dict, columns=columns) -> np.ndarray:
         rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
         if rows.empty:
             raise SettingError(f"the table {claim['table']} has no row with {_said(wanted)}")
@@ -577,7 +709,8 @@ def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdic
     against = claim["against"]
     if comparison == "slope":  # the largest entry, at most `against`
         verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
-        return replace(verdict, n=values.size)
+        silent = "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + settings["margin"]
+        return _silenced(replace(verdict, n=values.size), silent)
     other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
     if other.shape != values.shape:
         raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")

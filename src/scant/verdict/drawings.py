@@ -18,6 +18,7 @@ OUTCOMES = {  # colour, marker and whether it is filled
     "holds": (style.PALETTE[0], "o", True),
     "fails": (style.PALETTE[3], "s", True),
     "undecided": ("0.45", "o", False),
+    words.SILENT: ("0.75", "x", False),
 }
 CLAIMED = "0.9"  # the colour of where a claim says that an estimate lies
 # The columns of the frame that are not readings: those that are drawn, and those that tell estimates under the same
@@ -89,6 +90,7 @@ def specification(frame: pd.DataFrame):
     handles = {
         outcome: Line2D([], [], color=colour, marker=marker, ls="", markersize=4, mfc=colour if filled else "white")
         for outcome, (colour, marker, filled) in OUTCOMES.items()
+        if outcome != words.SILENT or (frame["verdict"] == outcome).any()
     }
     handles["claimed"] = Patch(facecolor=CLAIMED, edgecolor="0.3", lw=0.6, ls="--")
     title = (

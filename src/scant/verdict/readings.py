@@ -46,8 +46,17 @@ class Claim(TypedDict):
     test: str
     cells_holding: int
     cells_failing: int
+    cells_silent: int
     cells_total: int
     tightness: float | None
+    deciding: str
+    note: str
+    says_from: float | None
+    control: str
+    control_verdict: str
+    control_estimate: float | None
+    control_low: float | None
+    control_high: float | None
 
 
 # A row of `scant.verdict.tables.cells_table`, which has the settings that differ between readings besides, as text.
@@ -123,7 +132,9 @@ def _rows(path: Path, kind: type, needed: Iterable[str], advice: str) -> list:
                 what = {str: "text", int: "whole number"}.get(of, "number")
                 reason = f"has {short(str(row[name]))} for {name}, which is no {what}"
                 raise DataError(path, reason, line, advice) from None
-            if value not in (known := {"verdict": VERDICTS, "row": ROWS}.get(name, (value,))):
+            if value not in (
+                known := {"verdict": VERDICTS, "control_verdict": ("", *VERDICTS), "row": ROWS}.get(name, (value,))
+            ):
                 reason = f"has the {name} {short(value)}, which is none of {', '.join(known)}"
                 raise DataError(path, reason, line, advice)
             row[name] = value
@@ -173,7 +184,7 @@ def specification(frame: pd.DataFrame, claims: Sequence[str], titles: Mapping[st
     )
     rows = rows.assign(place=rows.groupby("claim", sort=False).cumcount())
     for column in ("stream", "learner", "against"):
-        named = {id: _titled(id, titles or {}) for id in rows[column].unique()}
+        named = {id: titled(id, titles or {}) for id in rows[column].unique()}
         counts = Counter(named.values())
         rows[column] = rows[column].map({id: id if counts[title] > 1 else title for id, title in named.items()})
     columns = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "test", "from", "to"]
@@ -181,7 +192,7 @@ def specification(frame: pd.DataFrame, claims: Sequence[str], titles: Mapping[st
     return rows[[*columns, *readings]].reset_index(drop=True)
 
 
-def _titled(name: str, titles: Mapping[str, str]) -> str:
+def titled(name: str, titles: Mapping[str, str]) -> str:
     """An id with its title in its place, and what follows it, as in "flip, T = 200"."""
     id, comma, rest = name.partition(", ")
     return f"{titles.get(id, id)}{comma}{rest}"

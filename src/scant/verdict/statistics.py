@@ -17,6 +17,7 @@ import numpy as np
 from scant.errors import SettingError, unknown
 from scant.present.intervals import t_interval
 from scant.verdict import anytime
+from scant.verdict.words import SILENT
 
 POWER = 0.8
 MOST_SEEDS = 10**6  # a claim that needs more counts as one that no number of seeds decides
@@ -57,7 +58,7 @@ class Effect(NamedTuple):
 class Verdict:
     """The verdict on a claim, with the numbers that it rests on.
 
-    verdict : "holds", "fails" or "undecided"
+    verdict : "holds", "fails", "undecided", or `words.SILENT` of what cannot violate the claim
     estimate, low, high : the mean over seeds and its two-sided interval at `level`, not corrected for the family; that
         of the same test, so that an anytime test has a confidence sequence. NaN where so few seeds give no bound
     n : the number of seeds
@@ -269,8 +270,8 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     (intersection-union test; Berger, 1982). The claim fails if it fails in any cell. Since each cell may fail by
     chance, `p_fails` is the smallest of the cells', times their number (Bonferroni).
 
-    Estimate, interval, n and test are those of the cell that decides whether the claim holds, with the largest
-    `p_holds`.
+    Cells that say nothing count no more than if they were not there. Estimate, interval, n and test are those of the
+    cell with the largest `p_holds`.
 
     Parameters
     ----------
@@ -284,6 +285,10 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
         raise SettingError("a claim about several cells has none: name its streams")
     if any(len(verdict.effects) > 1 for verdict in verdicts):
         raise SettingError("a cell of a claim is itself about several: join the verdicts of single cells")
+    speaking = [verdict for verdict in verdicts if verdict.verdict != SILENT]
+    if not speaking:
+        return verdicts[0]
+    verdicts = speaking
     chance = [verdict for verdict in verdicts if verdict.test != "exact"]
     level, chances = _level(chance or verdicts), max(1, len(chance))
     holding, failing = [verdict.p_holds for verdict in verdicts], [verdict.p_fails for verdict in verdicts]
@@ -598,7 +603,7 @@ def _level(verdicts: Sequence[Verdict]) -> float:
 
 def _adjusted(verdicts: list[Verdict]) -> list[Verdict]:
     """The verdicts of a family with Holm's correction, in the same order."""
-    chance = [at for at, verdict in enumerate(verdicts) if verdict.test != "exact"]
+    chance = [at for at, verdict in enumerate(verdicts) if verdict.test != "exact" and verdict.verdict != SILENT]
     if not chance:
         return verdicts
     error = 1 - _level(verdicts)

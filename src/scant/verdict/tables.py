@@ -15,9 +15,9 @@ from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
-from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, compared_with, pair, test_settings
-from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OF_CELLS, OVERALL
-from scant.verdict.words import UNTESTABLE, UNTOLD
+from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, claimed_interval, deciding, pair
+from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OF_CELLS, OVERALL, titled
+from scant.verdict.words import ALIKE, SILENT, UNTESTABLE, UNTOLD, needed
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:
@@ -35,21 +35,27 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
 
     Its columns, `COLUMNS`, are among others:
 
-    verdict : "holds", "fails", "undecided" or "not testable here", under the claim's first reading
-    estimate, low, high, n : under the first reading, with its t interval; of exact claims about tables, the deviation
+    verdict : under the claim's first reading, one of `scant.verdict.words.VERDICTS`
+    estimate, low, high, n, test : of the cell that decides, with its interval, under the first reading; of exact claims
+        about tables, the deviation
+    deciding : the cell that decides, in words: the learners and the stream; "" for claims about tables
+    note : what a reader needs to know of the verdict: why it is undecided, local slopes, rates at the edge of a grid
     needed : from how many seeds on they would decide an undecided claim, with power 0.8
     readings_holding, readings_total : under how many readings the claim would hold if they were the first, of how many
     matters, matters_share : the reading that the estimate depends on most, and its share of the estimate's variance
         over readings with the same streams and learners
     data : the streams of the first reading; for a claim that is not testable, what it needs and what is missing
     experiment : of the first reading
-    row : "theorem", "reproduction" or "extension"
+    row : its kind, one of `scant.verdict.words.ROWS`
     words, chosen : a quotation by which the statement is found in its source; what was chosen where that leaves room
-    quantity, test : what the estimate is of, in words, with its unit; the test that the verdict rests on
-    cells_holding, cells_failing, cells_total : in how many cells of the first reading the claim holds, and in how many
-        it fails, each cell by itself, of how many; 0 for claims about tables
-    tightness : of a claim about a bound, the largest share of the bound that was measured; of a lower bound, its
-        share of what was measured: 1 is a bound that is attained, more than 1 one that does not hold
+    quantity : what the estimate is of, in words, with its unit
+    cells_holding, cells_failing, cells_silent, cells_total : in how many cells of the first reading the claim holds,
+        fails and says nothing, each cell by itself, of how many; 0 for claims about tables
+    says_from : the least horizon or sample size from which on a cell that says nothing would say something
+    tightness : of a claim about a bound, the share of the bound that was measured in the cell that decides; of a lower
+        bound, its share of what was measured: 1 is a bound that is attained, more than 1 one that does not hold
+    control, control_verdict, control_estimate, control_low, control_high : where the claim is false, in words, with the
+        verdict on it by the same test, in the claim's place in its family, and the estimate of the cell that decides
     """
     first = {name: examination.readings[0].verdict for name, examination in examined.items() if examination.readings}
     families = {}
@@ -60,27 +66,40 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
         claim, readings, family = examination.claim, examination.readings, examination.claim["family"]
         row = {"id": name, "source": _source(claim), "statement": claim["statement"], "verdict": UNTESTABLE}
         row |= {"family": family, "figure": claim.get("figure") or "", "n": 0, "experiment": "", "matters": ""}
-        row |= {"readings_holding": 0, "readings_total": 0, "cells_holding": 0, "cells_failing": 0, "cells_total": 0}
+        row |= dict.fromkeys(("readings_holding", "readings_total"), 0) | _cells(Reading("", None, {}, [], [], None))
         row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
-        row |= {"quantity": _quantity_words(claim), "test": ""}
+        row |= {"quantity": _quantity_words(claim), "test": "", "deciding": "", "note": "", "control_verdict": ""}
+        row |= {"control": claim.get("control", {}).get("words", "")}
         if not readings:
             row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
             rows.append(row)
             continue
-        corrected = [
-            verdicts.holm({family: families[family] | {name: reading.verdict}})[family][name] for reading in readings
-        ]
-        shares = verdicts.shares(dict(enumerate(corrected)))
-        matters = _matters(readings)
-        row |= {
-            key: getattr(corrected[0], key) for key in ("verdict", "estimate", "low", "high", "n", "test", "needed")
-        }
+        by_reading = [_corrected(name, reading, families[family]) for reading in readings]
+        verdict, shares, matters = by_reading[0], verdicts.shares(dict(enumerate(by_reading))), _matters(readings)
+        cell, decides = _deciding(claim, readings[0], verdict)
+        row |= {key: getattr(verdict, key) for key in ("verdict", "needed")} | _estimate(decides)
         row |= {key: shares[key] for key in ("readings_holding", "readings_total")}
         row |= dict(zip(("matters", "matters_share"), next(iter(matters.items()), ("", np.nan)), strict=True))
         row |= {"data": _where(readings[0], study, claim), "experiment": readings[0].experiment}
-        row |= _cells(readings[0]) | {"tightness": _tightness(claim, readings[0])}
+        row |= _cells(readings[0]) | {"tightness": _tightness(claim, decides)}
+        row |= {"deciding": _named(readings[0], cell, study), "says_from": _says_from(readings[0])}
+        row |= {"note": _note(claim, readings[0], verdict, decides)}
+        if examination.control:
+            of_control = _corrected(name, examination.control, families[family])
+            _, decides = _deciding(claim | claim["control"], examination.control, of_control)
+            row |= {f"control_{key}": getattr(decides, key) for key in ("estimate", "low", "high")}
+            row["control_verdict"] = of_control.verdict
+            if verdict.verdict == of_control.verdict == "holds":
+                row["verdict"] = ALIKE
+        elif examination.control_missing:
+            row["control"] += f" (missing here: {examination.control_missing})"
         rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _corrected(name: str, reading: Reading, family: Mapping[str, verdicts.Verdict]) -> verdicts.Verdict:
+    """The verdict under a reading, corrected for the claim's family, in which it takes the place of the first."""
+    return verdicts.holm({"": {**family, name: reading.verdict}})[""][name]
 
 
 def write(examined: Mapping[str, Examined], study: dict, stem) -> None:
@@ -108,30 +127,104 @@ def _words(claim: dict) -> str:
 
 
 def _cells(reading: Reading) -> dict[str, int]:
-    """In how many cells of a reading its claim holds and fails, each cell by itself, of how many."""
+    """In how many cells of a reading its claim holds, fails and says nothing, each cell by itself, of how many."""
     outcomes = [verdict.verdict for verdict in reading.single]
-    counts = {"cells_holding": outcomes.count("holds"), "cells_failing": outcomes.count("fails")}
+    counted = {"holding": "holds", "failing": "fails", "silent": SILENT}
+    counts = {f"cells_{name}": outcomes.count(outcome) for name, outcome in counted.items()}
     return counts | {"cells_total": len(outcomes)}
 
 
-def _tightness(claim: dict, reading: Reading) -> float:
-    """What was measured as a share of its bound, in the cell closest to it; NaN if the claim is about no bound.
+def _deciding(claim: dict, reading: Reading, verdict: verdicts.Verdict) -> tuple[Cell | None, verdicts.Verdict]:
+    """The cell of a reading that decides on its corrected verdict, with the verdict on it; that on all without one."""
+    at = deciding(claim, reading, verdict.verdict)
+    return (None, reading.verdict) if at is None else (reading.cells[at], reading.single[at])
+
+
+def _estimate(verdict: verdicts.Verdict) -> dict:
+    return {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "test")}
+
+
+def _named(reading: Reading, cell: Cell | None, study: dict) -> str:
+    """A cell in words: "SLAM minus ListNet on digits"; the mean of all if no single one decides, "" for tables."""
+    if cell is None:
+        return OVERALL if reading.cells else ""
+    titles = {name: settings.get("title", name) for name, settings in study["learners"].items()}
+    if reading.experiment:
+        place = study[families.of(study["experiments"][reading.experiment]).place.key]
+        titles |= {name: settings.get("title", name) for name, settings in place.items()}
+    learner, against, stream = (titled(name, titles) for name in (cell.learner, cell.against, cell.stream))
+    return (f"{learner} minus {against}" if against else learner) + f" on {stream}"
+
+
+def _says_from(reading: Reading) -> float:
+    """The least horizon or sample size from which on a cell that says nothing would; NaN if none is known."""
+    known = [
+        cell.says_from
+        for cell, verdict in zip(reading.cells, reading.single, strict=True)
+        if verdict.verdict == SILENT and not math.isnan(cell.says_from)
+    ]
+    return min(known, default=math.nan)
+
+
+def _note(claim: dict, reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict) -> str:
+    """What a reader needs to know of a claim's verdict.
+
+    Why it is undecided; of a slope, whether it is only the margin that makes it hold, and how it changes on the way;
+    which rates are at the edge of their grid.
+
+    decides : the verdict on the cell that decides
+    """
+    notes = []
+    if verdict.verdict == "undecided":
+        notes.append(_undecided(reading, verdict, decides))
+    of_slope = claim["comparison"] == "slope" and claim["quantity"] != TABLE
+    if of_slope and verdict.verdict == "holds" and decides.low > claim["against"]:
+        notes.append(f"within {claim['margin']:g} of {claim['against']:g}, above it")
+    if local := [f"{cell.learner} on {cell.stream} {cell.local}" for cell in reading.cells if cell.local]:
+        notes.append(f"local slopes, by power of ten: {'; '.join(local)}")
+    if edges := list(dict.fromkeys(cell.edge for cell in reading.cells if cell.edge)):
+        notes.append(f"rates at the edge of their grid: {'; '.join(edges)}")
+    return ". ".join(note[:1].upper() + note[1:] for note in notes)
+
+
+def _undecided(reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict) -> str:
+    """Why a claim is undecided."""
+    if reading.verdict.verdict != "undecided":
+        alone = {"holds": "hold", "fails": "fail"}[reading.verdict.verdict]
+        return f"by itself it would {alone}; the correction for its family of claims leaves it undecided"
+    if decides.test == "nothing drawn":
+        return "all seeds are one observation, since they draw nothing anew"
+    if math.isnan(decides.low):
+        return f"{decides.n} seeds with so few different values allow no test"
+    counts = _cells(reading)
+    several = f"it holds in {counts['cells_holding']} of {counts['cells_total']} cells and fails in none; here "
+    text = several if counts["cells_total"] > 1 and not counts["cells_failing"] else ""
+    return f"{text}the interval has values on both sides of what is claimed" + (
+        ", and no number of seeds is known to be enough"
+        if math.isinf(verdict.needed)
+        else f"; {needed(verdict.needed)} would decide it"
+    )
+
+
+def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
+    """What was measured as a share of its bound, in the cell that decides; NaN if the claim is about no bound.
 
     Of a lower bound it is the bound as a share of what was measured. A claim is about a bound if its quantity involves
-    no chance and has an interval, or if it is a theorem check that holds a share against 1. A claim about the mean over
-    cells has that of the mean.
+    no chance and has an interval, or if it is a theorem check that holds a share against 1.
     """
     ends, against = between(claim["quantity"]), claim.get("against")
     of_bound = claim["quantity"].endswith("_share") or claim.get("column") == "share"
-    if ends is None and not (of_bound and against == 1 and claim.get("row") == "theorem"):
+    if decides.verdict == SILENT or (
+        ends is None and not (of_bound and against == 1 and claim.get("row") == "theorem")
+    ):
         return math.nan
     upper = math.isfinite(ends[1]) if ends else claim["comparison"] != "greater"
-    subtracted = against if claim["quantity"] == TABLE and claim["comparison"] != "slope" else 0.0
-    together = claim.get("over") == "mean" or not reading.single
-    shares = [verdict.estimate + subtracted for verdict in ([reading.verdict] if together else reading.single)]
+    share = decides.estimate
+    if claim["quantity"] == TABLE and claim["comparison"] != "slope":  # the estimate is a difference
+        share += against
     if upper:
-        return max(shares)
-    return 1 / min(shares) if min(shares) > 0 else math.inf
+        return share
+    return 1 / share if share > 0 else math.inf
 
 
 def _where(reading: Reading, study: dict, claim: dict) -> str:
@@ -186,7 +279,7 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
             levels = {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
             levels = {f"{key} (setting)" if key in CELL_COLUMNS else key: value for key, value in levels.items()}
             judged = [
-                ((cell.stream, cell.learner, cell.against), verdict, _claimed_interval(claim, cell))
+                ((cell.stream, cell.learner, cell.against), verdict, claimed_interval(claim, cell))
                 for cell, verdict in zip(reading.cells, reading.single, strict=True)
             ]
             if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
@@ -221,15 +314,3 @@ def _quantity_words(claim: dict) -> str:
         return f"{words} less its bound"
     compared = "other" in claim or isinstance(against, dict)
     return f"difference in {words}" if compared and not quantity.compared else words
-
-
-def _claimed_interval(claim: dict, cell: Cell) -> tuple[float, float]:
-    """The ends of the interval in which a claim says that a cell's estimate lies."""
-    settings, relative = test_settings(claim, 0.95)
-    margin = settings["margin"]
-    if claim["comparison"] == "exact":
-        low, high = between(claim["quantity"]) or (0.0, 0.0)
-        return low - margin, high + margin
-    margin *= cell.of.abs().mean() if relative else 1.0
-    low, high = verdicts.COMPARISONS[claim["comparison"]](margin, -math.inf, settings.get("bound", math.nan))[:2]
-    return low + compared_with(claim), high + compared_with(claim)

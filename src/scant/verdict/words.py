@@ -2,22 +2,27 @@
 
 import math
 
+SILENT = "says nothing here"  # nothing that could have been measured would violate the claim
+ALIKE = "does not discriminate"  # it holds, and so does its control, of which it is false
 UNTESTABLE = "not testable here"
-VERDICTS = ("holds", "fails", "undecided", UNTESTABLE)
+VERDICTS = ("holds", "fails", "undecided", ALIKE, SILENT, UNTESTABLE)
 ROWS = {  # each kind of row: what several are called, and what it is of; the papers' own measurements first
     "reproduction": ("reproductions", "what a paper measured, on its own data or on data made as it says"),
     "extension": ("extensions", "the same statement on other data"),
     "theorem": ("theorem checks", "an identity, a table or a bound"),
+    "question": ("questions", "what no paper says, asked by whoever wrote the claim"),
 }
+OF_PAPERS = ("theorem", "reproduction")  # the kinds of rows that speak for the papers
 UNTOLD = "extension"  # the kind of a row that does not say its own
 SHOWN = {
     "reproduction": {"holds": "reproduces", "fails": "does not reproduce"},
     "extension": {"holds": "extends", "fails": "does not extend"},
     "theorem": {"holds": "holds", "fails": "fails"},
+    "question": {"holds": "yes", "fails": "no"},
 }
 PLURAL = {
     "holds": "hold", "fails": "fail", "reproduces": "reproduce", "does not reproduce": "do not reproduce",
-    "extends": "extend", "does not extend": "do not extend",
+    "extends": "extend", "does not extend": "do not extend", "yes": "yes", "no": "no",
 }  # fmt: skip
 
 
@@ -48,10 +53,11 @@ def kind(row: str) -> str:
     return ROWS[row][0].removesuffix("s")
 
 
-def cells(holding: int, failing: int, total: int) -> str:
-    """In how many of its cells a claim holds, and in how many it fails: "holds in 3 of 5 cells, fails in 1"."""
+def cells(holding: int, failing: int, silent: int, total: int) -> str:
+    """In how many of its cells a claim holds, fails and says nothing: "holds in 3 of 5 cells, fails in 1"."""
     text = f"holds in {holding} of {total} cell{'' if total == 1 else 's'}"
-    return f"{text}, fails in {failing}" if failing else text
+    text += f", fails in {failing}" if failing else ""
+    return text + (f", says nothing in {silent}" if silent else "")
 
 
 def needed(seeds: float) -> str:
