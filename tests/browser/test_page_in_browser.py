@@ -28,7 +28,9 @@ def claims() -> list[dict]:
             "figure": "figure-1", "needed": 20 + i if i % 4 == 2 else None,
             "matters": "tuning" if i % 3 else "", "matters_share": 0.8 if i % 3 else None,
             "row": ROWS[i % 3], "words": "it learns", "chosen": "", "quantity": "difference in NDCG@10", "test": "t",
-            "cells_holding": i % 3, "cells_failing": 0, "cells_total": 2 if i % 4 < 3 else 0, "tightness": None,
+            "cells_holding": i % 3, "cells_failing": 0, "cells_silent": 0, "cells_total": 2 if i % 4 < 3 else 0,
+            "tightness": None, "deciding": "", "note": "", "says_from": None, "control": "", "control_verdict": "",
+            "control_estimate": None, "control_low": None, "control_high": None,
         }
         for i in range(12)
     ]  # fmt: skip

@@ -223,6 +223,131 @@ def test_failed_runs_are_left_out_and_too_few_decide_nothing():
     assert row["n"] == 1 and row["verdict"] == "undecided"
 
 
+# --- what could have come out otherwise
+
+
+@pytest.fixture
+def shares(monkeypatch):
+    """Makes `game_share` half of a bound in every cell, with the ceiling that a test gives each stream."""
+    from scant.games import quantities
+
+    def give(values=0.5, **ceilings):
+        def game_share(played, bound="own"):
+            rows = played.traces[played.traces["horizon"] == 10000]
+            ceiling = rows["stream"].map(ceilings)
+            noisy = values * (1 + 0.01 * NOISE[rows["seed"]])
+            saying = np.where(ceiling < 1, 12345.0, np.nan)
+            return rows.assign(value=noisy, ceiling=ceiling, says_from=saying, worst=2 * ceiling)
+
+        monkeypatch.setattr(quantities, "game_share", game_share)
+
+    declared = dataclasses.replace(selection.quantities()["game_share"]["fixed-items"], plays=("worst",))
+    monkeypatch.setitem(families.family("fixed-items").quantities, "game_share", declared)
+    return give
+
+
+SHARE = {"quantity": "game_share", "against": 1.0, "comparison": "less", "row": "theorem"}
+
+
+def test_a_cell_that_cannot_violate_its_bound_says_nothing(shares):
+    shares(a=0.9, b=1.5)
+    row = judged(one=SHARE | {"where": {"ids": "first"}}).loc["one"]
+    assert row["verdict"] == "holds" and row["deciding"] == "one on b"
+    assert row[["cells_holding", "cells_silent", "cells_total"]].tolist() == [1, 1, 2]
+    assert row["says_from"] == 12345 and row["tightness"] == pytest.approx(0.5, rel=0.01)
+    shares(a=0.9, b=0.99)
+    table = judged(one=SHARE | {"where": {"ids": "first"}}, two=AGAINST_ALL)
+    assert table.loc["one", "verdict"] == "says nothing here" and math.isnan(table.loc["one", "tightness"])
+    alone = judged(two=AGAINST_ALL)
+    assert table.loc["two", "estimate"] == alone.loc["two", "estimate"]
+    examined = claims.examine({"one": CLAIM | SHARE, "two": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))
+    first = {name: one.readings[0].verdict for name, one in examined.items()}
+    together = statistics.holm({"items": first})["items"]
+    assert together["two"] == statistics.holm({"items": {"two": first["two"]}})["items"]["two"]  # it counts for nothing
+
+
+def test_a_bound_from_below_is_compared_with_the_least(shares):
+    shares(values=3.0, a=1.2, b=0.8)
+    row = judged(one=SHARE | {"where": {"ids": "first"}, "comparison": "greater"}).loc["one"]
+    assert row["verdict"] == "holds" and row["cells_silent"] == 1 and row["deciding"] == "one on b"
+
+
+def test_a_measured_violation_is_never_silenced(shares):
+    shares(values=2.0, a=0.9, b=0.9)
+    assert judged(one=SHARE | {"where": {"ids": "first"}}).loc["one", "verdict"] == "fails"
+
+
+def test_a_claim_that_its_control_passes_does_not_discriminate():
+    passes = {"control": {"words": "RTop-kF from two", "learner": {"kind": "rtopkf", "k": 2}}}
+    fails = {"control": {"words": "the other way round", "learner": {"kind": "ftpl"}, "against": {"kind": "rtopkf"}}}
+    absent = {"control": {"words": "Random", "learner": {"kind": "random"}}}
+    table = judged(**{name: AGAINST_ALL | one for name, one in {"a": passes, "b": fails, "c": absent}.items()})
+    assert table["verdict"].tolist() == ["does not discriminate", "holds", "holds"]
+    assert table["control_verdict"].tolist() == ["holds", "fails", ""]
+    assert table.loc["a", "control"] == "RTop-kF from two"
+    assert table.loc["c", "control"] == "Random (missing here: no learner with kind random)"
+    two = judged(two=AGAINST_ALL | {"learner": {"kind": "rtopkf", "k": 2}}).loc["two"]
+    assert table.loc["a", ["control_estimate", "control_low"]].tolist() == two[["estimate", "low"]].tolist()
+    untold = judged(false=AGAINST_ALL | {"comparison": "less"} | passes).loc["false"]
+    assert untold[["verdict", "control_verdict"]].tolist() == ["fails", "fails"]
+
+
+def test_a_control_may_be_a_trivial_play(shares):
+    shares(a=1.5, b=1.5)
+    row = judged(one=SHARE | {"control": {"words": "the worst", "plays": "worst"}}).loc["one"]
+    assert row[["verdict", "control_verdict"]].tolist() == ["holds", "fails"]
+    assert row["control_estimate"] == pytest.approx(3)
+    with pytest.raises(SettingError, match="play of game_share 'wrst': did you mean 'worst'"):
+        judged(one=SHARE | {"control": {"words": "the worst", "plays": "wrst"}})
+
+
+def test_each_learner_that_a_statement_names_has_to_be_played():
+    named = AGAINST_ALL | {"learner": {"kind": "rtopkf"}, "each": [{"k": None}, {"k": 2}]}
+    table = judged(both=named, lacking=named | {"each": [{"k": 2}, {"k": 3}]})
+    assert table["verdict"].tolist() == ["holds", "not testable here"]
+    assert "no learner with k 3, which the statement names" in table.loc["lacking", "data"]
+
+
+def test_the_cell_that_decides_is_shown():
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    worse = (frame["stream"] == "b") & (frame["learner"] == "all")
+    traces["first"] = (frame.assign(value=frame["value"].where(~worse, 20 * frame["value"])), details)
+    row = judged(traces=traces, split=AGAINST_ALL | {"where": {"ids": "first"}}).loc["split"]
+    assert (row["verdict"], row["deciding"]) == ("fails", "one minus all on b")
+    assert row["estimate"] < 0 and row["high"] < 0
+    traces = played(GAMES)
+    holding = judged(traces=traces, split=AGAINST_ALL | {"where": {"ids": "first"}}).loc["split"]
+    assert holding["deciding"] == "one minus all on Game A" and holding["low"] > 0
+
+
+def test_a_note_says_why_a_claim_is_undecided():
+    traces = played(GAMES)
+    values = traces["first"][0].query("learner == 'one' and stream == 'a' and horizon == 10000")["value"]
+    chance = CLAIM | {"on": {"ids": "a"}, "where": {"ids": "first"}}
+    near = chance | {"against": values.mean() - 2.5 * values.std() / math.sqrt(12)}
+    others = {f"null-{i}": chance | {"against": values.mean()} for i in range(4)}
+    table = judged(FIXED, among=near, **others)
+    assert table.loc["among", "note"].startswith("By itself it would hold; the correction for its family")
+    assert "no number of seeds is known to be enough" in table.loc["null-0", "note"]
+    failed = (traces["first"][0]["learner"] == "one") & (traces["first"][0]["seed"] > 0)
+    traces["first"] = (traces["first"][0].assign(value=traces["first"][0]["value"].mask(failed)), traces["first"][1])
+    assert judged(traces=traces, few=chance | {"against": 0.0}).loc["few", "note"].startswith("1 seeds with so few")
+
+
+def test_a_slope_above_its_exponent_says_that_the_margin_decides():
+    slope = {"quantity": "game_slope", "along": "horizon", "comparison": "slope", "where": {"ids": "first"}}
+    table = judged(
+        within=slope | {"against": 0.6, "margin": 0.1, "on": {"ids": "a"}},
+        below=slope | {"against": 0.7, "margin": 0.1, "on": {"ids": "a"}},
+    )
+    assert table["verdict"].tolist() == ["holds", "holds"]
+    assert (
+        table.loc["within", "note"] == "Within 0.1 of 0.6, above it. Local slopes, by power of ten: one on a 0.67, 0.67"
+    )
+    assert table.loc["below", "note"] == "Local slopes, by power of ten: one on a 0.67, 0.67"
+
+
 # --- what a row says
 
 
@@ -245,8 +370,8 @@ def test_cells_are_counted_each_by_itself():
     worse = (frame["stream"] == "b") & (frame["learner"] == "all")
     traces["first"] = (frame.assign(value=frame["value"].where(~worse, 20 * frame["value"])), details)
     table = judged(traces=traces, split=AGAINST_ALL | {"where": {"ids": "first"}}, none={"not_testable": "No."})
-    counts = ["cells_holding", "cells_failing", "cells_total"]
-    assert table.loc["split", counts].tolist() == [1, 1, 2] and table.loc["none", counts].tolist() == [0, 0, 0]
+    counts = ["cells_holding", "cells_failing", "cells_silent", "cells_total"]
+    assert table.loc["split", counts].tolist() == [1, 1, 0, 2] and table.loc["none", counts].tolist() == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

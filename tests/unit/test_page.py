@@ -48,7 +48,9 @@ def claim(number=1, verdict="holds", **more) -> dict:
         "low": 0.1, "high": 0.2, "n": 5, "readings_holding": 2, "readings_total": 3, "data": "", "family": "top",
         "figure": "figure-1", "needed": None, "matters": "", "matters_share": None, "row": "extension",
         "words": "it learns", "chosen": "", "quantity": "NDCG@10", "test": "t", "cells_holding": 1, "cells_failing": 0,
-        "cells_total": 1, "tightness": None,
+        "cells_silent": 0, "cells_total": 1, "tightness": None, "deciding": "kl on Digits", "note": "", "says_from": None,
+        "control": "Random", "control_verdict": "fails", "control_estimate": 0.0, "control_low": -0.1,
+        "control_high": 0.05,
     } | more  # fmt: skip
 
 
@@ -258,7 +260,9 @@ def test_kinds_of_rows_are_counted_apart():
 
 
 def test_verdicts_have_the_words_of_their_kind(make):
-    text = make([claim(1), claim(2, "fails", row="reproduction"), claim(3, "undecided", row="theorem")])
+    controls = {"control": "", "control_verdict": ""}
+    rows = [claim(1), claim(2, "fails", row="reproduction"), claim(3, "undecided", row="theorem")]
+    text = make([row | controls for row in rows])
     # In a tile, in the findings, and in the claim.
     assert text.count("&nbsp;extends<") == 3 and text.count("&nbsp;does not reproduce<") == 3
 
