@@ -48,7 +48,7 @@ try:
         studies.check_file(
             config, os.path.relpath(workflow.configfiles[-1]), f".snakemake/scant/{config['study']}.file"
         )
-    CLAIMED = studies.claims(STUDY["claims"]) if STUDY["claims"] else {}
+    CLAIMED = studies.claims(*studies.claims_files(STUDY))
 except ScantError as error:
     raise WorkflowError(str(error)) from None
 

@@ -14,7 +14,7 @@ rule claims:
         tables=[f"<results>/tables/{table}.csv" for table in THEORY] if JUDGED else [],
         coverage=plan.COVERAGE.format(study=STUDY["study"]) if JUDGED and STUDY["coverage"] else [],
         study=STUDY_FILE,
-        claims=of_project(STUDY["claims"]) if STUDY["claims"] else [],
+        claims=[of_project(file) for file in studies.claims_files(STUDY)],
         schema=of_project(studies.CLAIMS_SCHEMA),
     output:
         csv=report(f"{CLAIMS}.csv", caption="../workflow/report/claims.rst", category="Claims"),

@@ -161,7 +161,7 @@ def claims(inputs, outputs) -> None:
     compared = traces.read_comparators(inputs.get("comparators", []))
     theory = tables.read_theory(inputs.get("tables", []))
     coverage = traces.read(inputs["coverage"])[0] if "coverage" in inputs else None
-    stated = settings.claims(plan.study["claims"])
+    stated = settings.claims(*settings.claims_files(plan.study))
     examined = claims.examine(stated, plan, played, compared, theory, coverage=coverage)
     tables.write(examined, plan.study, outputs[0].with_suffix(""))
 
@@ -198,7 +198,7 @@ def report(inputs, outputs, *, study_file: str) -> None:
     target, listed, copy = outputs
     study, folder = _study(inputs), target.parent
     plan = Plan(*settings.load(study))
-    stated = settings.claims(plan.study["claims"]) if plan.study["claims"] else {}
+    stated = settings.claims(*settings.claims_files(plan.study))
     write_text(copy, json.dumps(study, indent=1, ensure_ascii=False) + "\n")
     facts = about.facts(plan, stated, folder, study_file)
     made = provenance.made()

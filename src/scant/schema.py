@@ -134,18 +134,28 @@ def _check_scalars(path, node, seen: set[int]) -> None:
         _check_scalars(path, child, seen)
 
 
-def check(content: dict, schema: dict, where: str) -> None:
+def check(content: dict, schema: dict, where: str, of_each: bool = False) -> None:
     """Raise a SettingError for the worst defect of `content`: a missing key, else the deepest one.
 
     Before that, one for a number that cannot be meant, see `GREATEST`, wherever it is.
+
+    of_each : whether to name the worst defect of each entry of `content`, not of all entries together
     """
     for path, reason in _odd_numbers(content, _infinite(schema)):
         raise SettingError(f"{where}: {'.'.join(map(str, path)) or 'top level'}: {reason}")
-    errors = _validator()(schema).iter_errors(content)
-    worst = max(errors, key=lambda error: (error.validator == "required", len(error.absolute_path)), default=None)
-    if worst is not None:
-        key = ".".join(map(str, worst.absolute_path)) or "top level"
-        raise SettingError(f"{where}: {key}: {_reason(worst)}")
+    worst: dict = {}
+    for error in _validator()(schema).iter_errors(content):
+        entry = error.absolute_path[0] if of_each and error.absolute_path else None
+        if entry not in worst or _badness(error) > _badness(worst[entry]):
+            worst[entry] = error
+    ordered = [worst[entry] for entry in (None, *(content if of_each else ())) if entry in worst]
+    found = [f"{'.'.join(map(str, error.absolute_path)) or 'top level'}: {_reason(error)}" for error in ordered]
+    if found:
+        raise SettingError(f"{where}: {found[0]}" if len(found) == 1 else "\n  ".join([f"{where}:", *found]))
+
+
+def _badness(error) -> tuple[bool, int]:
+    return error.validator == "required", len(error.absolute_path)
 
 
 @cache

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from matplotlib.collections import PolyCollection
 
 from scant import families
@@ -951,7 +952,34 @@ def test_an_unknown_quantity_is_refused(tmp_path):
     path = tmp_path / "claims.yaml"
     path.write_text((ROOT / "config/claims.yaml").read_text().replace("quantity: ctr\n", "quantity: ctrr\n", 1))
     with pytest.raises(SettingError, match=r"ads-\S+\.quantity: unknown value 'ctrr': did you mean 'ctr'"):
-        studies.claims(path, ROOT / studies.CLAIMS_SCHEMA)
+        studies.claims(path, schema_path=ROOT / studies.CLAIMS_SCHEMA)
+
+
+def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
+    mine, both = tmp_path / "mine.yaml", ["config/claims.yaml", "mine.yaml"]
+    own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
+    source = {"title": "A study", "authors": "A. Author", "url": "https://example.org", "place": "Table 1"}
+    mine.write_text(yaml.safe_dump({"mine": own | {"source": source}}))
+    stated = studies.claims(ROOT / both[0], mine, schema_path=ROOT / studies.CLAIMS_SCHEMA)
+    assert [*stated][-1] == "mine" and len(stated) == len(read_yaml(ROOT / both[0])) + 1
+    assert judged(mine=stated["mine"]).loc["mine", "source"] == "A study, Table 1"
+    assert studies.claims_files(planned(GAMES | {"claims": both}).study) == both
+    assert studies.claims_files(planned(GAMES).study) == both[:1]
+    assert studies.claims_files(planned(GAMES | {"claims": None}).study) == []
+    with pytest.raises(SettingError, match=r"mine\.yaml: mine: another file of claims has this id"):
+        studies.claims(mine, mine, schema_path=ROOT / studies.CLAIMS_SCHEMA)
+
+
+def test_all_defects_of_a_file_of_claims_are_told_at_once(tmp_path):
+    own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
+    defects = {"a": {"source": {"place": "1"}}, "b": {"source": {"title": "A study"}}, "c": {"comparison": "greatr"}}
+    whole = own | {"source": {"title": "A study", "place": "1"}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({name: whole | one for name, one in defects.items()}))
+    with pytest.raises(SettingError) as caught:
+        studies.claims(tmp_path / "mine.yaml", schema_path=ROOT / studies.CLAIMS_SCHEMA)
+    _, *lines = str(caught.value).splitlines()
+    assert len(lines) == 3 and "a.source" in lines[0] and "'place' is a required property" in lines[1]
+    assert "did you mean 'greater'" in lines[2]
 
 
 def test_the_schema_and_the_engine_know_the_same_quantities():

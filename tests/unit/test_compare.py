@@ -515,7 +515,7 @@ def tiny(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project") / "results/tiny"
     plan = Plan(*settings.load(config))
     original = ORIGINAL.format(dataset="example-logs@tiny", part="uniform")
-    stated = settings.claims(plan.study["claims"])
+    stated = settings.claims(*settings.claims_files(plan.study))
     made = provenance.results(plan, stated)
     for path in [*(folder / name for name in made), folder.parents[1] / original]:
         path.parent.mkdir(parents=True, exist_ok=True)

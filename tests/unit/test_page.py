@@ -374,11 +374,19 @@ def test_it_opens_with_what_was_studied_and_whose_the_statements_are(make):
         "One, two; b",
         "5",
     )
-    facts = {"studied": [row], "sources": about.sources()}
+    facts = {"studied": [row], "sources": about.sources({"one": {"source": {"document": "thesis"}}})}
     text = make([claim()], facts)
     assert "learners that see every grade of a query" in text and "One, two; b" in text
     assert "Nir Ailon" in text and "https://arxiv.org/abs/1308.6797" in text
     assert "Nir Ailon" not in make((), facts)
+
+
+def test_documents_of_a_reader_s_own_claims_are_named():
+    described = {"title": "A study of mine", "authors": "A. Author", "url": "https://example.org/1", "place": "Table 1"}
+    (source,) = about.sources({"a": {"source": described}, "b": {"source": {"document": "scant", "place": "docs"}}})
+    assert source == {"authors": "A. Author", "title": "A study of mine", "year": "", "url": "https://example.org/1"}
+    both = about.sources({"a": {"source": described}, "b": {"source": {"document": "ailon", "place": "3"}}})
+    assert len(both) > 2 and both[0] == source and about.sources({}) == []
 
 
 def test_images_are_offered_beside_their_figure(make, folder):

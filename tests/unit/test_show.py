@@ -230,7 +230,7 @@ def test_the_command_prints(folder, capsys):
 
 def facts_of(config, folder, study_file=""):
     plan = Plan(*settings.load(config))
-    return about.facts(plan, settings.claims(plan.study["claims"]), folder, study_file)
+    return about.facts(plan, settings.claims(*settings.claims_files(plan.study)), folder, study_file)
 
 
 def test_the_facts_of_the_default_study(tmp_path):

@@ -146,8 +146,8 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         "datePublished": made["date"], "mentions": run,
         "conformsTo": [add(id, "CreativeWork", name=name, version=id.rpartition("/")[2])
                        for id, name in PROFILES.items()],
-        "citation": [add(reference["url"], "ScholarlyArticle", name=reference["title"])
-                     for reference in cited["references"]],
+        "citation": [add(source["url"] or f"#source-{number}", "ScholarlyArticle", name=source["title"])
+                     for number, source in enumerate(content.get("sources", []), 1)],
     }  # fmt: skip
     for name, value in about.items():
         found.root_dataset[name] = value

@@ -35,6 +35,7 @@ SCHEMA = {
         **{name: {"type": "object"} for name in SECTIONS},
         "settings": {"type": "object", "infinite": True},
         **dict.fromkeys(LISTS, CHECKSUMS),
+        "sources": {"type": "array", "items": {"type": "object", "required": ["title", "url"]}},
         "made": {
             "type": "object",
             "required": ["date", "commit", "clean", "lock"],
@@ -80,6 +81,7 @@ def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dic
         "modules": code.digests(*(name for names in entries.values() for name in names)),
         "versions": {name: facts["environment"][name] for name in VERSIONS} | {"system": processor()},
         "data": {f"{row['data set']}/{row['part']}": _checksum(row, plan, folder) for row in facts["datasets"]},
+        "sources": facts["sources"],
         "made": made,
         "results": checksums(folder, provenance.results(plan, stated)),
         "workflow": checksums(PROJECT, provenance.workflow()),

@@ -15,6 +15,7 @@ from scant.study.plan import OF_CLAIMS, Plan
 from scant.verdict import selection
 
 CITATION = Path("CITATION.cff")
+OURS = "scant"  # the document of questions that no paper asks
 CSV = "The CSV file of the same name holds exactly what is shown."
 CLAIMS_CAPTION = (
     "Claims under every reading: a panel for each, with its estimates in ascending order and below it what each was "
@@ -44,7 +45,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "") -> dict:
     return {
         "files": names,
         "studied": studied(study),
-        "sources": sources() if study["claims"] else [],
+        "sources": sources(stated),
         "captions": captions(names, folder),
         "headings": headings(),
         "datasets": _datasets(study, datasets),
@@ -145,9 +146,18 @@ def studied(study: dict) -> list[dict[str, str]]:
     return rows
 
 
-def sources() -> list[dict[str, str]]:
-    """The documents whose statements are tested, from CITATION.cff: `authors`, `title`, `year` and `url`."""
-    return [
+def sources(stated: dict) -> list[dict[str, str]]:
+    """The documents whose statements are tested: `authors`, `title`, `year` and `url`, each "" if it is not known.
+
+    They are those of CITATION.cff if a claim is about one of the project's documents, and those that claims describe.
+    """
+    described = {claim["source"]["title"]: claim["source"] for claim in stated.values() if "title" in claim["source"]}
+    others = [
+        {key: source.get(key, "") for key in ("authors", "title", "year", "url")} for source in described.values()
+    ]
+    if not {claim["source"].get("document", OURS) for claim in stated.values()} - {OURS}:
+        return others
+    return others + [
         {
             "authors": " and ".join(
                 f"{author['given-names']} {author['family-names']}" for author in reference["authors"]

@@ -68,8 +68,12 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "default": {},
     },
     "claims": {
-        "description": "The file of claims to judge, in the form of config/claims.yaml; null for none.",
-        "type": ["string", "null"],
+        "description": "The files of claims to judge: those of the project, config/claims.yaml, and your own, in the "
+        "same form. A single file needs no list; null is for none.",
+        "type": ["string", "array", "null"],
+        "items": {"type": "string"},
+        "minItems": 1,
+        "uniqueItems": True,
         "default": "config/claims.yaml",
     },
     "testing": {

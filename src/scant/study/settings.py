@@ -155,19 +155,32 @@ def _without_seeds(config: dict) -> dict:
     return config | {"experiments": experiments}
 
 
-def claims(path, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
-    """The claims in a file, by their ids, with defaults filled in: of any quantity and table that a family declares.
+def claims_files(study: dict) -> list[str]:
+    """The files of the claims that a study judges."""
+    files = study["claims"] or []
+    return [files] if isinstance(files, str) else files
+
+
+def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
+    """The claims in some files, by their ids, with defaults filled in.
+
+    They are about any quantity and table that a family declares.
 
     Raises
     ------
-    SettingError : names the claim and the key at fault
+    SettingError : names each claim with a defect, and the key at fault; or claims of two files have the same id
     """
-    content, rules = read_yaml(of_project(path)), read_yaml(of_project(schema_path))
+    rules, stated = read_yaml(of_project(schema_path)), {}
     allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
     allowed["quantity"]["enum"] = [*dict.fromkeys(name for family in declared for name in family.quantities), "table"]
     allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
-    check(content, rules, str(path))
-    return with_defaults(content, rules)
+    for path in paths:
+        content = read_yaml(of_project(path))
+        check(content, rules, str(path), of_each=True)
+        if twice := stated.keys() & content.keys():
+            raise SettingError(f"{path}: {min(twice)}: another file of claims has this id: choose another")
+        stated |= with_defaults(content, rules)
+    return stated
 
 
 def _check_misplaced(config: dict) -> None:

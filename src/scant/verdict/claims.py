@@ -323,7 +323,7 @@ class _Examiner:
             for epsilon, rows in _policies(values.get((stream, learner)), only_epsilon):
                 rows = self._played_instead(claim, name, rows)
                 # A trivial play that comes to the same with every seed involves no chance.
-                exact = exact or ("plays" in claim and rows["value"].nunique() == 1)
+                exact = exact or ("plays" in claim and np.ptp(rows["value"]) == 0)
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 declared, why = self._quantity(quantity, name), _why(rows)
                 known = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}

@@ -118,12 +118,12 @@ def write(examined: Mapping[str, Examined], study: dict, stem) -> None:
 def _source(claim: dict) -> str:
     """The document that a claim is from, and the place in it."""
     source = claim["source"]
-    return source if isinstance(source, str) else f"{source['document']}, {source['place']}"
+    return f"{source.get('document') or source['title']}, {source['place']}"
 
 
 def _words(claim: dict) -> str:
     """The words of the document by which the claim is found there; "" if it quotes none."""
-    return "" if isinstance(claim["source"], str) else claim["source"].get("words", "")
+    return claim["source"].get("words", "")
 
 
 def _cells(reading: Reading) -> dict[str, int]:
