@@ -259,6 +259,7 @@ def test_a_cell_that_cannot_violate_its_bound_says_nothing(shares):
     shares(a=0.9, b=0.99)
     table = judged(one=SHARE | {"where": {"ids": "first"}}, two=AGAINST_ALL)
     assert table.loc["one", "verdict"] == "says nothing here" and math.isnan(table.loc["one", "tightness"])
+    assert table.loc["one", "note"] == "Even 0.99, the worst that could have been measured, is as claimed"
     alone = judged(two=AGAINST_ALL)
     assert table.loc["two", "estimate"] == alone.loc["two", "estimate"]
     examined = claims.examine({"one": CLAIM | SHARE, "two": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))

@@ -48,9 +48,9 @@ def claim(number=1, verdict="holds", **more) -> dict:
         "low": 0.1, "high": 0.2, "n": 5, "readings_holding": 2, "readings_total": 3, "data": "", "family": "top",
         "figure": "figure-1", "needed": None, "matters": "", "matters_share": None, "row": "extension",
         "words": "it learns", "chosen": "", "quantity": "NDCG@10", "test": "t", "cells_holding": 1, "cells_failing": 0,
-        "cells_silent": 0, "cells_total": 1, "tightness": None, "deciding": "kl on Digits", "note": "", "says_from": None,
-        "control": "Random", "control_verdict": "fails", "control_estimate": 0.0, "control_low": -0.1,
-        "control_high": 0.05,
+        "cells_silent": 0, "cells_total": 1, "tightness": None, "deciding": "kl on Digits", "note": "",
+        "says_from": None, "control": "Random", "control_verdict": "fails", "control_estimate": 0.0,
+        "control_low": -0.1, "control_high": 0.05,
     } | more  # fmt: skip
 
 

@@ -425,6 +425,7 @@ def deciding(claim: dict, reading: Reading, outcome: str) -> int | None:
 
     If the claim fails it is the cell with the smallest `p_fails`. If it holds, or is undecided, it is the one with the
     largest `p_holds`. Among equals it is the one whose estimate is closest to violating the claim, or violates it most.
+    Where no cell says anything it is the one whose ceiling is closest to that.
     """
     if not reading.cells or claim.get("over") == "mean":
         return None
@@ -434,7 +435,8 @@ def deciding(claim: dict, reading: Reading, outcome: str) -> int | None:
     def weakest(at: int) -> tuple[float, float]:
         verdict = reading.single[at]
         p_value = verdict.p_fails if outcome == "fails" else -verdict.p_holds
-        return p_value, min(verdict.estimate - ends[at][0], ends[at][1] - verdict.estimate)
+        value = verdict.estimate if speaking else reading.cells[at].ceiling + compared_with(claim)
+        return p_value, min(value - ends[at][0], ends[at][1] - value)
 
     return min(speaking or range(len(reading.single)), key=weakest)
 

@@ -15,7 +15,17 @@ from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
-from scant.verdict.claims import TABLE, Cell, Examined, Reading, between, claimed_interval, deciding, pair
+from scant.verdict.claims import (
+    TABLE,
+    Cell,
+    Examined,
+    Reading,
+    between,
+    claimed_interval,
+    compared_with,
+    deciding,
+    pair,
+)
 from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OF_CELLS, OVERALL, titled
 from scant.verdict.words import ALIKE, SILENT, UNTESTABLE, UNTOLD, needed
 
@@ -83,7 +93,8 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
         row |= {"data": _where(readings[0], study, claim), "experiment": readings[0].experiment}
         row |= _cells(readings[0]) | {"tightness": _tightness(claim, decides)}
         row |= {"deciding": _named(readings[0], cell, study), "says_from": _says_from(readings[0])}
-        row |= {"note": _note(claim, readings[0], verdict, decides)}
+        ceiling = cell.ceiling + compared_with(claim) if cell else None
+        row |= {"note": _note(claim, readings[0], verdict, decides, ceiling)}
         if examination.control:
             of_control = _corrected(name, examination.control, families[family])
             _, decides = _deciding(claim | claim["control"], examination.control, of_control)
@@ -166,17 +177,22 @@ def _says_from(reading: Reading) -> float:
     return min(known, default=math.nan)
 
 
-def _note(claim: dict, reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict) -> str:
+def _note(
+    claim: dict, reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict, ceiling: float | None
+) -> str:
     """What a reader needs to know of a claim's verdict.
 
     Why it is undecided; of a slope, whether it is only the margin that makes it hold, and how it changes on the way;
     which rates are at the edge of their grid.
 
     decides : the verdict on the cell that decides
+    ceiling : the worst that could have been measured there; None if that is not known
     """
     notes = []
     if verdict.verdict == "undecided":
         notes.append(_undecided(reading, verdict, decides))
+    if verdict.verdict == SILENT and ceiling is not None:
+        notes.append(f"even {ceiling:.3g}, the worst that could have been measured, is as claimed")
     of_slope = claim["comparison"] == "slope" and claim["quantity"] != TABLE
     if of_slope and verdict.verdict == "holds" and decides.low > claim["against"]:
         notes.append(f"within {claim['margin']:g} of {claim['against']:g}, above it")
