@@ -1,0 +1,116 @@
+"""Numbers in README and docs that come from a study: each carries a mark, which says where the number is from.
+
+A mark is a comment of Markdown right after the number, which readers do not see:
+
+    0.452<!-- default/finals stream=mq2008 learner=slam: ndcg@10 -->
+    13<!-- default/claims row=reproduction verdict=holds: count -->
+
+It names the study and the table of its reference (results/reference/STUDY/claims.csv or tables/TABLE.csv), settings
+that select rows, and the column of the one row that they select; `count` is how many rows they select. The number is
+rounded as it is printed; before a percent sign it is 100 times what the table has.
+
+    python tests/prose.py           # says which numbers are not as their tables have them
+    python tests/prose.py --write   # puts those of the tables in their place
+"""
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+NUMBER = r"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?)(?P<unit>(?: ?%)?)"
+MARKED = re.compile(
+    NUMBER + r"<!-- (?P<study>[\w-]+)/(?P<table>[\w.-]+)(?P<where>(?: [^:>]+=[^:>]*)?): (?P<column>[^>]+?) -->"
+)
+MARK = re.compile(r"<!-- [\w-]+/[\w.-]+[^>]*: [^>]+ -->")
+
+
+class Marked(NamedTuple):
+    """A number with a mark: where it is, as it is printed, and as its table has it."""
+
+    path: Path
+    line: int
+    printed: str
+    expected: str
+    span: tuple[int, int]
+
+
+class Unresolved(Exception):
+    """A mark that names no single number."""
+
+
+def documents() -> list[Path]:
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def numbers(path: Path) -> Iterator[Marked]:
+    """The numbers of a document that carry marks.
+
+    Raises
+    ------
+    Unresolved : a mark is not after a number, or names no table, row or column; names the line
+    """
+    text = path.read_text(encoding="utf-8")
+    found = list(MARKED.finditer(text))
+    if astray := {match.end() for match in MARK.finditer(text)} - {match.end() for match in found}:
+        raise Unresolved(f"{path.name}:{text.count(chr(10), 0, min(astray)) + 1}: the mark is not after a number")
+    for match in found:
+        line = text.count("\n", 0, match.start()) + 1
+        try:
+            value = _value(match["study"], match["table"], match["where"], match["column"])
+        except Unresolved as error:
+            raise Unresolved(f"{path.name}:{line}: {error}") from None
+        printed = match["number"]
+        expected = _printed(100 * value if match["unit"] else value, printed)
+        yield Marked(path, line, printed, expected, match.span("number"))
+
+
+def _value(study: str, table: str, where: str, column: str) -> float:
+    from scant.files import read_rows
+
+    folder = ROOT / "results/reference" / study
+    path = folder / "claims.csv" if table == "claims" else folder / f"tables/{table}.csv"
+    if not path.is_file():
+        raise Unresolved(f"there is no {path.relative_to(ROOT)}")
+    wanted = dict(part.split("=", 1) for part in shlex.split(where))
+    head, rows = read_rows(path)
+    if unknown := [name for name in (*wanted, column) if name not in (*head, "count")]:
+        raise Unresolved(f"{path.relative_to(ROOT)} has no column {unknown[0]}")
+    rows = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    if column == "count":
+        return len(rows)
+    if len(rows) != 1:
+        raise Unresolved(f"{path.relative_to(ROOT)} has {len(rows)} rows with {where.strip()}")
+    return float(rows[0][column])
+
+
+def _printed(value: float, like: str) -> str:
+    """A number with as many decimals, and with a sign and commas if the other has them."""
+    decimals = len(like.partition(".")[2])
+    return f"{value:{'+' if like[0] == '+' else ''}{',' if ',' in like or abs(value) >= 1e4 else ''}.{decimals}f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--write", action="store_true", help="put the tables' numbers in the place of those that differ"
+    )
+    write, wrong = parser.parse_args().write, 0
+    for path in documents():
+        text = path.read_text(encoding="utf-8")
+        for marked in reversed(list(numbers(path))):
+            if marked.printed != marked.expected:
+                wrong += 1
+                print(f"{path.name}:{marked.line}: {marked.printed}, and the table has {marked.expected}")
+                text = text[: marked.span[0]] + marked.expected + text[marked.span[1] :]
+        if write:
+            path.write_text(text, encoding="utf-8")
+    return int(wrong > 0 and not write)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Numbers in README and docs are those of the studies' references."""
+
+import pytest
+
+from tests import prose
+
+
+@pytest.mark.parametrize("path", prose.documents(), ids=lambda path: path.name)
+def test_numbers_that_carry_a_mark_are_those_of_their_tables(path):
+    wrong = [marked for marked in prose.numbers(path) if marked.printed != marked.expected]
+    assert not wrong, "python tests/prose.py --write puts them right"
+
+
+@pytest.fixture
+def document(tmp_path, monkeypatch):
+    """A document beside the reference of a study."""
+    folder = tmp_path / "results/reference/s"
+    (folder / "tables").mkdir(parents=True)
+    (folder / "claims.csv").write_text("id,row,verdict\na,theorem,holds\nb,theorem,holds\nc,theorem,fails\n")
+    (folder / "tables/finals.csv").write_text('learner,ndcg@10\nslam,0.12345\n"two, of",2.5\ntwice,1\ntwice,2\n')
+    monkeypatch.setattr(prose, "ROOT", tmp_path)
+    path = tmp_path / "README.md"
+
+    def write(text):
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_mark_says_where_a_number_is_from(document):
+    text = (
+        "SLAM has 0.12<!-- s/finals learner=slam: ndcg@10 -->, that is 12.3 %<!-- s/finals learner=slam: ndcg@10 -->.\n"
+        "| +0.99<!-- s/finals 'learner=two, of': ndcg@10 --> | 3<!-- s/claims: count --> <!-- a comment: none -->\n"
+        "2<!-- s/claims row=theorem verdict=holds: count -->"
+    )
+    found = [(one.line, one.printed, one.expected) for one in prose.numbers(document(text))]
+    assert found == [(1, "0.12", "0.12"), (1, "12.3", "12.3"), (2, "+0.99", "+2.50"), (2, "3", "3"), (3, "2", "2")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("many<!-- s/claims: count -->", "line|README.md:1: the mark is not after a number"),
+        ("1<!-- t/claims: count -->", "there is no results/reference/t/claims.csv"),
+        ("1<!-- s/claims verdct=holds: count -->", "has no column verdct"),
+        ("1<!-- s/finals learner=slam: ndcg -->", "has no column ndcg"),
+        ("1<!-- s/finals learner=twice: ndcg@10 -->", "has 2 rows with learner=twice"),
+    ],
+)
+def test_a_mark_that_names_nothing_is_told(document, text, message):
+    with pytest.raises(prose.Unresolved, match=message):
+        list(prose.numbers(document(text)))
