@@ -79,6 +79,7 @@ def played(config: dict, regrets=REGRETS) -> dict:
                         rows.append(
                             {"experiment": name, "stream": game, "learner": learner, "seed": seed, "horizon": horizon}
                             | {"round": horizon, "value": regret, "best": 0.0, "best_at_horizon": 2 * regret}
+                            | {"worst": 1000.0 * horizon, "k": 0}
                             | {"bound": 100.0 * horizon**power, "loss": "sum-loss", "gain": False, "game": game}
                             | {"items": 20}
                         )

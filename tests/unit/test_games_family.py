@@ -150,6 +150,7 @@ def played():
     rows = [
         {"stream": game, "learner": learner, "seed": seed, "horizon": horizon, "round": t, "items": items}
         | {"best": 2.0 * t, "value": 2.0 * t - regret(game, learner, seed, t), "bound": 8.0 * t * items**2}
+        | {"worst": -1000.0 * t * items**2, "k": 1}
         for game, items in GAMES.items()
         for learner in EXPONENTS
         for seed in (0, 1)

@@ -1,6 +1,7 @@
 """A game as played: its traces, and what the papers and the project claim of them."""
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -177,3 +178,38 @@ def test_slopes_in_the_horizon(kind, low, high):
     horizons = np.array([1000, 4000, 16_000, 64_000, 256_000])
     ends = np.array([regrets("flip", "dcg", kind, int(T), 4)[:, -1] for T in horizons]).T
     assert low < np.mean([slope(horizons, of_seed, 3) for of_seed in ends]) < high
+
+
+# --- the worst play
+
+
+@pytest.mark.parametrize("loss", ["dcg", "sum-loss", "precision@2", "pairwise-loss", "ndcg"])
+def test_no_ranking_is_worse_than_the_worst(loss):
+    stream = streams.draw("flip", np.random.default_rng(1), 40, loss, items=5, relevant=2)
+    game, kept = Game(stream, loss), np.array([1, 7, 40])
+    values = np.array(
+        [np.cumsum([game.loss.measure(np.array(ranking), row) for row in stream])[kept - 1]
+         for ranking in permutations(range(5))]
+    )  # fmt: skip
+    worst = values.min(axis=0) if game.loss.gain else values.max(axis=0)
+    np.testing.assert_allclose(game.worst(kept), worst, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["dcg", "sum-loss", "ap"])
+def test_no_play_is_worse_than_the_worst_where_rounds_differ(loss):
+    stream = streams.draw("switching", np.random.default_rng(1), 12, loss, items=4, relevant=2)
+    game, kept = Game(stream, loss, foreseen=True), np.arange(1, 13)
+    values = np.array(
+        [[game.loss.measure(np.array(ranking), row) for ranking in permutations(range(4))] for row in stream]
+    )
+    worst = values.min(axis=1) if game.loss.gain else values.max(axis=1)
+    np.testing.assert_allclose(game.worst(kept), np.cumsum(worst), atol=1e-9)
+
+
+def test_the_worst_play_of_the_thesis_costs_less_than_its_bounds():
+    costs = []
+    for seed in range(5):
+        game = Game(streams.draw("flip", np.random.default_rng(seed), 10_000, "dcg"), "dcg")
+        end = np.array([10_000])
+        costs.append(float(game.best(end)[0][0] - game.worst(end)[0]))
+    assert np.mean(costs) == pytest.approx(14_156, rel=0.01)  # bounds: 27,606, 30,105 and 87,250

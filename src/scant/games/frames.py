@@ -13,13 +13,15 @@ CELL = ["measure", "grades", "m", "k"]  # the columns that identify a cell of th
 
 
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The traces with a column `regret`, against the best fixed ranking that the experiment's `comparator` says.
+    """The traces with columns `regret` and `worst_regret`, which is that of the worst play.
 
-    This is the ranking that is best up to the round of the row ("prefix") or over all rounds ("horizon").
+    Both are against the best fixed ranking that the experiment's `comparator` says: the one that is best up to the round
+    of the row ("prefix") or over all rounds ("horizon").
     """
     against_prefix = [name for name, experiment in details.items() if experiment["comparator"] == "prefix"]
     best = traces["best"].where(traces["experiment"].isin(against_prefix), traces["best_at_horizon"])
-    return traces.assign(regret=(best - traces["value"]).where(traces["gain"], traces["value"] - best))
+    lost = {"regret": traces["value"], "worst_regret": traces["worst"]}
+    return traces.assign(**{name: (best - value).where(traces["gain"], value - best) for name, value in lost.items()})
 
 
 def _ends(frame: pd.DataFrame) -> pd.DataFrame:

@@ -20,6 +20,7 @@ class Game:
     ----------
     stream : (rounds x items), the relevance (or position, or value) of each item in each round
     loss : the name of a loss or gain, see `scant.games.losses.make`
+    foreseen : whether rounds differ in a way that learners may foresee
 
     Attributes
     ----------
@@ -32,8 +33,8 @@ class Game:
     SettingError : an unknown loss, or relevances that it is not defined for
     """
 
-    def __init__(self, stream: np.ndarray, loss: str):
-        self.stream, self.loss = np.asarray(stream), losses.make(loss)
+    def __init__(self, stream: np.ndarray, loss: str, foreseen: bool = False):
+        self.stream, self.loss, self.foreseen = np.asarray(stream), losses.make(loss), foreseen
         losses.check(self.loss, self.stream)
         self.rounds, self.items = self.stream.shape
         values = self.loss.values(self.stream)
@@ -41,7 +42,7 @@ class Game:
         self.values = _read_only(values, np.int8 if small else np.float64)
         self.scale = _read_only(np.ones(self.rounds) if self.loss.scale is None else self.loss.scale(self.stream))
         self.constant = None if self.loss.constant is None else self.loss.constant(self.stream)
-        self._best, self._facts = {}, {}
+        self._best, self._worst, self._facts = {}, {}, {}
 
     def best(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The cumulative loss or gain of the best fixed rankings, computed exactly.
@@ -67,6 +68,33 @@ class Game:
             constant = self.constant_at(rounds)
             self._best[key] = (prefix + constant)[: len(kept)], (horizon + constant)[: len(kept)], ranking
         return self._best[key]
+
+    def worst(self, kept: np.ndarray) -> np.ndarray:
+        """The cumulative loss or gain of the worst play: no learner's can be expected to be worse.
+
+        It is that of the fixed ranking that is worst for rounds 1..t, for each t of `kept`: where relevances are drawn
+        anew in each round from one distribution, no play has a worse expectation. Where learners may foresee how rounds
+        differ, and for AP, whose worst fixed ranking is hard to find, it is that of the worst ranking in each round.
+        """
+        key = kept.tobytes()
+        if key not in self._worst:
+            self._worst[key] = self._worst_at(kept) + self.constant_at(kept)
+        return self._worst[key]
+
+    def _worst_at(self, kept: np.ndarray) -> np.ndarray:
+        """The results of `worst`, without constants."""
+        from scant.kernels import games
+
+        if self.loss.places is None:
+            of_counts = np.tri(self.items + 1, self.items, -1)  # row r has r relevant items
+            worst = [float(self.loss.measure(np.arange(self.items)[::-1], row)) for row in of_counts]
+            return np.cumsum(np.take(worst, np.count_nonzero(self.stream, axis=1)))[kept - 1]
+        weights = self.loss.weights(self.items)
+        if self.foreseen:
+            return np.cumsum((np.sort(self.values, axis=1) @ weights) * self.scale)[kept - 1]
+        sums = np.zeros((len(kept), self.items))
+        games.sums_at(self.values, self.scale, _read_only(kept, np.int64), sums)
+        return np.sort(sums, axis=1) @ weights
 
     def _best_linear(self, rounds):
         """The results of `best` for a linear loss, without constants; `rounds` ends with the last one."""
@@ -118,6 +146,7 @@ class Trace:
     value : the cumulative loss or gain of the rankings shown in rounds 1..t
     best : the same for the fixed ranking that is best for rounds 1..t
     best_at_horizon : the same for the fixed ranking that is best for all rounds
+    worst : the same for the worst play, see `Game.worst`
     explored : int64, how many of rounds 1..t were spent on exploring
     bound : the bound on the expected regret against `best`; NaN where none is known
     gain : whether greater values are better
@@ -127,6 +156,7 @@ class Trace:
     value: np.ndarray
     best: np.ndarray
     best_at_horizon: np.ndarray
+    worst: np.ndarray
     explored: np.ndarray
     bound: np.ndarray
     gain: bool
@@ -182,8 +212,9 @@ def play(
     own = ":" in (learner if isinstance(learner, str) else learner["kind"])
     value, explored = _compiled(game, loop, random, kept) if loop else _plain(game, player, kept, own)
     best, horizon, _ = game.best(kept)
+    worst = game.worst(kept)
     bound = player.bound(kept) if hasattr(player, "bound") else np.full(len(kept), np.nan)
-    return Trace(kept, value, best, horizon, explored, bound, game.loss.gain)
+    return Trace(kept, value, best, horizon, worst, explored, bound, game.loss.gain)
 
 
 def _plain(game: Game, player, kept: np.ndarray, own: bool = False) -> tuple[np.ndarray, np.ndarray]:

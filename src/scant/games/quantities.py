@@ -40,6 +40,11 @@ def game_regret(
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
     """Regret as a share of a bound, at each horizon: a horizon of several is named with the game, in `stream`.
 
+    The ceiling is the worst play's regret (`scant.games.play.Game.worst`). Of a bound from below it is the least regret,
+    0, but on the `uniform` stream, where all plays have the same expectation. `says_from` is the horizon at which the
+    worst play's regret, which grows as T, overtakes a bound that grows as T^(2/3) with feedback at the top, as T^(1/2)
+    else: that of a learner which knows the horizon.
+
     bound : "own", the learner's bound; or a name from `BOUNDS`. Games and learners that it does not speak of are left
         out
     """
@@ -47,7 +52,14 @@ def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
         raise unknown("bound of game_share", bound, ["own", *BOUNDS])
     ends = _ends(played)
     limits = ends["bound"] if bound == "own" else BOUNDS[bound](ends)
-    shares = ends.assign(value=ends["regret"] / limits).dropna(subset="value")
+    shares = ends.assign(value=ends["regret"] / limits, ceiling=ends["worst_regret"] / limits).dropna(subset="value")
+    if bound in FROM_BELOW:
+        same = shares["game"] == "uniform"
+        means = shares.groupby(["stream", "learner", "horizon"])["value"].transform("mean")
+        shares["ceiling"] = means.where(same, 0.0)
+    else:
+        power = np.where(shares["k"] > 0, 3.0, 2.0)  # T grows by this power of what the bound is too large by
+        shares["says_from"] = (shares["horizon"] / shares["ceiling"] ** power).where(shares["ceiling"] < 1)
     counts = shares.groupby("stream")["horizon"].nunique()
     named = [
         f"{stream}, T = {horizon:,}" if counts[stream] > 1 else stream
@@ -73,10 +85,10 @@ def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
 
 
 def bound_share(played: Played) -> pd.DataFrame:
-    """The largest ratio of regret to its bound, over all horizons for which a bound is known."""
+    """The largest ratio of regret to its bound, over all horizons for which a bound is known; the same of the ceiling."""
     ends = _ends(played)
-    shares = ends.assign(value=ends["regret"] / ends["bound"]).dropna(subset="value")
-    return shares.groupby(KEYS, sort=False)["value"].max().reset_index()
+    shares = ends.assign(value=ends["regret"] / ends["bound"], ceiling=ends["worst_regret"] / ends["bound"])
+    return shares.dropna(subset="value").groupby(KEYS, sort=False)[["value", "ceiling"]].max().reset_index()
 
 
 def _floors(ends: pd.DataFrame) -> pd.Series:
@@ -95,6 +107,7 @@ def _floor(name: str) -> float:
     return game_bounds.top_one_floor(-np.array(of_rankings) if loss.gain else of_rankings, probabilities)
 
 
+FROM_BELOW = ("theorem-3.3", "theorem-24")
 BOUNDS = {  # on regret, by their place in the papers, from the ends of games; those of Theorems 3.3 and 24 from below
     "corollary-3.2": lambda ends: game_bounds.choice_regret(ends["horizon"], ends["items"], ends["choices"]),
     "theorem-3.3": lambda ends: game_bounds.online_rank_lower(ends["horizon"], ends["items"], ends["choices"]),

@@ -27,6 +27,7 @@ SCHEMA = pa.schema(
         "value": pa.float64(),  # cumulative loss or gain of the rankings shown
         "best": pa.float64(),  # the same for the fixed ranking that is best up to this round
         "best_at_horizon": pa.float64(),  # the same for the fixed ranking that is best for all rounds
+        "worst": pa.float64(),  # the same for the worst play
         "explored": pa.int64(),  # how many rounds so far were spent on exploring
         "bound": pa.float64(),  # on the expected regret against `best`; NaN where none is known
     }
@@ -90,7 +91,7 @@ def drawn(job: dict, seed: int, horizon: int) -> Game:
     settings = job["game"]
     relevances = generator(*_axes(job, 0 if settings["shared"] else seed), "relevances")
     stream = streams.draw(settings["stream"], relevances, horizon, settings["loss"], **settings["settings"])
-    return Game(stream, settings["loss"])
+    return Game(stream, settings["loss"], settings["stream"] in streams.FORESEEN)
 
 
 def played(learner: dict) -> dict:

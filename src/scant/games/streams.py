@@ -166,6 +166,7 @@ def hard(random, rounds: int, loss: str, items: int = 3, k: int = 1, grades: int
     return _rows(rounds, items, lambda n: vectors[_index_in(edges, random.random(n))])
 
 
+FORESEEN = ("switching", "ties")  # rounds differ in other ways than by draws from one distribution
 STREAMS = {
     "flip": flip,
     "gauss": gauss,
