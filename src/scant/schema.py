@@ -246,8 +246,13 @@ def with_defaults(content, schema: dict, root: dict | None = None):
 
 
 def _resolved(schema: dict, root: dict) -> dict:
-    """A schema with the definition that it refers to, if it does, merged in."""
-    return {**root["$defs"][schema["$ref"].rsplit("/", 1)[-1]], **schema} if "$ref" in schema else schema
+    """A schema with the part of the whole that it refers to, if it does, merged in."""
+    if "$ref" not in schema:
+        return schema
+    part = root
+    for key in schema["$ref"].removeprefix("#/").split("/"):
+        part = part[key]
+    return {**part, **schema}
 
 
 def _applies(condition: dict, content: dict) -> bool:

@@ -15,8 +15,8 @@ CELL = ["measure", "grades", "m", "k"]  # the columns that identify a cell of th
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The traces with columns `regret` and `worst_regret`, which is that of the worst play.
 
-    Both are against the best fixed ranking that the experiment's `comparator` says: the one that is best up to the round
-    of the row ("prefix") or over all rounds ("horizon").
+    Both are against the best fixed ranking that the experiment's `comparator` says: the one that is best up to the
+    round of the row ("prefix") or over all rounds ("horizon").
     """
     against_prefix = [name for name, experiment in details.items() if experiment["comparator"] == "prefix"]
     best = traces["best"].where(traces["experiment"].isin(against_prefix), traces["best_at_horizon"])

@@ -21,7 +21,7 @@ SLOPE = 0.01  # how close the slope of a bound must come to the exponent that is
 
 def games_table() -> pd.DataFrame:
     """Theorems on games on fixed items, half a second."""
-    return table([*_full_information(), *_pairwise_loss(), *_cells(), *_sorts(), *_orders(), *_fpl()])
+    return table([*_full_information(), *_pairwise_loss(), *_cells(), *_sorts(), *_orders(), *_fpl(), *_guarantees()])
 
 
 # --- partial monitoring
@@ -225,3 +225,55 @@ def _fpl() -> Iterator[Check]:
          slope(lambda n: fpl(n, n) / ours(n, n, n * n / 4), 1000, 10000), 1 / 2, 10000),
     ):  # fmt: skip
         yield Check(check, "Ailon, section 4.1", quantity, "D, R and A as there", n, value, "=", stated, 2, SLOPE)
+
+
+def _guarantees() -> Iterator[Check]:
+    """Ailon, sections 4 and 5: by how much other algorithms' guarantees are above OnlineRank's, as n or k grows.
+
+    All are for a long horizon and learning rates that minimise them there. A factor of sqrt(log n) is a slope of 1/2 on
+    log log n.
+    """
+    rounds = 1e15
+
+    def weights(n: int, k: int) -> float:
+        spread, rankings = k * (n - k), math.factorial(n)
+        return game_bounds.hedge(rounds, game_bounds.hedge_eta(rankings, spread, rounds), rankings, spread)
+
+    def permelearn(n: int) -> float:
+        best = rounds / 2  # all items are chosen equally often, and a place costs up to 1
+        return (n - 1) * game_bounds.permelearn(best, game_bounds.permelearn_eta(n, best), n)
+
+    def comb_band(n: int) -> float:
+        return (n - 1) * game_bounds.comb_band(rounds, game_bounds.comb_band_rates(n, rounds)[0], n)
+
+    def online_rank(n: int, pairs: float) -> float:
+        return game_bounds.online_rank(rounds, game_bounds.online_rank_eta(n, pairs, rounds), n, pairs)
+
+    def of_rankings(n: int) -> tuple[float, float]:
+        """The bounds of FPL and of OnlineRank where whole rankings are aggregated."""
+        R, A = n * (n + 1) * (2 * n + 1) / 6, n * (n + 1) / 2
+        fpl = 2 * math.sqrt(game_bounds.diameter(np.arange(n)) * R * A * rounds)
+        return fpl, online_rank(n, n**2 * (n**2 - 1) / 12)
+
+    def slope(f, low: int, high: int, of=math.log) -> float:
+        return math.log(f(high) / f(low)) / (of(high) - of(low))
+
+    def loglog(n: int) -> float:
+        return math.log(math.log(n))
+
+    in_n, in_log = "slope of the log of the ratio on that of n", "slope of the log of the ratio on log log n"
+    for check, quantity, value, relation, stated, n in (
+        ("multiplicative weights over OnlineRank, single choice", in_log,
+         slope(lambda n: weights(n, 1) / online_rank(n, n - 1), 100, 1000, loglog), ">=", 1 / 2, 1000),
+        ("multiplicative weights over OnlineRank in k", "slope of the log of the ratio on that of k",
+         slope(lambda k: weights(1000, k) / online_rank(1000, k * (1000 - k)), 1, 10), "=", 1 / 2, 1000),
+        ("multiplicative weights over OnlineRank, any choices", in_n,
+         slope(lambda n: weights(n, n // 2) / online_rank(n, n**2 / 4), 100, 1000), ">=", 1 / 2, 1000),
+        ("PermELearn over OnlineRank", in_log,
+         slope(lambda n: permelearn(n) / online_rank(n, n - 1), 100, 1000, loglog), "=", 1 / 2, 1000),
+        ("CombBand over OnlineRank", in_n,
+         slope(lambda n: comb_band(n) / online_rank(n, n - 1), 100, 1000), ">=", 1, 1000),
+        ("FPL over OnlineRank, rankings", in_n,
+         slope(lambda n: of_rankings(n)[0] / of_rankings(n)[1], 1000, 10000), "=", 1 / 2, 10000),
+    ):  # fmt: skip
+        yield Check(check, "Ailon, sections 4 and 5", quantity, "T = 10^15", n, value, relation, stated, 2, SLOPE)

@@ -3,6 +3,7 @@
 config/claims.yaml says what is claimed: about which quantity and which learners, on which data, under which settings.
 Every experiment of a study that fits a claim gives one reading of it for each way of choosing learning rates that its
 runs allow. The claim's verdict is that of the first reading: the first experiment that fits, with its own `tuning`.
+Readings in which nothing could violate the claim come after all others.
 """
 
 import math
@@ -223,6 +224,7 @@ class _Examiner:
                         readings.append(reading)
                 else:
                     lacking.append(_Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there"))
+        readings.sort(key=lambda reading: reading.verdict.verdict == SILENT)
         closest = max(lacking, key=lambda reason: reason.progress)  # the first of several
         return Examined(claim, readings, "" if readings else closest.reason)
 
