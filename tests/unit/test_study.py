@@ -1004,6 +1004,13 @@ def test_an_experiment_that_is_only_timed_has_no_tables():
     assert list(plan.figures) == ["figure-games-time"] and list(plan.tables) == theory(plan) and plan.played == []
 
 
+def refused(config, words) -> None:
+    """A study is refused with these words."""
+    with pytest.raises(SettingError) as error:
+        load(config)
+    assert not [word for word in words if word not in str(error.value)], error.value
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -1020,9 +1027,7 @@ def test_an_experiment_that_is_only_timed_has_no_tables():
     ],
 )
 def test_what_an_experiment_on_fixed_items_cannot_be(changes, words):
-    with pytest.raises(SettingError) as error:
-        load(with_games(**changes))
-    assert not [word for word in words if word not in str(error.value)], error.value
+    refused(with_games(**changes), words)
 
 
 def test_an_experiment_on_fixed_items_needs_a_horizon():
@@ -1044,9 +1049,7 @@ def test_an_experiment_on_fixed_items_needs_a_horizon():
 def test_what_a_learner_on_fixed_items_cannot_be(learner, words):
     config = with_games()
     config["learners"]["top"] = learner
-    with pytest.raises(SettingError) as error:
-        load(config)
-    assert not [word for word in words if word not in str(error.value)], error.value
+    refused(config, words)
 
 
 def test_games_and_horizons_are_not_for_contextual_learners():
@@ -1124,9 +1127,7 @@ def test_the_study_of_bounds_is_asked_for():
     ],
 )
 def test_what_an_experiment_of_ads_cannot_be(changes, words):
-    with pytest.raises(SettingError) as error:
-        load(with_ads(**changes))
-    assert not [word for word in words if word not in str(error.value)], error.value
+    refused(with_ads(**changes), words)
 
 
 @pytest.mark.parametrize(
@@ -1147,9 +1148,7 @@ def test_what_an_experiment_of_ads_cannot_be(changes, words):
 def test_what_a_log_cannot_be(log, words):
     config = with_ads()
     config["logs"]["hotel"] = log
-    with pytest.raises(SettingError) as error:
-        load(config)
-    assert not [word for word in words if word not in str(error.value)], error.value
+    refused(config, words)
 
 
 def test_bandit_logs_are_no_stream():
