@@ -119,9 +119,12 @@ wildcard_constraints:
 compact = named.compact
 
 
-def growing(amount):
-    """A job's memory (MB) or time (minutes): more at each retry, since the job may have failed for lack of it."""
-    return lambda wildcards, attempt: amount * attempt
+def needs(memory, minutes):
+    """A job's memory (MB) and time: more at each retry, since the job may have failed for lack of it."""
+    return {
+        "mem_mb": lambda wildcards, attempt: memory * attempt,
+        "runtime": lambda wildcards, attempt: minutes * attempt,
+    }
 
 
 def code(*modules):
@@ -137,11 +140,6 @@ def kept(path):
     return path.replace("results/{study}", "<results>")
 
 
-def study_file():
-    """The path of the study file that the command line names, relative to the working folder."""
-    return os.path.relpath(workflow.configfiles[-1])
-
-
 def dataset_id(wildcards):
     """The id of a data set in the study, of which a study's own have another name among the tables."""
     ids = {dataset.stored: id for id, dataset in DATASETS.items()}
@@ -149,10 +147,7 @@ def dataset_id(wildcards):
 
 
 def own_file(dataset, part):
-    """The local files of a part of the study's own data set, so that an edit reruns jobs; [] for other data sets.
-
-    With one that says how many rows its queries have, if there is one beside it.
-    """
+    """The files of a part of the study's own data set, with sizes of queries beside it, so that an edit reruns jobs."""
     file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
     beside = groups_beside(file) if file else None
     return [path for path in (file, beside and str(beside)) if path and Path(path).is_file()]
@@ -160,8 +155,7 @@ def own_file(dataset, part):
 
 def own_entry(dataset):
     """The study's own entry of a data set as JSON; "{}" if the data set is in the registry."""
-    entry = STUDY["datasets"].get(dataset)
-    return compact({dataset: entry} if entry else {})
+    return compact({id: entry for id, entry in STUDY["datasets"].items() if id == dataset})
 
 
 def entry(dataset, part):
@@ -183,12 +177,6 @@ def data_tables():
     return list(dict.fromkeys(table for tables in wanted for table in tables))
 
 
-def own_modules(*jobs):
-    """The modules of users' own learners that play in some jobs."""
-    learners = {learner for job in jobs for learner in players(job)}
-    return modules_of(sorted(learners))
-
-
 def players(job):
     """The learners that a job plays: its own, or all of its experiment."""
     learner = job.identity.get("learner")
@@ -197,8 +185,7 @@ def players(job):
 
 def modules_of(learners):
     """The modules of those learners that are users' own."""
-    kinds = [STUDY["learners"][learner]["kind"] for learner in learners]
-    return [kind.partition(":")[0] for kind in kinds if ":" in kind]
+    return [kind.partition(":")[0] for kind in (STUDY["learners"][name]["kind"] for name in learners) if ":" in kind]
 
 
 def command(job, outputs, settings, **inputs):
@@ -234,9 +221,7 @@ def rules_of(job, groups, wildcard):
 
 
 def draws_of(job, pattern):
-    """Names of a rule that draws streams or logs, each with the place's id, the seeds that its job draws, and a name for
-    its log.
-    """
+    """Names of a rule that draws streams or logs, each with the place's id, its job's seeds, and a name for its log."""
     drawn = enumerate(PLAN.drawn(pattern))
     named = [(f"{job}_{number}", stream, seeds, plan.span(seeds)) for number, (stream, seeds) in drawn]
     return named or [(job, "{stream}", ["{seed}"], "{seed}")]
@@ -287,7 +272,8 @@ def played(wildcards):
             for job in jobs
         ]
         settings = {"engine": family.engine, "settings": shared, "learners": learners, "seeds": jobs[0].seeds}
-        settings["identity"] = identity(jobs, code(family.code, *own_modules(*jobs)))
+        own = modules_of(sorted({learner for job in jobs for learner in players(job)}))
+        settings["identity"] = identity(jobs, code(family.code, *own))
         files = [plan.RUN.format(study=STUDY["study"], run=job.path) for job in jobs]
         commands.append(command("run", files, settings, **jobs[0].inputs))
     return one_after_another(commands)
@@ -304,10 +290,7 @@ def compared(job):
 
 
 def run_rules():
-    """Names of the rule `run`, each with the name of its log, its files as patterns, and what its wildcards may be.
-
-    Several for an experiment in which not all learners play the same seeds.
-    """
+    """Names of the rule `run`, each with the name of its log, its files as patterns, and what its wildcards may be."""
     alone = [path for path, jobs in PLAN.processes.items() if len(jobs) == 1]
     batches = {}
     for path, jobs in PLAN.processes.items():
@@ -329,6 +312,7 @@ def run_rules():
         patterns = [kept(plan.RUN).format(run=f"{{experiment}}/{file}/{{seeds}}") for file in files]
         limits = {"experiment": re.escape(experiment), "stream": one_of(streams), "seeds": one_of(spans)}
         path = "{experiment}/{stream}/{seeds}" if streams else "{experiment}/{seeds}"
+        # The learners of an experiment may play different seeds: it then has several rules.
         yield name + "_more" * (names[name] - 1), path, patterns, limits
 
 

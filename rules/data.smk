@@ -26,8 +26,7 @@ rule fetch:
         "results/data/benchmarks/fetch/{dataset}/{part}.jsonl"
     retries: 1
     resources:
-        mem_mb=growing(500),
-        runtime=growing(30),
+        **needs(500, 30),
     params:
         code=code("scant.data.fetch"),
         dataset=lambda wildcards: dataset_id(wildcards),
@@ -49,8 +48,7 @@ rule convert:
         "results/data/benchmarks/convert/{dataset}/{part}.jsonl"
     priority: 6
     resources:
-        mem_mb=growing(2000),
-        runtime=growing(5),
+        **needs(2000, 5),
     params:
         code=code("scant.data.fetch", "scant.data.tables"),
         dataset=lambda wildcards: dataset_id(wildcards),
@@ -74,8 +72,7 @@ rule pack:
         "<results>/benchmarks/pack/{stream}.jsonl"
     priority: 6
     resources:
-        mem_mb=growing(2000),
-        runtime=growing(5),
+        **needs(2000, 5),
     params:
         code=code("scant.data.packing"),
         settings=lambda wildcards: compact(
@@ -104,8 +101,7 @@ for name, stream, seeds, draws in draws_of("simulate", plan.DRAW):
             f"<results>/benchmarks/simulate/{stream}/seed-{draws}.jsonl"
         priority: 6
         resources:
-            mem_mb=growing(2500),
-            runtime=growing(5),
+            **needs(2500, 5),
         params:
             code=code("scant.data.simulated"),
             settings=lambda wildcards, stream=stream, seeds=seeds: drawing(
@@ -124,8 +120,7 @@ rule campaign:
         "<results>/benchmarks/campaign/{stream}.jsonl"
     priority: 6
     resources:
-        mem_mb=growing(2000),
-        runtime=growing(5),
+        **needs(2000, 5),
     params:
         code=code("scant.ads.campaigns"),
         settings=lambda wildcards: compact(
@@ -157,8 +152,7 @@ for name, log_id, seeds, draws in draws_of("draw", plan.BANDIT):
             f"<results>/benchmarks/draw/{log_id}/seed-{draws}.jsonl"
         priority: 6
         resources:
-            mem_mb=growing(2000),
-            runtime=growing(5),
+            **needs(2000, 5),
         params:
             code=code("scant.ads.draw"),
             settings=lambda wildcards, log_id=log_id, seeds=seeds: drawing("log", "logs", log_id, seeds, wildcards),

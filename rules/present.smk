@@ -17,8 +17,7 @@ for name, log, experiments in rules_of("traces", traces_together(), "{experiment
             f"<results>/benchmarks/traces/{log}.jsonl"
         priority: 10
         resources:
-            mem_mb=growing(2000),
-            runtime=growing(5),
+            **needs(2000, 5),
         params:
             code=lambda wildcards, ids=experiments: code(
                 "scant.present.traces", PLAN.families[filled(ids, wildcards)[0]].__module__
@@ -61,8 +60,7 @@ for name, log, ids in rules_of("figure", PLAN.shared(PLAN.figures), "{figure}"):
         benchmark:
             f"<results>/benchmarks/figure/{log}.jsonl"
         resources:
-            mem_mb=growing(1500),
-            runtime=growing(5),
+            **needs(1500, 5),
         params:
             code=lambda wildcards, ids=ids: code_of(PLAN.figures, filled(ids, wildcards)),
             options=lambda wildcards, ids=ids: options_of(PLAN.figures, filled(ids, wildcards)),
@@ -90,8 +88,7 @@ for name, log, ids in rules_of("table", PLAN.shared(PLAN.tables), "{table}"):
         benchmark:
             f"<results>/benchmarks/table/{log}.jsonl"
         resources:
-            mem_mb=growing(1500),
-            runtime=growing(5),
+            **needs(1500, 5),
         params:
             code=lambda wildcards, ids=ids: code_of(PLAN.tables, filled(ids, wildcards)),
             options=lambda wildcards, ids=ids: options_of(PLAN.tables, filled(ids, wildcards)),

@@ -43,8 +43,7 @@ rule comparator:
         "<results>/benchmarks/comparator/{run}.jsonl"
     priority: 5
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(5),
+        **needs(1000, 5),
     params:
         job=lambda wildcards: compared(COMPARATORS[wildcards.run]),
     shell:
@@ -60,8 +59,7 @@ rule times:
         "<results>/benchmarks/times/{experiment}.jsonl"
     priority: 5
     resources:
-        mem_mb=growing(2000),
-        runtime=growing(5),
+        **needs(2000, 5),
     params:
         code=lambda wildcards: code(
             "scant.games.run", *modules_of(STUDY["experiments"][wildcards.experiment]["learners"])
@@ -80,8 +78,7 @@ rule coverage:
         "<results>/benchmarks/coverage.jsonl"
     priority: 5
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(5),
+        **needs(1000, 5),
     params:
         code=code("scant.ads.coverage"),
         settings=compact({"settings": STUDY["coverage"], "study_seed": STUDY["seed"]}),

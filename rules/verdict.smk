@@ -27,8 +27,7 @@ rule claims:
         "<results>/benchmarks/claims.jsonl"
     priority: 20
     resources:
-        mem_mb=growing(1500),
-        runtime=growing(5),
+        **needs(1500, 5),
     params:
         code=code("scant.study.settings", "scant.verdict.tables", *selection.modules()),
         files=lambda wildcards, input: inputs_by(input, "study", "traces", "comparators", "tables", "coverage"),
@@ -55,8 +54,7 @@ for number, names in enumerate(CLAIM_FIGURES_OF_JOBS):
             f"<results>/benchmarks/claims-figures/{number}.jsonl"
         priority: 15
         resources:
-            mem_mb=growing(1500),
-            runtime=growing(5),
+            **needs(1500, 5),
         params:
             code=code(
                 "scant.verdict.drawings",
@@ -90,12 +88,11 @@ rule report:
     benchmark:
         "<results>/benchmarks/report.jsonl"
     resources:
-        mem_mb=growing(1000),
-        runtime=growing(5),
+        **needs(1000, 5),
     params:
         code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", "scant.study.settings", *MADE_BY),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
-        settings=compact({"study_file": study_file()}),
+        settings=compact({"study_file": os.path.relpath(workflow.configfiles[-1])}),
         files=lambda wildcards, input: inputs_by(input, "study", "claims", "readings"),
     shell:
         "scant job report {params.files} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"

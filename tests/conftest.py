@@ -43,10 +43,7 @@ def no_figure_is_left_open():
 
 @pytest.fixture(scope="session")
 def browser():
-    """Headless Chromium, driven by Playwright: that of SCANT_CHROMIUM, or one on the path.
-
-    Tests of it are skipped, and say so, where there is none; with SCANT_CHROMIUM set they are never skipped.
-    """
+    """Headless Chromium: that of SCANT_CHROMIUM, or one on the path; tests are skipped where there is neither."""
     found = os.environ.get("SCANT_CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), "")
     try:
         from playwright.sync_api import sync_playwright

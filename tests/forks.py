@@ -16,10 +16,7 @@ from pathlib import Path
 
 
 def snakemake(arguments: list[str], folder: Path, environment: dict[str, str], timeout: int) -> tuple[int, str]:
-    """Run Snakemake in a folder, with this environment; its exit code, and what it printed.
-
-    timeout : seconds after which it is killed
-    """
+    """Run Snakemake in a folder, with this environment; its exit code, and what it printed."""
     with tempfile.NamedTemporaryFile("r") as printed:
         request = {"arguments": arguments, "folder": str(folder), "environment": environment, "timeout": timeout}
         server = _server()

@@ -116,10 +116,7 @@ class Forked(Project):
 
 
 class Finished(Forked):
-    """A project whose tiny study has run; `restore` brings that state back.
-
-    saved : the folder of the project as it was when the study had run, never changed; `reference` are its digests
-    """
+    """A project whose tiny study has run; `restore` brings that state back."""
 
     def __init__(self, folder: Path, saved: Path):
         super().__init__(folder / "project")

@@ -74,10 +74,7 @@ class Study(Forked):
             shutil.rmtree(self.folder / part, ignore_errors=True)
 
     def profile(self, *targets) -> list:
-        """Arguments to run with the profile, for some targets or all that are asked for.
-
-        They are as they would be anywhere, but for waits that are idle on one machine.
-        """
+        """Arguments to run with the profile, for some targets or all that are asked for."""
         waits = ["--slurm-init-seconds-before-status-checks", 2, "--latency-wait", 5]
         site = ["--default-resources", "slurm_account=science", "slurm_partition=main"]
         return [*(targets or ASKED), "--workflow-profile", "slurm", *waits, *site]

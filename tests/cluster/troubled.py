@@ -8,10 +8,7 @@ import numpy as np
 
 
 class Troubled:
-    """It waits as long as the file trouble/NAME is there, and takes as many MB of memory as that file says.
-
-    NAME.at is where it first does so: the Slurm job and the node.
-    """
+    """Waits while trouble/NAME is there, and takes as many MB as it says; NAME.at has the Slurm job and node."""
 
     def __init__(self, features, rate, random, name=""):
         self.random = random

@@ -247,10 +247,7 @@ def test_weights_of_pairs_are_those_of_the_paper():
 
 
 def expected_weights(scores, shown, chances):
-    """The expectation of PDGD's pair weights over all rankings of three documents and all clicks.
-
-    chances : takes a ranking; returns the probability of each pattern of clicks on what is shown of it
-    """
+    """The expectation of PDGD's pair weights over all rankings of three documents and all clicks."""
     total = np.zeros((3, 3))
     for ranking in THREE:
         for clicked, chance in chances(ranking[:shown]).items():

@@ -61,10 +61,7 @@ _numbers = itertools.count()
 
 @contextmanager
 def written(data: bytes):
-    """A new file of these bytes; a name is never used twice, since an earlier file may still be mapped.
-
-    Seals are not looked at, or hardly a change of the fuzzer's would get past them.
-    """
+    """A new file of these bytes; a name is never used twice, since an earlier file may still be mapped."""
     path = FOLDER / f"{next(_numbers)}"
     path.write_bytes(data)
     try:
@@ -136,10 +133,7 @@ def folder_of(contents: dict[str, bytes]):
 
 
 def letor_rows(data: bytes, qid: str) -> list | None:
-    """(line, query, grade, features) of each row; None if a line is malformed.
-
-    qid : where the query id is, "field" or "comment"; "beside" for a file without any, whose queries are 0
-    """
+    """(line, query, grade, features) of each row, None if malformed; `qid`: where ids are, field, comment or beside."""
     rows = []
     for number, line in enumerate(data.removeprefix(files.BOM).decode("latin-1").split("\n"), 1):
         text, hash_mark, comment = line.partition("#")
@@ -256,10 +250,7 @@ PLACES = ("{}.parquet", "day=1/{}.parquet", ".{}.parquet", "_temporary/0/{}.parq
 
 
 def fuzz_folder(data: bytes) -> None:
-    """A folder in which each byte is an entry: a part, a hidden file, or a link to an earlier entry.
-
-    It has the rows of its visible parts, or is refused, since one is there twice.
-    """
+    """A folder in which each byte is an entry: a part, a hidden file, or a link to an earlier entry."""
     shown, hidden, twice = set(), set(), False
     with folder_of({}) as folder:
         for number, byte in enumerate(data[:12]):

@@ -21,10 +21,7 @@ from scant.kernels import pieces
 
 
 def cascade(grades: list[int], cut: int, top: int) -> Fraction:
-    """ERR as its authors define it, in fractions: the mean of 1/place over where a user stops.
-
-    Every way in which the documents may satisfy the user or not is gone through; the user stops at the first that does.
-    """
+    """ERR as its authors define it, in fractions: the mean of 1/place over where a user stops."""
     chances = [Fraction(2**grade - 1, 2**top) for grade in grades]
     mean = Fraction(0)
     for satisfied in product((False, True), repeat=len(grades)):

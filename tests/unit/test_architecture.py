@@ -59,10 +59,7 @@ class _AtImport(ast.NodeTransformer):
 
 
 def imports(name, path, at_import=False):
-    """The modules of this package that one imports: anywhere, or when it is imported itself.
-
-    To import a module runs its packages, too.
-    """
+    """The modules of this package that one imports: anywhere, or when it is imported itself."""
     tree = ast.parse(path.read_bytes())
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     asked = code._imports(_AtImport().visit(tree) if at_import else tree)

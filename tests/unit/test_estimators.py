@@ -288,10 +288,7 @@ def test_the_surrogates_by_their_names(query, surrogate, epsilon):
 
 
 def interaction(surrogate, scores, levels):
-    """The most grades that a term of the gradient takes at once: the largest set of documents over which its mixed
-
-    difference is not 0, each document having grade 0 or its level (Eq. 3.9 with l grades has none over more than l).
-    """
+    """The largest set of documents over which the mixed difference of a term of the gradient (Eq. 3.9) is not 0."""
     m, largest = len(scores), 0
     for size in range(1, m + 1):
         for documents in combinations(range(m), size):

@@ -44,10 +44,7 @@ def test_the_two_procedures_are_not_the_same_distribution():
 
 
 class Scripted:
-    """Stands in for a generator and its numbers: the n-th draw takes the n-th branch of a script.
-
-    `int(draw * n)` is the branch, of n equal ones; `draw < p` is branch 0 with probability p.
-    """
+    """Stands in for a generator: the n-th draw takes the n-th branch of a script, branch 0 of `draw < p` with p."""
 
     def __init__(self, script):
         self.script, self.chances, self.taken = script, [], 0

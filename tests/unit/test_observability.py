@@ -123,11 +123,7 @@ def globally_by_definition(measure, m, k, top_grade=1):
 
 
 def common_face(losses, members):
-    """The dimension of the intersection of the members' cells, and a point of its relative interior.
-
-    An inequality that can be strict somewhere can be so with a slack of at least 1 somewhere on the cone over the
-    cells. So the greatest sum of the slacks, each cut at 1, is reached where all of these are strict.
-    """
+    """The dimension of the intersection of the members' cells, and a point of its relative interior."""
     outcomes = losses.shape[1]
     rows = np.vstack([np.eye(outcomes)] + [losses - losses[i] for i in members])
     rows = rows[np.abs(rows).max(axis=1) > 1e-12]

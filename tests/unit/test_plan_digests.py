@@ -26,10 +26,7 @@ SHOWN = list(dict.fromkeys(shown.name for _, shown in families.shown()))
 
 
 def planned(path, names) -> dict[str, dict]:
-    """What a study file amounts to, by category: entries by their names.
-
-    names : of the figures and tables that are held
-    """
+    """What a study file amounts to, by category: entries by their names."""
     study, datasets = studies.load(read_yaml(ROOT / path), ROOT / "config/datasets.yaml")
     plan = Plan(study, datasets)
     jobs = [job for jobs in plan.jobs.values() for job in jobs]

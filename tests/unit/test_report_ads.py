@@ -42,8 +42,7 @@ BOUNDS = {"t": (False, 0.8), "betting": (True, 0.7), "clopper-pearson": (True, 0
 
 
 def policies(epsilon, learners):
-    """Each seed, learner and fit, with the CTR that it has relative to the learner's: the held-out choice is the
-    refit on the whole log, and among those on a part the smaller lambda is the best on the test."""
+    """Each seed, learner and fit, with its CTR relative to the learner's; the held-out choice is the refit on all."""
     for learner in learners:
         grid = [(value, "part", 1.05 - 0.1 * (value == 1.0)) for value in GRID.get(learner, ())]
         for seed in SEEDS:

@@ -53,9 +53,7 @@ DETAILS = {
 
 
 def trace(like, seed, final, setting="1", regret=0.0, **changes):
-    """A run at one rate: NDCG@10 that grows to `final`, its own ranking's 0.1 above; a surrogate's loss of 100 a round
-    and, above it, `regret`.
-    """
+    """A run at one rate: NDCG@10 grows to `final`, its ranking's 0.1 above; `regret` is above a loss of 100 a round."""
     kind, objective, k = LEARNERS[like]
     explores, descends = k > 0, objective != ""
     measured = final * ROUNDS / ROUNDS[-1]

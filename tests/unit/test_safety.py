@@ -112,11 +112,10 @@ def bomb(item: bytes) -> bytes:
         (b"a: " + b"[" * 100_000, "100 levels"),
         (b"- " * 100_000, "100 levels"),
         (b"a: 2001-99-99", "month must be in 1..12"),
-        (b"a: " + b"9" * 5000, "line 1: a number of 5,000 characters"),
         (b"#" * (5 << 20), "bytes are no settings"),
         (b"a: *b", "undefined alias"),
     ],
-    ids=["aliases", "merge keys", "cycle", "brackets", "dashes", "date", "number", "bytes", "alias of nothing"],
+    ids=["aliases", "merge keys", "cycle", "brackets", "dashes", "date", "bytes", "alias of nothing"],
 )
 def test_settings_that_ask_for_too_much(tmp_path, text, reason):
     (tmp_path / "study.yaml").write_bytes(text)

@@ -104,19 +104,26 @@ def test_large_files_become_several_row_groups(tmp_path, monkeypatch):
     assert len(set.union(*[set(q.tolist()) for q, _, _ in groups])) == sum(len(set(q)) for q, _, _ in groups)
 
 
+LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
+
+
 @pytest.mark.parametrize(
-    ("content", "part", "reason"),
+    ("kind", "content", "part", "reason"),
     [
-        (RANKING + "0 qid:1 1:nan\n", {}, "line 5: the value of feature 1 is not finite"),
-        (RANKING + "0 qid:7 1:1\n", {}, "line 5: query 7 goes on here"),
-        (RANKING, {"rows": 4}, "3 rows; toy/test has 4"),
-        (RANKING, {"queries": 1}, "2 queries; toy/test has 1"),
-        ("", {}, "no rows"),
+        ((), RANKING + "0 qid:1 1:nan\n", {}, "line 5: the value of feature 1 is not finite"),
+        ((), RANKING + "0 qid:7 1:1\n", {}, "line 5: query 7 goes on here"),
+        ((), RANKING, {"rows": 4}, "3 rows; toy/test has 4"),
+        ((), RANKING, {"queries": 1}, "2 queries; toy/test has 1"),
+        ((), "", {}, "no rows"),
+        (("ads", "log", None), LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
+        (("ads", "log", None), LOG, {"rows": 4}, "3 rows; toy/test has 4"),
+        (("ads", "log", None), LOG[:-5], {}, "line 4 has 3 fields, the header 4"),
+        (("ads", "log", None), "PAR1" + LOG, {}, "not a readable parquet file"),
     ],
 )
-def test_nothing_is_written_if_the_original_is_bad(tmp_path, content, part, reason):
+def test_nothing_is_written_if_the_original_is_bad(tmp_path, kind, content, part, reason):
     with pytest.raises(DataError) as caught:
-        convert(tmp_path, content, dataset(part=part))
+        convert(tmp_path, content, dataset(*kind, part=part))
     assert reason in str(caught.value) and str(tmp_path / "original") in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["original"]
 
@@ -208,9 +215,6 @@ def test_other_tables_are_refused(tmp_path):
         tables.read_classification(ranking)
 
 
-LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
-
-
 def test_a_log_of_ones_own_becomes_ours(tmp_path):
     path = convert(tmp_path, LOG, dataset("ads", "log", None, part={"rows": 3}))
     log, metadata = logs.read(path)
@@ -236,22 +240,6 @@ def test_a_log_in_parquet_is_known_by_its_content(tmp_path):
     original = own_parquet(tmp_path, columns).rename(tmp_path / "original.txt")
     tables.convert(dataset("ads", "log", None), "test", original, tmp_path / "table.parquet")
     assert logs.read(tmp_path / "table.parquet")[0].features.tolist() == [[1], [2]]
-
-
-@pytest.mark.parametrize(
-    ("content", "part", "reason"),
-    [
-        (LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
-        (LOG, {"rows": 4}, "3 rows; toy/test has 4"),
-        (LOG[:-5], {}, "line 4 has 3 fields, the header 4"),
-        ("PAR1" + LOG, {}, "not a readable parquet file"),
-    ],
-)
-def test_nothing_is_written_if_a_log_is_bad(tmp_path, content, part, reason):
-    with pytest.raises(DataError) as caught:
-        convert(tmp_path, content, dataset("ads", "log", None, part=part))
-    assert reason in str(caught.value) and str(tmp_path / "original") in str(caught.value)
-    assert [path.name for path in tmp_path.iterdir()] == ["original"]
 
 
 def test_metadata_are_plain_json(tmp_path):

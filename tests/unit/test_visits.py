@@ -330,7 +330,6 @@ MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
         ({"propensity": [0.5, *[50] * 199]}, "percent", "from 0.5 to 50, which looks like percent", "Divide", 199),
         ({"propensity": [*[0.25] * 199, 1.0000001]}, "propensity-range", "propensity 1.0000001 is above 1",
          "It looks rounded: write 1 where", 1),
-        ({"propensity": 1.0000001}, "propensity-range", "propensity 1.0000001 is above 1", "It looks rounded", 200),
         ({"propensity": [*[0.25] * 199, 25]}, "propensity-range", "propensity 25.0 is not in (0, 1]", "It is the", 1),
         ({"propensity": 1.005}, "propensity-range", "propensity 1.005 is not in (0, 1]", "It is the probability", 200),
         ({"propensity": "25 %"}, "percent", "propensities are written with a percent sign", "Write 0.25 for 25 %", 0),

@@ -23,10 +23,7 @@ def bare(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory, worker_id):
-    """The folder of a project after its tiny study, which the first worker that asks for it runs, on two cores.
-
-    SCANT_FINISHED is the folder of a project in which it has run already. Snakemake does anew what is not of this code.
-    """
+    """The folder of a project after its tiny study: SCANT_FINISHED, or one that the first worker runs on two cores."""
     base = tmp_path_factory.getbasetemp()
     place = (base if worker_id == "master" else base.parent) / "finished"
     whole = place.with_suffix(".whole")
@@ -54,10 +51,7 @@ def _finished(saved, tmp_path_factory):
 
 @pytest.fixture
 def finished(_finished):
-    """The project after its tiny study, restored before each test.
-
-    It is as if each figure, table and draw had been made by a process of its own, so that each can be made again alone.
-    """
+    """The project after its tiny study, restored before each test."""
     _finished.restore()
     return _finished
 

@@ -379,15 +379,7 @@ def _rows(rows: list[dict]) -> dict:
 
 
 def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, int]] | None = None) -> dict:
-    """A table's cells, for the template.
-
-    ends : the cells of an interval's ends, by that which they belong to, see `_folded`
-
-    Returns
-    -------
-    columns : pairs of the name and whether all its cells are numbers
-    rows : of pairs: a cell's text as shown, with numbers rounded, and in full
-    """
+    """Columns of a table, and whether all their cells are numbers; rows of cells, each as shown and in full."""
     numeric = [any(cells) and all(_number(cell) for cell in cells if cell) for cells in zip(*rows, strict=True)]
     numeric = (numeric or [False] * len(head))[: len(head)]
 

@@ -222,12 +222,7 @@ def _entries(config: dict, section: str):
 
 
 def _check(study: dict, datasets: dict) -> None:
-    """Check what the schema cannot: that settings fit each other, and that what they name exists.
-
-    Raises
-    ------
-    SettingError : names the key at fault
-    """
+    """Check what the schema cannot: that settings fit each other, and that what they name exists."""
     for key, place in families.places().items():
         for name, settings in study[key].items():
             try:

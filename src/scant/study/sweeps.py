@@ -116,12 +116,7 @@ def _learner_readings_in(family: Family) -> dict[str, Setting]:
 
 
 def _combinations(experiment: dict) -> list[dict]:
-    """Every combination of levels of an experiment's sweep: by reading, in the order of the schema.
-
-    Raises
-    ------
-    SettingError : a level does not fit the rule of its reading
-    """
+    """Every combination of levels of an experiment's sweep, by reading, in the order of the schema."""
     family, combinations = families.of(experiment), []
     settings = _learner_readings_in(family) | _experiment_settings(family)
     rules = {name: setting.schema for name, setting in settings.items()}
@@ -202,12 +197,7 @@ def said(levels: dict) -> str:
 
 
 def _name(name: str, levels: dict) -> str:
-    """The id of an experiment, place or learner under some levels, such as "letor+rounds-100".
-
-    Raises
-    ------
-    SettingError : it is too long for the name of a file
-    """
+    """The id of an experiment, place or learner under some levels, such as "letor+rounds-100"."""
     id = "+".join([name, *(f"{key}-{_text(value)}" for key, value in levels.items())])
     if len(id) > LONGEST:
         raise SettingError(f"{id[:40]}... has {len(id)} characters, {LONGEST} at most. Shorten the id, or its levels")
