@@ -425,7 +425,9 @@ def test_a_figure_shows_the_mean_and_interval_at_the_chosen_rate(many):
     values = values[(values["round"] == 30) & (values["seed"] < 3)]["ndcg@10"]
     low, high = stats.ttest_1samp(values, 0).confidence_interval()
     assert (one["mean"], one["low"], one["high"]) == pytest.approx((values.mean(), low, high))
-    assert (one["n"], one["rate"], one["tuning"], one["measure"]) == (3, "2", "held-out", "ndcg@10")
+    assert (one["n"], one["rate"], one["tuning"], one["measure"]) == (
+        3, "2 (largest of 2)", "held-out", "ndcg@10"
+    )  # fmt: skip
     assert (one["panel"], one["label"]) == ("LETOR", "SLAM")
 
 
@@ -663,3 +665,18 @@ def test_no_text_is_cut_at_the_edge(tmp_path):
     figures.save(figure, pd.DataFrame({"a": [1]}), tmp_path / "figure")
     figure.draw_without_rendering()
     assert axes.texts[0].get_window_extent().x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize(
+    ("best", "means", "expected"),
+    [
+        ("0.1", {"0.01": 0.3, "0.1": 0.5, "1": 0.4}, ""),
+        ("1", {"0.01": 0.3, "0.1": 0.4, "1": 0.5}, "largest of 3"),
+        ("1e-05", {"1e-05": 0.5, "0.1": 0.4, "theory": 0.1}, "least of 2"),
+        ("theory", {"0.1": 0.3, "theory": 0.4}, ""),
+        ("0.1", {"0.1": 0.3, "theory": 0.2}, ""),  # one number is no grid
+        ("0.01", {"0.01": 0.5, "0.1": 0.5, "1": 0.4}, ""),  # smaller rates change nothing
+    ],
+)
+def test_a_rate_at_the_end_of_its_grid_is_marked(best, means, expected):
+    assert online_traces.edge(best, pd.Series(means)) == expected

@@ -38,7 +38,7 @@ def game_regret(
 
 
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
-    """Regret as a share of a bound, at each horizon: a horizon of several is named with the game, in `stream`.
+    """Regret as a share of a bound at each horizon; one of several horizons is named with the game, in `stream`.
 
     The ceiling is the worst play's regret (`scant.games.play.Game.worst`). Of a bound from below it is the least regret,
     0, but on the `uniform` stream, where all plays have the same expectation. `says_from` is the horizon at which the

@@ -79,6 +79,7 @@ def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                         "tuning": tuning,
                         "main": tuning == details[key[0]]["tuning"],
                         "rate": group["setting"].iloc[0],
+                        "edge": group["edge"].iloc[0] or None,
                         "rounds": int(group["round"].max()),
                         "mean": mean,
                         "low": low,
@@ -137,7 +138,7 @@ def rates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     for measure, shown, choosing in _measures(finals(traces), details):
         shown = shown[shown["setting"] != "none"]
         choices = [chosen_rates(shown, choosing, tuning) for tuning in ("held-out", "paper")]
-        chosen = set(pd.concat(choices).itertuples(index=False, name=None))
+        chosen = set(pd.concat(choices)[[*GROUP, "setting", "tuning"]].itertuples(index=False, name=None))
         for key, group in shown.groupby([*GROUP, "setting"], sort=False):
             set_aside = group["tuning_seed"]
             rows.append(

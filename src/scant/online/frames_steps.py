@@ -27,6 +27,7 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
     """The final rows of all ways to take steps that an experiment has, on reported seeds, with two more columns.
 
     base : the learner, whatever its steps: the settings `BASE` in words
+    edge : of a rate that was chosen, whether it is the last of its grid, see `scant.online.traces.edge`
     steps : `TUNED` (a rate chosen on other seeds), `BEST` (the best on these seeds), `THEORY`, a single rate as "rate
         0.01", or the name of steps that need no rate
 
@@ -46,11 +47,11 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
     for way, tuning in ((TUNED, "held-out"), (BEST, "paper")):
         chosen = chosen_rates(choices, MEASURE, tuning)
         chosen = chosen[chosen["tuning"] == tuning]  # not tuned if no seeds are set aside
-        parts.append(choices.merge(chosen[[*GROUP, "setting"]], on=[*GROUP, "setting"]).assign(steps=way))
+        parts.append(choices.merge(chosen[[*GROUP, "setting", "edge"]], on=[*GROUP, "setting"]).assign(steps=way))
     free = last[last["setting"] == "none"]
     words = free["steps"].map({kind: cls.about for kind, cls in steps.STEPS.items()})
     parts.append(free.assign(steps=words))
-    rows = pd.concat(parts, ignore_index=True)
+    rows = pd.concat(parts, ignore_index=True).fillna({"edge": ""})
     rows.loc[rows["exploration"] == "adaptive", "steps"] += ADAPTIVE
     rows = rows[~rows["tuning_seed"]]
     place = ["experiment", "stream", "base", "steps"]
@@ -109,7 +110,8 @@ def compared(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             mean, low, high, n = t_interval(group[MEASURE])
             table.append(
                 dict(zip(GROUP, key, strict=True))
-                | {"base": base, "steps": way, "rate": group["setting"].iloc[0], "kind": group["kind"].iloc[0]}
+                | {"base": base, "steps": way, "rate": group["setting"].iloc[0]}
+                | {"edge": group["edge"].iloc[0] or None, "kind": group["kind"].iloc[0]}
                 | {"rounds": int(group["round"].max()), "measure": MEASURE, "mean": mean, "low": low, "high": high}
                 | cells("own", group[RANKINGS["own"]])
                 | cells("to_best", group["to_best"])

@@ -118,6 +118,7 @@ def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
         "sign": run["sign"] if run["objective"] == "smoothdcg" else None,
         "rate": run["setting"],
         "rate_mean": group["rate"].mean(),
+        "edge": run["edge"] or None,
         "tuning": run["tuning"],
     }
 

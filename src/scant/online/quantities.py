@@ -56,7 +56,13 @@ def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
     last = traces.finals(played.traces)
     last = frames.by_own_measure(last) if choosing == frames.OWN else last
     chosen = traces.chosen_rates(last, choosing, played.tuning)
-    return traces.at_chosen_rates(last, chosen).assign(value=lambda rows: rows[measure])
+    return _with_edges(traces.at_chosen_rates(last, chosen)).assign(value=lambda rows: rows[measure])
+
+
+def _with_edges(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows at chosen rates whose `edge` says which learner's rate is the last of its grid, and where."""
+    told = rows["learner"] + " on " + rows["stream"] + " " + rows["setting"] + ", the " + rows["edge"]
+    return rows.assign(edge=told.where(rows["edge"] != "", ""))
 
 
 def rounds_to_settle(played: Played) -> pd.DataFrame:
@@ -93,7 +99,7 @@ def _at_own_rates(played: Played) -> pd.DataFrame:
     """The traces at the rates that each learner's own measure chooses; without runs that failed."""
     last = frames.by_own_measure(traces.finals(played.traces))
     chosen = traces.chosen_rates(last, frames.OWN, played.tuning)
-    return traces.at_chosen_rates(played.traces[played.traces["failed_in"] == 0], chosen)
+    return _with_edges(traces.at_chosen_rates(played.traces[played.traces["failed_in"] == 0], chosen))
 
 
 def behind_best(played: Played) -> pd.DataFrame:
@@ -101,8 +107,11 @@ def behind_best(played: Played) -> pd.DataFrame:
 
     The best rate is that of the highest mean on the very seeds that are reported.
     """
-    rows = frames_steps.ways(played.traces)
-    return rows.assign(value=frames_steps.behind_best(rows))[rows["setting"] == "none"].dropna(subset="value")
+    rows = _with_edges(frames_steps.ways(played.traces))
+    best = rows[rows["steps"] == frames_steps.BEST].drop_duplicates(["stream", "base"]).set_index(["stream", "base"])
+    edges = best["edge"].reindex(pd.MultiIndex.from_frame(rows[["stream", "base"]])).fillna("").to_numpy()
+    rows = rows.assign(value=frames_steps.behind_best(rows), edge=edges)
+    return rows[rows["setting"] == "none"].dropna(subset="value")
 
 
 def lead_share(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
@@ -148,12 +157,20 @@ def regret_slope(played: Played) -> pd.DataFrame:
 def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the bound holds for.
 
+    The ceiling is that of a loss of 1 in each round. A bound that does not change with the rounds says something from
+    as many rounds on.
+
     bound : "bound", which needs a separable stream, or "general_bound"
     """
     rows = played.traces[~played.traces["tuning_seed"]]
     at_any_rate = rows["kind"].isin(frames.kinds("at_any_rate")) & (bound == "bound")
     rows = rows[(rows["theory"] == 1) | at_any_rate]
-    return _largest(rows.assign(value=rows["loss"] / rows[bound]))
+    rows = rows.assign(value=rows["loss"] / rows[bound], ceiling=rows["round"] / rows[bound])
+    rows = rows.dropna(subset="value")
+    found = rows.groupby(KEYS, sort=False)[["value", "ceiling"]].max().reset_index()
+    if bound == "bound":
+        found["says_from"] = rows.groupby(KEYS, sort=False)[bound].max().to_numpy()
+    return found
 
 
 def regret_share(played: Played) -> pd.DataFrame:
@@ -179,16 +196,12 @@ def floor_share(played: Played) -> pd.DataFrame:
     return means.rename("value").reset_index().assign(stream=", ".join(rows["stream"].unique()))
 
 
-def _largest(shares: pd.DataFrame) -> pd.DataFrame:
-    """The largest value of each stream, learner and seed."""
-    return shares.dropna(subset="value").groupby(KEYS, sort=False)["value"].max().reset_index()
-
-
 def lower_bound_share(played: Played) -> pd.DataFrame:
     """Against the adversary: the least loss of any rate, divided by the loss that no deterministic learner can avoid.
 
-    It is the lower bound of Theorem 9 of the perceptron paper.
+    It is the lower bound of Theorem 9 of the perceptron paper. The least that any play costs is 0, since the stream is
+    separable: only learners that do not foresee the answers are bounded.
     """
     last = traces.finals(played.traces[played.traces["generator"] == ADVERSARY])
     shares = last.assign(value=last["loss"] / last["round"].map(adversary_loss))
-    return shares.groupby(KEYS, sort=False)["value"].min().reset_index()
+    return shares.groupby(KEYS, sort=False)["value"].min().reset_index().assign(ceiling=0.0)

@@ -88,9 +88,9 @@ def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
 
     Returns
     -------
-    frame : experiment, stream, learner, setting and tuning. Where no seeds are set aside, as against the adversary,
-        rates are chosen as under "paper", and `tuning` says so. A single rate is no choice: it keeps the tuning asked
-        for.
+    frame : experiment, stream, learner, setting, tuning and edge. Where no seeds are set aside, as against the
+        adversary, rates are chosen as under "paper", and `tuning` says so. A single rate is no choice: it keeps the
+        tuning asked for. `edge` says that the rate is the last of its grid, see `edge`
     """
     rows = []
     for key, group in last[[*GROUP, "setting", "tuning_seed", measure]].groupby(GROUP, sort=False):
@@ -99,8 +99,23 @@ def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
         by_rate = group[set_aside if held_out else ~set_aside].groupby("setting", sort=False)[measure]
         means = by_rate.mean().where(by_rate.count() == by_rate.size())  # NaN as soon as one run failed
         best = means.idxmax() if means.notna().any() else means.index[0]
-        rows.append((*key, best, tuning if held_out or len(means) == 1 else "paper"))
-    return pd.DataFrame(rows, columns=[*GROUP, "setting", "tuning"])
+        rows.append((*key, best, tuning if held_out or len(means) == 1 else "paper", edge(best, means)))
+    return pd.DataFrame(rows, columns=[*GROUP, "setting", "tuning", "edge"])
+
+
+def edge(best: str, means: pd.Series) -> str:
+    """Whether the best rate is the least or the largest of its grid, so that one beyond it may be better.
+
+    It is "largest of 5", for instance; "" for a rate within the grid, one that is not a number, and one that does no
+    better than the rate next to it, beyond which nothing changes.
+
+    means : by rate, as text, the means that the rate was chosen by
+    """
+    grid = sorted((rate for rate in means.index if rate not in ("theory", "none")), key=float)
+    if len(grid) < 2 or best not in (grid[0], grid[-1]):
+        return ""
+    end, following = ("least", grid[1]) if best == grid[0] else ("largest", grid[-2])
+    return f"{end} of {len(grid)}" if means[best] != means[following] else ""
 
 
 def at_chosen_rates(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
@@ -149,7 +164,9 @@ def averages(traces: pd.DataFrame, details: dict, measure: str, columns: tuple =
     if not any(map(len, whole)):
         raise SettingError("every run of this figure failed: the tables say where")
     rows = pd.concat(whole, ignore_index=True)
-    means = over_seeds(rows, [*GROUP, "round"], measure).assign(measure=measure, rate=lambda means: means["setting"])
+    means = over_seeds(rows, [*GROUP, "round"], measure).assign(measure=measure)
+    edges = rows.drop_duplicates(GROUP).set_index(GROUP)["edge"].reindex(pd.MultiIndex.from_frame(means[GROUP]))
+    means["rate"] = [f"{rate} ({edge})" if edge else rate for rate, edge in zip(means["setting"], edges, strict=True)]
     titles = pd.DataFrame([names(key, details) for key in means[GROUP].itertuples(index=False, name=None)])
     shown = ["measure", "mean", "low", "high", "n", "rate", "tuning", "kind", "own_measure"]
     return means[[*GROUP, "round", *shown, *columns]].join(titles)
