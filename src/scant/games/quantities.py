@@ -40,8 +40,8 @@ def game_regret(
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
     """Regret as a share of a bound at each horizon; one of several horizons is named with the game, in `stream`.
 
-    The ceiling is the worst play's regret (`scant.games.play.Game.worst`). Of a bound from below it is the least regret,
-    0, but on the `uniform` stream, where all plays have the same expectation. `says_from` is the horizon at which the
+    The ceiling is the worst play's regret (`scant.games.play.Game.worst`). That of a bound from below is the least,
+    0, but on the `uniform` stream, where all plays have one expectation. `says_from` is the horizon at which the
     worst play's regret, which grows as T, overtakes a bound that grows as T^(2/3) with feedback at the top, as T^(1/2)
     else: that of a learner which knows the horizon.
 
@@ -85,7 +85,7 @@ def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
 
 
 def bound_share(played: Played) -> pd.DataFrame:
-    """The largest ratio of regret to its bound, over all horizons for which a bound is known; the same of the ceiling."""
+    """The largest ratio of regret to its bound, and of its ceiling, over all horizons for which a bound is known."""
     ends = _ends(played)
     shares = ends.assign(value=ends["regret"] / ends["bound"], ceiling=ends["worst_regret"] / ends["bound"])
     return shares.dropna(subset="value").groupby(KEYS, sort=False)[["value", "ceiling"]].max().reset_index()

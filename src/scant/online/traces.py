@@ -30,6 +30,7 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
 }
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record
+FLAT = 5e-4  # means of a measure that differ by no more are equal for the choice of a rate
 SHOWN = ["ndcg@10", "ap"]  # the measures that tables and figures show of every experiment, and choose rates by
 
 
@@ -106,8 +107,8 @@ def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
 def edge(best: str, means: pd.Series) -> str:
     """Whether the best rate is the least or the largest of its grid, so that one beyond it may be better.
 
-    It is "largest of 5", for instance; "" for a rate within the grid, one that is not a number, and one that does no
-    better than the rate next to it, beyond which nothing changes.
+    It is "largest of 5", for instance; "" for a rate within the grid, for one that is not a number, and where the grid
+    is `FLAT` at its end, so that nothing changes beyond.
 
     means : by rate, as text, the means that the rate was chosen by
     """
@@ -115,7 +116,7 @@ def edge(best: str, means: pd.Series) -> str:
     if len(grid) < 2 or best not in (grid[0], grid[-1]):
         return ""
     end, following = ("least", grid[1]) if best == grid[0] else ("largest", grid[-2])
-    return f"{end} of {len(grid)}" if means[best] != means[following] else ""
+    return f"{end} of {len(grid)}" if means[best] - means[following] > FLAT else ""
 
 
 def at_chosen_rates(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:

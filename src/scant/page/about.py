@@ -103,7 +103,8 @@ def shown_in(path) -> str:
 
 
 def _rate(text: str) -> str:
-    return f"{float(text):.3g}" if text[0].isdigit() else text
+    number, space, edge = text.partition(" ")  # of its grid
+    return f"{float(number):.3g}{space}{edge}" if number[0].isdigit() else text
 
 
 def _spread(values) -> str:
