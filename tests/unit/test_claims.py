@@ -648,7 +648,7 @@ def test_regret_is_against_the_best_fixed_weights():
             | {"surrogate_loss": 7.0 * round_ + own, "bound": 500.0}
         )  # fmt: skip
         if judge == "kl":
-            best.append(about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0})
+            best.append(about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0, "at_zero": 9.0 * round_})
     played_top = {"top": (pd.DataFrame(rows), plan.details("top"))}
     kl = CLAIM | {"where": {"kind": "top"}, "learner": {"surrogate": "kl"}, "quantity": "regret"}
     slope = {"quantity": "regret_slope", "learner": {"kind": "rtop"}, "against": 2 / 3, "comparison": "slope"}
@@ -727,7 +727,7 @@ def test_the_floor_is_of_both_distributions():
         about = {"judge": "ndcg-squared", "distribution": distribution, "surrogate_loss": 7.0 + regret, "bound": np.nan}
         parts.append(trace("kl", "rtop", seed, (0.5, 0.5), stream, **about))
         key = {"experiment": "e", "stream": stream, "judge": "ndcg-squared", "seed": seed, "round": 100}
-        best.append(key | {"best": 7.0, "gap": 0.0, "norm": 1.0})
+        best.append(key | {"best": 7.0, "gap": 0.0, "norm": 1.0, "at_zero": 9.0})
     frame = online.floor_share(contextual_of(*parts, comparators=pd.DataFrame(best)))
     assert values_of(frame) == {("kl", 0): pytest.approx(0.003 / impossible_floor())}  # seed 1 lacks the second
     assert list(frame["stream"]) == ["a, b"] and impossible_floor() == pytest.approx(0.00244, abs=1e-5)

@@ -82,7 +82,7 @@ def comparators(judge="squared", seeds=(0, 1, 2), gap=0.0, rounds=ROUNDS, **chan
     parts = [
         pd.DataFrame(
             {"experiment": "top", "stream": "a", "judge": judge, "seed": seed, "round": rounds}
-            | {"best": 100.0 * rounds, "gap": gap, "norm": 1.0}
+            | {"best": 100.0 * rounds, "gap": gap, "norm": 1.0, "at_zero": 300.0 * rounds}
             | changes
         )
         for seed in seeds
@@ -721,11 +721,11 @@ def test_texts_beside_a_panel_do_not_touch(count, low):
 def test_comparators_are_read_with_what_they_are_of(tmp_path):
     paths = []
     for number, judge in enumerate(("squared", "kl")):
-        table = pa.table({"seed": [0, 1], "round": [9, 9], "best": [1.5, 2.5], "gap": [0.1, 0.2], "norm": [1.0, 0.5]})
+        table = pa.table({"seed": [0, 1], "round": [9, 9], "best": [1.5, 2.5], "gap": [0.1, 0.2], "norm": [1.0, 0.5], "at_zero": [3.0, 4.0]})
         paths.append(tmp_path / f"{number}.parquet")
         write_parquet(table, paths[-1], {"experiment": "top", "stream": "a", "judge": judge, "radius": 1.0})
     frame = traces.read_comparators(paths)
-    assert list(frame) == ["experiment", "stream", "judge", "seed", "round", "best", "gap", "norm"]
+    assert list(frame) == ["experiment", "stream", "judge", "seed", "round", "best", "gap", "norm", "at_zero"]
     assert frame["judge"].tolist() == ["squared", "squared", "kl", "kl"]
     assert frame["best"].tolist() == [1.5, 2.5, 1.5, 2.5]
     assert list(traces.read_comparators([])) == list(frame)

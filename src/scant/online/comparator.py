@@ -32,6 +32,7 @@ SCHEMA = pa.schema(
         "best": pa.float64(),  # F at the weights, summed over the rounds up to this one
         "gap": pa.float64(),  # nowhere in the ball is F smaller than best - gap
         "norm": pa.float64(),  # of the weights
+        "at_zero": pa.float64(),  # F at weights 0
     }
 )
 
@@ -173,6 +174,13 @@ def best_fixed(
     return rows[0], rows[1], rows[2]
 
 
+def at_zero(stream: streams.Stream, queries: np.ndarray, objective: str, rounds: np.ndarray) -> np.ndarray:
+    """The sum of the surrogate over the first t rounds at weights 0, for each t of `rounds`; see `best_fixed`."""
+    counts = (np.bincount(queries[:t], minlength=len(stream)) for t in rounds)
+    zero = np.zeros(stream.features.shape[1])
+    return np.array([Total(stream, objective, of_prefix).at(zero)[0] for of_prefix in counts])
+
+
 def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
     """Compute the best fixed weights for the queries that the runs of each seed show, and write them to a file.
 
@@ -194,6 +202,6 @@ def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
         queries = queries_of(job, seed, stream)
         rounds = prefixes(len(queries))
         best, gap, norm = best_fixed(stream, queries, job["judge"], job["radius"], rounds)
-        columns = np.full(len(rounds), seed), rounds, best, gap, norm
+        columns = np.full(len(rounds), seed), rounds, best, gap, norm, at_zero(stream, queries, job["judge"], rounds)
         tables.append(table_of(SCHEMA, dict(zip(SCHEMA.names, columns, strict=True))))
     write_parquet(pa.concat_tables(tables), target, job | origin(seeds, stream_paths))

@@ -153,7 +153,11 @@ STREAMS_TABLE = Shown(
 )
 QUANTITIES = "scant.online.quantities"
 BEHIND_BEST = Quantity(
-    "NDCG@10 beyond that of the best rate in hindsight", f"{QUANTITIES}:behind_best", compared=True, range=(-1.0, 1.0)
+    "NDCG@10 beyond that of the best rate in hindsight",
+    f"{QUANTITIES}:behind_best",
+    plays=("Random",),
+    compared=True,
+    range=(-1.0, 1.0),
 )
 FINAL = "time-averaged measure"  # the quantity `final` in figures
 
@@ -454,7 +458,7 @@ class Top(Contextual):
         "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True, range=(0.0, 1.0)),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
-        "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", tuned=True),
+        "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", plays=("weights 0",), tuned=True),
         "floor_share": Quantity("regret / floor", f"{QUANTITIES}:floor_share", tuned=True),
         "behind_best": BEHIND_BEST,
         "lead_share": Quantity("lead over Random / ListNet's", f"{QUANTITIES}:lead_share", ("measure",), tuned=True),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scant.present.traces import Played
 
 KEYS = ["stream", "learner", "seed"]
+WEIGHTS_0, RANDOM = "weights 0", "Random"  # trivial plays
 ROUNDING = 1e-9  # sums of losses this close are equal
 LATE = 1 / 2  # "late" are the rounds after this share of the horizon
 DISTRIBUTIONS = ["first", "second"]  # of Table B.1, which top-1 feedback cannot tell apart
@@ -105,12 +106,18 @@ def _at_own_rates(played: Played) -> pd.DataFrame:
 def behind_best(played: Played) -> pd.DataFrame:
     """The final NDCG@10 of steps that need no rate, less that of the same learner at the best rate of its grid.
 
-    The best rate is that of the highest mean on the very seeds that are reported.
+    The best rate is that of the highest mean on the very seeds that are reported. The play `Random` ranks at random.
     """
     rows = _with_edges(frames_steps.ways(played.traces))
     best = rows[rows["steps"] == frames_steps.BEST].drop_duplicates(["stream", "base"]).set_index(["stream", "base"])
+    last = (
+        traces.finals(played.traces).query("kind == 'random' and not tuning_seed").drop_duplicates(["stream", "seed"])
+    )
+    random = last.set_index(["stream", "seed"])[frames_steps.MEASURE]
     edges = best["edge"].reindex(pd.MultiIndex.from_frame(rows[["stream", "base"]])).fillna("").to_numpy()
-    rows = rows.assign(value=frames_steps.behind_best(rows), edge=edges)
+    random = random.reindex(pd.MultiIndex.from_frame(rows[["stream", "seed"]])).to_numpy() - rows[frames_steps.MEASURE]
+    behind = frames_steps.behind_best(rows)
+    rows = rows.assign(**{"value": behind, RANDOM: behind + random, "edge": edges})
     return rows[rows["setting"] == "none"].dropna(subset="value")
 
 
@@ -174,9 +181,13 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
 
 
 def regret_share(played: Played) -> pd.DataFrame:
-    """The regret at the horizon, divided by the bound on its expectation. Rows without a bound are left out."""
+    """The regret at the horizon, divided by the bound on its expectation. Rows without a bound are left out.
+
+    The play `weights 0` is to rank by weights 0 in all rounds.
+    """
     rows = regret(played)
-    return rows.assign(value=rows["regret"] / rows["bound"]).dropna(subset="value")
+    shares = {"value": rows["regret"], WEIGHTS_0: rows["at_zero"] - rows["best"]}
+    return rows.assign(**{name: regrets / rows["bound"] for name, regrets in shares.items()}).dropna(subset="value")
 
 
 def floor_share(played: Played) -> pd.DataFrame:

@@ -89,9 +89,11 @@ def read_comparators(paths) -> pd.DataFrame:
     """The best fixed weights of some streams and judging surrogates as one frame.
 
     Columns: experiment, stream, judge, seed, round; `best`, the sum of the judging surrogate over the rounds so far;
-    `gap`, by how much the least possible sum may be smaller; and `norm`, the norm of the weights.
+    `gap`, by how much the least possible sum may be smaller; `norm`, the norm of the weights; and `at_zero`, the sum at
+    weights 0.
     """
-    dtypes = dict.fromkeys(COMPARED, "str") | {"seed": int, "round": int, "best": float, "gap": float, "norm": float}
+    dtypes = dict.fromkeys(COMPARED, "str") | {"seed": int, "round": int}
+    dtypes |= dict.fromkeys(("best", "gap", "norm", "at_zero"), float)
     frames = [pd.DataFrame(columns=list(dtypes)).astype(dtypes)]
     for path in paths:
         with _reading(path, "comparator"):
