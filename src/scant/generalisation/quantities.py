@@ -31,12 +31,20 @@ def gap_slope(played: Played, along: str = "n") -> pd.DataFrame:
 
 
 def excess_share(played: Played) -> pd.DataFrame:
-    """The excess risk as a share of its bound, at each n, m and d: a population of several is named with them."""
+    """The excess risk as a share of its bound, at each n, m and d: a population of several is named with them.
+
+    The ceiling is that of the larger excess risk of weights 0 and of the worst weights known, the opposite of the best
+    ones. The play `weights 0` is to learn nothing. `says_from` is the n at which a bound that falls as n^(-1/2) comes
+    below the ceiling.
+    """
     return _share(played, "excess", "bound")
 
 
 def gap_share(played: Played) -> pd.DataFrame:
-    """The largest gap that ascent found as a share of the least bound on it, likewise."""
+    """The largest gap that ascent found as a share of the least bound on it, likewise.
+
+    The ceiling is that of the risk of the worst weights known, from which a mean loss of 0 would be this far.
+    """
     return _share(played, "uniform", "uniform_bound")
 
 
@@ -52,7 +60,10 @@ def _slope(played: Played, along: str, measured: str) -> pd.DataFrame:
 
 def _share(played: Played, measured: str, bound: str) -> pd.DataFrame:
     rows = frames.bounded(played.traces, played.about)
-    rows = rows.assign(value=rows[measured] / rows[bound]).dropna(subset="value")
+    largest = rows[["at_zero", "worst"]].max(axis=1) - (rows["found"] if measured == "excess" else 0.0)
+    shares = {"value": rows[measured], "ceiling": largest, "weights 0": rows["at_zero"] - rows["found"]}
+    rows = rows.assign(**{name: value / rows[bound] for name, value in shares.items()}).dropna(subset="value")
+    rows["says_from"] = (rows["n"] / rows["ceiling"] ** 2).where(rows["ceiling"] < 1)
     several = [size for size in frames.SIZES if len(rows[size].unique()) > 1]
     sizes = rows[["stream", *several]].itertuples(index=False, name=None)
     named = [

@@ -44,6 +44,9 @@ SCHEMA = pa.schema(
         "risk": pa.float64(),  # mean loss on fresh queries
         "risk_error": pa.float64(),  # its standard error
         "best": pa.float64(),  # mean loss of the best weights w* on the same fresh queries
+        "at_zero": pa.float64(),  # mean loss of weights 0, on the queries that w* was found on
+        "worst": pa.float64(),  # that of the worst weights known, -w* with the ball's norm, on the same
+        "found": pa.float64(),  # that of w*, on the same
         "best_error": pa.float64(),  # about how far the risk of w*, found on a sample, is above the least
         "excess": pa.float64(),  # risk - best
         "excess_error": pa.float64(),  # its standard error, of paired differences
@@ -95,11 +98,14 @@ class Best:
     """The best weights of a ball, as far as known.
 
     risk : their mean loss on the queries that they were found on
+    at_zero, worst : the mean loss of weights 0, and of -w* stretched to the ball's radius, on the same queries
     error : about how far their risk is above the least
     """
 
     weights: np.ndarray
     risk: float
+    at_zero: float
+    worst: float
     error: float
 
 
@@ -204,7 +210,7 @@ def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: 
         "seed": seed, "n": sample.n, "m": sample.m, "d": sample.d, "status": solution.status,
         "certificate": solution.gap, "passes": solution.passes, "spread": spread,
         "norm": ball.length(solution.weights), "rate": float(rate), "train": mean.at(solution.weights)[0],
-        "best_error": best[key].error,
+        "best_error": best[key].error, "at_zero": best[key].at_zero, "worst": best[key].worst, "found": best[key].risk,
     }  # fmt: skip
     found = Found(row, solution.weights, best[key].weights)
     if ascents and kind.startswith("erm"):
@@ -241,14 +247,22 @@ def best_weights(setup: Setup, surrogate: str, ball: solve.Ball, m: int) -> Best
     sample = solve.Sample(features[:, :m], grades[:, :m])
     mean = setup.mean(sample, surrogate)
     if surrogate in population.best_for and ball.length(population.best) <= ball.radius * (1 + 1e-12):
-        return Best(population.best, mean.at(population.best)[0], 0.0)
+        return Best(population.best, *_losses(mean, ball, population.best), 0.0)
     starts = BEST_STARTS if surrogate == NOT_CONVEX else 1
     found, _ = solve.from_starts(mean, ball, starts, setup.random("best starts"))
     half = solve.minimise(setup.mean(sample.first(sample.n // 2), surrogate), found.weights, ball)
     features, grades = setup.for_check
     check = setup.mean(solve.Sample(features[:, :m], grades[:, :m]), surrogate)
     error = check.at(half.weights)[0] - check.at(found.weights)[0]
-    return Best(np.r_[found.weights, np.zeros(population.d - sample.d)], found.value, error)
+    losses = _losses(mean, ball, found.weights)
+    return Best(np.r_[found.weights, np.zeros(population.d - sample.d)], *losses, error)
+
+
+def _losses(mean: solve.Mean, ball: solve.Ball, weights: np.ndarray) -> tuple[float, float, float]:
+    """The mean loss of weights, of weights 0, and of the opposite weights with the norm of the ball's radius."""
+    length = ball.length(weights)
+    opposite = -weights * (ball.radius / length if length else 1.0)
+    return tuple(float(mean.at(played)[0]) for played in (weights, np.zeros(len(weights)), opposite))
 
 
 class Ascents:
