@@ -292,9 +292,6 @@ def test_quantities_worked_by_hand():
     frame = frame.assign(**{"lambda": np.nan, "fitted_on": "all"})
     played = SimpleNamespace(traces=frame, tuning="held-out", details={"tuning": "held-out"})
     assert quantities.ctr(played)["value"].tolist() == [0.10]
-    assert quantities.estimate_error(played)["value"].tolist() == [pytest.approx(20)]
-    frame = frame.assign(train_clicks=30.0, train_rows=200)
-    assert quantities.positives(SimpleNamespace(traces=frame))["value"].tolist() == [15]
 
 
 def test_a_bound_holds_in_as_many_logs_as_were_counted():

@@ -792,16 +792,13 @@ def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
     assert row["matters"] == "tuning"
 
 
-def test_gains_are_in_percent_and_errors_of_the_truth(logged):
+def test_gains_are_in_percent(logged):
     first = {"where": {"ids": "plain"}, "epsilon": 0.0, "test": "t"}
     table = judged(
         ADS, logged,
         gain=CTR | first | {"quantity": "ctr_gain", "margin": 15},
-        error=first | {"quantity": "estimate_error", "learner": {"kind": "logistic"}, "against": 10.0} |
-        {"comparison": "close", "margin": 0.1},
     )  # fmt: skip
     assert table.loc["gain", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(25)]
-    assert table.loc["error", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(10)]
 
 
 def test_bounds_are_judged_on_the_study_of_bounds():

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from scant import families
+from scant.ads import theorems as ads_theorems
 from scant.declared import settings_of
 from scant.errors import SettingError
 from scant.games import atlas
@@ -58,6 +59,7 @@ def tables():
         "theorems-top": online_theorems.top_table(),
         "theorems-games": game_theorems.games_table(),
         "theorems-generalisation": generalisation_theorems.theorems_table(),
+        "theorems-ads": ads_theorems.ads_table(),
         "constants": theory_tables.constants_table(),
         "table-4.1": theory_tables.table_4_1(),
     }
@@ -157,7 +159,7 @@ def test_no_key_is_given_twice():
 
 
 def test_each_document_is_drawn_on_and_nothing_is_said_twice():
-    documents = {"thesis", "aistats15", "aistats16", "perceptron", "ailon", "nips16", "pdgd"}
+    documents = {"thesis", "aistats15", "aistats16", "perceptron", "ailon", "nips16", "pdgd", "scant"}
     assert {claim["source"]["document"] for claim in CLAIMS.values()} == documents
     statements = [claim["statement"] for claim in CLAIMS.values()]
     assert len(set(statements)) == len(statements)
@@ -178,8 +180,42 @@ def test_no_two_claims_ask_the_same():
 @pytest.mark.parametrize("name", [name for name in CLAIMS if name.startswith(("items-", "choice-", "ads-"))])
 def test_a_row_says_what_it_checks_where_it_is_said_and_what_was_chosen(name):
     claim = CLAIMS[name]
-    assert {"row", "chosen"} <= claim.keys() and len(claim["source"]["words"].split()) in range(1, 16)
+    assert {"row", "chosen"} <= claim.keys()
+    if claim["row"] != "question":
+        assert len(claim["source"]["words"].split()) in range(1, 16)
     assert len(claim["chosen"]) >= 20 and claim["chosen"].endswith(".")
+
+
+# --- could it have come out otherwise?
+
+
+BOUNDS = ("bound_share", "game_share", "excess_share", "gap_share")  # their cells have ceilings
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
+def test_a_row_about_runs_has_a_control_or_a_ceiling(name):
+    claim = TESTABLE[name]
+    assert "control" in claim or claim["quantity"] in BOUNDS
+
+
+def test_questions_are_our_own_and_only_they():
+    for name, claim in CLAIMS.items():
+        assert (claim["row"] == "question") == (claim["source"]["document"] == "scant"), name
+        assert "words" not in claim["source"] or claim["row"] != "question", name
+
+
+def test_a_question_is_told_in_its_document():
+    for claim in CLAIMS.values():
+        if claim["row"] == "question":
+            assert (ROOT / claim["source"]["place"]).is_file()
+
+
+@pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if "control" in claim])
+def test_a_control_is_another_claim(name):
+    claim, replaced = CLAIMS[name], {key: value for key, value in CLAIMS[name]["control"].items() if key != "words"}
+    assert any(claim.get(key) != value for key, value in replaced.items())
+    for quantity in quantities()[claim["quantity"]].values() if "plays" in replaced else ():
+        assert replaced["plays"] in quantity.plays
 
 
 # --- in step with the code

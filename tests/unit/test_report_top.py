@@ -721,7 +721,16 @@ def test_texts_beside_a_panel_do_not_touch(count, low):
 def test_comparators_are_read_with_what_they_are_of(tmp_path):
     paths = []
     for number, judge in enumerate(("squared", "kl")):
-        table = pa.table({"seed": [0, 1], "round": [9, 9], "best": [1.5, 2.5], "gap": [0.1, 0.2], "norm": [1.0, 0.5], "at_zero": [3.0, 4.0]})
+        table = pa.table(
+            {
+                "seed": [0, 1],
+                "round": [9, 9],
+                "best": [1.5, 2.5],
+                "gap": [0.1, 0.2],
+                "norm": [1.0, 0.5],
+                "at_zero": [3.0, 4.0],
+            }
+        )
         paths.append(tmp_path / f"{number}.parquet")
         write_parquet(table, paths[-1], {"experiment": "top", "stream": "a", "judge": judge, "radius": 1.0})
     frame = traces.read_comparators(paths)

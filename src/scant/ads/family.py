@@ -272,6 +272,13 @@ TABLES = (
         reads="logs",
         sources=("campaign", "log"),
     ),
+    Shown(
+        "theorems-ads",
+        heading="Theorems on importance-weighted CTR",
+        caption="The expectation of estimates of a policy's CTR, over all logs of a few rows. No run is needed.",
+        frame="scant.ads.theorems:ads_table",
+        reads="nothing",
+    ),
 )
 
 
@@ -376,8 +383,6 @@ class Ads(Family):
         "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True, range=(0.0, 1.0)),
         # In percent of the mean CTR compared with, which is taken as known.
         "ctr_gain": Quantity("gain in CTR (%)", "scant.ads.quantities:ctr", tuned=True, compared=True),
-        "estimate_error": Quantity("error (%)", "scant.ads.quantities:estimate_error"),
-        "positives": Quantity("clicks in the training log (%)", "scant.ads.quantities:positives", range=(0.0, 100.0)),
         "coverage": Quantity(
             "share of logs",
             "scant.ads.quantities:coverage",

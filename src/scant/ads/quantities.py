@@ -11,7 +11,6 @@ from scant.ads import frames
 if TYPE_CHECKING:
     from scant.present.traces import Played
 
-KEYS = [*frames.POLICY, "seed"]
 KEYS_OF_COVERAGE = ["stream", "learner", "seed"]
 
 
@@ -22,18 +21,6 @@ def ctr(played: Played) -> pd.DataFrame:
     return (frames.best_on_test(fits) if chosen_on_test else fits[fits["chosen"]]).assign(
         value=lambda rows: rows["ctr"]
     )
-
-
-def estimate_error(played: Played) -> pd.DataFrame:
-    """How far the importance-weighted CTR is above the true one, in percent of the true one."""
-    frame = _weighted(played).drop_duplicates(KEYS)
-    return frame.assign(value=100 * (frame["estimate"] / frame["true"] - 1))
-
-
-def positives(played: Played) -> pd.DataFrame:
-    """The share of clicks in the log that a policy was learnt from, in percent."""
-    runs = played.traces.drop_duplicates(["stream", "learner", "seed"])
-    return runs.assign(epsilon=float("nan"), value=100 * runs["train_clicks"] / runs["train_rows"])
 
 
 def coverage(rows: pd.DataFrame, bound: str = "t") -> pd.DataFrame:
@@ -53,11 +40,3 @@ def coverage(rows: pd.DataFrame, bound: str = "t") -> pd.DataFrame:
     logs = rows.loc[rows.index.repeat(rows["repeats"])]
     logs = logs.assign(seed=logs.groupby(level=0).cumcount())
     return logs.assign(value=(logs["seed"] < logs["covered"]).astype(float))[[*KEYS_OF_COVERAGE, "value"]]
-
-
-def _weighted(played: Played) -> pd.DataFrame:
-    """The importance-weighted CTRs whose true CTR is known, in the column `true`; a row for each bound."""
-    chosen = played.traces[played.traces["chosen"]]
-    true = chosen[chosen["estimator"] == "true"].rename(columns={"estimate": "true"}).drop_duplicates(KEYS)
-    rows = chosen[(chosen["estimator"] == "ips") & (chosen["bound"] != "")]
-    return rows.merge(true[[*KEYS, "true"]], on=KEYS)

@@ -25,12 +25,14 @@ JUST = 1e-9  # how far below the margin a gap is that just leaves its hinge posi
 
 def perceptron_table() -> pd.DataFrame:
     """Theorems on perceptrons and their surrogates (thesis, chapter II; perceptron paper), about a second."""
-    return table([*_slam_above_losses(), *_slam_gradient(), *_step_sizes(), *_lower_bound()])
+    return table(
+        [*_slam_above_losses(), *_slam_gradient(), *_weight_ratios(), *_max_hinge(), *_step_sizes(), *_lower_bound()]
+    )
 
 
 def top_table() -> pd.DataFrame:
     """Theorems on gradient estimates from feedback at the top (thesis, section 3.3), and on steps: under a second."""
-    return table([*_mixed_differences(), *_constants(), *_floor(), *_steps_without_rates()])
+    return table([*_minimisers(), *_mixed_differences(), *_constants(), *_floor(), *_steps_without_rates()])
 
 
 # --- SLAM: the upper bound on losses, and its gradient
@@ -109,6 +111,45 @@ def _slam_gradient() -> Iterator[Check]:
         yield Check(
             "slam lipschitz", "thesis, 2.4.2", "largest l1 norm of the gradient in the scores", setting,
             m, longest, "<=", 2.0, cases,
+        )  # fmt: skip
+
+
+def _weight_ratios() -> Iterator[Check]:
+    """How v_max, the largest ratio of NDCG's weights, grows with m: as its logarithm, and for NDCG@k not at all."""
+    for name, cut, sizes in (("NDCG", None, (10, 1000)), ("NDCG@k", 10, (20, 2000))):
+        ratios = []
+        for m in sizes:
+            grades = np.ones(m, int)
+            grades[0] = 4
+            weights = surrogates.slam_weights("ndcg", np.zeros(m), grades, cut)
+            positive = weights[weights > 0]
+            ratios.append(positive.max() / positive.min())
+        places = sizes if cut is None else (cut, cut)
+        growth = ratios[1] / ratios[0] / (math.log(1 + places[1]) / math.log(1 + places[0]))
+        yield Check(
+            f"v_max, {name}", "thesis, 2.5.1.1", "growth of v_max over that of the logarithm of how many places count",
+            f"one document of grade 4, others of grade 1, {sizes[0]} and {sizes[1]:,} documents", sizes[1], growth,
+            "=", 1.0, len(sizes),
+        )  # fmt: skip
+
+
+def _max_hinge() -> Iterator[Check]:
+    """2.6.2: max-hinge is at least the loss of every measure that is at most 1, and its gradient at most 2 in l1."""
+    for top_grade, m in ((1, 5), (2, 4)):
+        worst, longest, cases = math.inf, 0.0, 0
+        for scores, grades in _lists(m, top_grade, (0.0, JUST, 1 - JUST, 1.0)):
+            value, gradient = surrogates.max_hinge(scores, grades)
+            if 1 - ndcg(np.arange(m), grades, None) > 1e-12:
+                worst, cases = min(worst, value), cases + 1
+            longest = max(longest, float(np.abs(gradient).sum()))
+        setting = f"all rankings with a mistake, grades to {top_grade}"
+        yield Check(
+            "max-hinge above losses", "thesis, 2.6.2", "least max-hinge on a mistake, where a loss is at most 1", setting,
+            m, worst, ">=", 1.0, cases,
+        )  # fmt: skip
+        yield Check(
+            "max-hinge gradient", "thesis, 2.6.2", "largest l1 norm of the gradient in the scores", setting, m, longest,
+            "<=", 2.0, cases,
         )  # fmt: skip
 
 
@@ -203,6 +244,19 @@ def _separation(ratio: int, m: int) -> float:
 
 
 # --- what gradients decompose over
+
+
+def _minimisers() -> Iterator[Check]:
+    """3.3.3.1: where the gradient in the scores is 0. For squared and KL that is at the grades themselves."""
+    for surrogate in ("squared", "kl"):
+        largest, cases = 0.0, 0
+        for grades in product(range(3), repeat=3):
+            _, gradient = value_and_gradient(surrogate, np.array(grades, float), np.array(grades))
+            largest, cases = max(largest, float(np.abs(gradient).max())), cases + 1
+        yield Check(
+            f"{surrogate}, minimised by the grades", "thesis, 3.3.3.1", "largest entry of the gradient at scores = grades",
+            "all grades to 2", 3, largest, "=", 0.0, cases,
+        )  # fmt: skip
 
 
 def _mixed_differences() -> Iterator[Check]:

@@ -1,0 +1,53 @@
+"""Theorems on importance-weighted CTR, held against numbers: the table `theorems-ads`.
+
+It needs no run. Expectations are exact: all logs of a few rows are enumerated. `scant.theory.checks` says what columns
+mean.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from scant.ads.evaluation import importance_weighted, snips
+from scant.theory.checks import Check, table
+
+ROWS = 3  # of an enumerated log
+CLICK = np.array([0.5, 0.2, 0.1])  # the probability that each ad is clicked on
+SHOWN = np.array([0.2, 0.3, 0.5])  # the logging policy's probability of each ad
+TARGET = np.array([0.8, 0.1, 0.1])  # that of the policy to judge: 0.8 for the best ad
+
+
+def ads_table() -> pd.DataFrame:
+    """Theorems on importance-weighted CTR, a few milliseconds."""
+    return table(_unbiased())
+
+
+def _expected(estimate: Callable[[np.ndarray, np.ndarray, np.ndarray], float]) -> float:
+    """The expectation of an estimate of the CTR over all logs of `ROWS` rows.
+
+    estimate : takes the ads shown, the clicks, and the probabilities of the ads shown under the logging policy
+    """
+    total = 0.0
+    for ads in product(range(len(CLICK)), repeat=ROWS):
+        for clicks in product((0, 1), repeat=ROWS):
+            shown, clicked = np.array(ads), np.array(clicks)
+            chance = np.prod(SHOWN[shown] * np.where(clicked, CLICK[shown], 1 - CLICK[shown]))
+            total += chance * estimate(shown, clicked, SHOWN[shown])
+    return total
+
+
+def _unbiased() -> Iterator[Check]:
+    """The thesis, (5.4): the importance-weighted CTR is the policy's true one in expectation."""
+    truth, setting = float(TARGET @ CLICK), f"three ads, all logs of {ROWS} rows"
+    estimates = {
+        "importance-weighted CTR": lambda ads, clicks, shown: importance_weighted(clicks, shown, TARGET[ads]),
+        "importance-weighted CTR, propensities taken as equal": lambda ads, clicks, shown: importance_weighted(
+            clicks, np.full(ROWS, 1 / len(CLICK)), TARGET[ads]
+        ),
+        "self-normalised CTR": lambda ads, clicks, shown: snips(clicks, shown, TARGET[ads])[0],
+    }
+    for check, estimate in estimates.items():
+        error = _expected(estimate) - truth
+        yield Check(check, "thesis, (5.4)", "expectation less the true CTR", setting, len(CLICK), error, "=", 0.0)
