@@ -1,8 +1,7 @@
 """Numbers in README and docs are those of the studies' references."""
 
+import prose
 import pytest
-
-from tests import prose
 
 
 @pytest.mark.parametrize("path", prose.documents(), ids=lambda path: path.name)

@@ -26,7 +26,7 @@ TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
     "perceptron": {"finals", "bounds", "rates", "theorems-perceptron", "streams"},
     "top": {"top", "variance", "theorems-top", "streams"},
     "fixed-items": {"games", "slopes", "table-3.1", "table-3.2", "table-b.1", "observability", "theorems-games"},
-    "ads": {"ads", "ads-estimates", "ads-readings"},
+    "ads": {"ads", "theorems-ads", "ads-estimates", "ads-readings"},
     "generalisation": {
         *("generalisation", "generalisation-slopes", "generalisation-bounds"),
         *("theorems-generalisation", "constants", "table-4.1"),

@@ -144,8 +144,8 @@ def _max_hinge() -> Iterator[Check]:
             longest = max(longest, float(np.abs(gradient).sum()))
         setting = f"all rankings with a mistake, grades to {top_grade}"
         yield Check(
-            "max-hinge above losses", "thesis, 2.6.2", "least max-hinge on a mistake, where a loss is at most 1", setting,
-            m, worst, ">=", 1.0, cases,
+            "max-hinge above losses", "thesis, 2.6.2", "least max-hinge on a mistake, where a loss is at most 1",
+            setting, m, worst, ">=", 1.0, cases,
         )  # fmt: skip
         yield Check(
             "max-hinge gradient", "thesis, 2.6.2", "largest l1 norm of the gradient in the scores", setting, m, longest,
@@ -254,8 +254,8 @@ def _minimisers() -> Iterator[Check]:
             _, gradient = value_and_gradient(surrogate, np.array(grades, float), np.array(grades))
             largest, cases = max(largest, float(np.abs(gradient).max())), cases + 1
         yield Check(
-            f"{surrogate}, minimised by the grades", "thesis, 3.3.3.1", "largest entry of the gradient at scores = grades",
-            "all grades to 2", 3, largest, "=", 0.0, cases,
+            f"{surrogate}, minimised by the grades", "thesis, 3.3.3.1",
+            "largest entry of the gradient at scores = grades", "all grades to 2", 3, largest, "=", 0.0, cases,
         )  # fmt: skip
 
 
