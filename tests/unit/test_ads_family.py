@@ -257,7 +257,7 @@ def test_declarations_are_light_to_import():
 def test_figures_tables_and_quantities_are_there():
     assert [one.name for one in FAMILY.shown] == [
         "figure-5.1", "figure-5.2", "figure-ctr-by-rate", "figure-logs", "figure-coverage",
-        "ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2",
+        "ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2", "theorems-ads",
     ]  # fmt: skip
     for shown in FAMILY.shown:
         assert callable(families.called(shown.frame))

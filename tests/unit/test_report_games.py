@@ -39,7 +39,7 @@ def frame():
                             rows.append(
                                 {"experiment": "e", "stream": f"g{m}", "learner": learner, "kind": "ftpl", "k": 0}
                                 | {"seed": seed, "horizon": horizon, "round": t, "value": -regret, "best": 0.0}
-                                | {"best_at_horizon": -1.0, "explored": seed, "bound": 100.0 * m**3 * t**0.5}
+                                | {"worst": -10.0 * m**2 * t, "best_at_horizon": -1.0, "explored": seed, "bound": 100.0 * m**3 * t**0.5}
                                 | {"items": m, "loss": "dcg", "gain": True, "game": "flip", "grades": 2}
                             )
     return pd.DataFrame(rows)
@@ -49,8 +49,11 @@ def test_regret_follows_the_comparator_and_the_direction_of_the_loss(frame):
     np.testing.assert_allclose(games.regrets(frame, DETAILS)["regret"], -frame["value"])
     horizon = {"e": DETAILS["e"] | {"comparator": "horizon"}}
     np.testing.assert_allclose(games.regrets(frame, horizon)["regret"], -1.0 - frame["value"])
-    loss = frame.assign(gain=False, value=-frame["value"])
+    loss = frame.assign(gain=False, value=-frame["value"], worst=-frame["worst"])
     np.testing.assert_allclose(games.regrets(loss, DETAILS)["regret"], loss["value"])
+    for each in (frame, loss):
+        worst = games.regrets(each, DETAILS)["worst_regret"]
+        np.testing.assert_allclose(worst, 10.0 * frame["items"] ** 2 * frame["round"])
 
 
 def test_the_table_of_games(frame):

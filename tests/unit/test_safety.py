@@ -217,7 +217,7 @@ OURS = {  # columns and metadata
     "ranking": ({"query": [1], "grade": pa.array([1], pa.int16()), "f1": ONE}, {"task": "ranking"}),
     "classification": ({"label": ["a"], "f1": ONE}, {"task": "classification"}),
     "comparator": (
-        {"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0]},
+        {"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0], "at_zero": [2.0]},
         {"experiment": "e", "stream": "s", "judge": "kl"},
     ),
 }

@@ -1099,7 +1099,8 @@ def test_a_study_of_ads_alone_is_one():
     }  # fmt: skip
     sources = [log_origin(log, plan.datasets) for log in plan.study["logs"].values()]
     assert sources == ["classification", "campaign", "log"]
-    assert list(plan.tables) == ["ads", "ads-estimates", "ads-readings", "table-5.1", "table-5.2"] and not plan.figures
+    tables = ["ads", "ads-estimates", "ads-readings", "table-5.1", "table-5.2", "theorems-ads"]
+    assert list(plan.tables) == tables and not plan.figures
 
 
 def test_the_study_of_bounds_is_asked_for():
