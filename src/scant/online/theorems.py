@@ -135,7 +135,7 @@ def _weight_ratios() -> Iterator[Check]:
 
 def _max_hinge() -> Iterator[Check]:
     """2.6.2: max-hinge is at least the loss of every measure that is at most 1, and its gradient at most 2 in l1."""
-    for top_grade, m in ((1, 5), (2, 4)):
+    for top_grade, m in ((1, 4), (2, 3)):
         worst, longest, cases = math.inf, 0.0, 0
         for scores, grades in _lists(m, top_grade, (0.0, JUST, 1 - JUST, 1.0)):
             value, gradient = surrogates.max_hinge(scores, grades)
