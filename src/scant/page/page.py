@@ -105,10 +105,10 @@ def sentences(claims: list[Claim]) -> list[str]:
         counts = Counter(claim["verdict"] for claim in claims if claim["row"] == row)
         if total := counts.total():
             told.append(f"Of {total} {head[total > 1]}, {_counted(row, counts)}")
+            if row == "theorem" and (tight := tightness(claims)):
+                told[-1] += f"; {tight}"
         elif row == "reproduction":
             told.append("No claim is about what a paper measured on data like its own")
-    if tight := tightness(claims):
-        told[-1] += f"; {tight}"
     return [f"{sentence}." for sentence in (*told, _robustness(claims))]
 
 
