@@ -9,6 +9,7 @@ ANYTIME = "unit/test_anytime.py"
 BATCH = "unit/test_comparator.py"
 BOUNDS = "unit/test_ads_intervals.py"
 CELLS = "unit/test_games_cells.py"
+CLAIMS = "unit/test_claims.py"
 KERNELS = "unit/test_kernels.py"
 LOSSES = "unit/test_games_losses.py"
 MEANS = "unit/test_report.py"
@@ -210,6 +211,16 @@ MUTATIONS = [
      "return (nodes + 1) / 2, weights / 2", "return (nodes + 1) / 2, weights"),
     ("verdict/anytime.py", ANYTIME + "::test_evidence_on_the_margin_is_1_on_average[2]",
      "shrunk = outside + cosine**2 / spread", "shrunk = outside + cosine**2"),
+    ("verdict/claims.py", CLAIMS + "::test_a_cell_that_cannot_violate_its_bound_says_nothing",
+     "return low <= cell.ceiling <= high", "return cell.ceiling < low"),
+    ("verdict/claims.py", CLAIMS + "::test_a_measured_violation_is_never_silenced",
+     'if not silent or verdict.verdict == "fails":', "if not silent:"),
+    ("games/play.py", "unit/test_games_play.py::test_no_ranking_is_worse_than_the_worst",
+     "return np.sort(sums, axis=1) @ weights", "return np.sort(sums, axis=1)[:, ::-1] @ weights"),
+    ("verdict/tables.py", CLAIMS + "::test_a_claim_that_its_control_passes_does_not_discriminate",
+     'of_control.verdict == "holds"', 'of_control.verdict == "fails"'),
+    ("online/traces.py", MEANS + "::test_a_rate_at_the_end_of_its_grid_is_marked",
+     "means[best] - means[following] > FLAT", "means[best] - means[following] < FLAT"),
 ]
 
 EQUIVALENT = [  # file, what is there, what could be, why no result changes
