@@ -39,7 +39,8 @@ def frame():
                             rows.append(
                                 {"experiment": "e", "stream": f"g{m}", "learner": learner, "kind": "ftpl", "k": 0}
                                 | {"seed": seed, "horizon": horizon, "round": t, "value": -regret, "best": 0.0}
-                                | {"worst": -10.0 * m**2 * t, "best_at_horizon": -1.0, "explored": seed, "bound": 100.0 * m**3 * t**0.5}
+                                | {"worst": -10.0 * m**2 * t, "best_at_horizon": -1.0, "explored": seed}
+                                | {"bound": 100.0 * m**3 * t**0.5}
                                 | {"items": m, "loss": "dcg", "gain": True, "game": "flip", "grades": 2}
                             )
     return pd.DataFrame(rows)

@@ -1,6 +1,7 @@
 """The claims of a study and the estimates behind them: the reader of their files, for all that shows them."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -193,6 +194,6 @@ def specification(frame: pd.DataFrame, claims: Sequence[str], titles: Mapping[st
 
 
 def titled(name: str, titles: Mapping[str, str]) -> str:
-    """An id with its title in its place, and what follows it, as in "flip, T = 200"."""
-    id, comma, rest = name.partition(", ")
-    return f"{titles.get(id, id)}{comma}{rest}"
+    """An id with its title in its place, and what follows it, as in "flip, T = 200" and "kl (top-unbiased)"."""
+    id = re.split(r", | \(", name, maxsplit=1)[0]
+    return titles.get(id, id) + name[len(id) :]
