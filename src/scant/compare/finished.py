@@ -18,6 +18,7 @@ CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")  # what
 NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}  # earlier versions had no others
 KEPT = ("finals", "top", "steps", "steps-top", "games", "slopes", "generalisation", "ads")  # tables of a reference
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
+NOT_KEPT = ("words", "chosen", "data")  # of claims: config/claims.yaml has the first two
 SIGNIFICANT = 9  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
 ADVICE = "Finish the study (snakemake --cores all), and give the folder results/{study}"
 
@@ -131,7 +132,8 @@ def keep(folder) -> Path:
     contents = {f"tables/{name}.csv": study.tables[name] for name in KEPT if name in study.tables}
     if study.claims is not None:
         cells = [{name: row[name] for name in KEPT_OF_CELLS if name in row} for row in study.cells]
-        contents = {CLAIMS: list(study.claims.values()), CELLS: cells} | contents
+        told = [{name: row[name] for name in row if name not in NOT_KEPT} for row in study.claims.values()]
+        contents = {CLAIMS: told, CELLS: cells} | contents
     contents = {name: rows for name, rows in contents.items() if rows}
     for name, rows in contents.items():
         write_text(target / name, csv_text(rows, rows[0], SIGNIFICANT))
