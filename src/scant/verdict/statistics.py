@@ -346,7 +346,7 @@ def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, V
 
 
 def shares(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
-    """Under how many readings a claim holds, and under how many it fails.
+    """Under how many readings a claim holds, and under how many it fails, of those that say something.
 
     verdicts : on the claim, by reading
 
@@ -354,7 +354,7 @@ def shares(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
     -------
     counts : readings_holding, readings_failing and readings_total
     """
-    outcomes = [verdict.verdict for verdict in verdicts.values()]
+    outcomes = [verdict.verdict for verdict in verdicts.values() if verdict.verdict != SILENT]
     return {
         "readings_holding": outcomes.count("holds"),
         "readings_failing": outcomes.count("fails"),

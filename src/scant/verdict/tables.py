@@ -52,6 +52,7 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
     note : what a reader needs to know of the verdict: why it is undecided, local slopes, rates at the edge of a grid
     needed : from how many seeds on they would decide an undecided claim, with power 0.8
     readings_holding, readings_total : under how many readings the claim would hold if they were the first, of how many
+        that say something
     matters, matters_share : the reading that the estimate depends on most, and its share of the estimate's variance
         over readings with the same streams and learners
     data : the streams of the first reading; for a claim that is not testable, what it needs and what is missing
