@@ -58,7 +58,7 @@ def _bandit() -> Iterator[Check]:
         games = [(name, k, top) for name, items, k, top in observability.cells(m) if items == k == m]
         hidden = sum(not observability.locally_observable(name, m, k, top) for name, k, top in games)
         yield Check(
-            "not locally observable, k = m", "thesis, 3.2.5",
+            "not locally observable, k = m", "thesis, 3.2.6",
             "measures that are not locally observable with every item seen", "every measure of the atlas", m, hidden,
             "=", 0, len(games),
         )  # fmt: skip
