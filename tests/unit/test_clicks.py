@@ -63,7 +63,6 @@ def test_who_is_certain_to_leave_clicks_once():
         ({"delta": 1.0}, "delta does nothing for the kind 'pdgd'"),
         ({"surrogate": "kl"}, "surrogate does nothing for the kind 'pdgd'"),
         ({"kind": "dbgd", "delta": 0}, "delta"),
-        ({"learning_rate_decay": 1.5}, "learning_rate_decay"),
     ],
 )
 def test_a_study_is_refused_before_it_runs(learner, words):

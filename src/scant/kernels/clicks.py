@@ -9,7 +9,7 @@ from scant.kernels import compiled
 from scant.kernels.pieces import exponentials_below, measure_ranking, prefetch, score, sort_scores, step
 
 EXPLORED, MISMATCHED = 0, 1
-Learner = namedtuple("Learner", "duels shown click stop delta rate rate_decay")
+Learner = namedtuple("Learner", "duels shown click stop delta rate")
 
 
 @compiled()
@@ -104,7 +104,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     shown : how many documents the user is shown
     click, stop : float64 (grades), the user's probabilities of a click, and of leaving after it
     delta : how far DBGD's candidate is from the weights
-    rate, rate_decay : the step is the rate, which is multiplied by `rate_decay` after each update
+    rate : the size of each step
     weights : float64 (features), where to start; where it ends after the call
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights
     events : int32 (rounds, 4): 1, whether the documents shown were not the weights' own, 0 and 0
@@ -117,7 +117,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
     measures, ideals, empty, measured = recorded
-    duels, shown, click, stop, delta, rate, rate_decay = learner
+    duels, shown, click, stop, delta, rate = learner
     largest = 0
     for q in range(offsets.shape[0] - 1):
         largest = max(largest, offsets[q + 1] - offsets[q])
@@ -195,6 +195,4 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         elif preference_gradient(s, ranking, clicked[:places], odds[:m], left, bits[:m], g[:m]):
             step(x, g[:m], -rate, weights, flat[:0])
             updated[t] = 1
-        if updated[t]:
-            rate *= rate_decay
     return queries.shape[0]

@@ -26,7 +26,6 @@ class Settings:
     click, stop : the user's probabilities, by grade from 0
     shown : how many documents the user is shown, 10 in studies
     delta : DBGD's exploration: how far the candidate's weights are from the learner's
-    learning_rate_decay : a factor on the rate after each update
     measure : the measure whose loss is recorded as the learner's own
     """
 
@@ -36,7 +35,6 @@ class Settings:
     stop: tuple[float, ...]
     shown: int = 10
     delta: float = 1.0
-    learning_rate_decay: float = 1.0
     measure: str = "ndcg@10"
 
 
@@ -51,7 +49,7 @@ def resolve(learner: Mapping, largest_grade: int) -> tuple[Settings, list]:
     """
     chosen = learner.get("user", USER.absent)
     user = clicks.user_for(chosen, largest_grade)
-    options = {key: learner[key] for key in ("delta", "learning_rate_decay") if key in learner}
+    options = {key: learner[key] for key in ("delta",) if key in learner}
     name = chosen if isinstance(chosen, str) else clicks.OWN
     rates = learner.get("rates", [LEARNERS[learner["kind"]].published_rate])
     return Settings(learner["kind"], name, user.click, user.stop, **options), list(rates)
@@ -68,12 +66,6 @@ DELTA = Setting(
     "delta",
     {"type": "number", "exclusiveMinimum": 0},
     about="How far a candidate's weights are from the learner's (Yue & Joachims 2009).",
-    absent=1.0,
-)
-RATE_DECAY = Setting(
-    "learning_rate_decay",
-    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-    about="A factor on the rate after each update; the released code of PDGD has 0.9999977.",
     absent=1.0,
 )
 
@@ -161,7 +153,7 @@ class FromClicks(declared.Learner):
     learns: ClassVar[bool] = True
 
     def __init__(self, features: int, rate: float, settings: Settings, random: np.random.Generator):
-        self.weights, self.size, self.setup, self.random = np.zeros(features), rate, settings, random
+        self.weights, self.rate, self.setup, self.random = np.zeros(features), rate, settings, random
         self.user = clicks.User(settings.click, settings.stop)
 
     def scores_at(self, features: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -178,8 +170,7 @@ class FromClicks(declared.Learner):
         direction = self.direction(features, ranking, clicked)
         if direction is None:
             return False
-        self.weights += self.size * direction
-        self.size *= self.setup.learning_rate_decay
+        self.weights += self.rate * direction
         return True
 
     def direction(self, features, ranking, clicked) -> np.ndarray | None:
@@ -205,7 +196,7 @@ class PDGD(FromClicks):
 
     kind = "pdgd"
     about = "Pairwise differentiable gradient descent from clicks (Oosterhuis & de Rijke 2018, Alg. 1)."
-    settings = (USER, RATES, RATE_DECAY)
+    settings = (USER, RATES)
     looks: ClassVar = {
         "": Look("olive", "*"),
         "navigational": Look("olive", "X", "--"),
@@ -228,7 +219,7 @@ class DBGD(FromClicks):
 
     kind = "dbgd"
     about = "Dueling bandit gradient descent, duels by team-draft interleaving (Yue & Joachims 2009, Alg. 1)."
-    settings = (USER, RATES, DELTA, RATE_DECAY)
+    settings = (USER, RATES, DELTA)
     looks: ClassVar = {
         "": Look("pink", "h"),
         "navigational": Look("pink", "<", "--"),

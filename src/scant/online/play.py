@@ -221,7 +221,6 @@ def play_clicks(
     learner = clicks.Learner(
         duels=settings.kind == "dbgd", shown=settings.shown, click=np.array(settings.click),
         stop=np.array(settings.stop), delta=float(settings.delta), rate=float(rate),
-        rate_decay=float(settings.learning_rate_decay),
     )  # fmt: skip
     played = clicks.play(rounds, tables, learner, measured, random, weights, ranker, events, updated)
     return _of_explorer(stream, queries, played, measured, updated, weights, ranker, None, events)
