@@ -167,6 +167,27 @@ def ranksvm(scores, grades):
     return float(hinge.sum()), (active.sum(axis=0) - active.sum(axis=1)).astype(np.float64)
 
 
+@_of_query
+def logistic(scores, grades):
+    """The sum over pairs with `R_i > R_j` of `log(1 + exp(s_j - s_i))`, RankNet's loss (Burges et al. 2005).
+
+    A pair adds `(e_j - e_i) / (1 + exp(s_i - s_j))` to the gradient.
+
+    Parameters
+    ----------
+    scores, grades : shape (m,)
+
+    Returns
+    -------
+    value : float in [0, inf)
+    gradient : float64 of shape (m,), entries that sum to 0
+    """
+    better = grades[:, None] > grades[None, :]
+    behind = np.where(better, scores[None, :] - scores[:, None], -np.inf)
+    slope = np.exp(-np.logaddexp(0.0, -behind))
+    return float(np.logaddexp(0.0, behind).sum()), slope.sum(axis=0) - slope.sum(axis=1)
+
+
 def _worst_gaps(scores, grades):
     """For each document i, the greatest `s_j - s_i` over documents j of lower grade, and that j.
 

@@ -15,7 +15,7 @@ from scant.measures import ndcg, rank
 from scant.online import learners
 from scant.online.estimators import value_and_gradient
 from scant.online.play import play_compiled, play_python, play_top, query_order
-from scant.online.top import DESCENDING, OBJECTIVES, SCHEDULES, Settings, Top, resolve
+from scant.online.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Settings, Top, resolve
 from scant.randomness import generator
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
@@ -87,10 +87,39 @@ def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
         assert one.events[:, EXPLORED].any() == (k > 0)
 
 
+@pytest.mark.parametrize("objective", LOSSES)
+def test_the_compiled_loop_is_the_plain_class_for_what_was_seen(stream, objective):
+    """Each k, with and without weights, exploration and a control variate."""
+    explored = ([0, {}], [0.3, {}], ["adaptive", {}], [0.5, {"weights": "full"}], ["schedule", {"weights": "clipped"}])
+    for k, (exploration, weights) in product((1, 2, 3, 10, "all"), explored):
+        if (k == 1 and objective != "squared") or (weights and objective == "listnet"):
+            continue
+        learner = {"kind": "seen", "surrogate": objective, "k": k, "exploration": exploration, **weights}
+        if weights and objective == "squared" and k == 2:
+            learner["control"] = "none"
+        DESCENDING["seen"].check(learner)
+        settings, _ = resolve(learner, READINGS | {"radius": 3.0}, 40)
+        one = compiled(stream, settings, 0.3, 40)
+        alike(one, plain(stream, settings, 0.3, 40))
+        assert one.weights.any() and one.events[:, EXPLORED].any() == (exploration != 0)
+
+
+@pytest.mark.parametrize("objective", ["squared", "ranksvm"])
+def test_with_full_weights_and_the_schedule_it_is_rtopkf(stream, objective):
+    seen = {"kind": "seen", "weights": "full", "exploration": "schedule", "control": "none", "gamma": 0.5}
+    of_papers = {"kind": "rtop", "gamma": 0.5}
+    one, two = (
+        compiled(stream, resolve({"surrogate": objective, "k": 3} | learner, READINGS | {"mismatch": 1}, 60)[0], 0.3)
+        for learner in (seen, of_papers)
+    )
+    for name in ("measured", "loss", "updated", "weights", "ranker", "surrogate", "events"):
+        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+
+
 @pytest.mark.parametrize("kind", DESCENDING)
 def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(noisy, kind):
     learner = {"kind": kind} if kind == "listnet" else {"kind": kind, "surrogate": "squared"}
-    settings, _ = resolve(learner | ({"gamma": 0.5} if kind == "rtop" else {}), READINGS, 60)
+    settings, _ = resolve(learner | {"rtop": {"gamma": 0.5}, "seen": {"exploration": 0.5}}.get(kind, {}), READINGS, 60)
     queries = query_order(noisy, generator(3, "queries"), 60)
     one, other = (play_top(noisy, queries, settings, 0.5, generator(seed, "noise")) for seed in (3, 4))
     assert np.array_equal(one.measured, other.measured) != DESCENDING[kind].draws

@@ -15,10 +15,16 @@ from scant.errors import SettingError
 from scant.kernels import top
 from scant.measures import rank
 from scant.online.estimators import ALL, NEEDS, check, estimate, inclusion, value_and_gradient
-from scant.online.top import OBJECTIVES
+from scant.online.top import CODES
 
 GRADES = 4
-LEAST = {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2}  # surrogates, and the fewest grades that will do
+LEAST = {
+    "squared": 1,
+    "kl": 1,
+    "smoothdcg": 1,
+    "ranksvm": 2,
+    "logistic": 2,
+}  # surrogates, and the fewest grades that will do
 GAINS, EXPONENTIALS = gains(GRADES), np.exp(-np.arange(GRADES + 1.0))
 
 every_estimator = pytest.mark.parametrize("surrogate", LEAST)
@@ -53,7 +59,10 @@ def plain(surrogate, scores, grades, shown, k, *settings):
     return estimate(surrogate, scores, unseen(grades, shown, k, -np.ones_like(grades)), shown, k, *settings)
 
 
-def compiled(surrogate, scores, grades, shown, k, gamma, epsilon=0.01, mismatch=1.0, ordered=False, explored=True):
+def compiled(
+    surrogate, scores, grades, shown, k, gamma, epsilon=0.01, mismatch=1.0, ordered=False, floor=0.0, control=False,
+    explored=True,
+):  # fmt: skip
     """The compiled estimate, its events, with scratch of any content, and grades that are not seen turned over."""
     m, order = len(scores), rank(scores).astype(np.int32)
     k, inside = min(k, m), np.zeros(m, np.int8)
@@ -62,10 +71,13 @@ def compiled(surrogate, scores, grades, shown, k, gamma, epsilon=0.01, mismatch=
         assert np.array_equal(order, shown)
         inside = 1 - inside  # not to be looked at
     g = np.full(m, np.nan)
+    learner = top.Learner._make([0.0] * len(top.Learner._fields))._replace(
+        objective=CODES.index(surrogate), mismatch=float(mismatch), ordered=ordered, floor=floor, control=control
+    )
     events = top.estimate(
-        OBJECTIVES.index(surrogate), np.asarray(scores, np.float32), order, shown.astype(np.int32), explored, k,
-        unseen(grades, shown, k, GRADES - grades).astype(np.int16), gamma, mismatch, ordered, epsilon, GAINS,
-        EXPONENTIALS, np.full(m, np.nan), np.full(m, -1), np.full((2, GRADES + 1), np.nan), inside, g,
+        learner, np.asarray(scores, np.float32), order, shown.astype(np.int32), explored, k,
+        unseen(grades, shown, k, GRADES - grades).astype(np.int16), gamma, epsilon, GAINS, EXPONENTIALS,
+        np.full(m, np.nan), np.full(m, -1), np.full((2, GRADES + 1), np.nan), inside, np.full(m, -1, np.int16), g,
     )  # fmt: skip
     return g, events
 
@@ -120,19 +132,59 @@ def test_the_mean_over_all_rankings_is_the_gradient(surrogate, query, more, gamm
 
 
 @every_estimator
-@given(queries(4), st.integers(0, 3), GAMMAS, EPSILONS, st.sampled_from([10.0, 100.0, 0.25]), st.booleans())
-def test_the_compiled_estimate_is_the_plain_one(surrogate, query, more, gamma, epsilon, mismatch, ordered):
+@given(
+    queries(4), st.integers(0, 3), GAMMAS, EPSILONS, st.sampled_from([10.0, 100.0, 0.25]), st.booleans(),
+    st.sampled_from([0.0, 0.1, 1.0]), st.booleans(),
+)  # fmt: skip
+def test_the_compiled_estimate_is_the_plain_one(
+    surrogate, query, more, gamma, epsilon, mismatch, ordered, floor, control
+):
     """Also where it is biased; and a ranking that exploration happens to share with the scores is no other."""
     scores, grades = query
     k = LEAST[surrogate] + (0 if ordered else more)
     ordered = ordered and surrogate == "ranksvm"
     for shown, _ in rankings(scores, gamma):
-        expected = plain(surrogate, scores, grades, shown, k, gamma, epsilon, mismatch, ordered)
-        settings = (surrogate, scores, grades, shown, k, gamma, epsilon, mismatch, ordered)
+        settings = (surrogate, scores, grades, shown, k, gamma, epsilon, mismatch, ordered, floor, control)
+        expected = plain(*settings)
         for explored in (True, False) if np.array_equal(shown, rank(scores)) else (True,):
             value, (clipped, idle) = compiled(*settings, explored)
             close(value, expected, np.abs(expected).max())
-            assert (clipped, idle) == (0, surrogate == "ranksvm" and len(scores) == 1)
+            assert (clipped, idle) == (0, surrogate in ("ranksvm", "logistic") and len(scores) == 1)
+
+
+@pytest.mark.parametrize("surrogate", ["squared", "logistic", "listnet", "ranksvm"])
+@given(queries(5), st.integers(1, 5), GAMMAS)
+def test_without_weights_it_is_the_gradient_of_the_loss_of_what_was_seen(surrogate, query, k, gamma):
+    """By the surrogates themselves, on the documents seen as a list of their own."""
+    scores, grades = query
+    random = np.random.default_rng(len(scores) + k)
+    for shown, explored in ((rank(scores), False), (random.permutation(len(scores)), True)):
+        seen, expected = shown[:k], np.zeros(len(scores))
+        expected[seen] = getattr(surrogates, surrogate)(scores[seen], grades[seen])[1]
+        settings = (surrogate, scores, grades, shown, k, gamma, 1.0, 1.0, False, 1.0, True)
+        close(plain(*settings), expected, 10)
+        close(compiled(*settings, explored)[0], expected, 10)
+
+
+@given(queries(), st.integers(1, 4), GAMMAS)
+def test_the_control_variate_leaves_the_mean(query, k, gamma):
+    scores, grades = query
+    for of in (plain, lambda *settings: compiled(*settings)[0]):
+        found = mean(
+            scores,
+            gamma,
+            lambda shown, of=of: of("squared", scores, grades, shown, k, gamma, 1.0, 1.0, False, 0.0, True),
+        )
+        close(found, surrogates.squared(scores, grades)[1], 10 / gamma)
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_clipped_weights_by_hand(control):
+    """Probabilities 0.8 and 0.1, 0.1; the second document is shown, and clipped to 0.5."""
+    scores, grades = np.array([1.0, 0.5, 0.0]), np.array([0, 4, 0])
+    expected = [0.0, 2 * (0.5 - 4) / 0.5, 0.0] if control else [2.0, 1.0 - 2 * 4 / 0.5, 0.0]
+    for of in (plain, lambda *settings: compiled(*settings)[0]):
+        close(of("squared", scores, grades, np.array([1, 0, 2]), 1, 0.3, 1.0, 1.0, False, 0.5, control), expected)
 
 
 def test_all_grades_seen_are_the_gradient_itself():
@@ -175,6 +227,10 @@ def of_the_papers(surrogate, s, r, shown, gamma, epsilon):
         return 2 * (s - r[top] * e[top] / p)
     if surrogate == "kl":
         return (exp(s[top]) - exp(r[top])) * e[top] / p
+    if surrogate == "logistic":
+        i, j = shown[:2] if r[shown[0]] > r[shown[1]] else shown[1::-1]
+        p = (1 - gamma + 2 * gamma / (m * (m - 1))) if {i, j} == set(own[:2]) else 2 * gamma / (m * (m - 1))
+        return (r[i] != r[j]) * (e[j] - e[i]) / (1 + exp(s[i] - s[j])) / p
     if surrogate == "smoothdcg":
         exps = [exp(one / epsilon) for one in s]
         total = sum(exps)
@@ -274,7 +330,7 @@ def test_exponentials_stay_finite():
 # --- full feedback
 
 
-@given(queries(), st.sampled_from(OBJECTIVES), EPSILONS)
+@given(queries(), st.sampled_from(CODES), EPSILONS)
 def test_the_surrogates_by_their_names(query, surrogate, epsilon):
     scores, grades = query
     function = getattr(surrogates, surrogate.replace("-", "_"))
@@ -308,7 +364,7 @@ def needed(surrogate, m):
     return m if least == ALL else least
 
 
-@pytest.mark.parametrize("surrogate", OBJECTIVES)
+@pytest.mark.parametrize("surrogate", CODES)
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_how_many_grades_a_gradient_takes_at_once(surrogate, m):
     """Lemma 26 and Lemma 27, and for any k below m; by Lemma 25 no estimate from fewer can be unbiased."""
@@ -325,7 +381,7 @@ def test_with_grades_of_0_and_1_alone_less_can_do(m):
     assert interaction("ndcg-squared", close_by, ones) == m
 
 
-@pytest.mark.parametrize("surrogate", OBJECTIVES)
+@pytest.mark.parametrize("surrogate", CODES)
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_two_worlds_that_fewer_grades_cannot_tell_apart(surrogate, m):
     """Even and odd numbers of relevant documents: alike in any m - 1 of them, and not in their mean gradient."""
@@ -366,7 +422,7 @@ def test_two_worlds_of_the_thesis_that_a_top_grade_cannot_tell_apart():
 
 
 def test_every_objective_says_what_it_needs():
-    assert set(NEEDS) == set(OBJECTIVES)
+    assert set(NEEDS) == set(CODES)
     assert {one: needed for one, (needed, _) in NEEDS.items() if needed != ALL} == LEAST
 
 

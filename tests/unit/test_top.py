@@ -13,7 +13,7 @@ from scant.errors import SettingError
 from scant.kernels import pieces, top
 from scant.measures import rank
 from scant.online import estimators
-from scant.online.top import DESCENDING, OBJECTIVES, Settings, resolve
+from scant.online.top import CODES, DESCENDING, OBJECTIVES, Settings, resolve
 
 GRADES = 4
 GAINS, DISCOUNTS, EXPONENTIALS = gains(GRADES), discounts(60), np.exp(-np.arange(GRADES + 1.0))
@@ -154,9 +154,9 @@ def test_what_just_passes():
 
 
 def test_names_are_those_of_the_compiled_loop():
-    numbers = [getattr(top, name.upper().replace("-", "_")) for name in OBJECTIVES]
-    assert numbers == list(range(len(OBJECTIVES)))
-    assert tuple(DESCENDING) == ("rtop", "ogd", "listnet")
+    numbers = [getattr(top, name.upper().replace("-", "_")) for name in CODES]
+    assert numbers == list(range(len(CODES)))
+    assert tuple(DESCENDING) == ("rtop", "seen", "ogd", "listnet")
     assert pieces.EXP_CLIP == surrogates.EXP_CLIP == estimators.surrogates.EXP_CLIP == 300.0
     with np.errstate(over="ignore"):
         assert np.isfinite(np.exp(pieces.LARGEST_EXPONENT))

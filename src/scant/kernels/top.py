@@ -1,5 +1,6 @@
 """The loop over rounds of RTop-kF, the contextual learner that sees the grades of its top k (thesis, Algorithm 5)."""
 
+import math
 from collections import namedtuple
 
 import numpy as np
@@ -30,12 +31,12 @@ from scant.kernels.steps import (
     move,
 )
 
-SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED = range(6)
+SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED, LOGISTIC = range(7)
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 Learner = namedtuple(
     "Learner",
-    "objective judge top gamma gamma_decay adaptive mismatch ordered rate decay steps radius epsilon epsilon_decay "
-    "ascend",
+    "objective judge top gamma gamma_decay adaptive mismatch ordered floor control rate decay steps radius epsilon "
+    "epsilon_decay ascend",
 )
 
 
@@ -71,59 +72,75 @@ def surrogate(objective, scores, order, labels, ideal, epsilon, gains, exponenti
 
 @compiled()
 def estimate(
-    objective, scores, order, shown, explored, k, labels, gamma, mismatch, ordered, epsilon, gains, exponentials,
-    scratch, bits, counts, inside, g,
+    learner, scores, order, shown, explored, k, labels, gamma, epsilon, gains, exponentials, scratch, bits, counts,
+    inside, seen, g,
 ):  # fmt: skip
     """The estimate of the surrogate's gradient from the grades of the first k documents shown, into `g`.
 
     Horvitz-Thompson: each document or pair seen counts by the inverse of the probability with which it is shown on
-    top (SPEC: (1-gamma) 1[in the top k of `order`] + gamma k/m, and for pairs gamma k(k-1)/(m(m-1))); `mismatch`
-    multiplies that of what is not in the top k of `order`.
+    top (SPEC: (1-gamma) 1[in the top k of `order`] + gamma k/m, and for pairs gamma k(k-1)/(m(m-1))), or by that of
+    `learner.floor` if it is larger. With a floor of 1 the gradient is that of the loss of the documents seen.
 
-    ordered : of a pair, the probability of its two documents in their order (k = 2 only), as in the released code
+    learner : a `Learner`, whose objective, mismatch, ordered, floor and control count
     inside : int8 (m), whether each document is in the top k of `order`; looked at only if `explored`
+    seen : scratch of the labels' kind and length
 
     Returns
     -------
     How many exponents were clipped (or, for SmoothDCG, would overflow without a shift), and whether it is 0 for want
     of documents.
     """
-    m = scores.shape[0]
+    objective, mismatch, floor, m = learner.objective, learner.mismatch, learner.floor, scores.shape[0]
     clipped, chance = 0, gamma * k / m
-    if objective == RANKSVM:
+    if objective in (RANKSVM, LOGISTIC):
         g[:] = 0.0
         if m < 2:
             return 0, True
         chance = gamma * k * (k - 1) / (m * (m - 1))
-        if ordered:
+        if learner.ordered:
             chance /= 2
-        if not explored:
+        if objective == RANKSVM and not explored:
             ranksvm(scores, order[:k], labels, counts[0], counts[1], g)
             for p in range(k):
-                g[order[p]] /= 1 - gamma + chance
+                g[order[p]] /= max(1 - gamma + chance, floor)
             return 0, False
         for p in range(k):
             for q in range(p + 1, k):
                 i, j = shown[p], shown[q]
-                both = inside[i] and inside[j] and not (ordered and i != order[0])
-                weight = 1 / (1 - gamma + chance if both else chance * mismatch)
+                if labels[i] == labels[j]:
+                    continue
+                both = not explored or (inside[i] and inside[j] and not (learner.ordered and i != order[0]))
+                slope = 1 / max(1 - gamma + chance if both else chance * mismatch, floor)
                 if labels[i] < labels[j]:
                     i, j = j, i
-                if labels[i] > labels[j] and 1.0 + (np.float64(scores[j]) - np.float64(scores[i])) > 0:
-                    g[i] -= weight
-                    g[j] += weight
+                behind = np.float64(scores[j]) - np.float64(scores[i])
+                if objective == LOGISTIC:
+                    slope /= 1.0 + math.exp(-behind)
+                elif 1.0 + behind <= 0:
+                    continue
+                g[i] -= slope
+                g[j] += slope
         return 0, False
-    if objective == SQUARED:
+    if objective == LISTNET:
+        for p in range(k):
+            scratch[p], seen[p] = scores[shown[p]], labels[shown[p]]
+        listnet(scratch[:k], seen[:k], exponentials, bits[:k], g[:k])
+        scratch[:k] = g[:k]
+        g[:] = 0.0
+        for p in range(k):
+            g[shown[p]] = scratch[p]
+        return 0, False
+    if objective == SQUARED and not learner.control:
         for i in range(m):
             g[i] = 2.0 * np.float64(scores[i])
-    elif objective == KL:
+    elif objective in (SQUARED, KL):
         g[:] = 0.0
     else:
         clipped = softmax(scores, epsilon, scratch, bits, g)
         total = 0.0
         for p in range(k):
             i = shown[p]
-            weight = 1 / (1 - gamma + chance if not explored or inside[i] else chance * mismatch)
+            weight = 1 / max(1 - gamma + chance if not explored or inside[i] else chance * mismatch, floor)
             scratch[p] = gains[labels[i]] * weight * g[i]
             total += scratch[p]
         for i in range(m):
@@ -133,9 +150,9 @@ def estimate(
         return clipped, False
     for p in range(k):
         i = shown[p]
-        weight = 1 / (1 - gamma + chance if not explored or inside[i] else chance * mismatch)
+        weight = 1 / max(1 - gamma + chance if not explored or inside[i] else chance * mismatch, floor)
         if objective == SQUARED:
-            g[i] -= 2.0 * labels[i] * weight
+            g[i] -= 2.0 * (labels[i] - np.float64(scores[i]) * learner.control) * weight
         else:
             s = np.float64(scores[i])
             clipped += s > EXP_CLIP
@@ -156,7 +173,10 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     top : k; 0 if every grade is seen and nothing explored
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
     adaptive : whether that probability follows from earlier estimates instead, see `steps.chance_of_exploring`
-    mismatch, ordered : see `estimate`
+    mismatch : a factor on the probability of what is not in the weights' own top k
+    ordered : divide a pair by the probability of its two documents in their order (k = 2 only; released code)
+    floor : no probability that the estimate divides by counts as less; 1 for no weights
+    control : whether the squared surrogate's estimate has the learner's own scores as its control variate
     rate, decay : the step at round t is rate * t^-decay
     steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate
     radius : of the ball that the weights are kept in
@@ -239,8 +259,8 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         size, idle = learner.rate * (t + 1.0) ** -learner.decay, False
         if learner.top > 0:
             clipped, idle = estimate(
-                learner.objective, s, o, shown, explored, k, label, chance, learner.mismatch, learner.ordered,
-                smoothing, gains, exponentials, scratch[:m], bits[:m], counts, inside, g[:m],
+                learner, s, o, shown, explored, k, label, chance, smoothing, gains, exponentials, scratch[:m],
+                bits[:m], counts, inside, ranked[:m], g[:m],
             )  # fmt: skip
         elif learner.judge != learner.objective:
             _, clipped = surrogate(

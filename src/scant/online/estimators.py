@@ -21,6 +21,7 @@ NEEDS = {  # by surrogate: the smallest k from which its gradient can be estimat
     "kl": (1, ""),
     "smoothdcg": (1, ""),
     "ranksvm": (2, "its gradient does not decompose over single grades (Lemma 26)"),
+    "logistic": (2, "it is a sum over pairs of grades"),
     "listnet": (ALL, "its gradient does not decompose over fewer than all grades (Lemma 27)"),
     "ndcg-squared": (ALL, "every entry is divided by Z(R), which depends on all grades (Theorem 32 for k = 1)"),
 }
@@ -79,15 +80,16 @@ def inclusion(scores, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.n
 
 def estimate(
     surrogate: str, scores, grades, shown, k: int, gamma: float, epsilon: float = 0.01, mismatch: float = 1.0,
-    ordered: bool = False,
+    ordered: bool = False, floor: float = 0.0, control: bool = False,
 ) -> np.ndarray:  # fmt: skip
     """The estimate of the gradient in the scores, float64 (m), from the grades of the first k documents of `shown`.
 
-    With `mismatch` 1, its expectation over the ranking shown is the gradient (thesis 3.3.3.1 and 3.3.3.2).
+    With `mismatch` 1 and `floor` 0, its expectation over the ranking shown is the gradient (thesis 3.3.3.1 and
+    3.3.3.2). With `floor` 1 and `control` it is the gradient of the loss of the k documents alone.
 
     Parameters
     ----------
-    surrogate : squared, kl, smoothdcg or ranksvm
+    surrogate : squared, kl, smoothdcg, ranksvm or logistic; with `floor` 1 also listnet
     scores : shape (m,)
     grades : shape (m,); only those of the k documents on top are used
     shown : shape (m,), the ranking shown
@@ -96,21 +98,28 @@ def estimate(
     epsilon : SmoothDCG's smoothing
     mismatch : see `inclusion`
     ordered : whether to divide a pair by the probability of its documents in this order (released code; only for k = 2)
+    floor : no probability that is divided by counts as less
+    control : whether the estimate of the squared surrogate's gradient has its own scores as control variate: each grade
+        is estimated by s + (R - s) 1[seen] / p in place of R 1[seen] / p
 
     Raises
     ------
     SettingError : the surrogate needs more feedback
     """
-    check(surrogate, k)
+    if floor < 1:
+        check(surrogate, k)
     scores = as_scores(scores)
     m = len(scores)
     seen = np.asarray(shown)[: min(k, m)]
     r = as_grades(np.asarray(grades)[seen])
     p, pairs = inclusion(scores, k, gamma, mismatch)
+    p, pairs = np.maximum(p, floor), np.maximum(pairs, floor)
     estimated = np.zeros(m)
     if surrogate == "squared":
-        estimated = 2 * scores
-        estimated[seen] -= 2 * r / p[seen]
+        estimated = np.zeros(m) if control else 2 * scores
+        estimated[seen] -= 2 * (r - control * scores[seen]) / p[seen]
+    elif surrogate == "listnet":
+        estimated[seen] = surrogates.listnet(scores[seen], r)[1]
     elif surrogate == "kl":
         estimated[seen] = (np.exp(np.minimum(scores[seen], surrogates.EXP_CLIP)) - np.exp(r)) / p[seen]
     elif surrogate == "smoothdcg":
@@ -126,11 +135,9 @@ def estimate(
             if ordered:
                 half = gamma / (m * (m - 1))
                 probability = 1 - gamma + half if (by_scores[:2] == [i, j]).all() else half * mismatch
-            if r[a] < r[b]:
-                (a, i), (b, j) = (b, j), (a, i)
-            if r[a] > r[b] and 1 + (scores[j] - scores[i]) > 0:
-                estimated[i] -= 1 / probability
-                estimated[j] += 1 / probability
+                probability = max(probability, floor)
+            _, slope = getattr(surrogates, surrogate)(scores[[i, j]], r[[a, b]])
+            estimated[[i, j]] += slope / probability
     return estimated
 
 

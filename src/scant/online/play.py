@@ -11,7 +11,7 @@ from scant.measures import codes_of, function_of, named, rank
 from scant.online.click_learners import Settings as ClickSettings
 from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
 from scant.online.steps import CHOICES, SCHEDULE
-from scant.online.top import OBJECTIVES
+from scant.online.top import CODES
 from scant.online.top import Settings as TopSettings
 from scant.own import OwnError, check_scores
 
@@ -188,9 +188,10 @@ def play_top(
     watches = settings.adaptive or settings.steps != SCHEDULE
     watched = np.zeros((len(queries) if watches else 0, 2))
     learner = top.Learner(
-        objective=OBJECTIVES.index(settings.objective), judge=OBJECTIVES.index(settings.judge), top=settings.k,
+        objective=CODES.index(settings.objective), judge=CODES.index(settings.judge), top=settings.k,
         gamma=settings.gamma, gamma_decay=settings.gamma_decay, adaptive=settings.adaptive,
-        mismatch=float(settings.mismatch), ordered=settings.ordered,
+        mismatch=float(settings.mismatch), ordered=settings.ordered, floor=float(settings.floor),
+        control=settings.control and settings.objective == "squared",
         rate=1.0 if rate is None else float(rate) * settings.scale, decay=settings.decay,
         steps=CHOICES.index(settings.steps), radius=float(settings.radius), epsilon=float(settings.epsilon),
         epsilon_decay=float(settings.epsilon_decay),

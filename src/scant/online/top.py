@@ -20,6 +20,9 @@ from scant.theory import bounds
 
 EVENTS = ("explored", "mismatched", "clipped", "idle")  # events in rounds, which run files count
 OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")  # in the order of scant.kernels.top
+LOSSES = ("squared", "logistic", "listnet", "ranksvm")  # of the documents seen
+CODES = (*OBJECTIVES, "logistic")  # what can be descended on, in the order of scant.kernels.top
+EVERY_GRADE = 2**31 - 1  # a k that no query has as many documents as
 ADAPTIVE = "adaptive"  # exploration that follows from the estimates so far
 NOT_CONVEX = "smoothdcg"  # the surrogate whose best fixed weights cannot be certified
 # The papers' steps and exploration: the constants in front of t^-power, or of T^-power if fixed at the horizon T.
@@ -35,7 +38,7 @@ RELEASED_CODE = {"smoothdcg": {"epsilon": 0.001, "sign": "as-printed"}, "ranksvm
 class Settings:
     """The settings of such a learner, except the constant in front of its steps.
 
-    kind : "rtop", "ogd" or "listnet"
+    kind : "rtop", "seen", "ogd" or "listnet"
     objective : the surrogate that the learner descends on
     judge : the surrogate whose loss is recorded
     k : how many grades it sees, 0 for all
@@ -45,7 +48,7 @@ class Settings:
     decay : the step at round t is rate * t^-decay
     scale : a factor on the rate: T^-power if the schedule is fixed at the horizon T, else 1
     mismatch : a factor, in the estimate, on the probability of documents that only exploration puts on top
-    ordered : see `estimators.estimate`
+    ordered, floor, control : see `estimators.estimate`
     epsilon, epsilon_decay : SmoothDCG's smoothing is epsilon * t^-epsilon_decay
     sign : "negated" descends on minus the smoothed gain, "as-printed" on the gain
     radius : U, of the ball that the weights are projected on
@@ -66,6 +69,8 @@ class Settings:
     scale: float = 1.0
     mismatch: float = 1.0
     ordered: bool = False
+    floor: float = 0.0
+    control: bool = False
     epsilon: float = 0.01
     epsilon_decay: float = 0.0
     sign: str = "negated"
@@ -81,8 +86,8 @@ class Settings:
 
     @property
     def altered(self) -> bool:
-        """Whether the estimate differs from the unbiased one."""
-        return self.k > 0 and (self.mismatch != 1 or self.ordered)
+        """Whether the estimate differs from the unbiased one of the papers."""
+        return self.k > 0 and (self.mismatch != 1 or self.ordered or self.floor > 0 or self.control)
 
     @property
     def gamma_constant(self) -> float:
@@ -104,18 +109,21 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
     kind = learner["kind"]
     if kind not in DESCENDING:
         raise unknown("kind of learner", kind, DESCENDING)
-    objective = learner.get("surrogate", DESCENDING[kind].objective)
-    if objective not in OBJECTIVES:
-        raise unknown("surrogate", objective, OBJECTIVES)
+    objective, known = learner.get("surrogate", DESCENDING[kind].objective), LOSSES if kind == "seen" else OBJECTIVES
+    if objective not in known:
+        raise unknown("surrogate", objective, known)
     released = readings["source"] == "released-code"
+    if released and kind == "seen":
+        raise SettingError("the authors' released code has no learner of the kind 'seen'. Use source: text")
     schedule = SCHEDULES["released-code" if released else readings["schedule"]]
     options = {key: learner[key] for key in ("epsilon", "epsilon_decay", "sign") if key in learner}
     if released:
         options |= RELEASED_CODE.get(objective, {})
-    settings = Settings(
-        kind, objective, readings["judge"] or objective, radius=readings["radius"], horizon=rounds, **options
-    )
-    if DESCENDING[kind].sees == "top":
+    judge = readings["judge"] or ("ranksvm" if objective == "logistic" else objective)
+    settings = Settings(kind, objective, judge, radius=readings["radius"], horizon=rounds, **options)
+    if kind == "seen":
+        settings = _resolve_seen(settings, learner, schedule["gamma"])
+    elif DESCENDING[kind].sees == "top":
         k = learner.get("k") or estimators.NEEDS[objective][0]
         if k == estimators.ALL:
             k = 1  # the check refuses it and gives the reason
@@ -125,8 +133,9 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
             mismatch=readings["mismatch"],
         )  # fmt: skip
     settings = replace(settings, ordered=settings.ordered and settings.k == 2)
-    settings = replace(settings, steps=learner.get("steps", SCHEDULE), exploration=learner.get("exploration", SCHEDULE))
-    if settings.adaptive:
+    settings = replace(settings, steps=learner.get("steps", SCHEDULE))
+    if learner.get("exploration") == ADAPTIVE:
+        settings = replace(settings, exploration=ADAPTIVE)
         settings = replace(settings, gamma=steps.MOST_EXPLORED, gamma_decay=0.0)
     if schedule["fixed"]:
         settings = replace(
@@ -135,12 +144,31 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
         )  # fmt: skip
     if settings.steps != SCHEDULE:
         settings = replace(settings, scale=1.0, decay=0.0)
-    if DESCENDING[kind].sees == "top" and not 0 < settings.gamma <= 0.5:
+    if kind == "rtop" and not 0 < settings.gamma <= 0.5:
         raise SettingError(
             f"gamma is {settings.gamma:.3g} in round 1, and has to be above 0 and at most 1/2"
             + (f" (T^-1/3 for the horizon T = {rounds}: play 8 rounds or more)" if schedule["fixed"] else "")
         )
     return settings, list(learner.get("rates", [schedule["rate"]])) if settings.steps == SCHEDULE else [None]
+
+
+def _resolve_seen(settings: Settings, learner: dict, gamma: float) -> Settings:
+    """The same of a learner from what it saw; `gamma` is the constant of the exploration that a schedule has."""
+    least = 1 if settings.objective == "squared" else 2
+    k = learner.get("k", least)
+    if k != estimators.ALL and k < least:
+        raise SettingError(
+            f"{settings.objective} compares documents: from {k} grade nothing is learnt. Use k: 2 or more"
+        )
+    weights, exploration = learner.get("weights", WEIGHTS.absent), learner.get("exploration", 0)
+    settings = replace(
+        settings, k=EVERY_GRADE if k == estimators.ALL else k,
+        control=learner.get("control", CONTROL.absent) == "prediction",
+        floor={"none": 1.0, "clipped": learner.get("clip", CLIP.absent), "full": 0.0}[weights],
+    )  # fmt: skip
+    if exploration == SCHEDULE:  # and its steps fall as RTop-kF's
+        return replace(settings, gamma=learner.get("gamma", gamma), gamma_decay=1 / 3, decay=2 / 3)
+    return settings if exploration == ADAPTIVE else replace(settings, gamma=exploration)
 
 
 def theory_rate(settings: Settings, stream: dict) -> float:
@@ -194,7 +222,8 @@ def regret_bound(
 def _estimates_are_judged(settings: Settings) -> bool:
     """Whether descent is on unbiased estimates of the gradient of what judges the learner, which is convex."""
     convex = ("squared", "kl", "ranksvm") if settings.k else tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
-    return settings.objective in convex and settings.judge == settings.objective and not settings.altered
+    proved = settings.kind != "seen" and not settings.altered
+    return settings.objective in convex and settings.judge == settings.objective and proved
 
 
 def check_theory(settings: Settings) -> None:
@@ -233,6 +262,40 @@ EXPLORATION = Setting(
     {"enum": [SCHEDULE, ADAPTIVE]},
     about="The probability of exploring: by the schedule, or from the variance of the estimates so far (adaptive).",
     absent=SCHEDULE, ours=True,
+)  # fmt: skip
+SEEN_LOSS = Setting(
+    "surrogate", {"enum": list(LOSSES)}, about="The loss of the documents seen that the learner descends on."
+)
+SEEN_K = Setting(
+    "k",
+    {"oneOf": [{"type": "integer", "minimum": 1}, {"const": estimators.ALL}]},
+    about="How many grades on top the learner sees, or all; by default 1 for squared and 2 for the others.",
+)
+EXPLORED = Setting(
+    "exploration",
+    {"oneOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"enum": [SCHEDULE, ADAPTIVE]}]},
+    about="The probability of exploring: a number, that of RTop-kF (schedule), or from the variance of the estimates "
+    "so far (adaptive).",
+    absent=0,
+)
+WEIGHTS = Setting(
+    "weights",
+    {"enum": ["none", "clipped", "full"]},
+    about="What is seen counts as it is (none), by the inverse of the probability of seeing it (full, unbiased), or by "
+    "that of at least `clip`.",
+    absent="none",
+)
+CLIP = Setting(
+    "clip",
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    about="The least probability that clipped weights are the inverse of.",
+    absent=0.1, when=("weights", "clipped"),
+)  # fmt: skip
+CONTROL = Setting(
+    "control",
+    {"enum": ["prediction", "none"]},
+    about="The control variate of the squared loss's estimate: the learner's own scores, or none, as in the papers.",
+    absent="prediction", when=("surrogate", "squared"),
 )  # fmt: skip
 SIGN = Setting(
     "sign",
@@ -306,13 +369,13 @@ class Top(declared.Learner):
     def learn(self, features, grades, ranking) -> bool:
         """Take a step from the grades seen and project on the ball; return whether there was enough to learn."""
         settings, scores = self.setup, self.scores.astype(np.float64)
-        if settings.objective == "ranksvm" and len(scores) < 2:
+        if settings.objective in ("ranksvm", "logistic") and len(scores) < 2:
             self.exploration.saw(0.0, self.chance, self.explored)
             return False
         if settings.k:
             gradient = estimators.estimate(
                 settings.objective, scores, grades, ranking, settings.k, self.chance, self.smoothing,
-                settings.mismatch, settings.ordered,
+                settings.mismatch, settings.ordered, settings.floor, settings.control,
             )  # fmt: skip
         else:
             _, gradient = estimators.value_and_gradient(settings.objective, scores, grades, self.smoothing)
@@ -340,7 +403,7 @@ class Top(declared.Learner):
             clipped = int(np.sum(scores[seen] > estimators.surrogates.EXP_CLIP))
         elif self.setup.objective == "smoothdcg":
             clipped = int(np.sum(scores / self.smoothing > np.log(np.finfo(float).max)))
-        idle = self.setup.objective == "ranksvm" and len(ranking) < 2
+        idle = self.setup.objective in ("ranksvm", "logistic") and len(ranking) < 2
         return [self.explored, set(ranking[:k]) != set(self.own[:k]), clipped, idle]
 
     def suffered(self, grades) -> float:
@@ -370,6 +433,46 @@ class RTop(Top):
     heeds = (*Top.heeds, "mismatch")
 
 
+class Seen(Top):
+    """Descends on a loss of the documents seen alone, weighted by the inverse of their probabilities or not at all.
+
+    Without weights it is biased by what it shows, and no bound on its regret is proved. With full weights, no control
+    variate and the schedule's exploration it is RTop-kF with mismatch 1.
+    """
+
+    kind = "seen"
+    about = "Descends on a loss of the documents on top alone, whose grades it sees: without weights, or with them."
+    settings = (SEEN_LOSS, RATES, STEPS, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CLIP, CONTROL)
+    looks: ClassVar = {
+        "squared": Look("blue", "o", ":"),
+        "logistic": Look("brown", "X", ":"),
+        "listnet": Look("green", "D", ":"),
+        "ranksvm": Look("vermilion", "s", ":"),
+    }
+    sees = "top"
+
+    @classmethod
+    def check(cls, settings) -> None:
+        steps.check(settings)
+        if "surrogate" not in settings:
+            raise SettingError(f"the kind 'seen' needs a surrogate, one of {', '.join(LOSSES)}")
+        loss, weights = settings["surrogate"], settings.get("weights", WEIGHTS.absent)
+        if weights != "none" and loss == "listnet":
+            raise SettingError(
+                f"weights: ListNet cannot be estimated so: {estimators.NEEDS[loss][1]}. Use weights: none"
+            )
+        if weights == "none" and settings.get("control") == "none":
+            raise SettingError("control: none takes grades that are not seen for 0, unless there are weights")
+        exploration = settings.get("exploration", EXPLORED.absent)
+        if weights != "none" and exploration == 0 and settings.get("k") != estimators.ALL:
+            raise SettingError(
+                f"weights: without exploration what is seen is seen for certain, and weights '{weights}' are 1. "
+                "Set exploration, or leave the weights out"
+            )
+        if "gamma" in settings and exploration != SCHEDULE:
+            raise SettingError("gamma does nothing unless exploration is 'schedule'")
+
+
 class GradientDescent(Top):
     """Online gradient descent with every grade seen: RTop-kF without its restriction."""
 
@@ -391,5 +494,5 @@ class ListNetDescent(Top):
     objective = "listnet"
 
 
-DESCENDING = {learner.kind: learner for learner in (RTop, GradientDescent, ListNetDescent)}
+DESCENDING = {learner.kind: learner for learner in (RTop, Seen, GradientDescent, ListNetDescent)}
 LEARNERS = {**DESCENDING, **{learner.kind: learner for learner in (Random, Ideal)}}
