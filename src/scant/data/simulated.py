@@ -77,23 +77,27 @@ def linear(
     grades: int = 4,
     noise: float = 1.0,
     relevant: float = 0.5,
+    changes: int = 0,
 ) -> Simulated:
     """A stream that no linear ranker ranks without errors: grades are a noisy linear score, cut at fixed thresholds.
 
     Features are uniform on [0, 1]. The score is that of a random ranker of norm 1, standardised, plus `noise` times a
     standard Gaussian. A share `relevant` of all documents is relevant; half of these have grade 1, half of the others
-    grade 2, and so on, and the last grade has the rest.
+    grade 2, and so on, and the last grade has the rest. The ranker is drawn anew `changes` times along the stream, after
+    equal numbers of queries.
     """
     ranker = _unit(random.standard_normal(features))
-    centre, deviation = ranker.sum() / 2, np.sqrt(1 / 12)
+    deviation = np.sqrt(1 / 12)
     shares = relevant * 0.5 ** np.arange(grades)  # P(grade > r), r = 0..grades-1
     sample = np.sqrt(1 + noise**2) * np.sort(random.standard_normal(100_000))
     thresholds = np.quantile(sample, 1 - shares)
+    rankers = [ranker, *(_unit(random.standard_normal(features)) for _ in range(changes))]
 
     def draw() -> Iterator[Query]:
         for query in range(queries):
+            ranker = rankers[query * len(rankers) // queries]
             x = random.random((documents, features), np.float32)
-            score = (x @ ranker - centre) / deviation + noise * random.standard_normal(documents)
+            score = (x @ ranker - ranker.sum() / 2) / deviation + noise * random.standard_normal(documents)
             yield query, np.searchsorted(thresholds, score), x
 
     return draw(), None
@@ -112,6 +116,33 @@ def indistinguishable(random: np.random.Generator, distribution: str = "first") 
     def draw() -> Iterator[Query]:
         for query, vector in enumerate(vectors):
             yield query, np.array(vector), np.eye(3)
+
+    return draw(), None
+
+
+def two_groups(
+    random: np.random.Generator,
+    queries: int = 1000,
+    documents: int = 20,
+    features: int = 10,
+    grades: int = 4,
+    cosine: float = -1.0,
+) -> Simulated:
+    """A stream on which a ranker that puts fair documents on top does not see the good ones.
+
+    A query has three fair documents, of grade 1, one good document, of the highest grade, and others of grade 0. The
+    features of fair ones are a direction u, those of the good one a direction v with <u, v> = `cosine`, those of the
+    others 0; noise of standard deviation 0.1 is added to each. With a cosine of -1 what raises the fair documents
+    lowers the good one: the sum over all documents says that v is better, those on top by u say the opposite.
+    """
+    u, other = np.linalg.qr(random.standard_normal((features, 2)))[0].T
+    means = np.zeros((documents, features))
+    means[:3], means[3] = u, cosine * u + np.sqrt(1 - cosine**2) * other
+    grade = np.array([1, 1, 1, grades, *[0] * (documents - 4)])
+
+    def draw() -> Iterator[Query]:
+        for query in range(queries):
+            yield query, grade, means + 0.1 * random.standard_normal(means.shape)
 
     return draw(), None
 
@@ -157,6 +188,7 @@ GENERATORS = {
     "released-code": released_code,
     "linear": linear,
     "indistinguishable": indistinguishable,
+    "two-groups": two_groups,
 }
 
 

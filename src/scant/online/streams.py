@@ -19,6 +19,8 @@ RULES = {  # what the settings of generators mean, and their limits, see `scant.
     "spread": ("The standard deviation of the grades' means.", {"minimum": 0}),
     "noise": ("The noise of the scores that grades come from.", {"minimum": 0}),
     "relevant": ("The share of relevant documents.", {"exclusiveMinimum": 0, "maximum": 1}),
+    "changes": ("How often the ranker that grades come from is drawn anew.", {"minimum": 0}),
+    "cosine": ("The cosine of the angle between good and fair documents.", {"minimum": -1, "maximum": 1}),
     "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second", "mixture"]}),
     "ratio": ("R_X^2 / margin^2, one more than the rounds.", {"minimum": 3}),
 }
@@ -28,7 +30,7 @@ STREAM = {
     "properties": {
         "generator": {
             "description": "The simulation: separable (Figure 2.1), released-code (that of the authors' code), linear "
-            "(noisy grades), indistinguishable (Table B.1), or adversary (the lower bound's).",
+            "(noisy grades), indistinguishable (Table B.1), two-groups (fair documents hide good ones), or adversary (the lower bound's).",
         },
         "dataset": {"description": "A data set of the registry or of the study's own.", **ID},
         "settings": {
