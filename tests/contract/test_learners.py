@@ -22,6 +22,10 @@ VARIANTS = {
     "max-hinge-ap": {"kind": "max-hinge", "measure": "ap", "decay": 0.25},
     "listnet": {"kind": "listnet"},
     "listnet-ap": {"kind": "listnet", "measure": "ap", "decay": 0.0},
+    "slam-average": {"kind": "slam", "iterate": "average"},
+    "slam-suffix": {"kind": "slam", "measure": "ap", "iterate": "suffix"},
+    "max-hinge-average": {"kind": "max-hinge", "iterate": "average"},
+    "listnet-suffix": {"kind": "listnet", "iterate": "suffix"},
     "binary-perceptron": {"kind": "binary-perceptron"},
     "binary-perceptron-ap": {"kind": "binary-perceptron", "measure": "ap"},
     "random": {"kind": "random"},
@@ -138,7 +142,10 @@ def test_an_update_is_made_where_something_is_lost(stream, learner, source, empt
         return
     measured = play.measured[:, list(MEASURES).index(settings.measure)]
     np.testing.assert_array_equal(play.loss[there], 1 - measured[there])
-    if settings.kind in ("slam", "max-hinge"):
+    if settings.kind in ("slam", "max-hinge") and settings.iterate != "last":  # what is shown does not say so
+        shown = {key: value for key, value in learner.items() if key != "iterate"}
+        np.testing.assert_array_equal(play.updated, both(stream, shown, source, 0.3, empty)[2].updated)
+    elif settings.kind in ("slam", "max-hinge"):
         trigger = play.measured[:, list(MEASURES).index(settings.trigger)]
         np.testing.assert_array_equal(play.updated, there & (trigger < 1))
     elif settings.kind == "listnet":  # every round; the released code's also where no document is relevant
@@ -149,16 +156,18 @@ def test_an_update_is_made_where_something_is_lost(stream, learner, source, empt
 
 @every_case
 def test_a_ranking_is_made_before_its_grades_are_seen(stream, learner, source):
-    """What a round measures is the ranking by the weights that the rounds before it left."""
+    """What a round measures is the ranking by the weights that the rounds before it left, or by a mean of these."""
     settings, _ = resolve(learner, source)
     if settings.kind not in LINEAR:
         return
     queries = query_order(stream, generator(3, "queries"), 60)
     whole = play_compiled(stream, queries, settings, 0.3, generator(3, "noise"))
-    for t in (0, 1, 7, 30, 59):
-        before = play_compiled(stream, queries[:t], settings, 0.3, generator(3, "noise"))
+    for t, suffix in {0: 0, 1: 0, 7: 2, 30: 8, 59: 16}.items():
+        start = {"last": t, "average": 0, "suffix": suffix}[settings.iterate]
+        before = (play_compiled(stream, queries[:u], settings, 0.3, generator(3, "noise")) for u in range(start, t + 1))
+        weights = np.mean([play.weights for play in before], axis=0)
         features, grades = stream[queries[t]]
-        ranking = rank((features.astype(float) @ before.weights).astype(np.float32))
+        ranking = rank((features.astype(float) @ weights).astype(np.float32))
         expected = [measure(ranking, grades) for measure in MEASURES.values()]
         np.testing.assert_allclose(whole.measured[t], expected, rtol=1e-12)
 

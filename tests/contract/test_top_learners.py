@@ -104,6 +104,22 @@ def test_the_compiled_loop_is_the_plain_class_for_what_was_seen(stream, objectiv
         assert one.weights.any() and one.events[:, EXPLORED].any() == (exploration != 0)
 
 
+@pytest.mark.parametrize("iterate", ["average", "suffix"])
+@pytest.mark.parametrize("kind", DESCENDING)
+def test_the_compiled_loop_is_the_plain_class_for_averages(stream, kind, iterate):
+    """With steps that move the last weights far, so that the two rank otherwise."""
+    of_kind = {"rtop": {"gamma": 0.5}, "seen": {"k": 3, "exploration": 0.2, "weights": "clipped"}}
+    for objective in ("listnet",) if kind == "listnet" else ("squared", "ranksvm"):
+        learner = {"kind": kind, "iterate": iterate, **of_kind.get(kind, {})}
+        learner |= {} if kind == "listnet" else {"surrogate": objective}
+        settings, _ = resolve(learner, READINGS | {"judge": "ranksvm", "mismatch": 1}, 60)
+        one, last = (compiled(stream, replace(settings, iterate=which), 1.0, 60) for which in (iterate, "last"))
+        alike(one, plain(stream, settings, 1.0, 60))
+        assert one.ranker.tobytes() != last.ranker.tobytes()
+        if DESCENDING[kind].sees == "all":  # what it shows does not change what it learns
+            assert one.weights.tobytes() == last.weights.tobytes()
+
+
 @pytest.mark.parametrize("objective", ["squared", "ranksvm"])
 def test_with_full_weights_and_the_schedule_it_is_rtopkf(stream, objective):
     seen = {"kind": "seen", "weights": "full", "exploration": "schedule", "control": "none", "gamma": 0.5}

@@ -202,15 +202,15 @@ def test_inclusion_is_how_often_documents_are_on_top(query, k, gamma):
         for i, j in product(shown[:k], shown[:k]):
             p[i] += chance * (i == j)
             pairs[i, j] += chance
-    for found, expected in zip(inclusion(scores, k, gamma), (p, pairs), strict=True):
+    for found, expected in zip(inclusion(rank(scores), k, gamma), (p, pairs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_inclusion_by_hand():
-    p, pairs = inclusion([3.0, 1.0, 2.0], 1, 0.3)
+    p, pairs = inclusion([0, 2, 1], 1, 0.3)
     np.testing.assert_allclose(p, [0.8, 0.1, 0.1])
     np.testing.assert_allclose(pairs, np.diag(p))
-    p, pairs = inclusion([3.0, 1.0, 2.0], 2, 0.3, mismatch=10)
+    p, pairs = inclusion([0, 2, 1], 2, 0.3, mismatch=10)
     np.testing.assert_allclose(p, [0.9, 2.0, 0.9])  # what is multiplied is no probability any more
     np.testing.assert_allclose(pairs, [[0.9, 1.0, 0.8], [1.0, 2.0, 1.0], [0.8, 1.0, 0.9]])
 

@@ -83,8 +83,8 @@ def linear(
 
     Features are uniform on [0, 1]. The score is that of a random ranker of norm 1, standardised, plus `noise` times a
     standard Gaussian. A share `relevant` of all documents is relevant; half of these have grade 1, half of the others
-    grade 2, and so on, and the last grade has the rest. The ranker is drawn anew `changes` times along the stream, after
-    equal numbers of queries.
+    grade 2, and so on, and the last grade has the rest. The ranker is drawn anew `changes` times along the stream,
+    after equal numbers of queries.
     """
     ranker = _unit(random.standard_normal(features))
     deviation = np.sqrt(1 / 12)

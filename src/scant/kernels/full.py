@@ -5,6 +5,8 @@ from collections import namedtuple
 import numpy as np
 
 from scant.kernels import compiled
+from scant.kernels.iterates import LAST, MEAN, gather
+from scant.kernels.iterates import ROWS as ITERATES
 from scant.kernels.pieces import (
     listnet,
     max_hinge,
@@ -20,7 +22,7 @@ from scant.kernels.steps import KEPT, ROWS, SCHEDULE, move
 RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY = range(6)
 NDCG_AT_CUT, NDCG_WHOLE, AP_WHOLE = range(3)  # columns: the measures that learners may learn
 Learner = namedtuple(
-    "Learner", "kind measure trigger rate decay steps by_loss margin by_grade averaged learn_on_empty cut"
+    "Learner", "kind measure trigger rate decay steps by_loss margin by_grade averaged learn_on_empty cut iterate"
 )
 
 
@@ -51,6 +53,18 @@ def _pair_step(features, labels, rate, weights, random):
 
 
 @compiled()
+def _measure_by(weights, features, truth, relevant, ideals, empty, measures, gains, discounts, ranked, out):
+    """Measure the ranking by other weights than the last, into `out`; return whether its scores are finite."""
+    m = truth.shape[0]
+    scores, order, spare_order = np.empty(m, np.float32), np.empty(m, np.int32), np.empty(m, np.int32)
+    keys, spare_keys, counts = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(1024, np.int64)
+    finite = score(features, weights, scores, features.reshape(features.size)[:0])
+    sort_scores(scores, order, keys, spare_keys, spare_order, counts)
+    measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out)
+    return finite
+
+
+@compiled()
 def play(rounds, labels, tables, learner, recorded, random, weights, loss, updated):
     """Play one learner over the rounds.
 
@@ -66,6 +80,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate (`rate` is 1 and `decay` 0)
     margin, by_grade, averaged : see `slam`; cut : of NDCG@cut
     learn_on_empty : whether ListNet learns from queries without a relevant document
+    iterate : which weights rank, see `iterates`; whether there is an update is said by the last ones
     weights : float64 (features), where to start; where it ends after the call
     loss : float64 (rounds), the learner's own; 0 without a relevant document, since no ranking loses less
     updated : uint8 (rounds)
@@ -88,7 +103,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     d = features.shape[1]
     ranked = np.empty(largest, np.int16)
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
-    gradient, sums, memory = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d))
+    gradient, sums, memory, kept = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d)), np.zeros((ITERATES, d))
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -121,6 +136,13 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
         measure_ranking(
             o, truth, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, out
         )  # fmt: skip
+        reached = out[learner.trigger]
+        if learner.iterate != LAST:
+            gather(learner.iterate, t, weights, kept)
+            if not _measure_by(
+                kept[MEAN], x, truth, relevant[q], ideals[q], empty, measures, gains, discounts, ranked[:m], out
+            ):
+                return t
         loss[t] = 1.0 - out[learner.measure] if relevant[q] > 0 else 0.0
         updated[t] = 0
 
@@ -134,9 +156,9 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
         elif learner.kind == LISTNET:
             listnet(s, label, exponentials, bits[:m], g[:m])
             updated[t] = 1
-        elif learner.kind in (SLAM, MAX_HINGE) and out[learner.trigger] < 1.0:
+        elif learner.kind in (SLAM, MAX_HINGE) and reached < 1.0:
             if learner.by_loss:
-                size *= 1.0 - out[learner.trigger]
+                size *= 1.0 - reached
             if learner.kind == SLAM:
                 places = learner.cut if learner.measure == NDCG_AT_CUT and not learner.averaged else m
                 slam(

@@ -6,6 +6,8 @@ from collections import namedtuple
 import numpy as np
 
 from scant.kernels import compiled
+from scant.kernels.iterates import LAST, MEAN, gather
+from scant.kernels.iterates import ROWS as ITERATES
 from scant.kernels.pieces import (
     EXP_CLIP,
     kl,
@@ -35,8 +37,8 @@ SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED, LOGISTIC = range(7)
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 Learner = namedtuple(
     "Learner",
-    "objective judge top gamma gamma_decay adaptive mismatch ordered floor control rate decay steps radius epsilon "
-    "epsilon_decay ascend",
+    "objective judge top gamma gamma_decay adaptive mismatch ordered floor control rate decay steps iterate radius "
+    "epsilon epsilon_decay ascend",
 )
 
 
@@ -99,7 +101,7 @@ def estimate(
         chance = gamma * k * (k - 1) / (m * (m - 1))
         if learner.ordered:
             chance /= 2
-        if objective == RANKSVM and not explored:
+        if objective == RANKSVM and not explored and learner.iterate == LAST:  # `order` is by these scores
             ranksvm(scores, order[:k], labels, counts[0], counts[1], g)
             for p in range(k):
                 g[order[p]] /= max(1 - gamma + chance, floor)
@@ -179,6 +181,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     control : whether the squared surrogate's estimate has the learner's own scores as its control variate
     rate, decay : the step at round t is rate * t^-decay
     steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate
+    iterate : which weights rank, see `iterates`; gradients are at the last ones
     radius : of the ball that the weights are kept in
     epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
     ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print it)
@@ -209,6 +212,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     ranked, inside, out = np.empty(largest, np.int16), np.empty(largest, np.int8), np.empty(1, np.float64)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
     gradient, sums, memory, chances = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d)), 0.0
+    kept, s_mean, o_mean = np.zeros((ITERATES, d)), np.empty(largest, np.float32), np.empty(largest, np.int32)
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -224,12 +228,19 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         if not score(x, weights, s, flat[begin:middle]):
             return t
         sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
+        s_own, own = s, o  # what it ranks by, if it does not explore
+        if learner.iterate != LAST:
+            gather(learner.iterate, t, weights, kept)
+            s_own, own = s_mean[:m], o_mean[:m]
+            if not score(x, kept[MEAN], s_own, flat[:0]):
+                return t
+            sort_scores(s_own, own, keys[:m], spare_keys[:m], spare_order[:m], radix)
 
         k = m if learner.top == 0 else min(learner.top, m)
         chance = chance_of_exploring(sums, t) if learner.adaptive else learner.gamma * (t + 1.0) ** -learner.gamma_decay
         smoothing = learner.epsilon * (t + 1.0) ** -learner.epsilon_decay
         explored = learner.top > 0 and random.random() < chance
-        s_shown, shown = s, o
+        s_shown, shown = s_own, own
         if explored:
             s_shown, shown = drawn[:m], other[:m]
             for i in range(m):
@@ -237,7 +248,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
             sort_scores(s_shown, shown, keys[:m], spare_keys[:m], spare_order[:m], radix)
             inside[:m] = 0
             for p in range(k):
-                inside[o[p]] = 1
+                inside[own[p]] = 1
             for p in range(k):
                 if not inside[shown[p]]:
                     events[t, MISMATCHED] = 1
@@ -248,7 +259,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         ranker[t] = measured[t, 0]
         if explored:
             measure_ranking(
-                o, label, ranked[:m], relevant[q], ideals[q], empty, measures[:1], gains, discounts, out
+                own, label, ranked[:m], relevant[q], ideals[q], empty, measures[:1], gains, discounts, out
             )  # fmt: skip
             ranker[t] = out[0]
         loss[t], clipped = surrogate(
@@ -259,10 +270,10 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         size, idle = learner.rate * (t + 1.0) ** -learner.decay, False
         if learner.top > 0:
             clipped, idle = estimate(
-                learner, s, o, shown, explored, k, label, chance, smoothing, gains, exponentials, scratch[:m],
+                learner, s, own, shown, explored, k, label, chance, smoothing, gains, exponentials, scratch[:m],
                 bits[:m], counts, inside, ranked[:m], g[:m],
             )  # fmt: skip
-        elif learner.judge != learner.objective:
+        elif learner.judge != learner.objective or learner.iterate != LAST:
             _, clipped = surrogate(
                 learner.objective, s, o, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m],
                 counts, g[:m],

@@ -49,15 +49,15 @@ def value_and_gradient(surrogate: str, scores, grades, epsilon: float = 0.01) ->
     return getattr(surrogates, surrogate.replace("-", "_"))(scores, grades)
 
 
-def inclusion(scores, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def inclusion(order, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """The probabilities with which documents, and pairs of documents, are among the k on top.
 
     Parameters
     ----------
-    scores : shape (m,)
+    order : shape (m,), the ranking that is shown without exploration
     k : 1 or more; values above m count as m
     gamma : the probability of exploring
-    mismatch : factor on the probabilities of documents and pairs that are not on top by the scores; the probabilities
+    mismatch : factor on the probabilities of documents and pairs that are not on top of `order`; the probabilities
         are right with 1 (a reading)
 
     Returns
@@ -65,10 +65,10 @@ def inclusion(scores, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.n
     p : float64 (m), `(1 - gamma) 1[i in the top k] + gamma k / m`
     pairs : float64 (m, m), `(1 - gamma) 1[both in the top k] + gamma k (k - 1) / (m (m - 1))`; its diagonal is p
     """
-    m = len(scores)
+    m = len(order)
     k = min(k, m)
     inside = np.zeros(m, bool)
-    inside[rank(scores)[:k]] = True
+    inside[order[:k]] = True
     both = np.outer(inside, inside)
     chance = gamma * k / m
     p = np.where(inside, 1 - gamma + chance, chance * mismatch)
@@ -80,7 +80,7 @@ def inclusion(scores, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.n
 
 def estimate(
     surrogate: str, scores, grades, shown, k: int, gamma: float, epsilon: float = 0.01, mismatch: float = 1.0,
-    ordered: bool = False, floor: float = 0.0, control: bool = False,
+    ordered: bool = False, floor: float = 0.0, control: bool = False, order=None,
 ) -> np.ndarray:  # fmt: skip
     """The estimate of the gradient in the scores, float64 (m), from the grades of the first k documents of `shown`.
 
@@ -99,6 +99,7 @@ def estimate(
     mismatch : see `inclusion`
     ordered : whether to divide a pair by the probability of its documents in this order (released code; only for k = 2)
     floor : no probability that is divided by counts as less
+    order : shape (m,), the ranking that is shown without exploration; by default that of the scores
     control : whether the estimate of the squared surrogate's gradient has its own scores as control variate: each grade
         is estimated by s + (R - s) 1[seen] / p in place of R 1[seen] / p
 
@@ -112,7 +113,8 @@ def estimate(
     m = len(scores)
     seen = np.asarray(shown)[: min(k, m)]
     r = as_grades(np.asarray(grades)[seen])
-    p, pairs = inclusion(scores, k, gamma, mismatch)
+    order = rank(scores) if order is None else np.asarray(order)
+    p, pairs = inclusion(order, k, gamma, mismatch)
     p, pairs = np.maximum(p, floor), np.maximum(pairs, floor)
     estimated = np.zeros(m)
     if surrogate == "squared":
@@ -129,12 +131,11 @@ def estimate(
         estimated = soft * terms.sum() / epsilon
         estimated[seen] -= terms / epsilon
     else:
-        by_scores = rank(scores)
         for (a, i), (b, j) in combinations(enumerate(seen), 2):
             probability = pairs[i, j]
             if ordered:
                 half = gamma / (m * (m - 1))
-                probability = 1 - gamma + half if (by_scores[:2] == [i, j]).all() else half * mismatch
+                probability = 1 - gamma + half if (order[:2] == [i, j]).all() else half * mismatch
                 probability = max(probability, floor)
             _, slope = getattr(surrogates, surrogate)(scores[[i, j]], r[[a, b]])
             estimated[[i, j]] += slope / probability

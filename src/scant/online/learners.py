@@ -15,6 +15,7 @@ from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.measures import function_of, rank
 from scant.online import steps
+from scant.online.iterates import ITERATE, Iterates
 from scant.online.steps import SCHEDULE
 from scant.theory import bounds
 
@@ -34,6 +35,7 @@ class Settings:
     averaged : whether SLAM's weights are those of the whole list, averaged within each grade
     learn_on_empty : whether ListNet also learns from queries without a relevant document (namely equal scores)
     steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
+    iterate : the weights that it ranks by, one of `scant.online.iterates.CHOICES`
     """
 
     kind: str
@@ -45,6 +47,7 @@ class Settings:
     averaged: bool = False
     learn_on_empty: bool = False
     steps: str = SCHEDULE
+    iterate: str = "last"
 
     @property
     def as_proved(self) -> bool:
@@ -221,24 +224,27 @@ class Linear(Contextual):
     def __init__(self, features: int, rate: float, settings: Settings):
         self.weights, self.rate, self.setup, self.round = np.zeros(features), rate, settings, 0
         self.steps = steps.made(settings.steps, features, scale=1.0)
+        self.iterates = Iterates(settings.iterate)
 
     @classmethod
     def check(cls, settings) -> None:
         steps.check(settings)
 
-    def scores(self, features) -> np.ndarray:
-        return (features.astype(np.float64) @ self.weights).astype(np.float32)
+    def scores(self, features, weights=None) -> np.ndarray:
+        """By the last weights, if no others are given."""
+        return (features.astype(np.float64) @ (self.weights if weights is None else weights)).astype(np.float32)
 
     def rank(self, features) -> np.ndarray:
         self.round += 1
-        scores = self.scores(features)
-        if not np.isfinite(scores).all():
+        scores, shown = self.scores(features), self.scores(features, self.iterates.mean(self.weights))
+        if not np.isfinite([scores, shown]).all():
             raise NonFiniteScores
-        return rank(scores)
+        self.by_last = rank(scores)
+        return rank(shown)
 
     def learn(self, features, grades, ranking) -> bool:
         """Update on the grades (m) of the query that was ranked last; return whether there was an update."""
-        loss = 1 - MEASURES[self.setup.trigger](ranking, grades)
+        loss = 1 - MEASURES[self.setup.trigger](self.by_last, grades)
         if loss <= 0 or not np.any(grades > 0):
             return False
         labels = self.setup.labels(grades)
@@ -259,7 +265,7 @@ class Slam(Linear):
 
     kind = "slam"
     about = "SLAM perceptron (perceptron paper, Algorithm 2)."
-    settings = (MEASURE, TRIGGER, RATES, DECAY, STEPS, BY_LOSS, MARGIN, AVERAGED)
+    settings = (MEASURE, TRIGGER, RATES, DECAY, STEPS, ITERATE, BY_LOSS, MARGIN, AVERAGED)
     looks: ClassVar = {"": Look("blue", "o"), "ndcg": Look("sky", "^")}
     heeds = ("source",)
     released: ClassVar = {"decay": 0.5, "margin": "grade-gap", "averaged": True, "trigger": "ndcg@10"}
@@ -298,7 +304,7 @@ class MaxHinge(Linear):
 
     kind = "max-hinge"
     about = "Max-hinge perceptron (perceptron paper, Algorithm 3)."
-    settings = (MEASURE, TRIGGER, RATES, DECAY, STEPS, BY_LOSS)
+    settings = (MEASURE, TRIGGER, RATES, DECAY, STEPS, ITERATE, BY_LOSS)
     looks: ClassVar = {"": Look("orange", "s")}
     heeds = ("source",)
     released: ClassVar = {"by_loss": True, "trigger": "ndcg@10"}
@@ -328,7 +334,7 @@ class ListNet(Linear):
 
     kind = "listnet"
     about = "Online gradient descent on ListNet's cross entropy (perceptron paper, section 8)."
-    settings = (MEASURE, RATES, DECAY, STEPS, LEARN_ON_EMPTY)
+    settings = (MEASURE, RATES, DECAY, STEPS, ITERATE, LEARN_ON_EMPTY)
     looks: ClassVar = {"": Look("green", "D")}
     heeds = ("source",)
     released: ClassVar = {"decay": 0.5, "learn_on_empty": True}

@@ -9,6 +9,7 @@ from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
 from scant.errors import ScantError, SettingError
 from scant.measures import codes_of, function_of, named, rank
 from scant.online.click_learners import Settings as ClickSettings
+from scant.online.iterates import CHOICES as ITERATES
 from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
 from scant.online.steps import CHOICES, SCHEDULE
 from scant.online.top import CODES
@@ -160,6 +161,7 @@ def play_compiled(
         rate=1.0 if rate is None else float(rate), decay=float(settings.decay), steps=CHOICES.index(settings.steps),
         by_loss=settings.by_loss, margin=1.0 if by_grade else float(settings.margin), by_grade=by_grade,
         averaged=settings.averaged, learn_on_empty=settings.learn_on_empty, cut=CUT,
+        iterate=ITERATES.index(settings.iterate),
     )  # fmt: skip
     played = full.play(rounds, labels, tables, learner, measured, random, weights, loss, updated)
     failed_in = 0 if played == len(queries) else played + 1
@@ -193,7 +195,8 @@ def play_top(
         mismatch=float(settings.mismatch), ordered=settings.ordered, floor=float(settings.floor),
         control=settings.control and settings.objective == "squared",
         rate=1.0 if rate is None else float(rate) * settings.scale, decay=settings.decay,
-        steps=CHOICES.index(settings.steps), radius=float(settings.radius), epsilon=float(settings.epsilon),
+        steps=CHOICES.index(settings.steps), iterate=ITERATES.index(settings.iterate), radius=float(settings.radius),
+        epsilon=float(settings.epsilon),
         epsilon_decay=float(settings.epsilon_decay),
         ascend=settings.objective == "smoothdcg" and settings.sign == "as-printed",
     )  # fmt: skip

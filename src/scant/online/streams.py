@@ -30,7 +30,8 @@ STREAM = {
     "properties": {
         "generator": {
             "description": "The simulation: separable (Figure 2.1), released-code (that of the authors' code), linear "
-            "(noisy grades), indistinguishable (Table B.1), two-groups (fair documents hide good ones), or adversary (the lower bound's).",
+            "(noisy grades), indistinguishable (Table B.1), two-groups (fair documents hide good "
+            "ones), or adversary (the lower bound's).",
         },
         "dataset": {"description": "A data set of the registry or of the study's own.", **ID},
         "settings": {

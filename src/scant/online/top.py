@@ -14,6 +14,7 @@ from scant.declared import Look, Setting
 from scant.errors import SettingError, unknown
 from scant.measures import rank
 from scant.online import estimators, steps
+from scant.online.iterates import ITERATE, Iterates
 from scant.online.learners import RATES, STEPS, Ideal, NonFiniteScores, Random
 from scant.online.steps import SCHEDULE
 from scant.theory import bounds
@@ -45,6 +46,7 @@ class Settings:
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
     exploration : "schedule" for that, or "adaptive" for `scant.online.steps.Exploration`
     steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
+    iterate : the weights that it ranks by, one of `scant.online.iterates.CHOICES`
     decay : the step at round t is rate * t^-decay
     scale : a factor on the rate: T^-power if the schedule is fixed at the horizon T, else 1
     mismatch : a factor, in the estimate, on the probability of documents that only exploration puts on top
@@ -65,6 +67,7 @@ class Settings:
     gamma_decay: float = 0.0
     exploration: str = SCHEDULE
     steps: str = SCHEDULE
+    iterate: str = "last"
     decay: float = 0.5
     scale: float = 1.0
     mismatch: float = 1.0
@@ -116,7 +119,7 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
     if released and kind == "seen":
         raise SettingError("the authors' released code has no learner of the kind 'seen'. Use source: text")
     schedule = SCHEDULES["released-code" if released else readings["schedule"]]
-    options = {key: learner[key] for key in ("epsilon", "epsilon_decay", "sign") if key in learner}
+    options = {key: learner[key] for key in ("epsilon", "epsilon_decay", "sign", "iterate") if key in learner}
     if released:
         options |= RELEASED_CODE.get(objective, {})
     judge = readings["judge"] or ("ranksvm" if objective == "logistic" else objective)
@@ -222,7 +225,7 @@ def regret_bound(
 def _estimates_are_judged(settings: Settings) -> bool:
     """Whether descent is on unbiased estimates of the gradient of what judges the learner, which is convex."""
     convex = ("squared", "kl", "ranksvm") if settings.k else tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
-    proved = settings.kind != "seen" and not settings.altered
+    proved = settings.kind != "seen" and settings.iterate == "last" and not settings.altered
     return settings.objective in convex and settings.judge == settings.objective and proved
 
 
@@ -343,22 +346,23 @@ class Top(declared.Learner):
         self.k = settings.k or None
         self.steps = steps.made(settings.steps, features, settings.radius)
         self.exploration = steps.Exploration()
+        self.iterates = Iterates(settings.iterate)
         self.round = 0
 
     def rank(self, features) -> np.ndarray:
         """The ranking shown: with the round's probability of exploring, a uniformly random one."""
         self.round += 1
         self.scores = (features.astype(np.float64) @ self.weights).astype(np.float32)
-        if not np.isfinite(self.scores).all():
+        self.shown = (features.astype(np.float64) @ self.iterates.mean(self.weights)).astype(np.float32)
+        if not np.isfinite([self.scores, self.shown]).all():
             raise NonFiniteScores
+        self.own = rank(self.shown)
         self.chance = self.setup.gamma * self.round**-self.setup.gamma_decay
         if self.setup.adaptive:
             self.chance = self.exploration.chance
         self.explored = self.setup.k > 0 and self.random.random() < self.chance
-        self.shown = self.scores
         if self.explored:
             self.shown = np.array([self.random.random() for _ in features], np.float32)
-        self.own = rank(self.scores)
         return rank(self.shown)
 
     @property
@@ -375,7 +379,7 @@ class Top(declared.Learner):
         if settings.k:
             gradient = estimators.estimate(
                 settings.objective, scores, grades, ranking, settings.k, self.chance, self.smoothing,
-                settings.mismatch, settings.ordered, settings.floor, settings.control,
+                settings.mismatch, settings.ordered, settings.floor, settings.control, self.own,
             )  # fmt: skip
         else:
             _, gradient = estimators.value_and_gradient(settings.objective, scores, grades, self.smoothing)
@@ -427,7 +431,7 @@ class RTop(Top):
 
     kind = "rtop"
     about = "RTop-kF, which sees the grades of its top k (thesis, Algorithm 5)."
-    settings = (SURROGATE, RATES, STEPS, K, GAMMA, EXPLORATION, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (SURROGATE, RATES, STEPS, ITERATE, K, GAMMA, EXPLORATION, SIGN, EPSILON, EPSILON_DECAY)
     looks: ClassVar = {surrogate: Look(*look) for surrogate, look in COLOURS.items()}
     sees = "top"
     heeds = (*Top.heeds, "mismatch")
@@ -442,7 +446,7 @@ class Seen(Top):
 
     kind = "seen"
     about = "Descends on a loss of the documents on top alone, whose grades it sees: without weights, or with them."
-    settings = (SEEN_LOSS, RATES, STEPS, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CLIP, CONTROL)
+    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CLIP, CONTROL)
     looks: ClassVar = {
         "squared": Look("blue", "o", ":"),
         "logistic": Look("brown", "X", ":"),
@@ -478,7 +482,7 @@ class GradientDescent(Top):
 
     kind = "ogd"
     about = "Online gradient descent on the same surrogates with every grade seen."
-    settings = (SURROGATE, RATES, STEPS, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (SURROGATE, RATES, STEPS, ITERATE, SIGN, EPSILON, EPSILON_DECAY)
     draws = False
     looks: ClassVar = DASHED
 
@@ -488,7 +492,7 @@ class ListNetDescent(Top):
 
     kind = "listnet"
     about = "Online gradient descent on ListNet's cross entropy, with every grade seen (thesis 3.3)."
-    settings = (RATES, STEPS)
+    settings = (RATES, STEPS, ITERATE)
     draws = False
     looks: ClassVar = DASHED
     objective = "listnet"

@@ -1,0 +1,28 @@
+"""Which of its weights a learner ranks by, compiled. `scant.online.iterates` is the same in plain Python."""
+
+from scant.kernels import compiled
+
+LAST, AVERAGE, SUFFIX = range(3)  # in the order of scant.online.iterates.CHOICES
+MEAN, EARLIER, RECENT, ROWS = range(4)  # of the array `kept`: what is ranked by, and the sums that it is made of
+
+
+@compiled()
+def gather(iterate, t, weights, kept):
+    """Take the weights of round t, counted from 0, into the mean that the round is ranked by.
+
+    iterate : AVERAGE, of all rounds so far, or SUFFIX, of those since the last power of two but one
+    weights : float64 (d); kept : float64 (ROWS, d), 0 at first
+    """
+    rounds = t + 1
+    if iterate == SUFFIX:
+        block = 1
+        while 2 * block <= t:
+            block *= 2
+        if t == block:
+            kept[EARLIER] = kept[RECENT]
+            kept[RECENT] = 0.0
+        if t >= 2:
+            rounds = t + 1 - block // 2
+    for j in range(weights.shape[0]):
+        kept[RECENT, j] += weights[j]
+        kept[MEAN, j] = (kept[EARLIER, j] + kept[RECENT, j]) / rounds
