@@ -70,6 +70,27 @@ def test_the_compiled_loop_is_the_plain_class(stream, kind, user, shown):
         assert fast.updated.any()
 
 
+@pytest.mark.parametrize("user", USERS)
+def test_pairs_above_alone_are_those_of_the_plain_class(stream, user):
+    settings, of_all = (made(stream, "clicked", user=user, pairs=pairs) for pairs in ("above", "observed"))
+    fast, slow, other = compiled(stream, settings, 1.0), plain(stream, settings, 1.0), compiled(stream, of_all, 1.0)
+    np.testing.assert_array_equal(fast.updated, slow.updated)
+    np.testing.assert_allclose(fast.measured, slow.measured, rtol=1e-12)
+    np.testing.assert_allclose(fast.weights, slow.weights, rtol=1e-6, atol=1e-9)
+    assert not np.allclose(fast.weights, other.weights)
+
+
+def test_what_clicks_prefer_by_hand():
+    """Places 2 and 4 of 5 were clicked: one pair above the first, two above the second, and the next below both."""
+    scores, ranking = np.zeros(5, np.float32), np.array([4, 3, 2, 1, 0], np.int32)
+    clicked, g = np.array([0, 1, 0, 1, 0], np.int8), np.full(5, np.nan)
+    assert kernels.clicked_gradient(scores, ranking, clicked, True, g)
+    np.testing.assert_array_equal(g, 0.5 * np.array([0, -2, 1, -1, 2]))
+    assert kernels.clicked_gradient(scores, ranking, clicked, False, g)
+    np.testing.assert_array_equal(g, 0.5 * np.array([2, -3, 2, -3, 2]))
+    assert not kernels.clicked_gradient(scores, ranking, np.array([1, 1, 0, 0, 0], np.int8), True, g)
+
+
 @given(st.data())
 def test_the_compiled_gradient_is_that_of_the_plain_weights(data):
     m = data.draw(st.integers(2, 14))

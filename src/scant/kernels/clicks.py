@@ -1,4 +1,4 @@
-"""The loop over rounds of PDGD and DBGD, which learn from clicks: in plain Python in `scant.online.click_learners`."""
+"""The loop over rounds of learners from clicks, which are in plain Python in `scant.online.click_learners`."""
 
 import math
 from collections import namedtuple
@@ -9,7 +9,8 @@ from scant.kernels import compiled
 from scant.kernels.pieces import exponentials_below, measure_ranking, prefetch, score, sort_scores, step
 
 EXPLORED, MISMATCHED = 0, 1
-Learner = namedtuple("Learner", "duels shown click stop delta rate")
+PDGD, DBGD, CLICKED = range(3)  # in the order of scant.online.click_learners.LEARNERS
+Learner = namedtuple("Learner", "kind shown click stop delta above rate")
 
 
 @compiled()
@@ -71,6 +72,31 @@ def preference_gradient(scores, ranking, clicked, odds, left, bits, g):
 
 
 @compiled()
+def clicked_gradient(scores, ranking, clicked, above, g):
+    """The gradient of the logistic loss of clicked documents against others that were observed, into `g`.
+
+    Observed are all above the last click and, unless `above`, the first one below it. With `above` a clicked document
+    is held only against those above it. Returns whether there is a pair at all.
+    """
+    places, last, found = clicked.shape[0], -1, False
+    g[:] = 0.0
+    for place in range(places):
+        if clicked[place]:
+            last = place
+    for first in range(last + 1):
+        if not clicked[first]:
+            continue
+        for second in range(first if above else min(last + 2, places)):
+            if not clicked[second]:
+                k, j = ranking[first], ranking[second]
+                slope = 1.0 / (1.0 + math.exp(np.float64(scores[k]) - np.float64(scores[j])))
+                g[k] -= slope
+                g[j] += slope
+                found = True
+    return found
+
+
+@compiled()
 def team_draft(current, candidate, random, picked, ranking, teams):
     """Interleave two rankings into `ranking`; `teams[place]` is 1 where the candidate picked.
 
@@ -94,20 +120,21 @@ def team_draft(current, candidate, random, picked, ranking, teams):
 
 @compiled()
 def play(rounds, tables, learner, recorded, random, weights, ranker, events, updated):
-    """Play PDGD or DBGD.
+    """Play a learner from clicks.
 
     Parameters
     ----------
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
     learner : a `Learner`, of which are
-    duels : whether it is DBGD
+    kind : one of the constants above
     shown : how many documents the user is shown
     click, stop : float64 (grades), the user's probabilities of a click, and of leaving after it
     delta : how far DBGD's candidate is from the weights
-    rate : the size of each step
+    above : see `clicked_gradient`
+    rate : the size of each step; of `CLICKED` at round t, rate / sqrt(t)
     weights : float64 (features), where to start; where it ends after the call
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights
-    events : int32 (rounds, 4): 1, whether the documents shown were not the weights' own, 0 and 0
+    events : int32 (rounds, 4): whether it explores, whether the documents shown were not the weights' own, 0 and 0
     updated : uint8 (rounds)
 
     Returns
@@ -117,7 +144,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
     measures, ideals, empty, measured = recorded
-    duels, shown, click, stop, delta, rate = learner
+    kind, shown, click, stop, delta, above, rate = learner
     largest = 0
     for q in range(offsets.shape[0] - 1):
         largest = max(largest, offsets[q + 1] - offsets[q])
@@ -147,8 +174,8 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         if not score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d]):
             return t
         sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
-        ranking = o_other
-        if duels:
+        ranking = o
+        if kind == DBGD:
             square = 0.0
             for j in range(d):
                 unit[j] = random.standard_normal()
@@ -161,7 +188,8 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
             sort_scores(s_other, o_other, keys[:m], spare_keys[:m], spare_order[:m], radix)
             ranking = mixed[:m]
             team_draft(o, o_other, random, inside[:m], ranking, teams)
-        else:
+        elif kind == PDGD:
+            ranking = o_other
             for i in range(m):
                 s_other[i] = s[i] - np.log(-np.log1p(-random.random()))
             sort_scores(s_other, o_other, keys[:m], spare_keys[:m], spare_order[:m], radix)
@@ -170,7 +198,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         inside[:m] = 0
         for place in range(places):
             inside[o[place]] = 1
-        events[t, EXPLORED] = 1
+        events[t, EXPLORED] = kind != CLICKED
         for place in range(places):
             if not inside[ranking[place]]:
                 events[t, MISMATCHED] = 1
@@ -183,7 +211,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         ranker[t] = out[0]
 
         browse(ranking, label, click, stop, random, clicked[:places])
-        if duels:
+        if kind == DBGD:
             lead = 0
             for place in range(places):
                 if clicked[place]:
@@ -191,6 +219,10 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
             if lead > 0:
                 for j in range(d):
                     weights[j] += rate * unit[j]
+                updated[t] = 1
+        elif kind == CLICKED:
+            if clicked_gradient(s, ranking, clicked[:places], above, g[:m]):
+                step(x, g[:m], rate / math.sqrt(t + 1.0), weights, flat[:0])
                 updated[t] = 1
         elif preference_gradient(s, ranking, clicked[:places], odds[:m], left, bits[:m], g[:m]):
             step(x, g[:m], -rate, weights, flat[:0])

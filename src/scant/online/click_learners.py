@@ -1,6 +1,6 @@
-"""Learners that see clicks on the documents shown, instead of grades: PDGD, and DBGD, which is older.
+"""Learners that see clicks on the documents shown, instead of grades: PDGD, DBGD, which is older, and a plain one.
 
-Both are linear. A simulated user (`scant.online.clicks`) clicks on the first documents of the ranking; grades reach
+All are linear. A simulated user (`scant.online.clicks`) clicks on the first documents of the ranking; grades reach
 these learners in no other way. `learn` gets -1 for the grades of documents that are not shown.
 """
 
@@ -21,10 +21,11 @@ from scant.online.learners import RATES, NonFiniteScores
 class Settings:
     """The settings of a learner from clicks, except its rate.
 
-    kind : "pdgd" or "dbgd"
+    kind : "pdgd", "dbgd" or "clicked"
     user : the simulated user's name
     click, stop : the user's probabilities, by grade from 0
     shown : how many documents the user is shown, 10 in studies
+    pairs : of which documents the kind "clicked" learns, see `Clicked`
     delta : DBGD's exploration: how far the candidate's weights are from the learner's
     measure : the measure whose loss is recorded as the learner's own
     """
@@ -34,6 +35,7 @@ class Settings:
     click: tuple[float, ...]
     stop: tuple[float, ...]
     shown: int = 10
+    pairs: str = "observed"
     delta: float = 1.0
     measure: str = "ndcg@10"
 
@@ -49,7 +51,7 @@ def resolve(learner: Mapping, largest_grade: int) -> tuple[Settings, list]:
     """
     chosen = learner.get("user", USER.absent)
     user = clicks.user_for(chosen, largest_grade)
-    options = {key: learner[key] for key in ("delta",) if key in learner}
+    options = {key: learner[key] for key in ("delta", "pairs") if key in learner}
     name = chosen if isinstance(chosen, str) else clicks.OWN
     rates = learner.get("rates", [LEARNERS[learner["kind"]].published_rate])
     return Settings(learner["kind"], name, user.click, user.stop, **options), list(rates)
@@ -67,6 +69,15 @@ DELTA = Setting(
     {"type": "number", "exclusiveMinimum": 0},
     about="How far a candidate's weights are from the learner's (Yue & Joachims 2009).",
     absent=1.0,
+)
+
+
+PAIRS = Setting(
+    "pairs",
+    {"enum": ["observed", "above"]},
+    about="What clicked documents are held against: those skipped above the last click and the first below it "
+    "(observed), or those skipped above them alone (above).",
+    absent="observed",
 )
 
 
@@ -142,13 +153,15 @@ def team_draft(
 
 
 class FromClicks(declared.Learner):
-    """What both share.
+    """What they share.
 
     published_rate : its learning rate as published, if a study gives none
     learns : whether it learns, and so has rates
+    explores : whether it shows other lists than its own ranking
     """
 
     sees = "top"
+    explores: ClassVar[bool] = True
     published_rate: ClassVar[float]
     learns: ClassVar[bool] = True
 
@@ -178,9 +191,9 @@ class FromClicks(declared.Learner):
         raise NotImplementedError
 
     def events(self, ranking) -> list[int]:
-        """The counts of `scant.online.top.EVENTS`: every round explores, and nothing is clipped or idle."""
+        """The counts of `scant.online.top.EVENTS`: nothing is clipped or idle."""
         shown = self.setup.shown
-        return [1, set(ranking[:shown]) != set(self.own[:shown]), 0, 0]
+        return [int(self.explores), set(ranking[:shown]) != set(self.own[:shown]), 0, 0]
 
     def suffered(self, grades) -> float:
         """No surrogate judges it."""
@@ -240,4 +253,44 @@ class DBGD(FromClicks):
         return self.unit if clicked[teams].sum() > clicked[~teams].sum() else None
 
 
-LEARNERS = {learner.kind: learner for learner in (PDGD, DBGD)}
+class Clicked(FromClicks):
+    """Shows its own ranking, and descends on the logistic loss of pairs of documents that clicks prefer.
+
+    Pairs count alike, with no weights, and nothing is explored: what would be built first. The pairs are those of
+    `preferences`, or with `pairs` "above" those of a click over what was skipped above it (Joachims 2002). The loss is
+    RankNet's, and steps are rate / sqrt(t).
+    """
+
+    kind = "clicked"
+    about = "Logistic loss of clicked documents against others that were observed, without weights or exploration."
+    settings = (USER, RATES, PAIRS)
+    looks: ClassVar = {
+        "": Look("brown", "X"),
+        "navigational": Look("brown", ">", "--"),
+        "informational": Look("brown", "8", ":"),
+    }
+    explores = False
+    published_rate = 0.1  # ours: it was not published
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.round = 0
+
+    def rank(self, features) -> np.ndarray:
+        self.round += 1
+        self.scores = self.scores_at(features, self.weights)
+        self.own = rank(self.scores)
+        return self.own
+
+    def direction(self, features, ranking, clicked):
+        pull, scores = np.zeros(len(ranking)), self.scores.astype(np.float64)
+        for first, second in preferences(clicked):
+            if self.setup.pairs == "observed" or second < first:
+                k, j = ranking[first], ranking[second]
+                slope = np.exp(-np.logaddexp(0.0, scores[k] - scores[j]))
+                pull[k] += slope
+                pull[j] -= slope
+        return features.astype(np.float64).T @ pull / np.sqrt(self.round) if pull.any() else None
+
+
+LEARNERS = {learner.kind: learner for learner in (PDGD, DBGD, Clicked)}

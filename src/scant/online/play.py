@@ -8,6 +8,7 @@ import numpy as np
 from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
 from scant.errors import ScantError, SettingError
 from scant.measures import codes_of, function_of, named, rank
+from scant.online.click_learners import LEARNERS as CLICKED
 from scant.online.click_learners import Settings as ClickSettings
 from scant.online.iterates import CHOICES as ITERATES
 from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
@@ -217,14 +218,15 @@ def play_clicks(
     empty: str = "zero",
     measures: Iterable[str] = (),
 ) -> Play:
-    """Play PDGD or DBGD in the compiled loop. Parameters are as for `play_compiled`."""
+    """Play a learner from clicks in the compiled loop. Parameters are as for `play_compiled`."""
     from scant.kernels import clicks
 
     rounds, tables, measured, weights, updated = _shared(stream, queries, empty, measures)
     ranker, events = np.zeros(len(queries)), np.zeros((len(queries), 4), np.int32)
     learner = clicks.Learner(
-        duels=settings.kind == "dbgd", shown=settings.shown, click=np.array(settings.click),
-        stop=np.array(settings.stop), delta=float(settings.delta), rate=float(rate),
+        kind=list(CLICKED).index(settings.kind), shown=settings.shown, click=np.array(settings.click),
+        stop=np.array(settings.stop), delta=float(settings.delta),
+        above=settings.pairs == "above", rate=float(rate),
     )  # fmt: skip
     played = clicks.play(rounds, tables, learner, measured, random, weights, ranker, events, updated)
     return _of_explorer(stream, queries, played, measured, updated, weights, ranker, None, events)
