@@ -9,6 +9,7 @@ from scant.measures import title_of
 from scant.online.frames_steps import ADAPTIVE, ORDER
 from scant.online.frames_top import OBJECTIVES
 from scant.online.steps import STEPS
+from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, UNBIASED
 from scant.present import panels, style
 
 POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # of regret with all feedback, on top, or no learning
@@ -20,6 +21,12 @@ WAYS = dict(  # the colour and marker of each way to take steps
         strict=True,
     )
 )
+ITERATES = {  # likewise, of the weights that lists are ranked by
+    "last weights": ("#000000", "*"), "average of all": ("blue", "o"), "average of a suffix": ("green", "D"),
+}  # fmt: skip
+SEEN = {  # the line and marker of what is made of what was seen
+    AS_SEEN: ("-", "o"), CLIPPED: ("-.", "^"), CONTROL: ("--", "s"), UNBIASED: (":", "v"), EVERY_GRADE: ("", "P"),
+}  # fmt: skip
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings
 
 
@@ -157,6 +164,37 @@ def against_k(frame: pd.DataFrame):
     return figure
 
 
+def seen(frame: pd.DataFrame):
+    """Draw final values against k: colours for losses, lines for what is made of what was seen."""
+    style.apply()
+    figure, axes = panels.grid(frame, most=3)
+    places = sorted(frame["place"].dropna().unique(), key=lambda place: (place == "all", len(place), place))
+    lines, handles = list(dict.fromkeys(frame.loc[frame["place"].notna(), "line"])), {}
+    shifts = dict(zip(lines, np.linspace(-0.2, 0.2, len(lines)) if len(lines) > 1 else [0.0], strict=True))
+    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
+        for row in panel[panel["place"].isna()].itertuples():
+            colour, _, dashed = style.own_look(row.kind, row.loss or "")
+            axis.axhspan(row.low, row.high, color=colour, alpha=0.2, lw=0)
+            axis.axhline(row.mean, color=colour, ls=dashed, lw=1.0, label=row.line)
+            handles[row.line] = Line2D([], [], color=colour, ls=dashed, label=row.line)
+        for line, rows in panel[panel["place"].notna()].groupby("line", sort=False):
+            rows = rows.assign(x=rows["place"].map(places.index) + shifts[line]).sort_values("x")
+            colour, (dashes, marker) = style.own_look("seen", rows["loss"].iloc[0])[0], SEEN[rows["way"].iloc[0]]
+            look = {"color": colour, "marker": marker, "markersize": 4}
+            look |= OWN if line.endswith("explored") else {}
+            _bars(axis, rows["x"], rows, "y", label=line, **look)
+            axis.plot(rows["x"], rows["mean"], ls=dashes or "None", color=colour, lw=1.0, zorder=0.9, label=line)
+            handles[line] = Line2D([], [], ls=dashes or "None", label=line, **look)
+        panels.head(axis, panel, _horizon(panel))
+        axis.set(xlabel="k, grades seen", xlim=(-0.5, len(places) - 0.5))
+        axis.set_ylim(max(0, axis.get_ylim()[0]), min(1.02, axis.get_ylim()[1]))
+        axis.set_xticks(range(len(places)), places)
+    for axis in axes[:, 0]:
+        axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
+    panels.legend(figure, handles, f"mean over seeds; bars and bands: {panels.INTERVAL}")
+    return figure
+
+
 def dots(frame: pd.DataFrame):
     """Draw final values with intervals: a line for each learner, panels by experiment (down) and stream (across)."""
     style.apply()
@@ -219,7 +257,8 @@ def steps(frame: pd.DataFrame):
     """Draw the final NDCG@10 of each way to take steps: a line for each learner, panels by experiment and stream."""
     style.apply()
     shown = list(dict.fromkeys(frame["steps"]))
-    ways = [way for way in ORDER if way in shown] + [way for way in shown if way not in ORDER]
+    order = [*ORDER, *ITERATES]
+    ways = [way for way in order if way in shown] + [way for way in shown if way not in order]
     shifts = dict(zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1], strict=True))
     split, handles = panels.split(frame), {}
     columns = 1 if panels.narrow() else min(2, len(split))
@@ -239,7 +278,7 @@ def steps(frame: pd.DataFrame):
         bases = list(dict.fromkeys(panel["base"]))
         for way in ways:
             rows = panel[panel["steps"] == way]
-            colour, marker = WAYS.get(way.removesuffix(ADAPTIVE), ("brown", "X"))
+            colour, marker = (WAYS | ITERATES).get(way.removesuffix(ADAPTIVE), ("brown", "X"))
             look = {"color": style.COLOURS.get(colour, colour), "marker": marker, "markersize": 4, "label": way}
             look |= OWN if way.endswith(ADAPTIVE) else {}
             _bars(axis, [bases.index(base) + shifts[way] for base in rows["base"]], rows, "x", **look)

@@ -124,6 +124,28 @@ def _needs_no_rate(study: dict, experiment: str, name: str) -> bool:
     return any(learner.get("steps") in steps.STEPS for learner in learners)
 
 
+def _learns_from_what_it_saw(study: dict, experiment: str, name: str) -> bool:
+    """Whether an experiment has a learner of the kind `seen`."""
+    return any(study["learners"][learner]["kind"] == "seen" for learner in study["experiments"][experiment]["learners"])
+
+
+def _ranks_by_an_average(study: dict, experiment: str, name: str) -> bool:
+    """Whether an experiment has a learner that ranks by an average of its weights."""
+    return any("iterate" in study["learners"][learner] for learner in study["experiments"][experiment]["learners"])
+
+
+def _iterates(suffix: str, of: str) -> Shown:
+    """The figure of which weights lists are ranked by."""
+    return Shown(
+        f"figure-iterates{suffix}",
+        caption=f"Time-averaged NDCG@10 at the horizon of {of}, by which of its weights a learner ranks: the last, the "
+        "average of all so far, or of a suffix (the last half to three quarters of the rounds). Bars are 95 % t "
+        f"intervals over seeds. {TUNED}",
+        frame="scant.online.frames_seen:iterates", draw="scant.online.drawings:steps", shows=_ranks_by_an_average,
+        heading=f"NDCG@10 by which weights rank, {of}",
+    )  # fmt: skip
+
+
 def _steps(suffix: str, of: str) -> tuple[Shown, Shown]:
     """The figure and the table of steps that need no rate beside those at a rate."""
     caption = (
@@ -224,7 +246,10 @@ class Contextual(Family):
         return experiment["tuning_seeds"] if len(study["learners"][learner].get("rates", [1.0])) > 1 else 0
 
     def read(self, plan, shown):
-        stated = (name for name in plan.stated if plan.families[name].place is self.place)
+        def shows(name):
+            return plan.families[name].place is self.place and shown.shows(plan.study, name, shown.name)
+
+        stated = (name for name in plan.stated if shows(name))
         return list(dict.fromkeys(file for name in stated for job in plan.jobs[name] for file in job.files))
 
     def certain(self, study, place):
@@ -329,6 +354,7 @@ class Perceptron(Contextual):
             heading="Learning rates of perceptrons",
         ),
         *_steps("", "learners that see every grade"),
+        _iterates("", "learners that see every grade"),
         Shown(
             "theorems-perceptron",
             caption=f"Theorems on perceptrons and their surrogates, held against exact numbers. {CHECKED}",
@@ -437,6 +463,42 @@ class Top(Contextual):
             heading="Regret at the horizon, feedback at the top",
         ),
         *_steps("-top", "learners with feedback at the top"),
+        Shown(
+            "figure-seen",
+            caption="What is made of the grades seen: time-averaged NDCG@10 at the horizon against how many there are. "
+            "A loss of the documents seen as it is (as seen), with weights clipped at ten, with weights and the "
+            "learner's own prediction as control variate, or with weights alone (unbiased), which is the papers' "
+            "estimate; hollow points explore. Bars, and bands of ListNet and Random, are 95 % t intervals over seeds. "
+            f"{TUNED}",
+            frame="scant.online.frames_seen:by_k", draw="scant.online.drawings:seen", shows=asked_for,
+            heading="NDCG@10 by what is made of the grades seen",
+        ),
+        Shown(
+            "figure-seen-worlds",
+            caption="Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the learner's own "
+            "ranking without exploration (hollow). Bars, and bands of ListNet and Random, are 95 % t intervals over "
+            f"seeds. {TUNED}",
+            frame="scant.online.frames_top:ends", draw="scant.online.drawings:dots", shows=asked_for,
+            heading="NDCG@10 where what was seen may mislead, and from clicks",
+        ),
+        _iterates("-top", "learners with feedback at the top"),
+        Shown(
+            "seen",
+            caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the lists shown, by loss, "
+            "by what is made of it (way) and by the number of grades seen, with 95 % t intervals over seeds, and "
+            "paired differences to ListNet, to the unbiased estimate from as many grades, and to every grade seen.",
+            frame="scant.online.frames_seen:table", shows=_learns_from_what_it_saw,
+            heading="Final NDCG@10 by what is made of the grades seen",
+        ),
+        Shown(
+            "seen-steps",
+            caption="A learner's step along its run, by AdaGrad's steps in the unit ball, beside the gradient over "
+            "every grade: the cosine of the angle between its mean and the gradient, its squared bias and its "
+            "variance in squared norms of the gradient (over 100 queries of the stream, exact over what may be shown), "
+            "its squared mean over its variance (signal), and how often the documents on top are those of a learner that sees every grade.",
+            frame="scant.online.frames_seen:steps_table", reads="streams", shows=_learns_from_what_it_saw,
+            heading="Bias and variance of steps from what was seen",
+        ),
         Shown(
             "variance",
             caption="What one round's estimate of a gradient is off by, in squared norms of the gradient, by the "

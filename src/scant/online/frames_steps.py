@@ -10,7 +10,7 @@ from scant.online import steps
 from scant.online.frames import belongs
 from scant.online.frames_top import OBJECTIVES, RANKINGS
 from scant.online.learners import LEARNERS
-from scant.online.traces import chosen_rates, finals
+from scant.online.traces import AS_SEEN, chosen_rates, finals
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 
@@ -19,7 +19,7 @@ BEST, TUNED, THEORY = "best rate in hindsight", "tuned rate", "theory's rate"
 ADAPTIVE = ", exploring as it needs"
 ORDER = [BEST, TUNED, THEORY, *(cls.about for cls in steps.STEPS.values())]
 LISTNET = "ListNet"
-BASE = ["kind", "own_measure", "objective", "k"]  # what learners of one base share
+BASE = ["kind", "own_measure", "objective", "k", "way", "gamma", "iterate"]  # what learners of one base share
 MEASURES = {"ap": "AP", "ndcg": "NDCG", "ndcg@10": "NDCG@10"}
 
 
@@ -64,11 +64,20 @@ def _bases(rows: pd.DataFrame) -> pd.Series:
     return pd.Series([_words(*key) for key in keys], rows.index, dtype=str)
 
 
-def _words(kind: str, own_measure: str, objective: str, k: int) -> str:
+def _words(kind: str, own_measure: str, objective: str, k: int, way: str, gamma: float, iterate: str) -> str:
+    by = f", {iterate}" if iterate not in ("", "last") else ""
+    if kind == "seen":
+        return seen_words(objective, way, gamma) + (f", top {k}" if k else ", all") + by
     if objective:
-        return OBJECTIVES[objective] + (f", top {k}" if k else "" if kind == "listnet" else ", full")
+        return OBJECTIVES[objective] + (f", top {k}" if k else "" if kind == "listnet" else ", full") + by
     words = {"slam": "SLAM", "max-hinge": "Max-hinge", "listnet": "ListNet", "binary-perceptron": "Perceptron on pairs"}
-    return words[kind] + (f" ({MEASURES[own_measure]})" if kind == "slam" else "")
+    return words[kind] + (f" ({MEASURES[own_measure]})" if kind == "slam" else "") + by
+
+
+def seen_words(objective: str, way: str, gamma: float) -> str:
+    """What a learner of the kind `seen` descends on; `gamma` is its probability of exploring, or its constant."""
+    explored = f", {gamma:.0%} explored" if way == AS_SEEN and gamma > 0 else ""
+    return f"{OBJECTIVES[objective]}, {way}{explored}"
 
 
 def behind_best(rows: pd.DataFrame, base: str | None = None) -> pd.Series:

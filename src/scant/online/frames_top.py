@@ -34,6 +34,7 @@ OBJECTIVES = {
     "ranksvm": "RankSVM",
     "listnet": "ListNet",
     "ndcg-squared": "NDCG-squared",
+    "logistic": "Logistic",
 }
 WITHOUT_K = ("random", "ideal", *click_learners.LEARNERS)  # kinds of learners
 POINTS = 4  # how many rounds a slope of regret needs at least
@@ -46,7 +47,7 @@ def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     over the runs that did not fail. Measures that experiments asked for come last, each with its t interval.
     """
     rows, further = [], []
-    for key, group, last in _finals(traces, details):
+    for key, group, last in final_rows(traces, details):
         mean, low, high, n = t_interval(group[MEASURE])
         whole, failed = group[group["failed_in"] == 0], group.loc[group["failed_in"] > 0, "failed_in"]
         rows.append(
@@ -90,7 +91,7 @@ def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame 
     return pd.DataFrame(rows).astype({"k": "Int64", "from_round": "Int64"})
 
 
-def _finals(traces: pd.DataFrame, details: dict):
+def final_rows(traces: pd.DataFrame, details: dict):
     """For each learner: its key, its final rows on reported seeds at its chosen rate, and those of its experiment."""
     for experiment, part in traces.groupby("experiment", sort=False):
         last = finals(part)
@@ -174,7 +175,7 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     SettingError : every run failed
     """
     rows = []
-    for key, group, _ in _finals(traces[traces["kind"] != "ideal"], details):
+    for key, group, _ in final_rows(traces[traces["kind"] != "ideal"], details):
         identity = _identity(key, group, details)
         identity = {
             name: identity[name] for name in ("kind", "objective", "k", "user", "epsilon", "epsilon_decay", "sign")

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from scant.errors import SettingError
 from scant.families import TUNING
 from scant.measures import recordable
+from scant.online import top
 from scant.present.intervals import over_seeds
 from scant.present.traces import GROUP, names
 
@@ -27,7 +28,10 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
     "epsilon_decay": math.nan,
     "sign": "",
     "user": "",
+    "iterate": "",
+    "way": "",
 }
+AS_SEEN, CLIPPED, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "clipped", "control variate", "unbiased", "every grade"
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record
 FLAT = 5e-4  # means of a measure that differ by no more are equal for the choice of a rate
@@ -39,10 +43,26 @@ def identity(run: dict) -> dict:
     columns = {key: run[key] for key in ("experiment", "stream", "learner", "source", "own_measure")}
     columns["kind"] = run["learner_settings"]["kind"]
     played = run["learner_settings"] | run["resolved"]
+    if played.get("k") == top.EVERY_GRADE:
+        played["k"] = 0
+    played["way"] = way(columns["kind"], played)
     columns |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
     stream = run["stream_settings"]
     distribution = stream.get("settings", {}).get("distribution", "")  # which of those of Table B.1
     return columns | {"generator": stream.get("generator") or "data", "distribution": distribution}
+
+
+def way(kind: str, played: dict) -> str:
+    """What a learner from the top makes of what it sees, in words; "" for all that do not descend on a surrogate."""
+    if kind in ("ogd", "listnet") and played.get("objective"):
+        return EVERY_GRADE
+    if kind == "rtop":
+        return UNBIASED if played["mismatch"] == 1 else f"{UNBIASED} but for mismatch"
+    if kind != "seen":
+        return ""
+    if played["floor"] == 0:
+        return CONTROL if played["objective"] == "squared" and played["control"] else UNBIASED
+    return AS_SEEN if played["floor"] == 1 else CLIPPED
 
 
 def completed(table: pa.Table) -> pa.Table:

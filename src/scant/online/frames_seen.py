@@ -1,0 +1,216 @@
+"""Learners that descend on what they saw: the figure and the table by the number of grades seen, and what a step is.
+
+Ways to use what was seen: as it is, clipped, with a control variate, or unbiased, see `scant.online.traces.way`.
+"""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from scant.errors import SettingError
+from scant.measures import rank
+from scant.online import estimators, top
+from scant.online.frames_steps import seen_words
+from scant.online.frames_top import MEASURE, WITHOUT_K, final_rows
+from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, UNBIASED, difference
+from scant.present.intervals import cells, t_interval
+from scant.present.traces import GROUP, names
+from scant.randomness import generator
+
+FEWEST = 3  # a line of the figure has so many values of k
+ROUNDS, QUERIES = (100, 1000, 10_000), 100  # of the table of steps
+STEPS = {  # learners of the table of steps, all with AdaGrad's steps in the unit ball
+    ("squared", 1): {AS_SEEN: {"exploration": 0.1}, CLIPPED: {}, CONTROL: {}, UNBIASED: {"control": "none"}},
+    ("logistic", 2): {AS_SEEN: {"exploration": 0.1}, CLIPPED: {}, UNBIASED: {}},
+}
+WEIGHTS = {AS_SEEN: "none", CLIPPED: "clipped", CONTROL: "full", UNBIASED: "full"}
+
+
+def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The final time-averaged NDCG@10 of each learner that descends on a surrogate, and of ListNet and Random.
+
+    `to_unbiased` and `to_full` are paired differences, on the same seeds, to the unbiased estimate from as many grades
+    and to every grade seen, both of the same loss; `to_listnet` is that to ListNet.
+    """
+    rows = []
+    for key, group, last in final_rows(traces, details):
+        run = group.iloc[0]
+        mean, low, high, n = t_interval(group[MEASURE])
+        same = last[(last["stream"] == run["stream"]) & (last["objective"] == run["objective"])]
+        rows.append(
+            dict(zip(GROUP, key, strict=True))
+            | {"loss": run["objective"] or None, "way": run["way"] or None}
+            | {"k": pd.NA if run["kind"] in WITHOUT_K else run["k"], "iterate": run["iterate"] or None}
+            | {"explored": (group["explored"] / group["round"]).mean()}
+            | {"steps": run["steps"] or None, "rate": run["setting"], "edge": run["edge"] or None}
+            | {"rounds": int(group["round"].max()), "mean": mean, "low": low, "high": high}
+            | cells("to_listnet", difference(group, last, "listnet", MEASURE))
+            | cells("to_unbiased", _beside(group, same[(same["way"] == UNBIASED) & (same["k"] == run["k"])]))
+            | cells("to_full", _beside(group, same[(same["way"] == EVERY_GRADE) | (same["k"] == 0)]))
+            | {"ok": n, "n": len(group)}
+        )
+    return pd.DataFrame(rows).astype({"k": "Int64"})
+
+
+def _beside(group: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
+    """A learner's final values less those of the first of some others, by seed; none for this learner itself."""
+    others = others[(others["iterate"] == group["iterate"].iloc[0]) & (others["steps"] == group["steps"].iloc[0])]
+    others = others[others["learner"] == others["learner"].iloc[0]] if len(others) else others
+    if group["learner"].iloc[0] in set(others["learner"]):
+        others = others.iloc[:0]
+    return group.set_index("seed")[MEASURE] - others.set_index("seed")[MEASURE]
+
+
+def by_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The final time-averaged NDCG@10 against the number of grades seen, with 95 % t intervals over seeds.
+
+    place : k, "all" where every grade is seen, None for the reference lines of ListNet and Random
+    line : the loss and what is made of what was seen. Lines of fewer than `FEWEST` values of k are left out where
+        others have as many
+
+    Raises
+    ------
+    SettingError : no learner of the experiments is of the kind `seen`
+    """
+    rows = []
+    for key, group, _ in final_rows(traces, details):
+        run = group.iloc[0]
+        if run["kind"] not in ("seen", "rtop", "ogd", "listnet", "random"):
+            continue
+        mean, low, high, n = t_interval(group[MEASURE])
+        placed, constant = run["kind"] in ("seen", "rtop", "ogd"), run["gamma_decay"] == 0
+        rows.append(
+            dict(zip(GROUP, key, strict=True))
+            | {"place": None if not placed else str(run["k"]) if run["k"] else "all"}
+            | {"line": seen_words(run["objective"], run["way"], run["gamma"] * constant) if placed else None}
+            | {"kind": run["kind"], "loss": run["objective"] or None, "way": run["way"] or None}
+            | {
+                "explored": (group["explored"] / group["round"]).mean(),
+                "rate": run["setting"],
+                "edge": run["edge"] or None,
+            }
+            | {"measure": MEASURE, "rounds": group["round"].max(), "mean": mean, "low": low, "high": high, "n": n}
+            | names(key, details)
+        )
+    frame = pd.DataFrame(rows)
+    if "seen" not in set(frame["kind"]):
+        raise SettingError("no learner of this figure learns from what it saw (kind seen)")
+    frame["line"] = frame["line"].fillna(frame["label"])
+    places = frame.groupby(["experiment", "line"])["place"].transform("nunique")
+    fewest = min(FEWEST, places.max())
+    return frame[frame["place"].isna() | (frame["way"] == EVERY_GRADE) | (places >= fewest)]
+
+
+def steps_table(paths) -> pd.DataFrame:
+    """What the step of a learner from the top is, along its run, beside the gradient over every grade.
+
+    A learner plays the first file of each stream by AdaGrad's steps, U = 1, RTop-kF's exploration (without weights: of
+    0.1). At its weights after some rounds, for `QUERIES` queries drawn at random: the mean of its step over what may be
+    shown, exact by enumeration, and averaged over the queries; and the same of the gradient.
+
+    cosine : of the angle between the two averages
+    bias : the squared norm of their difference; variance : the mean squared distance of a step from the average step.
+        Both in squared norms of the average gradient, by which a descent that sees every grade moves
+    signal : the squared norm of the average step, over that variance
+    same_top : the share of queries on which the k on top are those by the weights of a descent that sees every grade
+    """
+    from scant.data import stream as streams  # which needs Numba
+
+    rows, known = [], set()
+    for path in paths:
+        stream = streams.read(path)
+        name = stream.metadata["stream"]
+        if name in known:
+            continue
+        known.add(name)
+        for (loss, k), ways in STEPS.items():
+            full = {"kind": "seen", "surrogate": loss, "k": "all"}
+            by_all = {rounds: _weights_after(stream, full, rounds)[0] for rounds in ROUNDS}
+            for (way, settings), rounds in product(ways.items(), ROUNDS):
+                learner = {"kind": "seen", "surrogate": loss, "k": k, "exploration": "schedule", **settings}
+                weights, resolved = _weights_after(stream, learner | {"weights": WEIGHTS[way]}, rounds)
+                found = _moments(stream, weights, by_all[rounds], resolved, rounds)
+                rows.append({"stream": name, "loss": loss, "k": k, "way": way, "round": rounds} | found)
+    return pd.DataFrame(rows)
+
+
+def _weights_after(stream, learner: dict, rounds: int) -> tuple[np.ndarray, top.Settings]:
+    from scant.online import play  # which needs Numba, too
+
+    readings = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
+    settings, _ = top.resolve(learner | {"steps": "adagrad"}, readings, rounds)
+    queries = play.query_order(stream, generator(0, "seen-steps", "queries"), rounds)
+    return play.play_top(stream, queries, settings, None, generator(0, "seen-steps", "noise")).weights, settings
+
+
+def _moments(stream, weights, by_all, settings: top.Settings, rounds: int) -> dict:
+    """The columns of `steps_table` from `cosine` on."""
+    gamma = settings.gamma * rounds**-settings.gamma_decay
+    sample = generator(0, "seen-steps", "sample").integers(0, len(stream), QUERIES)
+    mean, gradient, second, same = np.zeros(len(weights)), np.zeros(len(weights)), 0.0, 0.0
+    for query in sample:
+        features, grades = stream[query][:2]
+        features, grades = features.astype(float), grades.astype(float)
+        scores, k = features @ weights, min(settings.k, len(grades))
+        own, full = rank(scores), rank(features @ by_all)
+        same += set(own[:k]) == set(full[:k])
+        _, slope = estimators.value_and_gradient(settings.objective, scores, grades.astype(int))
+        gradient += features.T @ slope
+        p, pairs = estimators.inclusion(own, k, gamma)
+        if settings.objective == "squared":
+            weight = 1 / np.maximum(p, settings.floor)
+            known = np.zeros(len(weights)) if settings.control else 2 * features.T @ scores
+            steps = known - 2 * (weight * (grades - settings.control * scores))[:, None] * features
+            chances = p
+        elif len(grades) > 1:
+            better, worse = np.nonzero(grades[:, None] > grades[None, :])
+            chances = pairs[better, worse]
+            weight = np.exp(-np.logaddexp(0, scores[better] - scores[worse])) / np.maximum(chances, settings.floor)
+            steps = weight[:, None] * (features[worse] - features[better])
+        else:
+            continue
+        mean += chances @ steps
+        second += chances @ np.sum(steps**2, axis=1)
+    mean, gradient, second = mean / QUERIES, gradient / QUERIES, second / QUERIES
+    unit = gradient @ gradient
+    return {
+        "cosine": mean @ gradient / np.sqrt((mean @ mean) * unit) if mean.any() and unit else np.nan,
+        "bias": np.sum((mean - gradient) ** 2) / unit if unit else np.nan,
+        "variance": (second - mean @ mean) / unit if unit else np.nan,
+        "signal": mean @ mean / (second - mean @ mean) if second > mean @ mean else np.nan,
+        "same_top": same / QUERIES,
+    }
+
+
+def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The final time-averaged NDCG@10 by which weights lists are ranked by, in the columns that `drawings.steps` draws.
+
+    `to_last` is the paired difference to the same learner ranking by its last weights.
+    """
+    words = {"": "last weights", "last": "last weights", "average": "average of all", "suffix": "average of a suffix"}
+    rows = []
+    for key, group, last in final_rows(traces, details):
+        run = group.iloc[0]
+        others = last[(last["stream"] == run["stream"]) & (last["iterate"] == "last")]
+        for column in ("kind", "objective", "k", "way", "gamma"):
+            others = others[(others[column] == run[column]) | (others[column].isna() & pd.isna(run[column]))]
+        base = details[key[0]]["titles"]["learners"]
+        first = others["learner"].iloc[0] if len(others) else key[2]
+        mean, low, high, n = t_interval(group[MEASURE])
+        compared = others[(others["learner"] == first) & (first != key[2])].set_index("seed")[MEASURE]
+        rows.append(
+            dict(zip(GROUP, key, strict=True))
+            | {
+                "base": base[first].removesuffix(", last weights"),
+                "steps": words[run["iterate"]],
+                "rate": run["setting"],
+            }
+            | {"edge": run["edge"] or None, "kind": run["kind"], "rounds": int(group["round"].max())}
+            | {"measure": MEASURE, "mean": mean, "low": low, "high": high}
+            | cells("to_last", group.set_index("seed")[MEASURE] - compared)
+            | cells("to_listnet", difference(group, last, "listnet", MEASURE))
+            | {"n": n}
+            | names(key, details)
+        )
+    return pd.DataFrame(rows)
