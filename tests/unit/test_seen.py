@@ -1,0 +1,253 @@
+"""Learners that descend on what they saw: settings, the streams that mislead them, and what tables say of them."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from scant.data import simulated, stream
+from scant.errors import SettingError
+from scant.online import drawings, frames_seen, top
+from scant.online.traces import way
+from scant.randomness import generator
+
+pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
+
+READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
+TITLES = {"streams": {"a": "A"}, "learners": {}}
+# The learners of a report: kind, loss, k, what is made of it, gamma, gamma_decay, which weights rank
+LEARNERS = {
+    "seen-1": ("seen", "squared", 1, "as seen", 0.0, 0.0, "last"),
+    "seen-2": ("seen", "squared", 2, "as seen", 0.0, 0.0, "last"),
+    "seen-all": ("seen", "squared", 0, "as seen", 0.0, 0.0, "last"),
+    "papers-1": ("rtop", "squared", 1, "unbiased", 0.1, 1 / 3, "last"),
+    "papers-1-average": ("rtop", "squared", 1, "unbiased", 0.1, 1 / 3, "average"),
+    "explored": ("seen", "logistic", 2, "as seen", 0.05, 0.0, "last"),
+    "full": ("ogd", "squared", 0, "every grade", 0.0, 0.0, "last"),
+    "listnet": ("listnet", "listnet", 0, "every grade", 0.0, 0.0, "last"),
+    "random": ("random", "", 0, "", np.nan, np.nan, ""),
+}
+FINALS = dict(zip(LEARNERS, (0.6, 0.64, 0.7, 0.4, 0.5, 0.65, 0.68, 0.69, 0.2), strict=True))
+DETAILS = {
+    "top": {
+        "kind": "top", "tuning": "held-out", "title": "text", "readings": READINGS,
+        "titles": TITLES | {"learners": {name: name.capitalize() for name in LEARNERS}},
+    }
+}  # fmt: skip
+
+
+def resolved(**settings):
+    return top.resolve({"kind": "seen", **settings}, READINGS, 1000)[0]
+
+
+# --- settings
+
+
+def test_what_the_settings_amount_to():
+    plain = resolved(surrogate="squared")
+    assert (plain.k, plain.gamma, plain.floor, plain.control, plain.decay) == (1, 0.0, 1.0, True, 0.5)
+    pairs = resolved(surrogate="logistic", exploration=0.05)
+    assert (pairs.k, pairs.gamma, pairs.gamma_decay, pairs.judge) == (2, 0.05, 0.0, "ranksvm")
+    full = resolved(surrogate="squared", weights="full", exploration="schedule", control="none")
+    assert (full.gamma, full.gamma_decay, full.decay, full.floor, full.control) == (0.1, 1 / 3, 2 / 3, 0.0, False)
+    assert full.mismatch == 1.0  # whatever the experiment's is
+    clipped = resolved(surrogate="ranksvm", weights="clipped", clip=0.3, exploration="adaptive")
+    assert (clipped.floor, clipped.gamma, clipped.adaptive) == (0.3, top.steps.MOST_EXPLORED, True)
+    assert resolved(surrogate="listnet", k="all").k > 10**6
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"surrogate": "kl"}, "unknown surrogate 'kl'"),
+        ({"surrogate": "logistic", "k": 1}, "logistic compares documents: from 1 grade nothing is learnt"),
+        ({"surrogate": "squared", "source": "released-code"}, "no learner of the kind 'seen'"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(settings, words):
+    source = settings.pop("source", "text")
+    with pytest.raises(SettingError, match=words):
+        top.resolve({"kind": "seen", **settings}, READINGS | {"source": source}, 1000)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "needs a surrogate"),
+        ({"surrogate": "listnet", "weights": "full", "exploration": 0.1}, "ListNet cannot be estimated"),
+        ({"surrogate": "squared", "control": "none"}, "takes grades that are not seen for 0"),
+        ({"surrogate": "squared", "weights": "full"}, "without exploration what is seen is seen for certain"),
+        ({"surrogate": "squared", "gamma": 0.2, "exploration": 0.1}, "gamma does nothing"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(settings, words):
+    with pytest.raises(SettingError, match=words):
+        top.Seen.check({"kind": "seen", **settings})
+
+
+def test_no_bound_is_claimed():
+    """Not even of the learner that is RTop-kF, whose own bound is shown under its own kind."""
+    facts = {"largest_query": 5, "largest_grade": 4, "radius": 1.0}
+    for weights in ({}, {"weights": "full", "exploration": "schedule", "control": "none"}):
+        settings = resolved(surrogate="squared", **weights)
+        assert np.isnan(top.regret_bound(settings, facts, 0.1, np.array([10, 100]))).all()
+        with pytest.raises(SettingError, match="no regret bound is proved"):
+            top.theory_rate(settings, facts)
+
+
+def test_what_is_made_of_what_was_seen_in_words():
+    settings = {"objective": "squared", "mismatch": 1.0, "control": True}
+    assert [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.1, 0.0)] == [
+        "as seen", "clipped", "control variate",
+    ]  # fmt: skip
+    assert way("seen", settings | {"floor": 0.0, "control": False}) == "unbiased"
+    assert way("seen", settings | {"floor": 0.0, "objective": "logistic"}) == "unbiased"
+    assert way("rtop", settings) == "unbiased"
+    assert way("rtop", settings | {"mismatch": 10}) == "unbiased but for mismatch"
+    assert (way("ogd", settings), way("random", {}), way("listnet", {})) == ("every grade", "", "")
+
+
+# --- streams
+
+
+@pytest.mark.parametrize("cosine", [-1.0, 0.0, 0.6])
+def test_two_groups_have_the_angle_that_is_asked_for(cosine):
+    queries, ranker = simulated.two_groups(np.random.default_rng(1), 400, 8, 6, 3, cosine)
+    grades, x = (np.array(part) for part in list(zip(*queries, strict=True))[1:])
+    assert ranker is None
+    assert (grades == [1, 1, 1, 3, 0, 0, 0, 0]).all()
+    means = x.mean(axis=0)
+    np.testing.assert_allclose(np.linalg.norm(means[:4], axis=1), 1, atol=0.02)
+    np.testing.assert_allclose(means[:3] @ means[3], cosine, atol=0.03)
+    np.testing.assert_allclose(means[4:], 0, atol=0.03)
+    np.testing.assert_allclose((x - means).std(), 0.1, atol=0.003)
+
+
+def test_where_fair_documents_mislead_the_sum_over_all_says_the_opposite_of_those_on_top():
+    """The claim of the stream: by u the documents on top raise u; the gradient over every document lowers it."""
+    queries, _ = simulated.two_groups(np.random.default_rng(2))
+    _, grades, x = next(queries)
+    u = x[:3].mean(axis=0)
+    full = x.T @ (2 * (x @ np.zeros(len(u)) - grades))
+    assert full @ u > 0  # descent lowers u
+    seen = 2 * x[:3].T @ (0 - grades[:3])
+    assert seen @ u < 0  # descent raises it
+
+
+def test_a_changing_stream_has_a_ranker_for_each_of_its_parts():
+    def grades(**settings):
+        queries, _ = simulated.linear(np.random.default_rng(3), queries=400, noise=0.0, **settings)
+        return [(x, grade) for _, grade, x in queries]
+
+    changing = grades(changes=3)
+    blocks = [changing[start : start + 100] for start in (0, 100, 200, 300)]
+    rankers = []
+    for block in blocks:
+        x, y = np.concatenate([x for x, _ in block]), np.concatenate([grade for _, grade in block])
+        slope = np.linalg.lstsq(np.c_[x, np.ones(len(x))], y, rcond=None)[0][:-1]
+        rankers.append(slope / np.linalg.norm(slope))
+    cosines = np.array(rankers) @ np.array(rankers).T
+    assert np.abs(cosines[np.triu_indices(4, 1)]).max() < 0.6
+    halves = [block[:50] for block in blocks]
+    for half, ranker in zip(halves, rankers, strict=True):
+        x, y = np.concatenate([x for x, _ in half]), np.concatenate([grade for _, grade in half])
+        assert np.corrcoef(x @ ranker, y)[0, 1] > 0.8
+
+
+# --- reports
+
+
+def traces():
+    rounds, parts = np.array([10, 100]), []
+    for learner, (kind, loss, k, made, gamma, decay, iterate) in LEARNERS.items():
+        for seed, shift in enumerate((-0.02, 0.0, 0.02)):
+            value = FINALS[learner] + shift
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "experiment": "top", "stream": "a", "learner": learner, "seed": seed, "setting": "1.0",
+                        "rate": 1.0, "round": rounds, "tuning_seed": False, "source": "text", "kind": kind,
+                        "own_measure": "ndcg@10", "ndcg@10": [value / 2, value], "ndcg": value, "ap": value,
+                        "ranker_ndcg@10": value, "loss": 1.0, "surrogate_loss": 1.0, "failed_in": 0,
+                        "explored": rounds // 10 if gamma > 0 else 0, "objective": loss, "k": k, "gamma": gamma,
+                        "gamma_decay": decay, "way": made, "iterate": iterate, "steps": "schedule",
+                    }
+                )
+            )  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade():
+    table = frames_seen.table(traces(), DETAILS).set_index("learner")
+    assert table.loc["seen-1", ["loss", "way", "k", "mean"]].tolist() == ["squared", "as seen", 1, pytest.approx(0.6)]
+    assert table.loc["seen-1", "to_unbiased"] == pytest.approx(0.2)
+    assert table.loc["seen-1", "to_full"] == pytest.approx(-0.1)  # of the first learner that sees all
+    assert table.loc["seen-1", "to_listnet"] == pytest.approx(-0.09)
+    assert np.isnan(table.loc["papers-1", "to_unbiased"]) and np.isnan(table.loc["seen-2", "to_unbiased"])
+    assert np.isnan(table.loc["papers-1-average", "to_full"])  # none of these ranks by its average
+    assert table.loc["explored", "explored"] == pytest.approx(0.1)
+    assert table.loc["listnet", "to_full"] != table.loc["listnet", "to_full"]
+    assert table.loc["random", ["k", "loss"]].isna().all()
+
+
+def test_the_figure_has_a_line_for_each_loss_and_use():
+    frame = frames_seen.by_k(traces(), DETAILS)
+    lines = frame.groupby("line")["place"].apply(list).to_dict()
+    assert lines["Squared, as seen"] == ["1", "2", "all"]
+    assert "Squared, unbiased" not in lines  # of fewer values of k than the longest line has
+    assert lines["Squared, every grade"] == ["all"]
+    assert pd.isna(lines["Listnet"] + lines["Random"]).all()
+    figure = drawings.seen(frame)
+    [axis] = figure.axes
+    assert {line.get_label() for line in axis.lines} >= {"Squared, as seen", "Listnet", "Random"}
+    plt.close(figure)
+    only = traces()
+    with pytest.raises(SettingError, match="no learner of this figure learns from what it saw"):
+        frames_seen.by_k(only[only["kind"] != "seen"], DETAILS)
+
+
+def test_averages_are_compared_with_the_last_weights():
+    frame = frames_seen.iterates(traces(), DETAILS).set_index("learner")
+    assert frame.loc["papers-1-average", ["base", "steps"]].tolist() == ["Papers-1", "average of all"]
+    assert frame.loc["papers-1-average", "to_last"] == pytest.approx(0.1)
+    assert np.isnan(frame.loc["papers-1", "to_last"])
+    assert frame.loc["papers-1", "steps"] == "last weights"
+
+
+def test_the_step_of_the_unbiased_ways_has_no_bias(tmp_path):
+    settings = {"generator": "linear", "shared": False, "documents": "shuffled", "drop_last": False}
+    settings |= {"settings": {"queries": 30, "documents": 6, "features": 4}}
+    simulated.simulate("toy", settings, tmp_path / "toy.arrow", 1, 0)
+    table = frames_seen.steps_table([tmp_path / "toy.arrow", tmp_path / "toy.arrow"])
+    assert (table["stream"] == "toy").all() and not table.duplicated(["loss", "way", "round"]).any()
+    unbiased = table["way"].isin(["unbiased", "control variate"])
+    np.testing.assert_allclose(table.loc[unbiased, "bias"], 0, atol=1e-12)
+    np.testing.assert_allclose(table.loc[unbiased, "cosine"], 1, rtol=1e-9)
+    assert (table.loc[~unbiased, "bias"] > 0.2).all()
+    assert table.loc[unbiased, "variance"].min() > 10 * table.loc[~unbiased, "variance"].max()
+    assert table["same_top"].between(0, 1).all()
+
+
+def test_the_variance_of_a_step_is_that_of_steps_drawn(tmp_path):
+    """Against simulation: draw what is shown and take the step, many times."""
+    settings = {"generator": "linear", "shared": False, "documents": "shuffled", "drop_last": False}
+    settings |= {"settings": {"queries": 1, "documents": 5, "features": 3}}
+    simulated.simulate("toy", settings, tmp_path / "toy.arrow", 1, 0)
+    one = stream.read(tmp_path / "toy.arrow")
+    features, grades = one[0][0].astype(float), np.asarray(one[0][1])
+    random, weights = generator(1, "test"), np.array([0.3, -0.2, 0.5])
+    for loss, k, made in (("squared", 1, {"control": "none"}), ("squared", 1, {}), ("logistic", 2, {})):
+        learner = resolved(surrogate=loss, k=k, weights="full", exploration=0.4, **made)
+        found = frames_seen._moments(one, weights, weights, learner, 1)
+        scores = features @ weights
+        own, steps = top.rank(scores), []
+        for _ in range(20_000):
+            shown = random.permutation(5) if random.random() < 0.4 else own
+            g = top.estimators.estimate(
+                loss, scores, grades, shown, k, 0.4, floor=learner.floor, control=learner.control
+            )
+            steps.append(features.T @ g)
+        gradient = features.T @ top.estimators.value_and_gradient(loss, scores, grades)[1]
+        variance = np.sum((steps - np.mean(steps, axis=0)) ** 2, axis=1).mean() / (gradient @ gradient)
+        assert found["variance"] == pytest.approx(variance, rel=0.05)
+        assert found["same_top"] == 1
