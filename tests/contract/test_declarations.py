@@ -173,7 +173,9 @@ def of_contextual(learner) -> list[str]:
 def of_top(learner) -> list[str]:
     """A learner that descends on a surrogate: it has a look for each, and a surrogate of its own or a setting."""
     found = methods(learner, "rank", "learn", "events", "suffered")
-    found += [f"has no look for the surrogate {name}" for name in top.OBJECTIVES if name not in learner.looks]
+    named = settings_of(learner).get("surrogate")
+    surrogates = named.rule["enum"] if named else top.OBJECTIVES
+    found += [f"has no look for the surrogate {name}" for name in surrogates if name not in learner.looks]
     if learner.learns != ("rates" in settings_of(learner)):
         found.append("has rates if, and only if, it learns")
     if bool(learner.objective) == ("surrogate" in settings_of(learner)):

@@ -21,8 +21,8 @@ from scant.online import drawings as drawing
 from scant.online import frames_top as top
 from scant.online.family import Top
 from scant.online.run import run
-from scant.online.top import EVENTS, OBJECTIVES
-from scant.online.traces import PLAYED
+from scant.online.top import CODES, EVENTS, OBJECTIVES
+from scant.online.traces import PLAYED, way
 from scant.present import making, panels, style, traces
 from scant.study.plan import Plan
 from scant.study.settings import load
@@ -69,6 +69,7 @@ def trace(like, seed, final, setting="1", regret=0.0, **changes):
         "mismatch": (10.0 if explores else 1.0) if descends else np.nan, "radius": 2.0 if descends else np.nan,
         "epsilon": 0.01 if descends else np.nan, "epsilon_decay": 0.0 if descends else np.nan,
         "sign": "negated" if descends else "", "steps": "schedule", "exploration": "schedule", "user": "",
+        "iterate": "last" if descends else "", "way": way(kind, {"mismatch": 1, "objective": objective}),
     }  # fmt: skip
     return pd.DataFrame(columns | changes)
 
@@ -208,7 +209,7 @@ def test_regret_alone_reads_comparators():
 
 def test_objectives_and_columns_have_one_set_of_names():
     looks = {name for learner in Top.learners.values() for name in learner.looks}
-    assert set(top.OBJECTIVES) == looks & set(OBJECTIVES) == set(OBJECTIVES)
+    assert set(top.OBJECTIVES) == looks & set(CODES) == set(CODES)
     assert set(EVENTS) | set(PLAYED) <= set(trace("squared", 0, 1.0))
 
 

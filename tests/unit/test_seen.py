@@ -201,9 +201,6 @@ def test_the_figure_has_a_line_for_each_loss_and_use():
     [axis] = figure.axes
     assert {line.get_label() for line in axis.lines} >= {"Squared, as seen", "Listnet", "Random"}
     plt.close(figure)
-    only = traces()
-    with pytest.raises(SettingError, match="no learner of this figure learns from what it saw"):
-        frames_seen.by_k(only[only["kind"] != "seen"], DETAILS)
 
 
 def test_averages_are_compared_with_the_last_weights():

@@ -186,7 +186,7 @@ def traced(learner, seed, values, steps="schedule", tuning=False, **more) -> lis
     return [
         {"experiment": "e", "stream": "s", "learner": learner, "seed": seed, "setting": setting, "tuning_seed": tuning}
         | {"rate": 0.1, "round": 100, "failed_in": 0, "explored": 5, "kind": "slam", "own_measure": "ndcg@10"}
-        | {"objective": "", "k": 0, "steps": steps, "exploration": ""}
+        | {"objective": "", "k": 0, "steps": steps, "exploration": "", "way": "", "gamma": np.nan, "iterate": "last"}
         | {"ndcg": value, "ndcg@10": value, "ap": value, "ranker_ndcg@10": value, "loss": 1.0, "surrogate_loss": 1.0}
         | more
         for setting, value in values.items()

@@ -348,7 +348,7 @@ def test_learners_declare_the_settings_that_their_code_takes():
 
     own = {field.name for field in fields(Settings)} - {"kind"}
     assert declared(LEARNERS.values()) == own | {"rates"}
-    at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate", "rates"}
+    at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate", "rates", "weights", "clip"}
     assert declared(top.DESCENDING.values()) <= at_the_top
     for made in PLAYERS.values():
         assert {*settings_of(made)} == parameters(made) - {"facts"}

@@ -495,7 +495,8 @@ class Top(Contextual):
             caption="A learner's step along its run, by AdaGrad's steps in the unit ball, beside the gradient over "
             "every grade: the cosine of the angle between its mean and the gradient, its squared bias and its "
             "variance in squared norms of the gradient (over 100 queries of the stream, exact over what may be shown), "
-            "its squared mean over its variance (signal), and how often the documents on top are those of a learner that sees every grade.",
+            "its squared mean over its variance (signal), and how often the documents on top are those of a learner "
+            "that sees every grade.",
             frame="scant.online.frames_seen:steps_table", reads="streams", shows=_learns_from_what_it_saw,
             heading="Bias and variance of steps from what was seen",
         ),

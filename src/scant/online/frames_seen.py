@@ -8,12 +8,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scant.errors import SettingError
 from scant.measures import rank
 from scant.online import estimators, top
 from scant.online.frames_steps import seen_words
-from scant.online.frames_top import MEASURE, WITHOUT_K, final_rows
-from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, UNBIASED, difference
+from scant.online.frames_top import MEASURE, WITHOUT_K, final_rows, without_failed
+from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, UNBIASED, difference, rate_in_words
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.randomness import generator
@@ -71,7 +70,7 @@ def by_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     Raises
     ------
-    SettingError : no learner of the experiments is of the kind `seen`
+    SettingError : every run failed
     """
     rows = []
     for key, group, _ in final_rows(traces, details):
@@ -85,17 +84,12 @@ def by_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | {"place": None if not placed else str(run["k"]) if run["k"] else "all"}
             | {"line": seen_words(run["objective"], run["way"], run["gamma"] * constant) if placed else None}
             | {"kind": run["kind"], "loss": run["objective"] or None, "way": run["way"] or None}
-            | {
-                "explored": (group["explored"] / group["round"]).mean(),
-                "rate": run["setting"],
-                "edge": run["edge"] or None,
-            }
+            | {"explored": (group["explored"] / group["round"]).mean()}
+            | {"rate": rate_in_words(run), "tuning": run["tuning"]}
             | {"measure": MEASURE, "rounds": group["round"].max(), "mean": mean, "low": low, "high": high, "n": n}
             | names(key, details)
         )
-    frame = pd.DataFrame(rows)
-    if "seen" not in set(frame["kind"]):
-        raise SettingError("no learner of this figure learns from what it saw (kind seen)")
+    frame = without_failed(pd.DataFrame(rows))
     frame["line"] = frame["line"].fillna(frame["label"])
     places = frame.groupby(["experiment", "line"])["place"].transform("nunique")
     fewest = min(FEWEST, places.max())
@@ -187,6 +181,10 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The final time-averaged NDCG@10 by which weights lists are ranked by, in the columns that `drawings.steps` draws.
 
     `to_last` is the paired difference to the same learner ranking by its last weights.
+
+    Raises
+    ------
+    SettingError : every run failed
     """
     words = {"": "last weights", "last": "last weights", "average": "average of all", "suffix": "average of a suffix"}
     rows = []
@@ -201,16 +199,13 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         compared = others[(others["learner"] == first) & (first != key[2])].set_index("seed")[MEASURE]
         rows.append(
             dict(zip(GROUP, key, strict=True))
-            | {
-                "base": base[first].removesuffix(", last weights"),
-                "steps": words[run["iterate"]],
-                "rate": run["setting"],
-            }
-            | {"edge": run["edge"] or None, "kind": run["kind"], "rounds": int(group["round"].max())}
+            | {"base": base[first].removesuffix(", last weights"), "steps": words[run["iterate"]]}
+            | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
+            | {"rounds": int(group["round"].max())}
             | {"measure": MEASURE, "mean": mean, "low": low, "high": high}
             | cells("to_last", group.set_index("seed")[MEASURE] - compared)
             | cells("to_listnet", difference(group, last, "listnet", MEASURE))
             | {"n": n}
             | names(key, details)
         )
-    return pd.DataFrame(rows)
+    return without_failed(pd.DataFrame(rows))

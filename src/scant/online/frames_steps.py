@@ -60,7 +60,8 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
 
 def _bases(rows: pd.DataFrame) -> pd.Series:
     """What a learner is but for its steps, in words, for each row."""
-    keys = rows[BASE].itertuples(index=False, name=None)
+    constant = rows["gamma"].where(rows["exploration"] != "adaptive", 0.0)
+    keys = rows.assign(gamma=constant)[BASE].itertuples(index=False, name=None)
     return pd.Series([_words(*key) for key in keys], rows.index, dtype=str)
 
 

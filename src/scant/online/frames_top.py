@@ -191,7 +191,11 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                 | identity
                 | names(key, details)
             )
-    frame = pd.DataFrame(rows).astype({"k": "Int64"})
+    return without_failed(pd.DataFrame(rows)).astype({"k": "Int64"})
+
+
+def without_failed(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of which at least one run did not fail (n > 0). Raise a SettingError if there is none."""
     if not frame["n"].any():
         raise SettingError("every run of this figure failed: the tables say where")
     return frame[frame["n"] > 0]

@@ -168,6 +168,11 @@ def difference(group: pd.DataFrame, last: pd.DataFrame, kind: str, measure: str)
     return group.set_index("seed")[measure] - references[references["learner"] == first].set_index("seed")[measure]
 
 
+def rate_in_words(run) -> str:
+    """The rate of a row of `chosen_rates`, and whether it is at an edge of its grid."""
+    return f"{run['setting']} ({run['edge']})" if run["edge"] else run["setting"]
+
+
 def averages(traces: pd.DataFrame, details: dict, measure: str, columns: tuple = ()) -> pd.DataFrame:
     """The time-averaged `measure` at each kept round: its mean over the reported seeds, with a 95 % t interval.
 
