@@ -16,7 +16,8 @@ CLAIMS, CELLS = "claims.csv", "claims-readings.csv"
 NUMBERS = ("estimate", "low", "high", "n")
 CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")  # what tells one cell of a claim from another
 NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}  # earlier versions had no others
-KEPT = ("finals", "top", "steps", "steps-top", "games", "slopes", "generalisation", "ads")  # tables of a reference
+# The tables of a reference.
+KEPT = ("finals", "top", "steps", "steps-top", "seen", "seen-steps", "games", "slopes", "generalisation", "ads")
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
 NOT_KEPT = ("words", "chosen", "data")  # of claims: config/claims.yaml has the first two
 SIGNIFICANT = 9  # digits of the numbers of a reference: more than are compared, fewer than differ between processors

@@ -24,6 +24,10 @@ WAYS = dict(  # the colour and marker of each way to take steps
 ITERATES = {  # likewise, of the weights that lists are ranked by
     "last weights": ("#000000", "*"), "average of all": ("blue", "o"), "average of a suffix": ("green", "D"),
 }  # fmt: skip
+USES = {  # likewise, of what is made of what was seen
+    AS_SEEN: ("blue", "o"), CLIPPED: ("sky", "^"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
+    EVERY_GRADE: ("green", "D"),
+}  # fmt: skip
 SEEN = {  # the line and marker of what is made of what was seen
     AS_SEEN: ("-", "o"), CLIPPED: ("-.", "^"), CONTROL: ("--", "s"), UNBIASED: (":", "v"), EVERY_GRADE: ("", "P"),
 }  # fmt: skip
@@ -254,17 +258,22 @@ def _lines(labels) -> int:
 
 
 def steps(frame: pd.DataFrame):
-    """Draw the final NDCG@10 of each way to take steps: a line for each learner, panels by experiment and stream."""
+    """Draw the final NDCG@10 of each way to play: a line for each learner, panels by experiment and stream.
+
+    Where a learner plays in one way only, panels have the same lines, and their names stand on the left alone.
+    """
     style.apply()
     shown = list(dict.fromkeys(frame["steps"]))
-    order = [*ORDER, *ITERATES]
+    order = [*ORDER, *ITERATES, *USES]
     ways = [way for way in order if way in shown] + [way for way in shown if way not in order]
-    shifts = dict(zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1], strict=True))
+    beside = 1 if not frame.duplicated(["experiment", "stream", "base"]).any() else len(ways)
+    shifts = dict(zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1] * (beside > 1), strict=True))
     split, handles = panels.split(frame), {}
     columns = 1 if panels.narrow() else min(2, len(split))
-    lines = [panel["base"].nunique() for _, panel in split]
+    every = list(dict.fromkeys(frame["base"]))
+    lines = [len(every) if beside == 1 else panel["base"].nunique() for _, panel in split]
     heights = [
-        (0.075 * len(ways) + 0.05) * max(lines[start : start + columns]) + 0.8
+        (0.075 * max(beside, 2) + 0.05) * max(lines[start : start + columns]) + 0.8
         for start in range(0, len(split), columns)
     ]
     width = panels.COLUMN if panels.narrow() else {1: 4.8, 2: 7.0}[columns]
@@ -275,10 +284,10 @@ def steps(frame: pd.DataFrame):
     for axis in axes.flat[len(split) :]:
         axis.set_axis_off()
     for axis, (_, panel) in zip(axes.flat, split, strict=False):
-        bases = list(dict.fromkeys(panel["base"]))
+        bases = every if beside == 1 else list(dict.fromkeys(panel["base"]))
         for way in ways:
             rows = panel[panel["steps"] == way]
-            colour, marker = (WAYS | ITERATES).get(way.removesuffix(ADAPTIVE), ("brown", "X"))
+            colour, marker = (WAYS | ITERATES | USES).get(way.removesuffix(ADAPTIVE), ("brown", "X"))
             look = {"color": style.COLOURS.get(colour, colour), "marker": marker, "markersize": 4, "label": way}
             look |= OWN if way.endswith(ADAPTIVE) else {}
             _bars(axis, [bases.index(base) + shifts[way] for base in rows["base"]], rows, "x", **look)
@@ -286,6 +295,8 @@ def steps(frame: pd.DataFrame):
         for line in range(1, len(bases)):
             axis.axhline(line - 0.5, color="0.85", lw=0.6, zorder=0)
         axis.set_yticks(range(len(bases)), _wrapped(dict(enumerate(bases))).values())
+        if beside == 1 and axis not in axes[:, 0]:
+            axis.tick_params(labelleft=False)
         axis.set_ylim(len(bases) - 0.5, -0.5)
         axis.grid(axis="y", visible=False)
         axis.set_xlabel(f"time-averaged {title_of(panel['measure'].iloc[0])}")

@@ -402,6 +402,15 @@ def _rounds_figure(name: str, heading: str) -> Shown:
     )  # fmt: skip
 
 
+def _by_use(name: str, heading: str) -> Shown:
+    return Shown(
+        name,
+        caption="Time-averaged NDCG@10 at the horizon of the lists shown, by what a learner makes of what it sees. "
+        f"Bars are 95 % t intervals over seeds. {TUNED}",
+        frame="scant.online.frames_seen:by_use", draw="scant.online.drawings:steps", shows=asked_for, heading=heading,
+    )  # fmt: skip
+
+
 def _asks_for_regret(study: dict, experiment: str, name: str) -> bool:
     return study["experiments"][experiment]["regret"]
 
@@ -473,14 +482,8 @@ class Top(Contextual):
             frame="scant.online.frames_seen:by_k", draw="scant.online.drawings:seen", shows=asked_for,
             heading="NDCG@10 by what is made of the grades seen",
         ),
-        Shown(
-            "figure-seen-worlds",
-            caption="Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the learner's own "
-            "ranking without exploration (hollow). Bars, and bands of ListNet and Random, are 95 % t intervals over "
-            f"seeds. {TUNED}",
-            frame="scant.online.frames_top:ends", draw="scant.online.drawings:dots", shows=asked_for,
-            heading="NDCG@10 where what was seen may mislead, and from clicks",
-        ),
+        _by_use("figure-seen-worlds", "NDCG@10 where what was seen may mislead"),
+        _by_use("figure-clicks", "NDCG@10 from clicks"),
         _iterates("-top", "learners with feedback at the top"),
         Shown(
             "seen",

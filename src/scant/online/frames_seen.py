@@ -177,6 +177,30 @@ def _moments(stream, weights, by_all, settings: top.Settings, rounds: int) -> di
     }
 
 
+def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """The final time-averaged NDCG@10 of each learner by what it makes of what it sees, for `drawings.steps`.
+
+    Raises
+    ------
+    SettingError : every run failed
+    """
+    rows = []
+    for key, group, last in final_rows(traces[traces["kind"] != "ideal"], details):
+        run = group.iloc[0]
+        mean, low, high, n = t_interval(group[MEASURE])
+        rows.append(
+            dict(zip(GROUP, key, strict=True))
+            | {"base": details[key[0]]["titles"]["learners"][key[2]], "steps": run["way"] or run["kind"]}
+            | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
+            | {"rounds": int(group["round"].max()), "measure": MEASURE, "mean": mean, "low": low, "high": high}
+            | cells("own", group[f"ranker_{MEASURE}"])
+            | cells("to_listnet", difference(group, last, "listnet", MEASURE))
+            | {"n": n}
+            | names(key, details)
+        )
+    return without_failed(pd.DataFrame(rows))
+
+
 def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The final time-averaged NDCG@10 by which weights lists are ranked by, in the columns that `drawings.steps` draws.
 
@@ -188,7 +212,7 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     words = {"": "last weights", "last": "last weights", "average": "average of all", "suffix": "average of a suffix"}
     rows = []
-    for key, group, last in final_rows(traces, details):
+    for key, group, last in final_rows(traces[traces["kind"] != "ideal"], details):
         run = group.iloc[0]
         others = last[(last["stream"] == run["stream"]) & (last["iterate"] == "last")]
         for column in ("kind", "objective", "k", "way", "gamma"):
