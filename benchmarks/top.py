@@ -1,10 +1,10 @@
 """Time a round of RTop-kF beside a round with full feedback on the same surrogate, and beside ListNet's.
 
-Then rounds of PDGD and DBGD, which learn from clicks on ten documents.
+Then rounds of learners that descend on the loss of what they saw, and of those from clicks on ten documents.
 
-    python benchmarks/top.py [--rounds 200000] [--queries 19944]
+    python benchmarks/top.py [--rounds 200000] [--queries 19944] [--documents 24] [--features 700]
 
-One thread, on a stream of the shape of Yahoo's set (24 documents, 700 features), drawn in memory. `x full` is the time
+One thread, on a stream of the shape of Yahoo's set, if no other is asked for, drawn in memory. `x full` is the time
 of the round over that of a round of gradient descent on the same surrogate with every grade seen. Read the ratios.
 """
 
@@ -19,14 +19,18 @@ from scant.online.play import play_clicks, play_compiled, play_top
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 LEARNERS = {"squared": (1, 5), "kl": (1, 5), "smoothdcg": (1, 5), "ranksvm": (2, 5), "listnet": (), "ndcg-squared": ()}
+SEEN = {"squared": (1, 10, "all"), "logistic": (2, 10, "all"), "ranksvm": (2, 10, "all"), "listnet": (2, 10, "all")}
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--rounds", type=int, default=200_000, help="rounds of a run")
     arguments.add_argument("--queries", type=int, default=19_944, help="queries of the stream")
+    arguments.add_argument("--documents", type=int, default=24, help="documents of a query")
+    arguments.add_argument("--features", type=int, default=700, help="features of a document")
     asked = arguments.parse_args()
-    made = stream(24, 700, asked.queries * 24 * 700 * 4 / 1e6)
+    shape = (asked.documents, asked.features)
+    made = stream(*shape, asked.queries * asked.documents * asked.features * 4 / 1e6)
     queries = np.random.default_rng(1).integers(0, len(made), asked.rounds)
 
     def seconds(play, *settings) -> float:
@@ -44,6 +48,13 @@ def main() -> None:
             full = full or one
             each = one / asked.rounds * 1e6
             print(f"{surrogate:13} {k:>4} {one:8.2f} {each:6.2f} {one / full:7.2f} {one / listnet:10.2f}")
+    for surrogate, tops in SEEN.items():
+        for k in tops:
+            learner = {"kind": "seen", "surrogate": surrogate, "k": k, "exploration": 0.05}
+            settings, rates = top.resolve(learner, READINGS, asked.rounds)
+            one = seconds(play_top, settings, rates[0])
+            each = one / asked.rounds * 1e6
+            print(f"{f'{surrogate}, as seen':18} {k:>4} {one:8.2f} {each:6.2f} {'':7} {one / listnet:10.2f}")
     for kind in click_learners.LEARNERS:
         for user in ("perfect", "navigational", "informational"):
             settings, rates = click_learners.resolve({"kind": kind, "user": user}, made.metadata["largest_grade"])
