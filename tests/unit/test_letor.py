@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scant.data import letor
 from scant.data.letor import read_grouped, read_letor
 from scant.data.registry import groups_beside
 from scant.errors import DataError
@@ -22,7 +23,7 @@ def write(folder, text, name="set.txt"):
 
 def read(path, features, **settings):
     """All rows of a file: query, grade, features, line."""
-    return tuple(map(np.concatenate, zip(*read_letor(path, features, **settings), strict=True)))
+    return tuple(map(np.concatenate, zip(*read_letor(path, features, **settings), strict=True)))[:4]
 
 
 def test_rows_are_read_as_they_stand(tmp_path):
@@ -48,6 +49,38 @@ def test_query_id_in_the_comment(tmp_path):
     assert query.tolist() == [3382, 3382, 17]
     assert grade.tolist() == [1, 0, 0]
     assert features.tolist() == [[0.5, 0], [0, 0.25], [0, 0]]
+
+
+PRINTED = ["0.25", "0.5", "1.5", "2.33333", "2.0", "3", "0.07", "3.5", "2.4999999"]
+ROUNDED = {
+    "half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2], "down": [0, 0, 1, 2, 2, 3, 0, 3, 2], "up": [1, 1, 2, 3, 2, 3, 1, 4, 3],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fractions", ROUNDED)
+def test_grades_that_are_not_whole_are_rounded_if_asked_for_and_kept(tmp_path, fractions):
+    """As Yandex prints them."""
+    path = write(tmp_path, "".join(f"{grade} 1:0.5 # 7\n" for grade in PRINTED))
+    [block] = read_letor(path, 1, 4, qid="comment", fractions=fractions)
+    assert block.grade.tolist() == ROUNDED[fractions]
+    assert block.printed.tolist() == [float(np.float32(grade)) for grade in PRINTED]
+    assert letor.rounded(0.5, fractions) == ROUNDED[fractions][1]
+
+
+def test_rounded_grades_have_a_highest_one_too(tmp_path):
+    path = write(tmp_path, "1 1:0.5 # 7\n4.5 1:0.5 # 7\n")
+    with pytest.raises(DataError, match=r"line 2: grade 4\.5 is above the highest grade, 4"):
+        read(path, 1, max_grade=4, qid="comment", fractions="half-up")
+    assert read(path, 1, max_grade=4, qid="comment", fractions="down")[1].tolist() == [1, 4]
+    for grade in ("1e999", "1.5e0", "0.5.5", "1.5x"):
+        with pytest.raises(DataError, match="line 1"):
+            read(write(tmp_path, f"{grade} 1:0.5 # 7\n"), 1, max_grade=4, qid="comment", fractions="half-up")
+
+
+def test_the_advice_says_how_fractions_are_declared(tmp_path):
+    with pytest.raises(DataError, match="is not a whole number") as caught:
+        read(write(tmp_path, "0.5 qid:1 1:2\n"), 1)
+    assert "fractions: half-up" in caught.value.advice
 
 
 @pytest.mark.parametrize(

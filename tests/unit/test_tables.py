@@ -65,6 +65,18 @@ def test_a_ranking_table(tmp_path):
     assert features.flags.c_contiguous
 
 
+def test_a_table_of_rounded_grades_keeps_those_of_the_file(tmp_path):
+    toy = dataset(parser="letor-qid-in-comment", fractions="half-up", grades=4)
+    path = convert(tmp_path, "0.5 1:1 # 7\n2.33333 2:1 # 7\n3 1:2 # 9\n", toy)
+    table = pq.read_table(path)
+    assert table.column_names == ["query", "grade", "printed", "f1", "f2"]
+    assert table["grade"].to_pylist() == [1, 2, 3]
+    np.testing.assert_array_equal(table["printed"], np.float32([0.5, 2.33333, 3]))
+    [(query, grade, features)] = tables.read_ranking(path)
+    assert (query.tolist(), grade.tolist()) == ([7, 7, 9], [1, 2, 3])
+    assert features.tolist() == [[1, 0], [0, 1], [2, 0]]
+
+
 def test_a_classification_table(tmp_path):
     toy = dataset("classification", "csv-label-last", classes=("0", "1"))
     path = convert(tmp_path, "1,2,0\n3,4,1\n5,6,0\n", toy)

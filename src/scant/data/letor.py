@@ -6,6 +6,7 @@ lines and lines that hold only a comment are skipped. In the layout "comment" (Y
 and the query id is the first word of the comment.
 """
 
+import math
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,7 @@ from scant.files import LONGEST, numbered_lines, skip_mark
 MAX_GRADE = 30  # at which 2^grade - 1 is exact; a larger number is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
 
+FRACTIONS = (None, "half-up", "down", "up")  # how grades that are not whole become whole; None if they are refused
 _LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 _GRADE = re.compile(rb"[ \t\r]*([^ \t\r\n#]*)(.*)", re.DOTALL)  # the first field of a line, and the rest
 _TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
@@ -32,11 +34,13 @@ class Block(NamedTuple):
     grade: np.ndarray  # int16 (n,)
     features: np.ndarray  # float32 (n, d)
     line: np.ndarray  # int64 (n,), the line of each row in the file, from 1
+    printed: np.ndarray  # float32 (n,), the grade as the file has it
 
 
 def read_letor(
-    path, features: int, max_grade: int | None = None, block: int = 64 << 20, qid: str = "field"
-) -> Iterator[Block]:
+    path, features: int, max_grade: int | None = None, block: int = 64 << 20, qid: str = "field",
+    fractions: str | None = None,
+) -> Iterator[Block]:  # fmt: skip
     """Read a LETOR file in blocks of bounded size; a query may span blocks.
 
     Parameters
@@ -46,6 +50,7 @@ def read_letor(
     max_grade : highest grade allowed (30 if None)
     block : bytes to read at once
     qid : where the query id stands, "field" or "comment"
+    fractions : how grades that are not whole become whole, one of `FRACTIONS`
 
     Yields
     ------
@@ -53,21 +58,23 @@ def read_letor(
 
     Raises
     ------
-    DataError : with the line, for anything but well-formed rows with finite values and whole grades, for a
+    DataError : with the line, for anything but well-formed rows with finite values and such grades, for a
         query whose rows are not all together, and for a file without rows.
     """
     top = MAX_GRADE if max_grade is None else max_grade
-    yield from checked(path, _blocks(path, features, top, block, qid == "comment"))
+    yield from checked(path, _blocks(path, features, top, block, qid == "comment", fractions))
 
 
-def read_grouped(path, sizes_path, features: int, max_grade: int | None = None) -> Iterator[Block]:
+def read_grouped(
+    path, sizes_path, features: int, max_grade: int | None = None, fractions: str | None = None
+) -> Iterator[Block]:
     """Read a file in LETOR's format without query ids, whose queries a second file tells: one number of rows a line.
 
     Queries are numbered from 1, in their order.
 
     Parameters
     ----------
-    path, features, max_grade : as for `read_letor`
+    path, features, max_grade, fractions : as for `read_letor`
     sizes_path : the second file
 
     Raises
@@ -94,7 +101,7 @@ def read_grouped(path, sizes_path, features: int, max_grade: int | None = None) 
             reason = f"its queries have {total:,} rows in all, and {Path(path).name} has {rows:,}"
             raise DataError(sizes_path, reason)
         try:
-            yield from read_letor(whole, features, max_grade)
+            yield from read_letor(whole, features, max_grade, fractions=fractions)
         except DataError as error:
             raise DataError(path, error.reason, error.line, error.advice) from error
 
@@ -120,7 +127,7 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
         raise DataError(path, "the file has no rows", advice="It may have been cut short; fetch it again")
 
 
-def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Iterator[Block]:
+def _blocks(path, features: int, top: int, size: int, in_comment: bool, fractions: str | None) -> Iterator[Block]:
     from scant.kernels.letor import parse  # compiled: most of what reads tables parses no text
 
     rows = max(FLOATS // features, 1)  # arrays of zeros take memory only where they are written
@@ -143,19 +150,33 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool) -> Itera
             while start < end:
                 query, grade = np.empty(rows, np.int64), np.empty(rows, np.int16)
                 x, lines = np.zeros((rows, features), np.float32), np.empty(rows, np.int64)
+                printed, rounding = np.empty(rows, np.float32), FRACTIONS.index(fractions)
                 n, start, line, gave_up = parse(
-                    buffer, start, end, in_comment, top, query, grade, x, lines, line, _TENS
+                    buffer, start, end, in_comment, top, rounding, query, grade, printed, x, lines, line, _TENS
                 )
                 if gave_up:
                     bad = bytes(text[start : text.index(b"\n", start)])
-                    reason = _defect(bad, features, top, in_comment)
-                    raise DataError(path, reason, line, "Correct the line, or fetch the file again")
+                    reason = _defect(bad, features, top, in_comment, fractions)
+                    advice = "Correct the line, or fetch the file again"
+                    if reason.endswith(NOT_WHOLE):
+                        advice = f"{advice}; if the set has such grades, say how they become whole (fractions: half-up)"
+                    raise DataError(path, reason, line, advice)
                 if n:
-                    yield Block(query[:n], grade[:n], x[:n], lines[:n])
+                    yield Block(query[:n], grade[:n], x[:n], lines[:n], printed[:n])
             kept = stop - end
             text[:kept] = text[end:stop]
             if not count:
                 return
+
+
+NOT_WHOLE = "is not a whole number"
+
+
+def rounded(grade: float, fractions: str | None) -> float:
+    """A printed grade made whole, by one of `FRACTIONS`."""
+    if not math.isfinite(grade):
+        return grade
+    return {"down": math.floor, "up": math.ceil}.get(fractions, lambda number: math.floor(number + 0.5))(grade)
 
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # linear also in what it refuses
@@ -163,7 +184,7 @@ _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NAME = re.compile(r"\d{1,18}", re.ASCII)
 
 
-def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
+def _defect(line: bytes, features: int, top: int, in_comment: bool, fractions: str | None) -> str:
     """What is wrong with a line that the parser gave up on: it applies the same grammar again, with error messages."""
     text, _, comment = line.decode("latin-1").partition("#")
     fields = re.split(r"[ \t\r]+", text.strip(" \t\r"))
@@ -174,11 +195,11 @@ def _defect(line: bytes, features: int, top: int, in_comment: bool) -> str:
         return f"the line does not start with a grade: {short(grade)}{finite}"
     if grade.startswith("-"):
         return f"grade {quoted} is negative"
-    if float(grade) % 1 != 0:
-        return f"grade {quoted} is not a whole number"
-    if float(grade) > top:
+    if float(grade) % 1 != 0 and fractions is None:
+        return f"grade {quoted} {NOT_WHOLE}"
+    if rounded(float(grade), fractions) > top:
         return f"grade {quoted} is above the highest grade, {top}"
-    if not re.fullmatch(r"\+?\d{1,18}(\.0*)?", grade, re.ASCII):
+    if not re.fullmatch(r"\+?\d{1,18}(\.\d*)?", grade, re.ASCII):
         return f"grade {short(grade)} is not written as a whole number"
     if in_comment:
         name = re.split(r"[ \t\r#]", comment.lstrip(" \t\r"))[0]

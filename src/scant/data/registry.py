@@ -51,6 +51,7 @@ class Dataset:
     terms: str = ""
     grades: int | None = None
     normalised: bool = False
+    fractions: str | None = None
     classes: tuple[str, ...] | None = None
     archive: Archive | None = None
     get: str = ""

@@ -1,7 +1,8 @@
 """Parquet tables: the checked, typed form in which every data set is kept.
 
 A ranking table has columns `query` (int64), `grade` (int16) and `f1` to `fd` (float32), one row per document,
-and row groups of whole queries. A classification table has `label` (string) and the features. A log of ads is as
+and row groups of whole queries; where the registry rounds grades, also `printed` (float32), the grade of the
+file. A classification table has `label` (string) and the features. A log of ads is as
 `scant.data.logs` writes it. Rows are in the order of the original file. The metadata of the schema describe the
 table (`scant.files.metadata_of`).
 """
@@ -21,6 +22,7 @@ from scant.data.registry import Dataset, Part, groups_beside
 from scant.data.uci import Examples, label_text, read_uci
 from scant.errors import DataError
 
+PRINTED = "printed"  # the grade as the file has it, in tables of sets whose grades are not all whole
 KEYS = {
     "ranking": {"query": pa.int64(), "grade": pa.int16()},
     "classification": {"label": pa.string()},
@@ -51,7 +53,7 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
         log = LOG_READERS[dataset.parser](original, _is_declared(wanted))
         logs.write(log, target, _metadata(dataset, wanted, original, len(log), len(log.names)))
         return
-    schema = _schema(dataset.task, dataset.features)
+    schema = _schema(dataset.task, dataset.features, printed=dataset.fractions is not None)
     if dataset.parser == GROUPS:
         blocks = _grouped(original, dataset, wanted)
     else:
@@ -182,6 +184,7 @@ def _parquet_blocks(path, dataset: Dataset, schema: pa.Schema) -> Iterator[Block
             columns = {name: _column(path, batch[name], name, first, dataset) for name in schema.names}
             features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
             block_type = Block if dataset.task == "ranking" else Examples
+            columns |= {"printed": columns["grade"].astype(np.float32)} if "grade" in columns else {}
             yield block_type(**columns, features=features, line=np.arange(first, first + len(batch)))
             first += len(batch)
     if first == 1:
@@ -237,13 +240,15 @@ def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
             part.file, "no file beside it says how many rows each query has",
             advice=f"Put {Path(part.file).name}.query or .group beside it, with one number a line",
         )  # fmt: skip
-    return read_grouped(path, beside, dataset.features, dataset.grades)
+    return read_grouped(path, beside, dataset.features, dataset.grades, dataset.fractions)
 
 
 GROUPS = "letor-groups"
 READERS = {
-    "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades),
-    "letor-qid-in-comment": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, qid="comment"),
+    "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, fractions=dataset.fractions),
+    "letor-qid-in-comment": lambda path, dataset: read_letor(
+        path, dataset.features, dataset.grades, qid="comment", fractions=dataset.fractions
+    ),
     "csv-label-first": lambda path, dataset: read_uci(path, dataset.features, "first", dataset.classes),
     "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
     "parquet": _read_parquet,
@@ -254,13 +259,14 @@ LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": 
 # Writing
 
 
-def _schema(task: str, features: int) -> pa.Schema:
-    """The columns of a table of this task."""
-    return pa.schema({**KEYS[task], **{f"f{i + 1}": pa.float32() for i in range(features)}})
+def _schema(task: str, features: int, printed: bool = False) -> pa.Schema:
+    """The columns of a table of this task; `printed` says whether it keeps grades as the file had them."""
+    keys = KEYS[task] | ({PRINTED: pa.float32()} if printed else {})
+    return pa.schema({**keys, **{f"f{i + 1}": pa.float32() for i in range(features)}})
 
 
 def _table(block: Block | Examples, schema: pa.Schema) -> pa.Table:
-    keys = [getattr(block, name) for name in block._fields if name not in ("features", "line")]
+    keys = [getattr(block, name) for name in schema.names if name in block._fields]
     columns = np.ascontiguousarray(block.features.T)
     arrays = [_array(values, field.type) for values, field in zip([*keys, *columns], schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -310,8 +316,9 @@ def _paths(paths) -> list:
 def _row_groups(path, task: str) -> Iterator[pa.Table]:
     with files.foreign(path, advice=files.anew(path)), pq.ParquetFile(path) as file:
         found_task = files.metadata_of(file.schema_arrow).get("task")
-        features = len(file.schema_arrow) - len(KEYS[task])
-        if found_task != task or features < 1 or not file.schema_arrow.equals(_schema(task, features)):
+        printed = PRINTED in file.schema_arrow.names
+        features = len(file.schema_arrow) - len(KEYS[task]) - printed
+        if found_task != task or features < 1 or not file.schema_arrow.equals(_schema(task, features, printed)):
             reason = f"not a {task} table of this project" + (
                 f": its task is {found_task}" if found_task != task else ""
             )
@@ -325,7 +332,7 @@ def _row_groups(path, task: str) -> Iterator[pa.Table]:
 
 
 def _features(table: pa.Table) -> np.ndarray:
-    names = [name for name in table.column_names if name not in ("query", "grade", "label")]
+    names = [name for name in table.column_names if name not in ("query", "grade", "label", PRINTED)]
     features = np.empty((len(table), len(names)), np.float32)
     for i, name in enumerate(names):
         features[:, i] = _numpy(table[name])

@@ -8,6 +8,7 @@ import numpy as np
 from scant.kernels import sound
 
 _GIVE_UP = -1
+REFUSE, HALF_UP, DOWN, UP = range(4)  # in the order of scant.data.letor.FRACTIONS
 _LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 
 
@@ -115,8 +116,10 @@ def _value(buffer, i, tens):
 
 @sound
 @numba.njit(cache=True)
-def parse(buffer, start, end, in_comment, top, query, grade, x, lines, line, tens):
+def parse(buffer, start, end, in_comment, top, rounding, query, grade, printed, x, lines, line, tens):
     """Parse rows from `start` until `end` or until the arrays are full; every line in between ends in LF.
+
+    rounding : how a grade that is not whole becomes whole, one of the constants above; `printed` keeps it as it is
 
     Returns the number of rows, position and line number of the next line, and whether the parser gave up on
     that line.
@@ -139,11 +142,20 @@ def parse(buffer, start, end, in_comment, top, query, grade, x, lines, line, ten
         value, i = _whole(buffer, i)
         if i == first or i - first > 18 or value > top:
             return n, start, line, True
-        grade[n] = value
+        grade[n], printed[n] = value, value
         if _at(buffer, i) == 46:  # a fraction of zeros does no harm
             i += 1
             while _at(buffer, i) == 48:
                 i += 1
+            if rounding != REFUSE and 49 <= _at(buffer, i) <= 57:
+                while 48 <= _at(buffer, i) <= 57:
+                    i += 1
+                number, _ = _value(buffer, first, tens)
+                printed[n] = number
+                value = math.ceil(number) if rounding == UP else math.floor(number + 0.5 * (rounding == HALF_UP))
+                if value > top:
+                    return n, start, line, True
+                grade[n] = value
         if not _ends(_at(buffer, i)):
             return n, start, line, True
         i = _skip(buffer, i)
