@@ -86,7 +86,7 @@ def fuzz_letor(data: bytes) -> None:
                     assert stated is None or not stated or split_queries(stated)
                     continue
                 assert stated is not None
-                query, grade, features, line = map(np.concatenate, zip(*found, strict=True))
+                query, grade, features, line, _ = map(np.concatenate, zip(*found, strict=True))
                 assert line.tolist() == [row[0] for row in stated]
                 assert query.tolist() == [row[1] for row in stated]
                 assert grade.tolist() == [row[2] for row in stated]
