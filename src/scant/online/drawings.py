@@ -26,7 +26,8 @@ ITERATES = {  # likewise, of the weights that lists are ranked by
 }  # fmt: skip
 USES = {  # likewise, of what is made of what was seen
     AS_SEEN: ("blue", "o"), CLIPPED: ("sky", "^"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
-    EVERY_GRADE: ("green", "D"),
+    EVERY_GRADE: ("green", "D"), "clicks as they are": ("brown", "X"), "clicks by PDGD": ("olive", "*"),
+    "clicks by DBGD": ("pink", "h"), "no feedback": ("grey", "x"),
 }  # fmt: skip
 SEEN = {  # the line and marker of what is made of what was seen
     AS_SEEN: ("-", "o"), CLIPPED: ("-.", "^"), CONTROL: ("--", "s"), UNBIASED: (":", "v"), EVERY_GRADE: ("", "P"),

@@ -17,6 +17,9 @@ from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.randomness import generator
 
+WITHOUT_GRADES = {  # what learners make of clicks, or of nothing, by kind
+    "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD", "random": "no feedback",
+}  # fmt: skip
 FEWEST = 3  # a line of the figure has so many values of k
 ROUNDS, QUERIES = (100, 1000, 10_000), 100  # of the table of steps
 STEPS = {  # learners of the table of steps, all with AdaGrad's steps in the unit ball
@@ -190,7 +193,10 @@ def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         mean, low, high, n = t_interval(group[MEASURE])
         rows.append(
             dict(zip(GROUP, key, strict=True))
-            | {"base": details[key[0]]["titles"]["learners"][key[2]], "steps": run["way"] or run["kind"]}
+            | {
+                "base": details[key[0]]["titles"]["learners"][key[2]],
+                "steps": run["way"] or WITHOUT_GRADES.get(run["kind"], run["kind"]),
+            }
             | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
             | {"rounds": int(group["round"].max()), "measure": MEASURE, "mean": mean, "low": low, "high": high}
             | cells("own", group[f"ranker_{MEASURE}"])
