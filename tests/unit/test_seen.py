@@ -171,6 +171,7 @@ def traces():
                         "ranker_ndcg@10": value, "loss": 1.0, "surrogate_loss": 1.0, "failed_in": 0,
                         "explored": rounds // 10 if gamma > 0 else 0, "objective": loss, "k": k, "gamma": gamma,
                         "gamma_decay": decay, "way": made, "iterate": iterate, "steps": "schedule",
+                        "exploration": "schedule",
                     }
                 )
             )  # fmt: skip

@@ -75,6 +75,8 @@ def test_every_study_can_be_planned(bare, study):
     tables |= {
         TABLES_OF_STEPS[one.get("kind", "perceptron")] for one in experiments if free.intersection(one["learners"])
     }
+    seen = {name for name, learner in whole["learners"].items() if learner["kind"] == "seen"}
+    tables |= {"seen", "seen-steps"} if any(seen.intersection(one["learners"]) for one in experiments) else set()
     logs = [plan.study["logs"][log] for log in logs_in_use(plan.study)]
     tables |= {TABLES_OF_LOGS[log_origin(log, plan.datasets)] for log in logs}
     assert {*plan.tables} == tables and jobs["table"] == len(plan.shared(plan.tables) or tables)

@@ -180,7 +180,7 @@ def test_a_new_seed_reruns_its_batch_alone(finished):
         # On each of three streams two more seeds are played, in jobs of one; one stream is drawn.
         ("perceptron", {"simulate": 2, "run": 3 * 2, "traces": 1, "figure": 4, "table": 4 + 1}),
         # 2 streams; their best fixed weights, judged by four surrogates
-        ("top", {"run": 2, "comparator": 2 * 4, "traces": 1, "figure": 4, "table": 3}),
+        ("top", {"run": 2, "comparator": 2 * 4, "traces": 1, "figure": 4, "table": 4}),
         ("choice", {"run": 3, "traces": 1, "figure": 2, "table": 2}),
         ("ads-campaigns", {"draw": 2, "run": 1, "traces": 1, "figure": 2, "table": 3}),
     ],

@@ -36,12 +36,12 @@ THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 THEORY += ("theorems-perceptron", "theorems-top", "theorems-games", "theorems-ads")
 THEORY += ("theorems-generalisation", "constants", "table-4.1")
 TABLES = ("finals", "bounds", "rates", "steps", "top", "regret", "steps-top", "games", "slopes", "atlas", *THEORY)
-TABLES += ("streams",)
+TABLES += ("seen", "seen-steps", "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
 TABLES += ("generalisation", "generalisation-slopes", "generalisation-bounds")
 CLAIMED = ("perceptron", "top", "steps", "items", "choice", "ads", "generalisation")  # families of claims with figures
 # Files: of one learner each, of best fixed weights, of all learners of a game or population.
-RUNS, COMPARATORS, PLAYED = 104, 8, 11
+RUNS, COMPARATORS, PLAYED = 106, 8, 11
 CONTRACT = [
     *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
     "data",
@@ -264,7 +264,7 @@ def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
         averages = frame[["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]].to_numpy()
         assert ((averages >= 0) & (averages <= 1 + 1e-12)).all(), name
         assert (frame["surrogate_loss"].notna() == ("judge" in metadata["resolved"])).all(), name
-        explores = metadata["learner_settings"]["kind"] in ("rtop", "pdgd")
+        explores = metadata["learner_settings"]["kind"] in ("rtop", "seen", "pdgd")
         assert (frame.loc[ends, "explored"] > 0).all() if explores else not frame["explored"].any(), name
         assert (frame["explored"] >= frame["mismatched"]).all(), name
 

@@ -81,7 +81,8 @@ def by_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         if run["kind"] not in ("seen", "rtop", "ogd", "listnet", "random"):
             continue
         mean, low, high, n = t_interval(group[MEASURE])
-        placed, constant = run["kind"] in ("seen", "rtop", "ogd"), run["gamma_decay"] == 0
+        placed = run["kind"] in ("seen", "rtop", "ogd")
+        constant = run["gamma_decay"] == 0 and run["exploration"] != top.ADAPTIVE
         rows.append(
             dict(zip(GROUP, key, strict=True))
             | {"place": None if not placed else str(run["k"]) if run["k"] else "all"}

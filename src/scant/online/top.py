@@ -135,11 +135,11 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
             settings, k=k, gamma=learner.get("gamma", schedule["gamma"]), gamma_decay=1 / 3, decay=2 / 3,
             mismatch=readings["mismatch"],
         )  # fmt: skip
-    settings = replace(settings, ordered=settings.ordered and settings.k == 2)
-    settings = replace(settings, steps=learner.get("steps", SCHEDULE))
+    settings = replace(
+        settings, ordered=settings.ordered and settings.k == 2, steps=learner.get("steps", SCHEDULE)
+    )  # fmt: skip
     if learner.get("exploration") == ADAPTIVE:
-        settings = replace(settings, exploration=ADAPTIVE)
-        settings = replace(settings, gamma=steps.MOST_EXPLORED, gamma_decay=0.0)
+        settings = replace(settings, exploration=ADAPTIVE, gamma=steps.MOST_EXPLORED, gamma_decay=0.0)
     if schedule["fixed"]:
         settings = replace(
             settings, scale=rounds**-settings.decay, decay=0.0,
