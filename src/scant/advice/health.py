@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scant.ads import evaluation, intervals
+from scant.advice import showings
 from scant.data import logs
 from scant.data.visits import Problem
 from scant.randomness import generator
@@ -82,7 +83,7 @@ def problems(summary, policies: Iterable[str]) -> Iterator[Problem]:
     elif tally.rows > 1 and (reward == 1).all():
         yield Problem("all-clicks", "warning", f"all {tally.rows:,} rewards are 1: visits without a click look missing",
                       "Log every visit, clicked or not")  # fmt: skip
-    yield from probabilities(tally, policies)
+    yield from propensities(summary, policies)
     yield from equal_rows(summary.digests.equal(), tally.rows)
     yield from _drifts(tally)
     if constant := summary.features.constant:
@@ -109,6 +110,18 @@ def _drifts(tally) -> Iterator[Problem]:
                       "the logging, or of the users")  # fmt: skip
 
 
+def propensities(summary, policies: Iterable[str], least: float | None = None) -> Iterator[Problem]:
+    """Propensities that are not those by which ads were shown, of kind `WRONG`; else see `probabilities`.
+
+    summary, policies : see `problems`
+    """
+    wrong = showings.problem(summary.showings)
+    if wrong:
+        yield wrong
+    else:
+        yield from probabilities(summary.all(), policies, least)
+
+
 def probabilities(tally, policies: Iterable[str], least: float | None = None) -> Iterator[Problem]:
     """Problems of probabilities that do not sum to 1: the log's propensities, and those of each policy in it.
 
@@ -124,9 +137,12 @@ def probabilities(tally, policies: Iterable[str], least: float | None = None) ->
     if not low <= 1 <= high:
         reason = (f"propensities do not fit the ads shown: for the policy that shows all {ads} ads alike the mean "
                   f"weight is {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
-        mend = ("They are too small: some are of another policy, or of several ads" if low > 1 else
-                "They are too large, or some ads cannot be shown to everyone")  # fmt: skip
-        yield Problem("propensity-sum", "warning", reason, mend)
+        if low > 1:
+            mend = "They are too small: some are of another policy, or of several ads"
+            yield Problem(showings.WRONG, "error", reason, mend)
+        else:
+            mend = "They are too large, or some ads cannot be shown to everyone"
+            yield Problem("propensity-sum", "warning", reason, mend)
         return
     for name in policies:
         cells = tally.cells[f"{logs.POLICY}{name}"]

@@ -24,7 +24,7 @@ from scant.advice.tally import Summary
 from scant.errors import DataError, SettingError
 
 KIND = "ads part"  # `kind` in the metadata of a file
-VERSION = [3, __version__]  # of the file's form, and of the program whose numbers it has
+VERSION = [4, __version__]  # of the file's form, and of the program whose numbers it has
 HALVES = ("first", "second")
 OTHER = {  # why a file is of no use, by what differs
     "version": "is of another version of this program",

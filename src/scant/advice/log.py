@@ -11,8 +11,9 @@ import numpy as np
 from scant.advice import checking, learning, summing
 from scant.advice.folder import OF_LOG, ROWS, Folder
 from scant.advice.progress import silent
+from scant.advice.showings import Groups
 from scant.advice.tally import CUTS, Summary
-from scant.data import formats, logs
+from scant.data import checks, formats, logs
 from scant.data.visits import Problem, Reading, Visits
 from scant.errors import DataError, SettingError, unknown
 
@@ -172,6 +173,17 @@ class Log:
                 log = log.take(here)
             piece = np.searchsorted(ends, log.timestamp if by_time else number, side="right")
             yield log, path or self.name, np.minimum(piece, len(CUTS) - 1), problems
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups of rows in which showings are looked at, by its first rows."""
+        head, rows = [], 0
+        for visits, *_ in self.batches(checks.HEAD):
+            if visits is None or rows >= checks.HEAD:
+                break
+            head.append(visits.take(slice(0, checks.HEAD - rows)))
+            rows += len(head[-1])
+        return Groups.of(head)
 
     def _times(self) -> Iterator[np.ndarray]:
         """The times of the rows, datetime64[us], in batches."""

@@ -13,10 +13,13 @@ from scant.ads.learners import Logging
 from scant.advice import digests, learning
 from scant.advice.folder import ROWS
 from scant.advice.progress import silent
-from scant.advice.tally import Summary
+from scant.advice.showings import BLOCKS, Showings
+from scant.advice.tally import CUTS, Summary
 from scant.data import logs
 from scant.data.visits import Visits
 from scant.errors import DataError
+
+BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piece of a log, for `Showings`
 
 
 class Training:
@@ -75,7 +78,7 @@ def summary(
     rows : of a batch
     only : the file of a folder whose rows are read; None for all
     """
-    whole, read = Summary(), 0
+    whole, read = Summary(showings=Showings(log.groups)), 0
     for batch in log.batches(rows, only):
         _add(whole, batch, policies or {}, training, log)
         read += len(batch[0] or ())
@@ -100,6 +103,7 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
     found = digests.of(log)
     whole.digests.add(found)
     whole.features.add(log)
+    whole.showings.add(log, BLOCK[piece])
     whole.policies = log.policies
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))

@@ -17,6 +17,7 @@ import numpy as np
 from scant.ads.learners import Uniform
 from scant.advice import decisions, health
 from scant.advice.digests import Digests
+from scant.advice.showings import Showings
 from scant.data import logs
 from scant.data.visits import Problem, Visits
 
@@ -329,6 +330,7 @@ class Summary:
     alone, shared : tallies of rows that the training log lacks, and of those that it has, too
     digests : of all rows
     features : of all rows
+    showings : of the ads, in all rows
     policies : the log's columns `policy:NAME`
     times : the first and the last, in microseconds since 1970; None without
     problems : of single cells, by kind and column, the place of the first row, the problem, and how many rows there are
@@ -338,6 +340,7 @@ class Summary:
     shared: Tally = field(default_factory=Tally)
     digests: Digests = field(default_factory=Digests)
     features: Features = field(default_factory=Features)
+    showings: Showings = field(default_factory=Showings)
     policies: tuple[str, ...] = ()
     times: tuple[int, int] | None = None
     problems: dict[tuple[str, str], tuple[str, Problem, int]] = field(default_factory=dict)
@@ -359,6 +362,7 @@ class Summary:
         for run in other.digests.runs():
             self.digests.add(run)
         self.features.merge(other.features)
+        self.showings.merge(other.showings)
         self.policies = self.policies or other.policies
         if other.times:
             self.add_times(other.times)
@@ -387,7 +391,7 @@ class Summary:
         features = self.features
         return {
             "alone": self.alone.packed(), "shared": self.shared.packed(), "policies": self.policies,
-            "times": self.times,
+            "times": self.times, "showings": self.showings.packed(),
             "features": [[name, count, features.range.get(name), sorted(features.texts[name])
                           if name in features.texts else None] for name, count in features.missing.items()],
             "problems": [[place, asdict(problem), count] for place, problem, count in self.problems.values()],
@@ -402,7 +406,7 @@ class Summary:
             features.range |= {name: (low, high)} if ends else {}
             features.texts |= {name: {*map(str, texts)}} if texts is not None else {}
         summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]), features=features,
-                      policies=tuple(content["policies"]))  # fmt: skip
+                      showings=Showings.unpacked(content["showings"]), policies=tuple(content["policies"]))  # fmt: skip
         if times is not None:
             first, last = map(int, times)
             summary.add_times((first, last))
