@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -155,24 +156,50 @@ def test_rare_showings_are_no_alarm():
 # --- rows of two logs
 
 
-def shared(test: Visits, train: Visits) -> tuple[np.ndarray, float]:
-    """Which rows of the test are in the training log, too, bool (rows), and how many would be so by chance."""
+def shared(test: Visits, train: Visits) -> tuple[np.ndarray, summing.Training]:
+    """Which rows of the test are in the training log, too, bool (rows), and what is known of this log."""
     training = summing.Training(as_log(train), as_log(test))
-    return training.has(test, digests.of(test), "test"), training.chance * len(test)
+    return training.has(test, digests.of(test), "test"), training
+
+
+def both(first: Visits, second: Visits) -> Visits:
+    columns = {name: np.concatenate([column, second.columns()[name]]) for name, column in first.columns().items()}
+    return replace(first, **columns)
 
 
 def test_shared_rows_are_those_of_sets():
     test, train = log(1, 500), log(2, 800)
-    mixed = train.take(np.arange(800))
-    rows = np.r_[3:10, 3:5]
-    mixed = replace(
-        mixed,
-        **{name: np.concatenate([column, test.columns()[name][rows]]) for name, column in mixed.columns().items()},
-    )
-    rows, chance = shared(test, mixed)
-    assert np.flatnonzero(rows).tolist() == list(range(3, 10))
-    assert chance == 0 and health.beyond_chance(7, chance)
+    rows, training = shared(test, both(train, test.take(np.r_[3:40, 3:5])))
+    assert np.flatnonzero(rows).tolist() == list(range(3, 40))
+    assert training.chance == 0 and training.shares(37, 500) and not training.shares(5, 500)
     assert not shared(test, train)[0].any()
+
+
+@pytest.mark.parametrize(("rate", "most"), [(0.002, 8), (0.3, 5)])
+def test_chance_is_mistaken_as_seldom_as_the_level_says(rate, most):
+    """Rows are found at twice the rate of the halves, which is the most that chance can make: 0.1 % of tests."""
+    random = np.random.default_rng(0)
+    found, alike = random.binomial(2000, 2 * rate, 4000), random.binomial(1000, rate, 4000)
+    assert sum(map(health.beyond_chance, found, [2000] * 4000, alike, [1000] * 4000)) <= most
+    assert health.beyond_chance(int(2000 * 3 * rate) + 50, 2000, int(1000 * rate), 1000)
+
+
+def test_rows_that_meet_in_single_precision_are_not_the_same():
+    """As two of 50,000 numbers of a normal distribution do; where numbers were given so, few such rows are chance."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=50_000)
+    assert len(np.unique(x.astype(np.float32))) < len(x) == len(np.unique(x))
+    frame = {"action": random.integers(0, 3, 50_000) * 0, "reward": 0.0, "propensity": 1.0, "x": x}
+    for kind, equal in ((np.float64, 0), (np.float32, 50_000 - len(np.unique(x.astype(np.float32))))):
+        made = Log.from_frame(pd.DataFrame(frame).astype({"x": kind}))
+        assert summing.summary(made).digests.equal() == equal
+        train, test = made.split(0.5)
+        training = summing.Training(train, test)
+        count = summing.summary(test, training=training).shared.rows
+        assert not training.shares(count, len(test))
+        again = Log.from_frame(pd.DataFrame(frame).astype({"x": np.float32 if kind == np.float64 else np.float64}))
+        both_kinds = summing.summary(again, training=summing.Training(train, again)).shared.rows
+        assert len(train) <= both_kinds <= len(train) + 10  # compared in single precision, as one of them is
 
 
 def test_texts_are_compared_by_what_they_say():
@@ -191,5 +218,5 @@ def test_rows_that_are_alike_by_chance():
     for seed in (1, 2):
         kinds = np.random.default_rng(seed).integers(0, 125, (2000, 1)).astype(np.float32)
         pair.append(replace(log(seed, 2000), features=kinds, names=("x",)))
-    rows, chance = shared(*pair)
-    assert rows.sum() > 500 and not health.beyond_chance(rows.sum(), chance)
+    rows, training = shared(*pair)
+    assert rows.sum() > 500 and not training.shares(rows.sum(), 2000)

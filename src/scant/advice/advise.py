@@ -17,13 +17,14 @@ import numpy as np
 
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
-from scant.advice import decisions, digests, encoding, health, learning, rewards, summing
+from scant.advice import decisions, digests, encoding, health, learning, lifts, rewards, summing
 from scant.advice.evaluated import Evaluation
 from scant.advice.folder import ROWS
 from scant.advice.learning import LEARNT
 from scant.advice.log import Log
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
+from scant.advice.showings import WRONG
 from scant.advice.summing import Training, column
 from scant.advice.tally import ROUNDED, Summary, Tally
 from scant.data import logs
@@ -34,6 +35,10 @@ ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
 COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
 UNKNOWN = "unknown"  # a least propensity that nobody knows
+WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are wrong
+    "estimate", "snips", "lower", "low", "high", "dr", "dr_lower", "dr_low", "dr_high", "lift", "lift_low", "lift_high",
+    "needed_test", "needed_train",
+))  # fmt: skip
 LEAST = 1e-100  # that a propensity can be, as numbers of a study: the squares of weights are numbers then
 WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
     "few-clicks": "few clicks: the bounds hold, but are wide",
@@ -70,7 +75,8 @@ def compare(
     Returns
     -------
     evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
-        importance-weighted CTR, 1 if it is above), snips, lower (one-sided), low and high (two-sided); the fields of
+        importance-weighted CTR, 1 if it is above), snips, lower (one-sided), low and high (two-sided); lift, CTR /
+        today's - 1, with lift_low and lift_high (two-sided, see `lifts`; NaN without a verdict); the fields of
         `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the share of the rows of `test`
         whose ad is not in `train`, which a learnt policy never shows); drift (the p-value of the test that the rate is
         constant over the log; NaN with too few clicks); verdict ("yes", "no", "cannot tell", "none" if the log tells
@@ -105,7 +111,8 @@ def compare(
         named |= {name: named[name].fitted_to(log, encoded, progress) for name in unfitted}
     judged = case(read(named, training))
     progress("compares the policies")
-    judged.judge(Uniform.kind, Uniform.kind, (1 / judged.ads,))
+    if not judged.today_is_uniform:
+        judged.judge(Uniform.kind, Uniform.kind, (1 / judged.ads,))
     for name, policy in named.items():
         if isinstance(policy, str):
             judged.judge(name, column(policy), None)
@@ -123,6 +130,9 @@ def compare(
         judged.doubly_robust(learnt, progress)
     pairs, choice = judged.decided()
     about = judged.about()
+    if judged.wrong is not None:
+        pairs, choice, about = [], None, (f"No verdict: {judged.wrong.reason}", *about)
+        judged.withhold()
     return Evaluation(level, about, tuple(judged.rows), tuple(judged.notes), seed, learnt, tuple(pairs), choice)
 
 
@@ -207,15 +217,19 @@ class _Case:
         test.refuse(summary.problems.values())
         self.test, self.training, self.level, self.seed, self.shared = test, training, level, seed, shared
         self.tally, self.rows, self.notes, self.lowers, self.largest = summary.all(), [], [], {}, {}
+        self.lifts, self.missed = {}, {}
         if self.tally.rows < 2:
             raise DataError(test.name, "the log has one row, of which nothing can be said")
-        self.same_log, self.ads, self.keys = summing.logged_by_today(test, training), len(self.tally.ads), {}
+        self.same_log, self.keys = summing.logged_by_today(test, training), {}
         self.least, self.constant = _least(test.name, self.tally, declared)
         self._note(test.name, [problem for problem in test.problems if problem.kind == "left-out"])
-        self._note(test.name, health.probabilities(self.tally, columns, self.least))
+        doubts = list(health.propensities(summary, columns, self.least))
+        self.wrong = next((problem for problem in doubts if problem.kind == WRONG), None)
+        self._note(test.name, [problem for problem in doubts if problem is not self.wrong])
         self._note(test.name, health.equal_rows(summary.digests.equal(), self.tally.rows))
         if training is not None:
             self._beside_training(summary)
+        self.ads = len(self.tally.ads)
         of_logs = {test.name: self.tally} | ({} if training is None else {training.name: training.tally})
         lacking = [name for name, tally in of_logs.items() if not tally.mean("")]
         self.undecided = bool(lacking)
@@ -223,6 +237,9 @@ class _Case:
                        for name in lacking]  # fmt: skip
         of_today = self.tally if self.same_log else training.tally
         propensity, reward, count = of_today.cells[""].arrays()
+        self.today_is_uniform = bool(np.ptp(propensity) == 0) and math.isclose(
+            propensity[0] * self.ads, 1, rel_tol=1e-3
+        )
         self.today = self._row(Logging.kind, (np.ones_like(propensity), reward, count), 1.0, (1.0,), of_today, "")
 
     def _note(self, name: str, problems: Iterable) -> None:
@@ -242,6 +259,12 @@ class _Case:
                 f"{test}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
                 "learnt policies never show them, so that these rows have weight 0"
             )
+        if lacking := logs.ordered({*training.tally.ads} - {*whole.ads}):
+            whole.ads |= {ad: np.zeros((3, 1), np.int64) for ad in lacking}
+            self.notes.append(
+                f"{test}: it never shows {len(lacking):,} of the {len(whole.ads):,} ads ({logs.listing(lacking)}), so "
+                "that nothing is known of what these would earn: policies that show them cannot be judged"
+            )
         if summary.digests.mark() == training.mark:
             reason = f"the same log as {train}, from which policies are learnt: it flatters them"
             raise DataError(test, reason, advice="Evaluate on visits that were not learnt from")
@@ -258,7 +281,7 @@ class _Case:
     def _leave_out(self, summary: Summary, count: str) -> None:
         """Leave rows of both logs out of the test, keep or refuse them; `count` says how many there are."""
         test, chance = self.test.name, self.training.chance * self.tally.rows
-        if not health.beyond_chance(summary.shared.rows, chance):
+        if not self.training.shares(summary.shared.rows, self.tally.rows):
             self.notes.append(f"{test}: {count}, about as many as chance makes ({chance:,.0f}): they are kept")
         elif self.shared == "refuse":
             advice = "--shared drop leaves them out of the test; --shared keep is for rows of different visits"
@@ -288,12 +311,26 @@ class _Case:
         few = self.constant and possible is not None and weights and len(weights) == 1
         self.keys[name] = key
         terms = self._row(name, cells, largest, weights if few else None, self.tally, key, **learnt_columns)
-        row = self.rows[-1]
-        row |= {"verdict": "none"} if self.undecided else verdict_of(row, self.rows[0], self.same_log)
-        if row["verdict"] != "none":
-            bound = intervals.clopper_pearson if row["bound"] == "clopper-pearson" else intervals.betting
-            bound = intervals.betting_without_range if self.least is None else bound
-            self.largest[name], self.lowers[name] = largest, lambda level: float(bound(terms, level))
+        row, today = self.rows[-1], self.rows[0]
+        if self.undecided or not usable(row, today):
+            row["verdict"] = "none"
+            return
+        bounds = self._bounds(row, terms)
+        self.largest[name], self.lowers[name] = largest, bounds.lower
+        if self.same_log and self.least is not None:
+            random = generator(self.seed, "advice", "lift", name)
+            rounded = self.tally.cells["" if key == Uniform.kind else key].rounded
+            weight = np.minimum(cells[0], largest)
+            single = row["bound"] == "clopper-pearson"
+            self.lifts[name] = lifts.ratio(weight, *cells[1:], largest, random, rounded, single)
+        else:
+            self.lifts[name] = lifts.quotient(bounds, self._bounds(today, self.today))
+        row |= lifts.lift(row["estimate"], today["estimate"], self.lifts[name], self.level)
+        row |= verdict_of(row, today, self.same_log)
+
+    def _bounds(self, row: Mapping, terms) -> lifts.Bounds:
+        """The bounds of the CTR of a row, from its terms."""
+        return lifts.of_rate(terms, row["bound"] == "clopper-pearson", self.missed.get(row["policy"]))
 
     def _row(self, name: str, cells, largest: float, weights, tally: Tally, key: str, **learnt_columns):
         """Add the row of a policy without its verdict, and the notes on it; returns its terms, in random order.
@@ -338,6 +375,7 @@ class _Case:
         """
         missed = intervals.drawn(missed, count, max(float(missed.max()), 1.0),
                                  generator(self.seed, "advice", "order", f"{name}, missed"))  # fmt: skip
+        self.missed[name] = missed
         one_sided = (1 + self.level) / 2
         lower, low = (float(intervals.betting_without_range(terms, level)) for level in (self.level, one_sided))
         high = 1 - float(intervals.betting_without_range(missed, one_sided))
@@ -379,24 +417,38 @@ class _Case:
             else:
                 means[pair] = mean
         pairs = decisions.pairs(list(largest), means, self.tally.rows, self.level)
-        if not self.lowers:
+        lowers = {name: lower for name, lower in self.lowers.items() if name != Uniform.kind}  # nobody asked for it
+        if not lowers:
             return pairs, None
         estimates = {row["policy"]: row["estimate"] for row in self.rows}
-        return pairs, decisions.chosen(self.lowers, self._upper_of_today(), self.level, estimates)
+        upper = None if self.rows[0]["refused"] else self._bounds(self.rows[0], self.today).upper
+        choice = decisions.chosen(lowers, upper, self.level, estimates)
+        return pairs, choice | self._lift_of_choice(choice)
 
-    def _upper_of_today(self):
-        """Today's one-sided upper bound at a confidence; None if it was refused."""
+    def _lift_of_choice(self, choice: Mapping) -> dict:
+        """The lift of the policy chosen, and a lower bound of it that holds however the policy was chosen."""
         if self.rows[0]["refused"]:
-            return None
-        if self.rows[0]["bound"] == "clopper-pearson":
-            return lambda level: float(intervals.clopper_pearson(self.today, level, upper=True))
-        return lambda level: 1 - float(intervals.betting(self.today.reflected(), level))
+            return {"lift": np.nan, "lift_lower": np.nan}
+        row = next(row for row in self.rows if row["policy"] == choice["policy"])
+        if isinstance(self.lifts[row["policy"]], lifts.Bounds):  # its bound and today's hold together already
+            lower = choice["lower"] / choice["today"] - 1
+        else:
+            lower = self.lifts[row["policy"]].lower(1 - (1 - self.level) / choice["of"]) - 1
+        return {"lift": row["lift"], "lift_lower": lower, "better": lower > 0}
+
+    def withhold(self) -> None:
+        """Take all numbers out of the rows, since propensities are wrong."""
+        self.notes.insert(0, f"{self.test.name}: {self.wrong.mend}")
+        for row in self.rows:
+            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) | {"refused": WRONG}
+            row["verdict"] = row["verdict"] and "none"
 
     def about(self) -> tuple[str, ...]:
         """Sentences that describe the logs."""
 
         def sentence(role, log, tally, is_today):
             ending = "; today's policy is the one that logged it" if is_today else ""
+            ending += f", uniform: all {self.ads} ads alike" if is_today and self.today_is_uniform else ""
             of_files = f", in {log.form}" if log.in_folder else ""
             clicks = tally.mean("") * tally.rows
             return f"{role} {log.name}: {tally.rows:,} rows, {clicks:,.0f} clicks{of_files}{ending}"
@@ -446,6 +498,7 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
         "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level, "bound": bound.bound,
         "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
         "lower": bound.lower, "low": bound.low, "high": bound.high,
+        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan,
         **vars(evaluated.diagnostics), **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
         "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
         "refused": evaluated.refused.kind if evaluated.refused else "",
@@ -453,14 +506,25 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
     }  # fmt: skip
 
 
-def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
-    """Whether a policy is better than today's: clear if their intervals do not overlap; else how many rows it takes.
+def usable(row: Mapping, today: Mapping) -> bool:
+    """Whether the numbers of a policy, and today's, say something about which is better."""
+    return not (row["refused"] or today["refused"] or "mean-weight" in row["warnings"])
 
-    A wrong verdict needs one of two ends to be wrong, each of which has a probability of (1 - level) / 2. The
-    numbers of rows assume that half-widths fall as one over the root of the rows, and that estimates do not change.
+
+def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
+    """Whether a policy is better than today's; if that is not clear, how many rows it takes.
+
+    On the same log it is clear if the interval of the lift is above 0, or below. Else it is if the intervals of the two
+    CTRs do not overlap: a wrong verdict needs one of two ends to be wrong, each of which has a probability of
+    (1 - level) / 2. The numbers of rows assume that half-widths fall as one over the root of the rows, and that
+    estimates do not change.
     """
-    if row["refused"] or today["refused"] or "mean-weight" in row["warnings"]:
-        return {"verdict": "none"}
+    if same_log:
+        near = row["lift_low"] if row["lift"] > 0 else row["lift_high"]
+        if near * row["lift"] > 0:
+            return {"verdict": "yes" if near > 0 else "no"}
+        factor = (near / row["lift"] - 1) ** 2 if row["lift"] else math.inf
+        return {"verdict": "cannot tell", "needed_test": factor * row["rows"]}
     if row["low"] > today["high"]:
         return {"verdict": "yes"}
     if row["high"] < today["low"]:
@@ -469,11 +533,10 @@ def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
     near, far = ("low", "high") if gap > 0 else ("high", "low")
     half_width, half_width_today = abs(row["estimate"] - row[near]), abs(today["estimate"] - today[far])
     gap = abs(gap)
-    if gap > 2 * half_width_today and not same_log:  # today's CTR is known well enough
+    if gap > 2 * half_width_today:  # today's CTR is known well enough
         return {"verdict": "cannot tell", "needed_test": row["rows"] * (half_width / (gap - half_width_today)) ** 2}
     factor = ((half_width + half_width_today) / gap) ** 2 if gap else math.inf
-    needed = {"needed_test": factor * row["rows"]}
-    return {"verdict": "cannot tell"} | needed | ({} if same_log else {"needed_train": factor * today["rows"]})
+    return {"verdict": "cannot tell", "needed_test": factor * row["rows"], "needed_train": factor * today["rows"]}
 
 
 def noticed(name: str, evaluated: evaluation.Evaluation) -> list[str]:

@@ -1,87 +1,87 @@
 """Digests of rows, by which equal rows of logs are found that are larger than memory.
 
-A digest has 128 bits, two sums modulo 2^64 over the columns. What a column adds is its entry times an odd number that
-comes of the column's name, mixed as splitmix64 ends (Steele, Lea & Flood 2014). So the order of the columns does not
-matter, and as 0 adds nothing, a one-hot column that a part lacks counts as one of zeros. Equal rows have the same
-digest. Different rows may, too, with a probability of about 2^-128 for each two: among 10^10 rows any two have with
-about 10^-19. That is for logs as they come, not for rows made to collide.
+A digest has 128 bits, two sums modulo 2^64 over the columns (`scant.data.hashing`). As 0 adds nothing, a one-hot column
+that a part lacks counts as one of zeros. Equal rows have the same digest. Different rows may, too, with a probability
+of about 2^-128 for each two: among 10^10 rows any two have with about 10^-19. That is for logs as they come, not for
+rows made to collide.
+
+Numbers are compared as they were given. Where a log has some in single precision, a log written from it as text has
+the same only in single precision: then that is what is compared.
+
+Rows of a log with ids are told apart by id, ad and position alone: its digests begin with a hash of the id.
 """
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from scant.data import logs
+from scant.data import hashing, logs
 from scant.data.visits import Visits
 
-MIXERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 GROUPS = 256  # of digests, by their first byte: what is looked through at a time
 TABLE = 40  # low bits that the table of a training log's digests ignores, of their first 64
 
 
-def of(log: Visits, roles: Sequence[str] | None = None) -> np.ndarray:
+def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) -> np.ndarray:
     """The digests of a log's rows, uint64 (2 x rows).
 
     log : a log; that its texts have other codes, and its features another order than a second log's does not matter
-    roles : columns besides features and ads, of reward, propensity, position, timestamp, which the log has; None for
-        all, and those of policies
+    roles : columns besides features and ads, of reward, propensity, position, timestamp, user, which the log has; None
+        for all, and those of policies; or, if the log has ids, of id, ad and position alone
+    single : whether to take features in single precision though they were given in double
     """
+    if roles is None and log.id is not None:
+        return _of_ids(log)
     texts = {f"feature:{name}": (known, log.features[:, log.names.index(name)].astype(np.int64))
              for name, known in log.categories.items()}  # fmt: skip
     texts["action"] = log.actions, log.action
     numeric = [at for at, name in enumerate(log.names) if name not in log.categories]
+    exact = None if single else log.exact
+    numeric = numeric if exact is None else []
     given = log.given if roles is None else None
     roles = roles_of(log) if roles is None else roles
     names = [*(f"feature:{log.names[at]}" for at in numeric), *roles]
     names += [] if given is None else [f"policy:{name}" for name in log.policies]
-    weights = np.array([_of_text(name) for name in names], np.uint64).T | np.uint64(1)
+    weights = np.array([hashing.weights_of(name) for name in names]).T
     found = np.empty((2, len(log)), np.uint64)
     for start in range(0, len(log), logs.CHUNK):
         rows = slice(start, start + logs.CHUNK)
         features = log.features[rows] if len(numeric) == len(log.names) else log.features[rows, numeric]
         columns = [features, *(getattr(log, role)[rows] for role in roles), *([] if given is None else [given[rows]])]
-        bits = np.concatenate([_bits(column) for column in columns], axis=1, dtype=np.uint64)
+        bits = np.concatenate([hashing.bits(column) for column in columns], axis=1, dtype=np.uint64)
         for half in range(2):
-            found[half, rows] = _mixed(bits * weights[half]).sum(axis=1)
+            found[half, rows] = hashing.mixed(bits * weights[half]).sum(axis=1)
+    if exact is not None:
+        found += exact.T
     for name, (known, code) in texts.items():
-        entries = np.array([_of_text(text) for text in known], np.uint64).reshape(-1, 2).T
-        weight = np.array(_of_text(name), np.uint64) | np.uint64(1)
-        for half in range(2):
-            found[half] += _mixed(entries[half] * weight[half])[code]
+        _add_texts(found, name, known, code)
     return found
 
 
-def roles_of(log: Visits, optional: Sequence[str] = logs.OPTIONAL) -> tuple[str, ...]:
-    """The columns besides features and ads that a log has.
+def _of_ids(log: Visits) -> np.ndarray:
+    """The digests of rows by id, ad and position, uint64 (2 x rows): a hash of the id, and one of all three."""
+    found = log.id.T.copy()
+    rest = np.zeros_like(found)
+    _add_texts(rest, "action", log.actions, log.action)
+    if log.position is not None:
+        rest[1] += hashing.mixed(log.position.astype(np.uint64) * hashing.weights_of("position")[1])
+    found[1] += rest[1]
+    return found
 
-    optional : those of timestamp and position that a second log has, too
-    """
+
+def _add_texts(found: np.ndarray, name: str, known: Sequence[str], code: np.ndarray) -> None:
+    """Add what a column of texts adds to digests, in place; `code` has the index of each row's text."""
+    entries = np.array([hashing.of_text(text) for text in known], np.uint64).reshape(-1, 2).T
+    for half, weight in enumerate(hashing.weights_of(name)):
+        found[half] += hashing.mixed(entries[half] * weight)[code]
+
+
+def roles_of(log: Visits) -> tuple[str, ...]:
+    """The columns besides features and ads by which rows of a log are told apart, unless it has ids."""
+    optional = (*logs.OPTIONAL, "user")
     return ("reward", "propensity", *(role for role in optional if getattr(log, role) is not None))
-
-
-def _bits(column: np.ndarray) -> np.ndarray:
-    """Entries as whole numbers, uint (rows x columns), equal where entries are."""
-    if column.dtype.kind == "f":
-        column = column + column.dtype.type(0)  # turns -0 into 0
-    return column.view(f"u{column.dtype.itemsize}").reshape(len(column), -1)
-
-
-def _mixed(x: np.ndarray) -> np.ndarray:
-    """Whole numbers mixed one to one, 0 to 0, in place; uint64 of any shape."""
-    for shift, mixer in zip((30, 27), MIXERS, strict=True):
-        x ^= x >> np.uint64(shift)
-        x *= mixer
-    x ^= x >> np.uint64(31)
-    return x
-
-
-def _of_text(text: str) -> tuple[int, int]:
-    """128 bits of a text as two whole numbers."""
-    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
 
 class Known:
@@ -106,7 +106,7 @@ class Digests:
     """All digests of a log, 16 bytes for each row, in a temporary file that ends with the process."""
 
     def __init__(self):
-        self.file, self.counts, self.repeats = None, [], None
+        self.file, self.counts, self.repeats = None, [], {}
 
     def add(self, found: np.ndarray) -> None:
         """Add the digests of further rows, uint64 (2 x rows)."""
@@ -114,7 +114,7 @@ class Digests:
         group = (found[0] >> np.uint64(56)).astype(np.uint8)
         self.file.write(found[:, np.argsort(group, kind="stable")].tobytes())
         self.counts.append(np.bincount(group, minlength=GROUPS))
-        self.repeats = None
+        self.repeats = {}
 
     def mark(self) -> list[int]:
         """Three whole numbers that tell these rows, in any order, from others."""
@@ -128,13 +128,13 @@ class Digests:
             yield self._read(start, 2 * rows).reshape(2, rows)
             start += 2 * rows
 
-    def equal(self) -> int:
-        """How many rows equal an earlier one."""
-        if self.repeats is None:
-            self.repeats = self._equal() if self.counts else 0
-        return self.repeats
+    def equal(self, half: bool = False) -> int:
+        """How many rows equal an earlier one; or those whose first half does: of a log with ids, the id."""
+        if half not in self.repeats:
+            self.repeats[half] = self._equal(half) if self.counts else 0
+        return self.repeats[half]
 
-    def _equal(self) -> int:
+    def _equal(self, half: bool) -> int:
         counts = np.array(self.counts)
         ends = np.cumsum(counts, axis=1)
         rows = ends[:, -1]
@@ -144,7 +144,8 @@ class Digests:
             first = np.concatenate([self._read(*part) for part in zip(place, size, strict=True)])
             ranked = np.sort(first)
             twice = ranked[1:][ranked[1:] == ranked[:-1]]
-            if not len(twice):
+            if half or not len(twice):
+                count += len(twice)
                 continue
             second = np.concatenate([self._read(*part) for part in zip(place + rows, size, strict=True)])
             suspects = np.isin(first, twice)

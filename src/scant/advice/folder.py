@@ -8,7 +8,7 @@ import numpy as np
 
 from scant import files
 from scant.data import checks, formats, logs
-from scant.data.visits import Problem, Reading, is_feature
+from scant.data.visits import KEY, KEYS, Problem, Reading, is_feature
 from scant.errors import DataError
 
 ROWS = 1 << 18  # of a batch
@@ -79,8 +79,14 @@ class Folder:
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp and position that it has."""
-        return tuple(role for role in logs.OPTIONAL if role in self.types)
+        """Those of the columns timestamp, position, id and user that it has."""
+        has = dict.fromkeys(logs.OPTIONAL, "") | dict.fromkeys(KEYS, KEY)
+        return tuple(role for role, prefix in has.items() if prefix + role in self.types)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no feature is given in single precision."""
+        return not any(checks.is_single(kind) for name, kind in self.types.items() if is_feature(name))
 
     def batches(self, rows: int, only: Path | None = None) -> Iterator[tuple[Reading, Path, int, int]]:
         """Readings of the rows, with their file, and the indices of the first row in it and in the log.

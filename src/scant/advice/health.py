@@ -174,6 +174,17 @@ def equal_rows(count: int, rows: int) -> list[Problem]:
                     count)]  # fmt: skip
 
 
-def beyond_chance(count: int, chance: float) -> bool:
-    """Whether so many rows of two logs are equal that they are more than about `chance` of them by chance."""
-    return count > 1.5 * chance + 5 * chance**0.5
+def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:
+    """Whether so many rows of a test are in the training log, too, that they are more than are equal by chance.
+
+    Rows of the second half of the training log are in its first half as often as chance makes rows equal. In twice as
+    many rows a row is found at most twice as often. If it is, the test's part of all rows found is binomial (an exact
+    test of two Poisson rates; Przyborowski and Wilenski 1940), here at 0.1 %.
+
+    count, rows : the rows of the test that were found, and all
+    alike, others : likewise, of the second half of the training log
+    """
+    from scipy import special
+
+    share = 2 * rows / (2 * rows + others)
+    return count > 0 and float(special.bdtrc(count - 1, count + alike, share)) < 1 - evaluation.ALARM

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from scant.ads.learners import Logging
-from scant.advice import digests, learning
+from scant.advice import digests, health, learning
 from scant.advice.folder import ROWS
 from scant.advice.progress import silent
 from scant.advice.showings import BLOCKS, Showings
@@ -25,28 +25,32 @@ BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piec
 class Training:
     """A training log, among whose rows those of the test are looked for.
 
-    What is compared: features, ad, reward, propensity and, where both logs have them, time and position. Where users
-    are told apart by little, rows of different visits are equal, too: about as often as rows of the second half of the
-    training log are in its first half.
+    What is compared: ids, where both logs have them. Else features, ad, reward, propensity and, where both logs have
+    them, time, position and user. Where users are told apart by little, rows of different visits are equal, too: about
+    as often as rows of the second half of the training log are in its first half.
 
     log : the log
     test : the log to evaluate on
     summary, tally : of the training log
+    alike, rows : how many rows of the second half are in the first one, and how many there are
     chance : the share of the test's rows that would be in both by chance
     mark : see `Digests.mark`
     """
 
     def __init__(self, log, test, progress=silent, rows: int = ROWS):
-        self.log, self.name, self.chance = log, log.name, 0.0
+        self.log, self.name = log, log.name
         self.summary = summary(log, progress=progress, rows=rows)
         log.refuse(self.summary.problems.values())
         self.tally = self.summary.all()
-        self.roles = ("reward", "propensity", *(role for role in log.source.optional if role in test.source.optional))
+        both = [role for role in log.source.optional if role in test.source.optional]
+        self.by_id, self.single = "id" in both, not (log.source.exact and test.source.exact)
+        self.roles = ("reward", "propensity", *(role for role in both if role != "id"))
         self.mark = self.summary.digests.mark()
-        found = np.concatenate([digests.of(visits, self.roles) for visits, *_ in log.batches(rows)], axis=1)
-        half = len(log) // 2
-        if half:
-            self.chance = min(1.0, 2 * float(digests.Known(found[:, :half]).has(found[:, half:]).mean()))
+        found = np.concatenate([self._of(visits) for visits, *_ in log.batches(rows)], axis=1)
+        half = 0 if self.by_id else len(log) // 2
+        self.rows = len(log) - half
+        self.alike = int(np.count_nonzero(digests.Known(found[:, :half]).has(found[:, half:]))) if half else 0
+        self.chance = min(1.0, 2 * self.alike / self.rows)
         self.known = digests.Known(found)
 
     def has(self, test: Visits, found: np.ndarray, where) -> np.ndarray:
@@ -60,8 +64,16 @@ class Training:
         """
         if test.names != self.summary.names:
             logs.align_features(test, self.summary.names, where)
-        same = {*self.roles} == {*digests.roles_of(test)} and not test.policies
-        return self.known.has(found if same else digests.of(test, self.roles))
+        same = test.id is None and {*self.roles} == {*digests.roles_of(test)} and not test.policies
+        return self.known.has(found if same and self.single == (test.exact is None) else self._of(test))
+
+    def _of(self, visits: Visits) -> np.ndarray:
+        """What tells rows apart as far as both logs do, uint64 (2 x rows)."""
+        return visits.id.T if self.by_id else digests.of(visits, self.roles, self.single)
+
+    def shares(self, count: int, rows: int) -> bool:
+        """Whether so many of a test's rows are in it, too, that they are more than chance explains."""
+        return bool(count) if self.by_id else health.beyond_chance(count, rows, self.alike, self.rows)
 
 
 def summary(

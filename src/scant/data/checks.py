@@ -3,8 +3,8 @@
 import numpy as np
 
 from scant import files
-from scant.data import logs
-from scant.data.visits import Problem, Reading, Visits, is_feature
+from scant.data import hashing, logs
+from scant.data.visits import KEY, Problem, Reading, Visits, is_feature
 from scant.errors import nearest, short
 
 ALIASES = {  # what others call these columns
@@ -82,12 +82,14 @@ class Columns:
         distribution = self.distribution(full, actions, action, propensity)
         timestamp = self.timestamp() if "timestamp" in self.table else None
         position = self.position() if "position" in self.table else None
-        features, names, categories = self.features(names)
+        visit, user = self.key("id", "leave the rows out"), self.key("user", "give it the visit's own")
+        features, names, categories, exact = self.features(names)
         if distribution is False or any(problem.severity == "error" for problem in self.problems):
             return None
         return Visits(
             features, action, reward, propensity, actions, names, position, timestamp,
-            categories, np.column_stack(given) if given else None, policies,
+            categories, np.column_stack(given) if given else None, policies, exact, visit,
+            None if user is None else user[:, 0].copy(),
         )  # fmt: skip
 
     # numbers
@@ -158,6 +160,31 @@ class Columns:
         bad = ((values != np.floor(values)) | (np.abs(values) >= 2**31)) & ~np.isnan(values)
         self.within("position", values, bad, "is not a whole number", "Leave the column out with --ignore position")
         return np.where(np.isnan(values) | bad, 0, values).astype(np.int32)
+
+    # ids
+
+    def key(self, role: str, otherwise: str) -> np.ndarray | None:
+        """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are none."""
+        import pyarrow as pa
+        from pyarrow import compute, types
+
+        if KEY + role not in self.table:
+            return None
+        column = plain(self.table.pop(KEY + role))
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if types.is_floating(column.type):  # whole numbers, in a table whose other rows may lack one
+            texts = pa.array([value if value is None else as_text(value) for value in column.to_pylist()], pa.string())
+        elif types.is_integer(column.type) or _is_text(column.type):
+            texts = column.cast(pa.string())
+        else:
+            self.add(f"{role}-type", "error", f"the {role} has type {column.type}; numbers or text are needed")
+            return None
+        absent = np.asarray(compute.is_in(texts, value_set=pa.array([None, *sorted(MISSING)], pa.string())))
+        if absent.any():
+            self.add(f"{role}-missing", "error", f"{role} is missing", f"Fill it in, or {otherwise}", absent)
+            return None
+        return hashing.of_texts(texts.to_numpy(zero_copy_only=False))
 
     # ads
 
@@ -240,8 +267,11 @@ class Columns:
 
     # features
 
-    def features(self, names: list[str]) -> tuple[np.ndarray, tuple[str, ...], dict[str, tuple[str, ...]]]:
+    def features(self, names: list[str]) -> tuple:
+        """The features, float32 (rows x features), their names, the texts of some, and `Visits.exact`."""
         matrix, categories, kept = np.empty((self.rows, len(names)), np.float32), {}, []
+        single = any(is_single(self.table[name].type) for name in names)
+        exact = None if single else np.zeros((self.rows, 2), np.uint64)
         for name in names:
             column = plain(self.table.pop(name))
             values, texts = self.feature(name, column)
@@ -254,10 +284,13 @@ class Columns:
             elif (bad := np.isinf(matrix[:, len(kept)])).any():
                 reason = f"feature {name!r} is not finite in single precision"
                 self.add("infinite", "error", reason, "Leave the cells empty, or scale the feature", bad, name)
+            elif exact is not None:
+                hashing.add(exact, f"feature:{name}", values)
             kept.append(name)
         if not kept:
             self.add("no-features", "error", "the log has no features", "A policy needs something to tell users apart")
-        return (matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()), tuple(kept), categories
+        matrix = matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()
+        return matrix, tuple(kept), categories, exact
 
     def feature(self, name: str, column):
         """The values of a feature, float (rows), and its texts if they are codes; None for one that is left out."""
@@ -335,6 +368,13 @@ def _is_text(column_type) -> bool:
     return types.is_string(column_type) or types.is_large_string(column_type)
 
 
+def is_single(column_type) -> bool:
+    """Whether numbers of an Arrow type are in single precision, or less."""
+    from pyarrow import types
+
+    return types.is_float32(column_type) or types.is_float16(column_type)
+
+
 def kind_of(column_type) -> str | None:
     """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without values."""
     from pyarrow import types
@@ -400,8 +440,13 @@ def distinct(column):
 
 def as_texts(values) -> list[str]:
     """Distinct values as texts, whole numbers without a decimal point."""
-    wholes = (isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63 for value in values.to_pylist())
-    return [str(int(value) if whole else value) for value, whole in zip(values.to_pylist(), wholes, strict=True)]
+    return [as_text(value) for value in values.to_pylist()]
+
+
+def as_text(value) -> str:
+    """A value as text, a whole number without a decimal point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63
+    return str(int(value) if whole else value)
 
 
 def _looks_like_an_id(values: np.ndarray) -> bool:

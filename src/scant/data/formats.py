@@ -15,7 +15,7 @@ import numpy as np
 from scant import files
 from scant.data import checks, logs
 from scant.data.logs import Log
-from scant.data.visits import ROLES, Problem, Reading, Visits
+from scant.data.visits import KEY, KEYS, ROLES, Problem, Reading, Visits
 from scant.errors import DataError, SettingError, short, unknown
 
 DELIMITERS = ",;\t|"
@@ -55,6 +55,7 @@ def read(
     propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which has to sum to 1 and
         to agree with `propensity` (each within 1e-4, which allows for rounding)
     policy:NAME : the probability that one of the user's own policies gives to the ad shown
+    id, user : optional, and only where `columns` says which they are; the visit, and who it was. Numbers or text
     any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells, and those of
         `MISSING` in a column of numbers, are missing
 
@@ -203,11 +204,13 @@ class Renaming:
             if column not in header:
                 raise SettingError(f"{self.path}: {unknown('column', column, header)}")
             if column in roles:
-                raise SettingError(f"{self.path}: column {column!r} cannot be {roles[column]} and {role}")
-            if column != role and role in header and role not in (*self.ignore, *self.columns.values()):
+                first = roles[column].removeprefix(KEY)
+                raise SettingError(f"{self.path}: column {column!r} cannot be {first} and {role}")
+            free = role in KEYS or role not in header or role in (*self.ignore, *self.columns.values())
+            if column != role and not free:
                 raise SettingError(f"{self.path}: {role} is to be column {column!r}, but there is also a column "
                                    f"{role!r}. Leave it out with --ignore {role}")  # fmt: skip
-            roles[column] = role
+            roles[column] = KEY + role if role in KEYS else role
         names = [roles.get(name, "" if name in self.ignore else name) for name in header]
         if twice := logs.repeated(name for name in names if name):
             raise DataError(self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them")
@@ -269,7 +272,7 @@ def _csv(path, renaming: Renaming, whole: bool):
         return "skip"
 
     places = [name or f"\0{number}" for number, name in enumerate(names)]  # no two alike
-    texts = {name: pa.string() for name in names if name in ("action", "timestamp")}
+    texts = {name: pa.string() for name in names if name in ("action", "timestamp") or name.startswith(KEY)}
     options = {
         "read_options": csv.ReadOptions(use_threads=False, block_size=1 << 22, column_names=places, skip_rows=1),
         "parse_options": csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd),

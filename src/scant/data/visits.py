@@ -9,7 +9,9 @@ from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError
 
-ROLES = (*logs.NEEDED, *logs.OPTIONAL)  # columns that a log may call otherwise
+KEYS = ("id", "user")  # roles that a column has only where it is said, whatever it is called
+KEY = "key:"  # prefix of the names of these columns, once they are told
+ROLES = (*logs.NEEDED, *logs.OPTIONAL, *KEYS)  # roles of columns, which a log may call otherwise
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,18 @@ class Visits(Log):
     categories : by name of a text feature, its texts; its column in `features` holds their indices; "" is missing
     given : float64 (rows x policies), the probabilities of the logged ad under policies of the user's own
     policies : the names of these
+    exact : uint64 (rows x 2), what the features that are numbers add to the hashes of rows (`hashing`), by the values
+        as they were given; None where some of them were given in single precision, which `features` have
+    id : uint64 (rows x 2), hashes of the visit's id; None without ids
+    user : uint64 (rows), a hash of who it was; None if that is not known
     """
 
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     given: np.ndarray | None = None
     policies: tuple[str, ...] = ()
+    exact: np.ndarray | None = None
+    id: np.ndarray | None = None
+    user: np.ndarray | None = None
 
     @property
     def missing(self) -> dict[str, int]:
@@ -90,8 +99,13 @@ class Reading:
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp and position that it has."""
-        return tuple(role for role in logs.OPTIONAL if getattr(self.required(), role) is not None)
+        """Those of the columns timestamp, position, id and user that it has."""
+        return tuple(role for role in (*logs.OPTIONAL, *KEYS) if getattr(self.required(), role) is not None)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no feature is given in single precision."""
+        return self.required().exact is not None
 
     def batches(self, rows: int, only=None) -> Iterator[tuple["Reading", None, int, int]]:
         """Successive parts of at most `rows` rows, of which the first has the problems; as those of `folder.Folder`."""
@@ -121,4 +135,5 @@ class Reading:
 
 def is_feature(name: str) -> bool:
     """Whether a column, by its role, is a feature."""
-    return bool(name) and name not in ROLES and not name.startswith((logs.FULL, logs.POLICY))
+    is_role = name in (*logs.NEEDED, *logs.OPTIONAL, *(KEY + role for role in KEYS))
+    return bool(name) and not is_role and not name.startswith((logs.FULL, logs.POLICY))

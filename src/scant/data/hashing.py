@@ -1,0 +1,58 @@
+"""Hashes of the entries of rows, from which those of rows are made: sums modulo 2^64 over the columns.
+
+What a column adds is its entry times an odd number that comes of the column's name, mixed as splitmix64 ends (Steele,
+Lea & Flood 2014). So the order of the columns does not matter, and 0 adds nothing.
+"""
+
+import hashlib
+
+import numpy as np
+
+from scant.data import logs
+
+MIXERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+SECRETS = ("scant: id, first", "scant: id, other")  # of the two hashes of a text, of 16 bytes each
+
+
+def of_text(text: str) -> tuple[int, int]:
+    """128 bits of a text as two whole numbers."""
+    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
+
+
+def weights_of(name: str) -> np.ndarray:
+    """Two odd numbers that come of a column's name, uint64 (2)."""
+    return np.array(of_text(name), np.uint64) | np.uint64(1)
+
+
+def mixed(x: np.ndarray) -> np.ndarray:
+    """Whole numbers mixed one to one, 0 to 0, in place; uint64 of any shape."""
+    for shift, mixer in zip((30, 27), MIXERS, strict=True):
+        x ^= x >> np.uint64(shift)
+        x *= mixer
+    x ^= x >> np.uint64(31)
+    return x
+
+
+def bits(column: np.ndarray) -> np.ndarray:
+    """Entries as whole numbers, uint (rows x columns), equal where entries are."""
+    if column.dtype.kind == "f":
+        column = column + column.dtype.type(0)  # turns -0 into 0
+    return column.view(f"u{column.dtype.itemsize}").reshape(len(column), -1)
+
+
+def add(sums: np.ndarray, name: str, values: np.ndarray) -> None:
+    """Add what a column adds to the hashes of rows, uint64 (rows x 2), in place; `values` are of 8 bytes (rows)."""
+    for start in range(0, len(values), logs.CHUNK):
+        rows = slice(start, start + logs.CHUNK)
+        entries = bits(values[rows])[:, 0]
+        for half, weight in enumerate(weights_of(name)):
+            sums[rows, half] += mixed(entries * weight)
+
+
+def of_texts(texts: np.ndarray) -> np.ndarray:
+    """Two hashes of each of some texts, objects (rows); uint64 (rows x 2)."""
+    import pandas as pd
+
+    halves = [pd.util.hash_array(texts, hash_key=secret, categorize=False) for secret in SECRETS]
+    return np.stack(halves, axis=1)
