@@ -30,7 +30,7 @@ def test_a_report_needs_nothing_else_and_says_what_the_evaluation_says(paths, tm
         if line.startswith(("logistic", "forest", "uniform", "logging")):
             for cell in line.split():
                 assert f">{cell}<" in page
-    decision = next(line for line in printed.splitlines() if line.startswith("Best of 3"))
+    decision = next(line for line in printed.splitlines() if line.startswith("Best of 2"))
     assert decision.replace("'", "&#39;") in page
     for path in paths:
         assert files.sha256(path) in page and str(path) in page

@@ -199,5 +199,3 @@ def _evidence(rows: np.ndarray, times: np.ndarray, squares: np.ndarray) -> np.nd
     variation = squares / most**2 - 2 * times / most + rows
     psi = -np.log1p(-RATES) - RATES
     return np.logaddexp.reduce(RATES[:, None] * total - psi[:, None] * variation, axis=0) - np.log(len(RATES))
-
-

@@ -1,0 +1,147 @@
+"""Propensities against showings: right logs raise no alarm, wrong ones do, and all numbers are withheld then."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scant.advice as sa
+from scant.advice import showings
+from scant.advice.showings import BLOCKS, Groups, Showings
+from scant.data.visits import Visits
+
+
+def visits(propensities: np.ndarray, seed=0, logged=None) -> Visits:
+    """A log by these propensities, float64 (rows x ads); `logged` are those that it says, if they are others."""
+    random = np.random.default_rng(seed)
+    rows, ads = propensities.shape
+    action = (propensities.cumsum(axis=1) > random.random((rows, 1))).argmax(axis=1).astype(np.int32)
+    told = (propensities if logged is None else logged)[np.arange(rows), action]
+    features = np.random.default_rng([seed, 1]).standard_normal((rows, 2)).astype(np.float32)
+    return Visits(features, action, np.zeros(rows), told, tuple("abcdefghij"[:ads]), ("x", "y"))
+
+
+def looked_at(made: Visits, batches: int = 1) -> Showings:
+    block = np.arange(len(made)) * BLOCKS // len(made)
+    found = Showings(Groups.of([made]))
+    for rows in np.array_split(np.arange(len(made)), batches):
+        found.add(made.take(rows), block[rows])
+    return found
+
+
+def test_the_evidence_of_a_right_log_is_one_at_most_by_enumeration():
+    """Of all logs of six rows, weighted by how likely they are: the e-value of each ad has a mean of at most 1."""
+    shares = np.array([0.1, 0.3, 0.6])
+    mean = 0.0
+    for shown in product(range(3), repeat=6):
+        actions = np.array(shown, np.int32)
+        made = Visits(np.zeros((6, 1), np.float32), actions, np.zeros(6), shares[actions], tuple("abc"), ("x",))
+        found = looked_at(made)
+        rows, ads = showings._with_others(found, found.groups.names)
+        values = np.array([np.exp(showings._evidence(rows, *ads[ad][1:])) for ad in "abc"])
+        assert np.isfinite(values).all()
+        mean = mean + shares[actions].prod() * values
+    assert (mean <= 1).all() and mean.max() > 0.9  # not by much less, or nothing would be found
+
+
+@pytest.mark.parametrize("rows", [20, 300, 5000])
+@pytest.mark.parametrize("kind", ["alike", "by user", "not every ad for everyone"])
+def test_right_propensities_raise_no_alarm(rows, kind):
+    """Of 60 logs at 1 %, five or more raise one with a chance of 0.05 %."""
+    alarms = 0
+    for seed in range(60):
+        random, alike = np.random.default_rng([seed, rows]), np.full((rows, 5), 0.2)
+        if kind == "by user":
+            alike = np.exp(random.standard_normal((rows, 5)))
+        elif kind == "not every ad for everyone":
+            alike = (random.random((rows, 5)) < 0.6) + np.eye(5)[random.integers(5, size=rows)]
+        alarms += showings.problem(looked_at(visits(alike / alike.sum(axis=1, keepdims=True), seed))) is not None
+    assert alarms < 5
+
+
+def test_an_ad_that_is_shown_more_often_than_its_propensity_says_is_named():
+    shares = np.array([0.1, 0.12, 0.14, 0.17, 0.21, 0.26])
+    found = showings.problem(looked_at(visits(np.tile(shares, (50_000, 1)), logged=np.full((50_000, 6), 1 / 6))))
+    assert found.severity == "error" and "ad 'f' is in 1" in found.reason and "about 8,333 at most" in found.reason
+
+
+def test_shares_of_all_rows_are_no_propensities_where_users_see_other_ads():
+    """The usual mistake: over all rows each ad's share is right."""
+    first = np.random.default_rng([0, 1]).standard_normal((20_000, 2)).astype(np.float32)[:, :1] > 0  # of `visits`
+    truly = np.where(first, [[0.6, 0.2, 0.2]], [[0.3, 0.4, 0.3]])
+    found = showings.problem(looked_at(visits(truly, logged=np.tile(truly.mean(axis=0), (20_000, 1)))))
+    assert "where 'x' is above" in found.reason and "ad 'a'" in found.reason
+
+
+def test_a_change_that_the_propensities_do_not_follow_is_found_in_its_part_of_the_log():
+    early = np.tile([0.5, 0.25, 0.25], (9000, 1))
+    late = np.tile([0.1, 0.7, 0.2], (1000, 1))
+    found = showings.problem(looked_at(visits(np.r_[early, late], logged=np.tile([0.5, 0.25, 0.25], (10_000, 1)))))
+    assert "in part 10 of 10 of the log: ad 'b'" in found.reason
+
+
+def test_propensities_may_be_rounded_to_three_digits():
+    truly = np.tile([1 / 7, 6 / 7], (400_000, 1))
+    assert showings.problem(looked_at(visits(truly, logged=truly.round(3)))) is None
+    assert showings.problem(looked_at(visits(truly, logged=truly.round(1)))) is not None
+
+
+def test_sums_do_not_depend_on_batches_and_are_packed():
+    made = visits(np.random.default_rng(3).dirichlet(np.ones(5), 3000), 3)
+    whole, parted = looked_at(made), looked_at(made, 7)
+    assert whole.packed() == parted.packed() == Showings.unpacked(whole.packed()).packed()
+    empty = Showings()
+    empty.merge(whole)
+    assert empty.packed() == whole.packed()
+    with pytest.raises(ValueError, match="do not fit"):
+        Showings.unpacked(whole.packed() | {"rows": [1, 2]})
+
+
+def frame(rows=6000, shares=(0.2, 0.3, 0.5), told=None, seed=0) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    action = random.choice(len(shares), rows, p=shares)
+    kind = random.choice(["new", "old"], rows)
+    reward = random.random(rows) < np.where(action == 0, 0.3, 0.1)
+    return pd.DataFrame({"action": np.array(list("abc"))[action], "reward": reward * 1.0,
+                         "propensity": np.array(told or shares)[action], "kind": kind, "x": random.random(rows),
+                         "policy:mine": (action == 0) * 1.0})  # fmt: skip
+
+
+def test_wrong_propensities_withhold_every_number_and_are_said_first():
+    log = sa.Log.from_frame(frame(told=(1 / 3, 1 / 3, 1 / 3)))
+    assert [problem["kind"] for problem in log.check()["problems"]] == [showings.WRONG] and not log.check().ok
+    found = sa.evaluate(["mine"], log)
+    assert found.text().startswith("No verdict: propensities are not those by which ads were shown: ad 'c'")
+    assert [row["refused"] for row in found.rows] == [showings.WRONG] * len(found.rows)
+    assert all(math.isnan(row[name]) for row in found.rows for name in ("estimate", "snips", "lower", "low", "high"))
+    assert found.choice is None and not len(found.pairs) and found.rows[-1]["verdict"] == "none"
+    right = sa.evaluate(["mine"], sa.Log.from_frame(frame()), least_propensity=0.2)
+    assert not right.rows[-1]["refused"] and right.rows[-1]["verdict"] == "yes"
+
+
+def test_the_policy_that_shows_all_ads_alike_is_over_the_ads_of_both_logs():
+    """The test log lacks an ad of the training log: nothing is said of showing all alike as if it were not one."""
+    train, test = frame(seed=1), frame(shares=(0.4, 0.6, 0.0), told=(0.4, 0.6, 1.0), seed=2)
+    found = sa.evaluate([], sa.Log.from_frame(test), train=sa.Log.from_frame(train), least_propensity=0.2)
+    uniform = found.rows[1]
+    assert uniform["policy"] == "uniform" and uniform["mean_weight"] == pytest.approx(2 / 3, abs=0.02)
+    assert uniform["verdict"] == "none" and any("never shows 1 of the 3 ads ('c')" in note for note in found.notes)
+
+
+def test_where_todays_policy_shows_all_ads_alike_there_is_one_row():
+    alike = frame(shares=(1 / 3, 1 / 3, 1 / 3))
+    found = sa.evaluate(["mine"], sa.Log.from_frame(alike))
+    assert [row["policy"] for row in found.rows] == ["logging", "mine"]
+    assert "uniform: all 3 ads alike" in found.about[0]
+    assert [row["policy"] for row in sa.evaluate(["mine"], sa.Log.from_frame(frame()), least_propensity=0.2).rows] == [
+        "logging", "uniform", "mine"]  # fmt: skip
+
+
+def test_the_policy_that_nobody_asked_for_is_never_chosen():
+    made = frame(seed=4)
+    made["policy:mine"] = made["propensity"]  # as today, which is worse than showing all ads alike
+    found = sa.evaluate(["mine"], sa.Log.from_frame(made), least_propensity=0.2)
+    assert found.rows[1]["policy"] == "uniform" and found.rows[1]["lower"] > found.rows[2]["lower"]
+    assert found.choice["policy"] == "mine" and found.choice["of"] == 1
