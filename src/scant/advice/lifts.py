@@ -1,0 +1,195 @@
+"""By how much a policy's click rate is above today's: its lift, CTR / CTR of today - 1, with an interval.
+
+If today's policy logged the test, both rates are of the same rows: E[r w] and E[r]. Their quotient is m where r (w - m)
+has mean 0, so that betting against "this mean is 0 or less" bounds m from below, as `intervals.betting` bounds a mean:
+with bets that earlier stages decide, the capital prod_i (1 + b_i r_i (w_i - m)) is a supermartingale if the quotient is
+m or less. It falls in m, so that the bound is the largest m against which it reached its goal. Rows without a reward
+leave it as it is: what tells is which ads were clicked, as the CTR itself does not matter.
+
+With rewards of 0 or 1 and weights of 0 or c the quotient is c times the chance that a click is on an ad with weight c.
+Given how many clicks there are, Clopper-Pearson's interval of this chance is exact.
+
+If today's rate is that of another log, the interval's ends are quotients of those of the two rates.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scant.ads import intervals
+from scant.advice.tally import ROUNDED
+
+CELLS = 4096  # pairs of weight and reward that are kept as they are; more are rounded at random
+BITS = 49  # low bits of a double that this rounding drops: three after the first are left
+
+
+@dataclass(frozen=True)
+class Share:
+    """The quotient of the means of r w and r, from how often each weight occurs among the clicks, which has few values.
+
+    clicks : the weights of clicked rows; see `intervals.Terms`
+    """
+
+    clicks: intervals.Terms
+
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound."""
+        return float(intervals.clopper_pearson(self.clicks, level))
+
+    def upper(self, level: float) -> float:
+        """The one-sided upper bound."""
+        return float(intervals.clopper_pearson(self.clicks, level, upper=True))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The quotient of the means of r w and r, rows in random order.
+
+    weight, reward : float64 (cells), distinct pairs of rows with a reward
+    count : int64 (stages, cells), how often each occurs in each stage; see `intervals.stage_ends`
+    rows : int64 (stages), all rows of each stage
+    largest : the largest weight possible
+    estimate : the quotient of the rows
+    slack : how far the quotient may be off since weights and rewards were rounded, relatively
+    """
+
+    weight: np.ndarray
+    reward: np.ndarray
+    count: np.ndarray
+    rows: np.ndarray
+    largest: float
+    estimate: float
+    slack: float = 0.0
+
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound; 0 at least."""
+        end = self._refuted(level, 1)
+        return min(end, self.estimate) / (1 + self.slack) if end > 0 else 0.0
+
+    def upper(self, level: float) -> float:
+        """The one-sided upper bound; the largest weight at most, which is that of every row."""
+        end = self._refuted(level, -1)
+        return min(max(end, self.estimate) * (1 + self.slack), self.largest) if end < self.largest else self.largest
+
+    def _refuted(self, level: float, side: int) -> float:
+        """The last quotient that betting refutes, from 0 upwards (`side` 1), or from the largest downwards (-1)."""
+        goal, (wins, stakes) = -np.log1p(-level), (self.reward * self.weight / self.largest, self.reward / self.largest)
+        bet = np.sqrt(2 * goal / (self.rows.sum() * self._variance(wins, stakes)))[:, None]
+
+        def reached(m: float) -> bool:
+            terms = side * (wins - m * stakes)  # at least -m / largest (side 1), or -1
+            shares = np.minimum(bet, intervals.CAP * (self.largest / m if side > 0 else 1.0))
+            return np.cumsum((self.count * np.log1p(shares * terms)).sum(axis=1)).max() >= goal
+
+        low, high = 0.0, self.largest
+        for _ in range(intervals.HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if reached(middle) == (side > 0) else (low, middle)
+        return low if side > 0 else high
+
+    def _variance(self, wins, stakes) -> np.ndarray:
+        """The variance by which each stage bets, from the stages before it; as that of `intervals.betting`."""
+        before = np.cumsum(self.count, axis=0) - self.count
+        rows = np.cumsum(self.rows) - self.rows
+        sums = before @ np.stack([wins, stakes, wins**2, wins * stakes, stakes**2], axis=1)
+        won, staked, *squares = sums.T
+        m = np.divide(won, staked, out=np.zeros(len(won)), where=staked > 0)
+        return (0.25 + np.maximum(squares[0] - 2 * m * squares[1] + m**2 * squares[2], 0.0)) / (rows + 1)
+
+
+def ratio(
+    weight, reward, count, largest: float, random: np.random.Generator, rounded: bool = False, single: bool = False
+) -> Ratio | Share | None:
+    """The quotient of E[r w] and E[r], rows in random order; None without a reward.
+
+    weight, reward : float64 (cells), pairs, which may repeat
+    count : int64 (cells), how often each occurs
+    largest : the largest weight possible
+    random : the generator of the order
+    rounded : whether weights and rewards were rounded as `tally.Cells` does
+    single : whether the largest weight is the only one possible above 0, and rewards are 0 or 1
+    """
+    clicked, rows = reward > 0, int(count.sum())
+    if not clicked.any():
+        return None
+    weight, reward, count = weight[clicked], reward[clicked], count[clicked]
+    if single:
+        return Share(intervals.drawn(weight, count, largest, random, (largest,)))
+    estimate = float(count @ (weight * reward) / (count @ reward))
+    if len(count) > CELLS:
+        weight, reward, count = _thinned(weight, reward, count, largest, random)
+    staged = intervals.in_random_order(np.r_[rows - count.sum(), count], random)
+    slack = (1 + ROUNDED) ** 2 / (1 - ROUNDED) - 1 if rounded else 0.0
+    return Ratio(weight, reward, staged[:, 1:], staged.sum(axis=1), float(largest), estimate, slack)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """One-sided bounds at a confidence, as `Ratio` and `Share` have them.
+
+    lower, upper : functions of the confidence
+    """
+
+    lower: Callable[[float], float]
+    upper: Callable[[float], float]
+
+
+def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None = None) -> Bounds:
+    """The bounds of a click rate, from its terms r w.
+
+    exact : whether they are Clopper-Pearson's, else betting's
+    missed : the terms w (1 - r), if no largest weight is known; see `intervals.betting_without_range`
+    """
+    if missed is not None:
+        bound = intervals.betting_without_range
+        return Bounds(lambda level: float(bound(terms, level)), lambda level: 1 - float(bound(missed, level)))
+    if exact:
+        bound = intervals.clopper_pearson
+        return Bounds(lambda level: float(bound(terms, level)), lambda level: float(bound(terms, level, upper=True)))
+    bound, reflected = intervals.betting, terms.reflected()
+    return Bounds(lambda level: float(bound(terms, level)),
+                  lambda level: terms.largest - float(bound(reflected, level)))  # fmt: skip
+
+
+def quotient(over: Bounds, under: Bounds) -> Bounds:
+    """The bounds of the quotient of two rates, of which each may be wrong in half of the cases that a bound may be."""
+
+    def lower(level: float) -> float:
+        most = under.upper((1 + level) / 2)
+        return over.lower((1 + level) / 2) / most if most > 0 else 0.0
+
+    def upper(level: float) -> float:
+        least = under.lower((1 + level) / 2)
+        return min(over.upper((1 + level) / 2), 1.0) / least if least > 0 else np.inf
+
+    return Bounds(lower, upper)
+
+
+def lift(estimate: float, today: float, bounds: Bounds | Ratio | Share, level: float) -> dict:
+    """The columns of a policy's lift over today's: the estimate, and the ends of the two-sided interval.
+
+    estimate, today : the CTR of the policy, and today's
+    bounds : of their quotient
+    """
+    one_sided = (1 + level) / 2
+    return {"lift": estimate / today - 1 if today else np.nan, "lift_low": bounds.lower(one_sided) - 1,
+            "lift_high": bounds.upper(one_sided) - 1}  # fmt: skip
+
+
+def _thinned(weight, reward, count, largest: float, random) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cells whose weights and rewards are rounded up or down at random, so that expectations stay the same."""
+    for number, most in ((0, largest), (1, 1.0)):
+        values = (weight, reward)[number]
+        bits = np.ascontiguousarray(values).view(np.int64)
+        low = (bits >> BITS << BITS).view(float)
+        high = np.minimum(((bits >> BITS) + 1 << BITS).view(float), most)
+        gap = high - low
+        up = random.binomial(count, np.divide(values - low, gap, out=np.zeros(len(gap)), where=gap > 0))
+        other = (weight, reward)[1 - number]
+        values, other, count = np.r_[low, high], np.r_[other, other], np.r_[count - up, up]
+        weight, reward = (values, other) if number == 0 else (other, values)
+        pairs, place = np.unique(np.stack([weight, reward])[:, count > 0], axis=1, return_inverse=True)
+        count = np.bincount(place.reshape(-1), count[count > 0]).astype(np.int64)
+        weight, reward = pairs
+    return weight, reward, count
