@@ -17,7 +17,7 @@ import numpy as np
 
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
-from scant.advice import decisions, digests, encoding, health, learning, lifts, rewards, summing
+from scant.advice import decisions, digests, encoding, health, learning, lifts, mixes, rewards, summing
 from scant.advice.evaluated import Evaluation
 from scant.advice.folder import ROWS
 from scant.advice.learning import LEARNT
@@ -133,7 +133,8 @@ def compare(
     if judged.wrong is not None:
         pairs, choice, about = [], None, (f"No verdict: {judged.wrong.reason}", *about)
         judged.withhold()
-    return Evaluation(level, about, tuple(judged.rows), tuple(judged.notes), seed, learnt, tuple(pairs), choice)
+    mix = judged.mix() | {name: mixes.of_policy(judged.tally, name, policy) for name, policy in named.items()}
+    return Evaluation(level, about, tuple(judged.rows), tuple(judged.notes), seed, learnt, tuple(pairs), choice, mix)
 
 
 def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dict[str, object]:
@@ -222,11 +223,11 @@ class _Case:
             raise DataError(test.name, "the log has one row, of which nothing can be said")
         self.same_log, self.keys = summing.logged_by_today(test, training), {}
         self.least, self.constant = _least(test.name, self.tally, declared)
-        self._note(test.name, [problem for problem in test.problems if problem.kind == "left-out"])
+        self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", "user")])
         doubts = list(health.propensities(summary, columns, self.least))
         self.wrong = next((problem for problem in doubts if problem.kind == WRONG), None)
         self._note(test.name, [problem for problem in doubts if problem is not self.wrong])
-        self._note(test.name, health.equal_rows(summary.digests.equal(), self.tally.rows))
+        self._note(test.name, health.equal_rows(summary))
         if training is not None:
             self._beside_training(summary)
         self.ads = len(self.tally.ads)
@@ -235,12 +236,12 @@ class _Case:
         self.undecided = bool(lacking)
         self.notes += [f"{name}: all rewards are 0: rewards look missing, so that there is no verdict"
                        for name in lacking]  # fmt: skip
-        of_today = self.tally if self.same_log else training.tally
-        propensity, reward, count = of_today.cells[""].arrays()
+        self.of_today = self.tally if self.same_log else training.tally
+        propensity, reward, count = self.of_today.cells[""].arrays()
         self.today_is_uniform = bool(np.ptp(propensity) == 0) and math.isclose(
             propensity[0] * self.ads, 1, rel_tol=1e-3
         )
-        self.today = self._row(Logging.kind, (np.ones_like(propensity), reward, count), 1.0, (1.0,), of_today, "")
+        self.today = self._row(Logging.kind, (np.ones_like(propensity), reward, count), 1.0, (1.0,), self.of_today, "")
 
     def _note(self, name: str, problems: Iterable) -> None:
         """Note problems of a log; raises the first error."""
@@ -252,7 +253,7 @@ class _Case:
     def _beside_training(self, summary: Summary) -> None:
         """Note what the training log has to do with the test, and leave rows of both out of the test, if asked to."""
         training, whole, test, train = self.training, self.tally, self.test.name, self.training.name
-        self._note(train, health.equal_rows(training.summary.digests.equal(), training.tally.rows))
+        self._note(train, health.equal_rows(training.summary))
         if new := [ad for ad in logs.ordered({*whole.ads} - {*training.tally.ads}) if whole.ads[ad][0].any()]:
             share = sum(int(whole.ads[ad][0].sum()) for ad in new) / whole.rows
             self.notes.append(
@@ -265,7 +266,8 @@ class _Case:
                 f"{test}: it never shows {len(lacking):,} of the {len(whole.ads):,} ads ({logs.listing(lacking)}), so "
                 "that nothing is known of what these would earn: policies that show them cannot be judged"
             )
-        if summary.digests.mark() == training.mark:
+        whole_log = summary.shared.rows == whole.rows == training.tally.rows and training.shares(whole.rows, whole.rows)
+        if whole_log or summary.digests.mark() == training.mark:
             reason = f"the same log as {train}, from which policies are learnt: it flatters them"
             raise DataError(test, reason, advice="Evaluate on visits that were not learnt from")
         if summary.shared.rows:
@@ -442,6 +444,12 @@ class _Case:
         for row in self.rows:
             row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) | {"refused": WRONG}
             row["verdict"] = row["verdict"] and "none"
+
+    def mix(self) -> dict[str, dict[str, float]]:
+        """The mix of ads of the policies that are always compared."""
+        ads = logs.ordered({*self.tally.ads})
+        found = {Logging.kind: mixes.of_log(self.of_today)}
+        return found if self.today_is_uniform else found | {Uniform.kind: dict.fromkeys(ads, 1 / len(ads))}
 
     def about(self) -> tuple[str, ...]:
         """Sentences that describe the logs."""

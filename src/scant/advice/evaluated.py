@@ -25,6 +25,7 @@ class Evaluation:
     policies : the learnt policies, by name
     pairs : one mapping for each pair of policies that can be compared; see `decisions.pairs`
     choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
+    mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     inputs : the files, and folders, that all of it was made from, which `write` and `report` do not overwrite
     """
 
@@ -36,6 +37,7 @@ class Evaluation:
     policies: Mapping[str, Policy] = field(default_factory=dict)
     pairs: tuple[dict, ...] = ()
     choice: dict | None = None
+    mix: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     inputs: tuple = field(default=(), compare=False)
 
     def text(self) -> str:
@@ -162,6 +164,7 @@ class Evaluation:
                 "policies": [_plain(row) for row in self.rows],
                 "pairs": [_plain(pair) for pair in self.pairs],
                 "choice": self.choice and _plain(self.choice),
+                "mix": self.mix,
             }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:

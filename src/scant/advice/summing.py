@@ -116,13 +116,13 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
     whole.digests.add(found)
     whole.features.add(log)
     whole.showings.add(log, BLOCK[piece])
-    whole.policies = log.policies
+    whole.policies, whole.by_id, whole.by_user = log.policies, log.id is not None, log.user is not None
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
         whole.add_times(times)
     both = np.zeros(len(log), bool) if training is None else training.has(log, found, where)
     weights = {column(name): log.given[:, number] / log.propensity for number, name in enumerate(log.policies)}
-    unknown, contexts = {}, {}
+    unknown, best, contexts = {}, {}, {}
     for name, policy in policies.items():
         if isinstance(policy, str):
             if policy not in log.policies:
@@ -133,7 +133,7 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
             aligned = logs.align_features(log, encoder.names, where)
             contexts[id(encoder)] = encoder.transform(aligned, where).features
         choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon)
-        action = policy.numbered(log)
+        action, best[name] = policy.numbered(log), choice.best
         weights[name], unknown[name] = learning.probability(choice, action) / log.propensity, action < 0
     compared = [column(policy) if isinstance(policy, str) else name for name, policy in policies.items()]
     of_today = [Logging.kind] if logged_by_today(test, training) else []
@@ -146,6 +146,9 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
         tally.add_pairs(part, {name: weights_of_all[name][rows] for name in (*of_today, *compared)})
         for name, marks in unknown.items():
             tally.new[name] = tally.new.get(name, 0) + int(np.count_nonzero(marks[rows]))
+        for name, chosen in best.items():
+            ads = policies[name].actions
+            tally.add_mix(name, dict(zip(ads, np.bincount(chosen[rows], minlength=len(ads)), strict=True)))
 
 
 def logged_by_today(test, training: Training | None) -> bool:

@@ -27,6 +27,7 @@ ROUNDED = 2.0 ** (BITS - 53)  # by which rounding changes a number at most, rela
 ADS = 1000  # of which the sums in the pieces of the log are kept apart
 FULL = 1 << 16  # pairs of a table after rounding; two policies with more are not compared
 SCALE = 1 << 32  # sums over rows are of whole numbers, so that their order does not matter
+LARGEST = 2.0**30  # weight in a sum of weights; larger ones are of propensities next to 0
 CUTS = np.array(sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for i in range(1, n + 1)}))
 
 
@@ -115,6 +116,8 @@ class Tally:
         "uniform", r / p and r v instead, since how many ads there are is known at the end. None for more than `FULL`
     ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`; with more than `ADS`, (3 x 1)
     new : by learnt policy, rows with ads that it does not know
+    mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column `policy:NAME` the sum of
+        its weights in rows with the ad, whole numbers times 1 / `SCALE`
     """
 
     rows: int = 0
@@ -124,6 +127,7 @@ class Tally:
     pairs: dict[tuple[str, str], Cells | None] = field(default_factory=dict)
     ads: dict[str, np.ndarray] = field(default_factory=dict)
     new: dict[str, int] = field(default_factory=dict)
+    mix: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def merge(self, other: "Tally") -> None:
         """Add the tally of other rows."""
@@ -136,6 +140,8 @@ class Tally:
             for name, sums in added.items():
                 kept[name] = kept.get(name, 0) + sums
         self._merge_ads(other.ads)
+        for name, sums in other.mix.items():
+            self.add_mix(name, sums)
 
     def _merge_ads(self, other: Mapping[str, np.ndarray]) -> None:
         names, ads = dict.fromkeys((*self.ads, *other)), self.ads
@@ -165,14 +171,24 @@ class Tally:
         for name, weight in weights.items():
             self.cells.setdefault(name, Cells()).add(weight, log.reward)
             terms[name] = reward * weight[clicked]
+            if name.startswith(logs.POLICY):
+                sums = _sums(np.minimum(weight, LARGEST), log.action, len(log.actions))
+                self.add_mix(name, dict(zip(log.actions, sums, strict=True)))
         for name, term in terms.items():
-            self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click)
+            self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click, len(CUTS))
         pieces = len(CUTS) if len(log.actions) <= ADS else 1
         place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
         powers = (np.bincount(place[clicked], np.rint(reward**power * SCALE), size) for power in (1, 2))
         sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
         by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
         self._merge_ads(dict(zip(log.actions, by_ad, strict=True)))
+
+    def add_mix(self, name: str, sums: Mapping[str, int]) -> None:
+        """Add by ad, of a policy, what `mix` has of it."""
+        kept = self.mix.setdefault(name, {})
+        for ad, added in sums.items():
+            if added:
+                kept[ad] = kept.get(ad, 0) + int(added)
 
     def add_pairs(self, log: Visits, weights: Mapping[str, np.ndarray]) -> None:
         """Add rows of every pair of policies; `weights`, float64 (rows), by policy."""
@@ -240,7 +256,7 @@ class Tally:
     def packed(self) -> dict:
         """All of it, fit for JSON, which `Tally.unpacked` takes."""
         return {
-            "rows": self.rows, "lengths": self.lengths.tolist(), "new": self.new,
+            "rows": self.rows, "lengths": self.lengths.tolist(), "new": self.new, "mix": self.mix,
             "ads": {ad: sums.tolist() for ad, sums in self.ads.items()},
             "cells": {name: cells.packed() for name, cells in self.cells.items()},
             "segments": {name: sums.tolist() for name, sums in self.segments.items()},
@@ -255,7 +271,7 @@ class Tally:
             {name: np.array([int(value) for value in sums], object) for name, sums in content["segments"].items()},
             np.array(content["lengths"], np.int64),
             {(name, other): cells and Cells.unpacked(cells) for name, other, cells in content["pairs"]},
-            {ad: np.array(sums, np.int64) for ad, sums in content["ads"].items()}, content["new"],
+            {ad: np.array(sums, np.int64) for ad, sums in content["ads"].items()}, content["new"], content["mix"],
         )  # fmt: skip
         cells = {name: cells.arrays() for name, cells in tally.cells.items()}
         possible = all(np.isfinite(first).all() and ((first > 0) & (first <= 1) if not name else first >= 0).all()
@@ -272,17 +288,22 @@ class Tally:
             or (tally.lengths < 0).any()
             or {*tally.cells, *([Uniform.kind] if tally.rows else [])} != tally.segments.keys()
             or ("" in tally.cells) != (tally.rows > 0)
+            or any(type(count) is not int or count <= 0 for sums in tally.mix.values() for count in sums.values())
+            or any(sum(tally.mix.get(name, {}).values()) != tally.rows for name in tally.new)
         ):
             raise ValueError("sums that do not fit each other")
         return tally
 
 
-def _sums(terms: np.ndarray, piece: np.ndarray) -> np.ndarray:
-    """The sums of some terms in each piece, whole numbers of Python times 1 / `SCALE`, in whatever order they come."""
+def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
+    """The sums of some terms in each of some places, object (size): whole numbers of Python times 1 / `SCALE`.
+
+    They are the same in whatever order terms come.
+    """
     whole = np.floor(terms)
-    sums = np.zeros((2, len(CUTS)), np.int64)
+    sums = np.zeros((2, size), np.int64)
     for kept, values in zip(sums, (whole, np.rint((terms - whole) * SCALE)), strict=True):
-        np.add.at(kept, piece, values.astype(np.int64))
+        np.add.at(kept, place, values.astype(np.int64))
     return sums[0].astype(object) * SCALE + sums[1].astype(object)
 
 
@@ -332,6 +353,7 @@ class Summary:
     features : of all rows
     showings : of the ads, in all rows
     policies : the log's columns `policy:NAME`
+    by_id, by_user : whether rows have ids, and whether it is known who each visit was of
     times : the first and the last, in microseconds since 1970; None without
     problems : of single cells, by kind and column, the place of the first row, the problem, and how many rows there are
     """
@@ -342,6 +364,8 @@ class Summary:
     features: Features = field(default_factory=Features)
     showings: Showings = field(default_factory=Showings)
     policies: tuple[str, ...] = ()
+    by_id: bool = False
+    by_user: bool = False
     times: tuple[int, int] | None = None
     problems: dict[tuple[str, str], tuple[str, Problem, int]] = field(default_factory=dict)
 
@@ -349,6 +373,10 @@ class Summary:
     def names(self) -> tuple[str, ...]:
         """The names of the features."""
         return tuple(self.features.missing)
+
+    @property
+    def rows(self) -> int:
+        return self.alone.rows + self.shared.rows
 
     @property
     def period(self) -> tuple[np.datetime64, np.datetime64] | None:
@@ -364,6 +392,7 @@ class Summary:
         self.features.merge(other.features)
         self.showings.merge(other.showings)
         self.policies = self.policies or other.policies
+        self.by_id, self.by_user = self.by_id or other.by_id, self.by_user or other.by_user
         if other.times:
             self.add_times(other.times)
         for place, problem, count in other.problems.values():
