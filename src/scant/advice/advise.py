@@ -17,7 +17,8 @@ import numpy as np
 
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
-from scant.advice import decisions, digests, encoding, health, learning, lifts, mixes, rewards, summing
+from scant.advice import arms, decisions, digests, encoding, health, learning, lifts, mixes, rewards, summing
+from scant.advice.arms import AD, Always
 from scant.advice.evaluated import Evaluation
 from scant.advice.folder import ROWS
 from scant.advice.learning import LEARNT
@@ -93,13 +94,17 @@ def compare(
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     check_declared(declared)
+    read = summarised or partial(summing.summary, test, progress=progress, rows=rows)
+    if not isinstance(policies, Mapping):
+        policies = [policies] if isinstance(policies, str | Policy) else list(policies)
+    if any(map(arms.is_each, policies.values() if isinstance(policies, Mapping) else policies)):
+        policies = arms.with_each(policies, logs.ordered({*read(None, None).all().ads}))
     named = {name: asked(policy, test) for name, policy in named_ones(policies, test.policies).items()}
-    unfitted = [name for name, policy in named.items() if not isinstance(policy, str) and not policy.fitted]
+    unfitted = [name for name, policy in named.items() if isinstance(policy, Policy) and not policy.fitted]
     if unfitted and train is None:
         raise SettingError(f"{unfitted[0]} is learnt from a log: give one with --train, of other visits than the "
                            "test's, or part this one with --split")  # fmt: skip
     training = None if train is None else Training(train, test, progress, rows)
-    read = summarised or partial(summing.summary, test, progress=progress, rows=rows)
     columns = [policy for policy in named.values() if isinstance(policy, str)]
     case = partial(_Case, test, training, columns, level, declared, shared, seed)
     if unfitted:
@@ -117,15 +122,18 @@ def compare(
         if isinstance(policy, str):
             judged.judge(name, column(policy), None)
             continue
+        if isinstance(policy, Always):
+            judged.judge_ad(name, policy)
+            continue
         judged.judge(
             name, name, evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions)),
             new_ads=judged.tally.new.get(name, 0) / judged.tally.rows, untrained=" ".join(policy.untrained),
             **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
         )  # fmt: skip
         if policy.untrained:
-            reason = "had no click, or nothing but clicks, in training: never shown, but if all ads are such"
+            reason = "had the same reward in all rows of training, such as no click: shown only if all ads are such"
             judged.notes.append(f"{name}: ads {', '.join(policy.untrained)} {reason}")
-    learnt = {name: policy for name, policy in named.items() if not isinstance(policy, str)}
+    learnt = {name: policy for name, policy in named.items() if isinstance(policy, Policy)}
     if doubly_robust:
         judged.doubly_robust(learnt, progress)
     pairs, choice = judged.decided()
@@ -150,7 +158,7 @@ def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dic
     if isinstance(policies, Mapping):
         given = list(policies.items())
     else:
-        given = [(None, policy) for policy in ([policies] if isinstance(policies, str | Policy) else policies)]
+        given = [(None, policy) for policy in policies]
     named, seen = {}, []
     for name, policy in given:
         meant, clashes = policy, isinstance(policy, Policy) and str(name).startswith(logs.POLICY)  # so `parts` has them
@@ -184,17 +192,19 @@ def check_meant(policy: str, columns: Iterable[str]) -> None:
                            f"column:{policy}, or leave the column out with --ignore policy:{policy}")  # fmt: skip
 
 
-def asked(policy, test: Log) -> Policy | str:
-    """What a policy asked for stands for: a `Policy`, or the NAME of a column `policy:NAME`."""
+def asked(policy, test: Log) -> Policy | Always | str:
+    """What a policy asked for stands for: a `Policy`, an ad for everyone, or the NAME of a column `policy:NAME`."""
     if isinstance(policy, Policy):
         return policy
     if not isinstance(policy, str):
         raise SettingError(f"{policy!r} is no policy: give a Policy, the kind of a learner, or the name of a column")
     if policy in LEARNT:
         return Policy(policy)
+    if policy.startswith(AD) and policy not in test.policies:
+        return Always(policy.removeprefix(AD))
     column = policy.removeprefix(COLUMN)
     if column not in test.policies:
-        raise unknown("policy", column, (*LEARNT, *(f"{COLUMN}{name}" for name in test.policies)))
+        raise unknown("policy", column, (*LEARNT, arms.EACH, *(f"{COLUMN}{name}" for name in test.policies)))
     return column
 
 
@@ -218,11 +228,11 @@ class _Case:
         test.refuse(summary.problems.values())
         self.test, self.training, self.level, self.seed, self.shared = test, training, level, seed, shared
         self.tally, self.rows, self.notes, self.lowers, self.largest = summary.all(), [], [], {}, {}
-        self.lifts, self.missed = {}, {}
+        self.lifts, self.missed, self.samples = {}, {}, {}
         if self.tally.rows < 2:
             raise DataError(test.name, "the log has one row, of which nothing can be said")
         self.same_log, self.keys = summing.logged_by_today(test, training), {}
-        self.least, self.constant = _least(test.name, self.tally, declared)
+        self.least, self.constant = _least(test.name, self.tally, declared, summary.showings.shares())
         self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", "user")])
         doubts = list(health.propensities(summary, columns, self.least))
         self.wrong = next((problem for problem in doubts if problem.kind == WRONG), None)
@@ -298,11 +308,14 @@ class _Case:
             summary.alone.ads = {ad: summary.alone.ads.get(ad, 0 * sums) for ad, sums in self.tally.ads.items()}
             self.tally = summary.alone
 
-    def judge(self, name: str, key: str, possible: tuple[float, ...] | None, **learnt_columns) -> None:
+    def judge(
+        self, name: str, key: str, possible: tuple[float, ...] | None, sample: tuple | None = None, **learnt_columns
+    ) -> None:
         """Evaluate a policy.
 
         key : what the tally calls it
         possible : its probabilities that are possible, if they are few; None for any up to 1
+        sample : the cells of rows by which alone its CTR is told, all of weight 1; see `arms.own_rows`
         """
         cells = self.tally.of_uniform() if key == Uniform.kind else self.tally.cells[key].arrays()
         if self.least is None:
@@ -312,12 +325,18 @@ class _Case:
             largest = max(weights)
         few = self.constant and possible is not None and weights and len(weights) == 1
         self.keys[name] = key
-        terms = self._row(name, cells, largest, weights if few else None, self.tally, key, **learnt_columns)
+        if sample is None:
+            terms = self._row(name, cells, largest, weights if few else None, self.tally, key, **learnt_columns)
+        else:
+            largest = float(cells[0].max())
+            terms = self._row(name, sample, 1.0, (1.0,), self.tally, key, **learnt_columns)
         row, today = self.rows[-1], self.rows[0]
         if self.undecided or not usable(row, today):
             row["verdict"] = "none"
             return
         bounds = self._bounds(row, terms)
+        if sample is not None and row["bound"] == "clopper-pearson":
+            self.samples[name] = int(row["clicks"]), int(row["rows"])
         self.largest[name], self.lowers[name] = largest, bounds.lower
         if self.same_log and self.least is not None:
             random = generator(self.seed, "advice", "lift", name)
@@ -329,6 +348,12 @@ class _Case:
             self.lifts[name] = lifts.quotient(bounds, self._bounds(today, self.today))
         row |= lifts.lift(row["estimate"], today["estimate"], self.lifts[name], self.level)
         row |= verdict_of(row, today, self.same_log)
+
+    def judge_ad(self, name: str, policy: Always) -> None:
+        """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
+        arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
+        cells = self.tally.cells[name]
+        self.judge(name, name, (1.0,), None if cells.rounded else arms.own_rows(*cells.arrays()))
 
     def _bounds(self, row: Mapping, terms) -> lifts.Bounds:
         """The bounds of the CTR of a row, from its terms."""
@@ -352,7 +377,7 @@ class _Case:
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
         found, drift = evaluation.evaluate_cells(weight, reward, count, terms, self.level), tally.drift(key)
         row = row_of(name, found, self.level, drift=drift.p, **learnt_columns)
-        above = tally.mean(key) if rounded else float(count @ (weight * reward)) / tally.rows
+        above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         if not found.refused:
             row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             if self.least is None and name != Logging.kind:
@@ -412,6 +437,9 @@ class _Case:
         if self.same_log and largest:
             largest = {Logging.kind: 1.0} | largest
         for pair in combinations(largest, 2) if self.least is not None else ():
+            if {*pair} <= self.samples.keys():
+                means[pair] = arms.Difference(*zip(*(self.samples[name] for name in pair), strict=True))
+                continue
             random = generator(self.seed, "advice", "pairs")  # one order for all
             mean = self.tally.difference(tuple(map(keys.get, pair)), tuple(map(largest.get, pair)), random)
             if mean is None:
@@ -475,13 +503,16 @@ def check_declared(declared: float | str | None) -> None:
         )
 
 
-def _least(name: str, tally: Tally, declared: float | str | None) -> tuple[float | None, bool]:
-    """The least propensity possible, None if it is "unknown", and whether it is the only one."""
+def _least(name: str, tally: Tally, declared: float | str | None, shares) -> tuple[float | None, bool]:
+    """The least propensity possible, None if it is "unknown", and whether it is the only one.
+
+    shares : the propensity of each ad, if that is the same in all rows; see `Showings.shares`
+    """
     propensity, rounded = tally.cells[""].first, tally.cells[""].rounded
     if declared == UNKNOWN:
         return None, False
     constant, smallest = propensity[0] == propensity[-1], float(propensity[0])
-    if declared is None and not constant:
+    if declared is None and not constant and not shares:
         raise SettingError(
             f"{name}: propensities differ, so that --least-propensity is needed: the least probability with which the "
             "policy that logged it shows any ad to anyone, by its design. The least in the log will not do: an ad's "

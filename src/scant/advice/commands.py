@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -24,7 +25,10 @@ class Parser(argparse.ArgumentParser):
         if self.learns:
             from scant.advice.learning import LEARNT
 
-            self.epilog = f"Kinds of learners: {', '.join(LEARNT)}."
+            self.epilog = (
+                f"Kinds of learners: {', '.join(LEARNT)}; or a scikit-learn classifier or regressor, as module:Class, "
+                "if need be with settings as JSON, such as 'sklearn.linear_model:Ridge={\"alpha\": 10}'."
+            )
         return super().format_help()
 
 
@@ -46,7 +50,12 @@ def add(parser: argparse.ArgumentParser) -> None:
                      help="results of `scant ads part` for all files of a log in a folder")  # fmt: skip
     reading = (
         option("--columns", type=_column, nargs="+", action="extend", metavar="ROLE=COLUMN",
-               help="what the log calls action, reward, propensity, timestamp or position, as reward=click"),
+               help="what the log calls action, reward, propensity, timestamp, position, id or user, as reward=click"),
+        *(option(f"--{name}", dest="columns", action="append", metavar="COLUMN", type=partial(_column_of, role),
+                 help=f"{text}; the same as --columns {role}=COLUMN")
+          for name, role, text in (("id", "id", "the column that tells visits apart"),
+                                   ("user", "user", "the column that says whose visit it was"),
+                                   ("time", "timestamp", "the column with the time"))),
         option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
         option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
                help="features to take as text though they are numbers"),
@@ -56,7 +65,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--lambdas", type=float, nargs="+", default=[0.01, 0.1, 1.0, 10.0],
                help="regularisation, the best of which is chosen on a part of the training log"),
         option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
-        option("--steps", type=int, default=1_000_000, help="steps of gradient descent (default 1000000)"),
+        option("--steps", type=int,
+               help="steps of gradient descent for each ad (default 20 for each of its rows, from 50000 to 1000000)"),
         option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
         option("--tree-rows", type=int, default=1 << 14,
                help="rows that each tree learns from, drawn at random (default 16384)"),
@@ -93,9 +103,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--shared", choices=("refuse", "drop", "keep"), default="refuse",
                help="what to do with rows of the test that the training log has, too (default refuse)"),
         *reading, results,
-        option("--policy", action="append", required=True,
-               help="a kind of learner, the file of a saved policy, or NAME of a column policy:NAME of the test log; "
-               "may be repeated"),
+        option("--policy", action="append", default=[],
+               help="a kind of learner, a scikit-learn model as module:Class, the file of a saved policy, NAME of a "
+               "column policy:NAME of the test log, ad:ID for one ad for everyone, or each-ad; may be repeated "
+               "(default each-ad)"),
         option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
         option("--least-propensity", type=_propensity,
                help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
@@ -112,7 +123,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--train", help="the log that the policies were learnt from, if there is one"),
         *reading,
         option("--policy", action="append", default=[],
-               help="the file of a saved policy, or NAME of a column policy:NAME; may be repeated"),
+               help="the file of a saved policy, NAME of a column policy:NAME, or ad:ID; may be repeated"),
         option("--output", type=Path, required=True, help="the file to write, of the same name in another folder"),
     )  # fmt: skip
     command(
@@ -160,9 +171,11 @@ def check(arguments) -> int:
 
 def evaluate(arguments) -> None:
     from scant import advice
+    from scant.advice.arms import EACH
     from scant.advice.progress import Progress
     from scant.errors import SettingError
 
+    arguments.policy = arguments.policy or [EACH]
     paths = (arguments.test, *([arguments.train] if arguments.train else []))
     outputs = [target for target in (arguments.output, arguments.report) if target]
     results = [arguments.parts] if arguments.parts else []
@@ -176,6 +189,8 @@ def evaluate(arguments) -> None:
             by, share = arguments.split
             train, test = test.split(share, by, arguments.seed)
         policies = _policies(arguments, test)
+        if arguments.parts:
+            _check_saved(policies)
         found = advice.evaluate(
             policies, test, train=train, level=arguments.level, shared=arguments.shared,
             least_propensity=arguments.least_propensity, doubly_robust=arguments.doubly_robust, seed=arguments.seed,
@@ -204,17 +219,21 @@ def part(arguments) -> None:
     with Progress() as progress:
         log, *train = _logs(arguments, *paths, progress=progress)
         policies = _policies(arguments, log)
+        _check_saved(policies)
         write_part(log, arguments.file, arguments.output, policies, train[0] if train else None, progress)
 
 
 def fit(arguments) -> None:
-    from scant.advice import Policy, text
+    from scant.advice import Policy, models, text
     from scant.advice.progress import Progress
 
     check_outputs([arguments.output], [arguments.log])
+    asked = arguments.policy
+    policy = Policy(models.made(asked) if models.is_named(asked) else asked, **_settings(arguments))
+    _check_saved({asked: policy})
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
-        policy = Policy(arguments.policy, **_settings(arguments)).fitted_to(log.visits, progress=progress)
+        policy = policy.fitted_to(log.visits, progress=progress)
         policy.save(arguments.output)
     value = policy.regularisation
     chosen = f"; lambda {value:g}" if value == value else ""
@@ -223,7 +242,8 @@ def fit(arguments) -> None:
         f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features",
     ]
     if policy.untrained:
-        lines.append(f"never shown, since they had no click, or nothing but clicks: {', '.join(policy.untrained)}")
+        ads = ", ".join(policy.untrained)
+        lines.append(f"never shown, since all their rewards were the same, such as no click: {ads}")
     print(text.joined(lines), end="")
 
 
@@ -248,30 +268,47 @@ def apply(arguments) -> None:
 def _saved(policies: list[str]) -> list[str]:
     """The files among what --policy names."""
     from scant.advice.advise import COLUMN
+    from scant.advice.arms import AD
 
-    return [name for name in policies if name.endswith(".arrow") and not name.startswith(COLUMN)]
+    return [name for name in policies if name.endswith(".arrow") and not name.startswith((AD, COLUMN))]
+
+
+def _check_saved(policies: dict) -> None:
+    """Raise a SettingError if one of the policies cannot be saved, which parts of a log need, too."""
+    from scant.advice import Policy, saving
+
+    for policy in policies.values():
+        if isinstance(policy, Policy):
+            saving.check_kind(policy)
 
 
 def _policies(arguments, test) -> dict:
-    """What --policy asks for of a test log, by its name in tables: saved policies, kinds to be learnt, or columns.
+    """What --policy asks for of a test log, by its name in tables: saved policies, kinds or models to be learnt, or
+    columns.
 
     A saved policy has the name of its file without .arrow, after as many folders of its path as tell it from others
-    with that name; with .arrow, where a kind, a column or a policy that is always compared has the same name.
+    with that name; with .arrow, where a kind, a column or a policy that is always compared has the same name. A model
+    has the name of its class, with as much of what was asked for as tells it from others.
 
     Raises
     ------
     SettingError : the same policy twice, or a name that a column has, too
     """
-    from scant.advice import Policy
-    from scant.advice.advise import ALWAYS, check_meant
+    from scant.advice import Policy, models
+    from scant.advice.advise import ALWAYS, COLUMN, check_meant
+    from scant.advice.arms import AD
     from scant.advice.learning import LEARNT
     from scant.errors import SettingError
 
     paths = {name: Path(name) for name in _saved(arguments.policy)}
-    taken, policies, files = {*ALWAYS, *arguments.policy}, {}, []
+    named = models.names_of(name for name in arguments.policy if models.is_named(name) and name not in paths
+                            and not name.startswith((AD, COLUMN)) and name not in test.policies)  # fmt: skip
+    taken, policies, files = {*ALWAYS, *arguments.policy, *named.values()}, {}, []
     for asked in arguments.policy:
         check_meant(asked, test.policies)
         name = asked
+        if asked in named and named[asked] not in {*ALWAYS, *arguments.policy}:
+            name = named[asked]
         if asked in paths:
             path = paths[asked]
             alike = {other for other in paths.values() if other.stem == path.stem}
@@ -282,8 +319,11 @@ def _policies(arguments, test) -> dict:
         if name in policies or (file and file in files):
             raise SettingError(f"--policy {asked} is given twice: give each policy once")
         files.append(file)
-        learnt = Policy(asked, **_settings(arguments)) if asked in LEARNT else asked
-        policies[name] = Policy.load(asked) if file else learnt
+        if asked in named or asked in LEARNT:
+            kind = models.made(asked) if asked in named else asked
+            policies[name] = Policy(kind, **_settings(arguments))
+        else:
+            policies[name] = Policy.load(asked) if file else asked
     return policies
 
 
@@ -314,6 +354,10 @@ def _logs(arguments, *paths, progress=lambda step: None) -> list:
         if absent := [name for name in getattr(arguments, what) if name not in known]:
             raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
     return found
+
+
+def _column_of(role: str, column: str) -> tuple[str, str]:
+    return role, column
 
 
 def _column(text: str) -> tuple[str, str]:

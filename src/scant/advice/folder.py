@@ -12,7 +12,7 @@ from scant.data.visits import KEY, KEYS, Problem, Reading, is_feature
 from scant.errors import DataError
 
 ROWS = 1 << 18  # of a batch
-OF_LOG = ("empty", "id", "left-out")  # problems that one batch cannot tell of the log
+OF_LOG = ("empty", "id", "left-out", "user")  # problems that one batch cannot tell of the log
 
 
 class Folder:
@@ -97,12 +97,15 @@ class Folder:
         for table, path, at, start in self._tables(rows, only):
             yield self._reading(table, path, dict(self._head[0])), path, at, start
 
-    def times(self, rows: int) -> Iterator[np.ndarray]:
-        """The times of the rows, datetime64[us], in batches."""
-        for table, path, *_ in self._tables(rows, None, ["timestamp"]):
+    def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
+        """The column timestamp or user of the rows, as in `Visits`, in batches."""
+        for table, path, *_ in self._tables(rows, None, [role if role == "timestamp" else KEY + role]):
+            columns = checks.Columns(path, self.form, (), table, None, [], ())
             with files.foreign(path, "readable log"):
-                times = checks.Columns(path, self.form, (), table, None, [], ()).timestamp()
-            yield times
+                found = columns.timestamp() if role == "timestamp" else columns.user()
+            if found is None:
+                raise DataError(path, columns.problems[0].reason, advice=columns.problems[0].mend)
+            yield found
 
     @property
     def problems(self) -> list[Problem]:

@@ -84,7 +84,7 @@ def problems(summary, policies: Iterable[str]) -> Iterator[Problem]:
         yield Problem("all-clicks", "warning", f"all {tally.rows:,} rewards are 1: visits without a click look missing",
                       "Log every visit, clicked or not")  # fmt: skip
     yield from propensities(summary, policies)
-    yield from equal_rows(summary.digests.equal(), tally.rows)
+    yield from equal_rows(summary)
     yield from _drifts(tally)
     if constant := summary.features.constant:
         reason = f"features with one value only: {logs.listing(constant)}"
@@ -165,13 +165,27 @@ def _mean_weight(weight, count, largest: float, rounded: bool) -> tuple[float, f
     return float(terms.moments()[1]), float(low) - slack, float(high) + slack
 
 
-def equal_rows(count: int, rows: int) -> list[Problem]:
-    """A warning if some of the rows of a log equal an earlier one."""
-    if not count:
-        return []
-    reason = f"{count:,} of {rows:,} rows equal an earlier one"
-    return [Problem("duplicates", "warning", reason, "All are kept; if visits were logged twice, bounds are too good",
-                    count)]  # fmt: skip
+def equal_rows(summary) -> Iterator[Problem]:
+    """What there is to know of rows that equal an earlier one; where rows have ids, of those with the same id.
+
+    summary : `tally.Summary`, of all rows
+    """
+    count, rows = summary.digests.equal(), summary.rows
+    if not summary.by_id:
+        if count and summary.names:  # without features nearly all rows are equal
+            yield Problem("duplicates", "warning", f"{count:,} of {rows:,} rows equal an earlier one",
+                          "All are kept; if visits were logged twice, bounds are too good", count)  # fmt: skip
+        return
+    if count:
+        reason = f"{count:,} of {rows:,} rows have the id, the ad and the position of an earlier one: logged twice"
+        mend = "Keep one row of each. If an ad is shown in several places, name them by --columns position=COLUMN"
+        yield Problem("duplicates", "error", reason, mend, count)
+    if more := summary.digests.equal(half=True) - count:
+        reason = f"requests repeat: {more:,} of {rows:,} rows have the id of an earlier one, but another ad or position"
+        mend = ("Rows of one request are not independent, which bounds ignore: name who asked by --user COLUMN, or the "
+                "request, in place of its --id")  # fmt: skip
+        mend = "Rows of one user are taken together, and those of a request are" if summary.by_user else mend
+        yield Problem("requests", "warning", reason, mend, more)
 
 
 def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:

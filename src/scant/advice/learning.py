@@ -6,6 +6,7 @@ import numpy as np
 
 from scant.ads import policies, run, scorers
 from scant.ads.learners import KINDS, LAMBDAS
+from scant.ads.selection import information_gain
 from scant.advice.encoding import Encoder
 from scant.advice.progress import silent
 from scant.data import logs
@@ -16,6 +17,7 @@ from scant.randomness import generator
 
 LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
 FOREST = {"trees": 40, "tree_rows": 1 << 14, "leaf": 20}  # quick on millions of rows, and no worse than whole trees
+PASSES = 20  # of gradient descent over an ad's rows: no worse than a million steps for each ad, and quick for many
 TIME_SHARE = 0.7  # of the rows of a log that is split by time, those of the training part
 
 
@@ -52,9 +54,11 @@ def fit(
 ) -> run.Fit:  # fmt: skip
     """Choose lambda on a validation part of a log, then fit a model to the whole log.
 
+    Features are selected by what they tell of clicks; of other rewards, by what they tell of rewards above the mean.
+
     Parameters
     ----------
-    kind : one of `LEARNT`, or a class of `learners.of_classifier`
+    kind : one of `LEARNT`, or a class of `learners.of_model`
     log : the training log, its features encoded
     settings, lambdas, validation, threshold, select : see `run.fits`
     seed : the seed of the fit
@@ -64,8 +68,11 @@ def fit(
     ------
     SettingError, DataError : invalid settings, or a log that cannot be learnt from
     """
-    settings, random = settings or scorers.Settings(options=FOREST), generator(seed, "advice")
-    return run.fits(kind, log, random, settings, lambdas, "held-out", validation, threshold, select, progress)[-1]
+    settings, random = settings or scorers.Settings(options=FOREST, passes=PASSES), generator(seed, "advice")
+    gains = information_gain(log.features, log.reward > log.reward.mean()) if select < 1 else None
+    return run.fits(
+        kind, log, random, settings, lambdas, "held-out", validation, threshold, select, progress, gains
+    )[-1]  # fmt: skip
 
 
 def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
@@ -77,7 +84,9 @@ def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
     return np.where(known, choice.probability(np.where(known, action, 0)), 0.0)
 
 
-def split(rows: int, share: float, seed: int = 0, times: np.ndarray | None = None) -> np.ndarray:
+def split(
+    rows: int, share: float, seed: int = 0, times: np.ndarray | None = None, users: np.ndarray | None = None
+) -> np.ndarray:
     """Split a log into a training part and a test part: which rows train, bool (rows).
 
     Parameters
@@ -86,11 +95,15 @@ def split(rows: int, share: float, seed: int = 0, times: np.ndarray | None = Non
     share : of the rows that train
     seed : of the rows drawn at random, if there are no times
     times : of the rows, of which the earliest train; of equal ones those that come first
+    users : of the rows; if given, this share of the users is drawn, and all their rows train
 
     Raises
     ------
     SettingError : a share that leaves one part without rows
     """
+    if users is not None:
+        known, code = np.unique(users, return_inverse=True)
+        return split(len(known), share, seed)[code]
     tested = round((1 - share) * rows) if times is None else rows - round(share * rows)
     if not 0 < tested < rows:
         raise SettingError(f"a share of {share} of {rows} rows leaves the training or the test log without any")

@@ -43,7 +43,8 @@ class Log:
         Parameters
         ----------
         path : the file, or the folder
-        columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by these names
+        columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by these names; and
+            which of its columns are `id`, by which visits are told apart, and `user`, whose visit it was
         ignore : columns to leave out
         categorical : features to take as text though they are numbers
 
@@ -132,16 +133,21 @@ class Log:
         return Report(checking.facts(self, self.summarised or summing.summary(self, progress=progress)))
 
     def split(self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0) -> tuple["Log", "Log"]:
-        """A part to learn from and a part to evaluate on, whose rows keep their order; see `learning.split`."""
+        """A part to learn from and a part to evaluate on, whose rows keep their order; see `learning.split`.
+
+        Where it is known who visited, a user's visits are in one part, unless the log is split by time.
+        """
         if by not in ("random", "time"):
             raise unknown("way to split a log", by, ("random", "time"))
-        times = None
+        times = users = None
         if by == "time":
             if "timestamp" not in self.source.optional:
                 raise SettingError(f"{self.name} has no column timestamp to split by; --columns timestamp=COLUMN says "
                                    "which it is")  # fmt: skip
-            times = np.concatenate(list(self._times()))
-        earlier = learning.split(len(self), share, seed, times)
+            times = np.concatenate(list(self._entries("timestamp")))
+        elif "user" in self.source.optional:
+            users = np.concatenate(list(self._entries("user")))
+        earlier = learning.split(len(self), share, seed, times, users)
         rows = np.arange(len(self)) if self.chosen is None else np.flatnonzero(self.chosen)
         size = len(rows) if self.chosen is None else len(self.chosen)
         parts = []
@@ -185,12 +191,12 @@ class Log:
             rows += len(head[-1])
         return Groups.of(head)
 
-    def _times(self) -> Iterator[np.ndarray]:
-        """The times of the rows, datetime64[us], in batches."""
+    def _entries(self, role: str) -> Iterator[np.ndarray]:
+        """The column timestamp or user of the rows, as in `Visits`, in batches."""
         start = 0
-        for times in self.source.times(ROWS):
-            start += len(times)
-            yield times if self.chosen is None else times[self.chosen[start - len(times) : start]]
+        for found in self.source.entries(role, ROWS):
+            start += len(found)
+            yield found if self.chosen is None else found[self.chosen[start - len(found) : start]]
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, bool]:
@@ -204,7 +210,7 @@ class Log:
         if "timestamp" not in self.source.optional:
             return ends, False
         every, number, last, ordered, sample = -(-len(self) // SAMPLE), 0, None, True, []
-        for times in self._times():
+        for times in self._entries("timestamp"):
             if not len(times):
                 continue
             if np.isnat(times).any():

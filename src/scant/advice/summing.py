@@ -11,6 +11,7 @@ import numpy as np
 
 from scant.ads.learners import Logging
 from scant.advice import digests, health, learning
+from scant.advice.arms import Always
 from scant.advice.folder import ROWS
 from scant.advice.progress import silent
 from scant.advice.showings import BLOCKS, Showings
@@ -85,7 +86,7 @@ def summary(
     Parameters
     ----------
     log : a `Log`
-    policies : fitted ones, or columns `policy:NAME`, by name
+    policies : fitted ones, those that show one ad, or columns `policy:NAME`, by name
     training : the log that policies were learnt from; None if there is none
     rows : of a batch
     only : the file of a folder whose rows are read; None for all
@@ -127,6 +128,9 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
         if isinstance(policy, str):
             if policy not in log.policies:
                 raise DataError(where, f"there is no column '{column(policy)}'")
+            continue
+        if isinstance(policy, Always):
+            weights[name] = policy.weight(log)
             continue
         encoder = policy.learnt.encoder
         if id(encoder) not in contexts:

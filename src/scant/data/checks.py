@@ -1,11 +1,15 @@
 """The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
 
+import re
+
+from dataclasses import dataclass
+
 import numpy as np
 
 from scant import files
 from scant.data import hashing, logs
 from scant.data.visits import KEY, Problem, Reading, Visits, is_feature
-from scant.errors import nearest, short
+from scant.errors import nearest, short, unknown
 
 ALIASES = {  # what others call these columns
     "action": ("ad", "ad_id", "item", "item_id", "arm", "arm_id", "banner", "creative", "offer", "shown"),
@@ -21,7 +25,46 @@ LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
 PERCENT = 1.01  # propensities that go further, and of which most are above 1, look like percent
 HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature holds
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
+LEAST_USERS = 20  # values from which on a column looks like one of users, if it is called so
+PEOPLE = frozenset((  # words for whose visits may depend on each other
+    "account", "client", "cookie", "customer", "device", "impression", "member", "person", "query", "request",
+    "session", "subscriber", "uid", "user", "users", "visitor",
+))  # fmt: skip
+IDS = frozenset(("", "guid", "hash", "id", "ids", "key", "no", "nr", "number", "uuid"))  # words that stand beside these
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
+PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a log's propensities and rewards are written as.
+
+    propensities : "percent", or "log" for natural logarithms; None for probabilities
+    rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the reward; None for rewards
+
+    Raises
+    ------
+    SettingError : another value
+    """
+
+    propensities: str | None = None
+    rewards: str | None = None
+
+    def __post_init__(self):
+        for what, known in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
+            value = getattr(self, what)
+            if value is not None and value not in known:
+                raise unknown(f"way to write {what}", value, known)
+
+    def probabilities(self, values: np.ndarray) -> np.ndarray:
+        """Probabilities, from what is written of them."""
+        if self.propensities == "log":
+            with np.errstate(over="ignore"):
+                return np.exp(values)
+        return values / 100 if self.propensities == "percent" else values
+
+
+NO_UNITS = Units()
 
 
 class Columns:
@@ -29,12 +72,20 @@ class Columns:
 
     kinds : by feature, "text" or "numbers", for a table that is not the first of its log; "", or no entry, where the
         first `HEAD` rows of this one decide, which is then put in. With an entry, no row needs to have a value
+    plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as they are
     """
 
-    def __init__(self, path, form, columns, table, lines, problems, categorical, kinds=None):
+    def __init__(
+        self, path, form, columns, table, lines, problems, categorical, kinds=None, plan=None, units=NO_UNITS
+    ):  # fmt: skip
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
-        self.kinds = {} if kinds is None else kinds
+        self.kinds, self.units = {} if kinds is None else kinds, units
         self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
+        self.flattened = plan.counts if plan else {}
+        if plan:
+            with files.foreign(path, "readable log"):
+                table, found = plan.apply(table)
+            self.columns, self.problems = (*columns, *plan.names), [*self.problems, *plan.problems, *found]
         self.names = table.column_names
         self.table = {name: table.column(name) for name in self.names}  # columns are dropped once they are read
 
@@ -51,7 +102,7 @@ class Columns:
             visits = None
         problems = sorted(self.problems, key=lambda problem: problem.severity)  # errors first
         visits = None if any(problem.severity == "error" for problem in problems) else visits
-        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines)
+        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines, self.flattened)
 
     def add(
         self, kind: str, severity: str, reason: str, mend: str = "", bad: np.ndarray | None = None, column: str = ""
@@ -82,14 +133,13 @@ class Columns:
         distribution = self.distribution(full, actions, action, propensity)
         timestamp = self.timestamp() if "timestamp" in self.table else None
         position = self.position() if "position" in self.table else None
-        visit, user = self.key("id", "leave the rows out"), self.key("user", "give it the visit's own")
+        visit, user = self.key("id", "leave the rows out"), self.user()
         features, names, categories, exact = self.features(names)
         if distribution is False or any(problem.severity == "error" for problem in self.problems):
             return None
         return Visits(
             features, action, reward, propensity, actions, names, position, timestamp,
-            categories, np.column_stack(given) if given else None, policies, exact, visit,
-            None if user is None else user[:, 0].copy(),
+            categories, np.column_stack(given) if given else None, policies, exact, visit, user,
         )  # fmt: skip
 
     # numbers
@@ -118,6 +168,8 @@ class Columns:
     def reward(self) -> np.ndarray | None:
         if "reward" not in self.table:
             return None
+        if self.units.rewards:
+            return self.costs()
         values = self.numbers("reward", "Write 1 for a click, and 0 for none")
         bad = (values < 0) | (values > 1)
         negative = bad.any() and values[np.argmax(bad)] < 0
@@ -125,22 +177,48 @@ class Columns:
         self.within("reward", values, bad, "is not in [0, 1]", mend)
         return values
 
+    def costs(self) -> np.ndarray:
+        """Rewards from what is to be small."""
+        values = self.numbers("reward", "Write -1 for a click, and 0 for none")
+        losses = self.units.rewards == "losses"
+        rewards = (1 if losses else 0) - values + 0.0  # without a negative zero
+        bad = (rewards < 0) | (rewards > 1)
+        if bad.any():
+            first = values[np.argmax(bad)]
+            mend = "Divide by the largest possible"
+            if not losses and 0 < first <= 1:
+                mend = "If 1 is the worst, --rewards losses takes 1 - cost as the reward. If 1 is a click, write -1"
+            reason = f"cost {first} is not in {'[0, 1]' if losses else '[-1, 0]'}"
+            self.add("reward-range", "error", reason, mend, bad)
+        return rewards
+
     def propensity(self) -> np.ndarray | None:
+        from pyarrow import compute
+
         if "propensity" not in self.table:
             return None
         texts = plain(self.table["propensity"])
         if _is_text(texts.type) and any(text.as_py().strip().endswith("%") for text in distinct(texts)[1]):
-            self.table.pop("propensity")
-            self.add("percent", "error", "propensities are written with a percent sign", "Write 0.25 for 25 %")
-            return None
-        values = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
+            if self.units.propensities != "percent":
+                self.table.pop("propensity")
+                self.add("percent", "error", "propensities are written with a percent sign", "--propensities percent")
+                return None
+            self.table["propensity"] = compute.replace_substring_regex(texts, r"\s*%\s*$", "")
+        given = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
+        values = self.units.probabilities(given)
         bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
-        top, positive = np.nanmax(values, initial=0), not (values <= 0).any()
-        if positive and PERCENT < top <= 100 and np.count_nonzero(bad) > np.count_nonzero(values <= 1):
-            low = np.nanmin(values)
-            self.add("percent", "error", f"propensity {values[np.argmax(bad)]:g} is not in (0, 1]; they are from "
-                     f"{low:g} to {top:g}, which looks like percent", "Divide them by 100", bad)  # fmt: skip
-        elif positive and 1 < top <= 1 + logs.SLACK:
+        top, low = np.nanmax(given, initial=-np.inf), np.nanmin(given, initial=np.inf)
+        seems = None
+        if not self.units.propensities and bad.any():
+            if low > 0 and PERCENT < top <= 100 and np.count_nonzero(bad) > np.count_nonzero(values <= 1):
+                seems = "percent", "percent"
+            elif top <= 0 and low < 0:
+                seems = "log", "natural logarithms"
+        if seems:
+            unit, words = seems
+            self.add("percent", "error", f"propensity {given[np.argmax(bad)]:g} is not in (0, 1]; they are from "
+                     f"{low:g} to {top:g}, which looks like {words}", f"--propensities {unit}", bad)  # fmt: skip
+        elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
             self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
         else:
             mend = "It is the probability with which the logging policy chose the action that it logged"
@@ -186,6 +264,11 @@ class Columns:
             return None
         return hashing.of_texts(texts.to_numpy(zero_copy_only=False))
 
+    def user(self) -> np.ndarray | None:
+        """A hash of each visit's user, uint64 (rows); None if that is not known."""
+        found = self.key("user", "give each such visit a user of its own, as its id")
+        return None if found is None else found[:, 0].copy()
+
     # ads
 
     def action(self, full: list[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
@@ -211,7 +294,7 @@ class Columns:
             return False
         total, outside, logged = np.zeros(self.rows), np.zeros(self.rows, bool), np.zeros(self.rows)
         for number, name in enumerate(actions):
-            values = self.numbers(logs.FULL + name)
+            values = self.units.probabilities(self.numbers(logs.FULL + name))
             total += values
             outside |= (values < 0) | (values > 1)
             logged = np.where(action == number, values, logged)
@@ -288,7 +371,8 @@ class Columns:
                 hashing.add(exact, f"feature:{name}", values)
             kept.append(name)
         if not kept:
-            self.add("no-features", "error", "the log has no features", "A policy needs something to tell users apart")
+            self.add("no-features", "warning", "the log has no features", "Nothing can be learnt from it: only ads, and "
+                     "policies in columns of probabilities, can be judged")  # fmt: skip
         matrix = matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()
         return matrix, tuple(kept), categories, exact
 
@@ -312,6 +396,10 @@ class Columns:
             self.kinds[name] = "numbers"
             if types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
                 self.id_like(name)
+            else:
+                first = values[:HEAD]
+                several = len(np.unique(first[~np.isnan(first)])) if _is_called_a_user(name) else 0
+                self.note_ids(name, several, len(first), are_texts=False)
         return values, None
 
     def text_feature(self, name: str, column):
@@ -326,6 +414,7 @@ class Columns:
         if not decided:
             of_numbers = share >= MOSTLY and name not in self.categorical and _is_text(texts.type)
             self.kinds[name] = "numbers" if of_numbers else "text"
+            self.note_ids(name, np.count_nonzero(counts), len(first), not of_numbers)
         if self.kinds[name] == "numbers":
             wrong = np.append(np.isnan(numbers) & ~absent, False)[codes]
             if wrong.any():
@@ -337,17 +426,36 @@ class Columns:
             mend = f"Leave it out with --ignore {name}"
             self.add("texts", "error", f"feature {name!r} has {len(given):,} different texts", mend, column=name)
             return None, None
-        if not decided and len(first) >= LEAST_ID and np.count_nonzero(counts) > len(first) / 2:
-            self.id_like(name, f"{np.count_nonzero(counts):,} different texts in {len(first):,} rows")
         if (codes < 0).any():
             if "" not in given:
                 given = [*given, ""]
             codes = np.where(codes < 0, given.index(""), codes)
         return codes, tuple(given)
 
+    def note_ids(self, name: str, several: int, rows: int, are_texts: bool) -> None:
+        """Note a feature whose values, so many different ones in some rows, look like ids, or like users."""
+        called = _is_called_a_user(name)
+        if several == rows >= LEAST_ID and (are_texts or called):
+            self.id_like(name)
+        elif called or (are_texts and several > rows / 2 and rows >= LEAST_ID):
+            self.users_like(name, several, rows)
+
     def id_like(self, name: str, why: str = "another value in every row") -> None:
-        self.add("id", "warning", f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits",
-                 f"Leave it out with --ignore {name}", column=name)  # fmt: skip
+        mend = f"Leave it out with --ignore {name}"
+        mend += "" if KEY + "id" in self.names else f", or say that it is one with --id {name}"
+        reason = f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
+        self.add("id", "warning", reason, mend, column=name)
+
+    def users_like(self, name: str, several: int, rows: int) -> None:
+        """Note a feature with so many different values in some rows, most of which occur several times."""
+        if KEY + "user" in self.names:
+            if several > rows / 2:
+                self.id_like(name, f"{several:,} different values in {rows:,} rows")
+        elif several >= LEAST_USERS:
+            reason = (f"feature {name!r} has {several:,} different values in {rows:,} rows: it looks like users, or "
+                      "requests that repeat. Visits of one are not independent, which bounds ignore")  # fmt: skip
+            mend = f"--user {name} takes visits of one together; --ignore {name} leaves it out if it is something else"
+            self.add("user", "warning", reason, mend, column=name)
 
 
 def plain(column):
@@ -447,6 +555,20 @@ def as_text(value) -> str:
     """A value as text, a whole number without a decimal point."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63
     return str(int(value) if whole else value)
+
+
+def _is_called_a_user(name: str) -> bool:
+    """Whether a column has a name as one of users, or requests, has: user, userId, visitor_uuid."""
+    words = {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
+    return bool(words & PEOPLE) and words <= PEOPLE | IDS
+
+
+def numbers_rows(column) -> bool:
+    """Whether an Arrow column has another whole number in each row, as an index has."""
+    from pyarrow import compute, types
+
+    whole = types.is_integer(column.type) and not column.null_count
+    return whole and compute.count_distinct(column).as_py() == len(column)
 
 
 def _looks_like_an_id(values: np.ndarray) -> bool:

@@ -73,6 +73,7 @@ class Reading:
     problems : all that were found, errors first
     visits : the log; None if there is an error
     lines : for text, the line of each row, int (rows); None where rows have no lines
+    flattened : by column of JSON objects, or of structs, how many columns it was taken apart into
     """
 
     path: object
@@ -81,6 +82,7 @@ class Reading:
     problems: tuple[Problem, ...]
     visits: Visits | None = None
     lines: np.ndarray | None = None
+    flattened: Mapping[str, int] = field(default_factory=dict)
 
     def place(self, problem: Problem) -> str:
         """Where the first row of a problem is: "line 3", "row 2", or nothing."""
@@ -113,9 +115,9 @@ class Reading:
             visits = self.visits and self.visits.take(slice(start, start + rows))
             yield replace(self, visits=visits, problems=() if start else self.problems), None, 0, start
 
-    def times(self, rows: int) -> Iterator[np.ndarray]:
-        """The times of the rows, datetime64[us]."""
-        yield self.required().timestamp
+    def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
+        """The column timestamp or user of the rows, as in `Visits`."""
+        yield getattr(self.required(), role)
 
     def required(self) -> Visits:
         """The log; a DataError with the first error if it has one."""
