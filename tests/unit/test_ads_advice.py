@@ -243,13 +243,20 @@ def test_equal_estimates_need_no_number_of_rows():
 # --- doubts
 
 
-def test_the_least_propensity_is_never_taken_from_the_log(pair):
-    train, test = pair  # the other way round: the test's propensities differ
+def test_the_least_propensity_is_never_taken_from_the_log(pair, tmp_path):
+    """But where each ad has one propensity, as in A/B tests, it is the least of them."""
+    train, skewed = pair
+    for declared in (None, 0.1):
+        found = advise(skewed, train, ["logistic"], declared=declared, **QUICK)
+        assert found.rows[-1]["declared_weight"] == pytest.approx(10)
+    halves = log(2000, 1, (0.1, 0.2, 0.3, 0.4)), log(2000, 2, (0.4, 0.3, 0.2, 0.1))
+    both = {name: np.concatenate([column, halves[1].columns()[name]]) for name, column in halves[0].columns().items()}
+    test = write(tmp_path / "differ.parquet", replace(halves[0], **both))
     with pytest.raises(
-        SettingError, match=r"train\.parquet: propensities differ, so that --least-propensity is needed"
+        SettingError, match=r"differ\.parquet: propensities differ, so that --least-propensity is needed"
     ):
         advise(test, train, ["logistic"])
-    with pytest.raises(SettingError, match=r"--least-propensity is 0.2, but .*train.parquet has 0.1"):
+    with pytest.raises(SettingError, match=r"--least-propensity is 0.2, but .*differ.parquet has 0.1"):
         advise(test, train, ["logistic"], declared=0.2)
     for value in (0.0, 1.5, np.nan):
         with pytest.raises(SettingError, match="above 0 and at most 1"):

@@ -145,7 +145,7 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(folder, monkeypatch, cap
     ("arguments", "message"),
     [
         ([], "COMMAND"),
-        (["evaluate", "test.csv"], "--policy"),
+        (["fit", "test.csv", "--output", "ranker.arrow"], "--policy"),
         (["evaluate", "test.csv", *QUICK, "--output", "table.xls"], "ends neither in .csv nor in .json"),
         (["evaluate", "test.csv", *QUICK, "--split", "7"], "'7' is no share between 0 and 1, nor 'time'"),
         (["check", "test.csv", "--columns", "click"], "'click' is not ROLE=COLUMN, such as reward=click"),

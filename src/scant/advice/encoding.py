@@ -65,10 +65,18 @@ class Encoder:
 
 
 def fit(visits: Visits) -> Encoder:
-    """Learn from a training log how to encode features, by scikit-learn's imputer and encoder."""
+    """Learn from a training log how to encode features, by scikit-learn's imputer and encoder.
+
+    Raises
+    ------
+    DataError : the log has no features
+    """
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 
+    if not visits.names:
+        advice = "A policy needs something to tell users apart; ads themselves are compared by --policy each-ad"
+        raise DataError("training log", "it has no features, so that nothing can be learnt", advice=advice)
     texts = {name: visits.categories[name] for name in visits.names if name in visits.categories}
     numeric = np.array([at for at, name in enumerate(visits.names) if name not in texts], int)
     missing = visits.missing

@@ -9,12 +9,14 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 
 from scant import __version__, files
 from scant.advice import summing
+from scant.advice.arms import Always
 from scant.advice.folder import Folder
 from scant.advice.log import Log
 from scant.advice.policy import Policy
@@ -29,7 +31,7 @@ HALVES = ("first", "second")
 OTHER = {  # why a file is of no use, by what differs
     "version": "is of another version of this program",
     "log": "was made when the folder had other files, or other rows in them",
-    "reading": "was read with other --columns, --ignore or --categorical",
+    "reading": "was read with other --columns, --ignore, --categorical, --propensities or --rewards",
     "policies": "was made with other policies",
     "train": "was made with another training log",
     "file": "has changed since",
@@ -57,7 +59,7 @@ def write(
     import pyarrow as pa
 
     for policy, value in policies.items():
-        if not isinstance(value, str) and not value.fitted:
+        if isinstance(value, Policy) and not value.fitted:
             raise SettingError(f"{policy} is to be learnt once, for all parts: see `scant ads fit`")
     path = _path(log.folder, name)
     content = {"kind": KIND, "made of": _made_of(log.folder, path, policies, train)}
@@ -146,17 +148,19 @@ def _made_of(log: Folder, path: Path | None, policies, train: Training | None) -
     listed = [[str(file.relative_to(log.path)), rows] for file, rows in zip(log.files, log.counts, strict=True)]
     found = {
         "version": VERSION, "log": hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
-        "reading": [log.renamed, sorted(log.ignore), sorted(log.categorical)],
+        "reading": [log.renamed, sorted(log.ignore), sorted(log.categorical), *astuple(log.units)],
         "policies": {name: _identity(policy) for name, policy in (policies or {}).items()},
         "train": None if train is None else train.mark,
     }  # fmt: skip
     return found if path is None else found | {"file": _as_it_is(log, path)}
 
 
-def _identity(policy: Policy | str) -> str:
-    """What tells a policy from others: its column, or the SHA-256 of its file."""
+def _identity(policy: Policy | Always | str) -> str:
+    """What tells a policy from others: its column, the ad that it shows, or the SHA-256 of its file."""
     if isinstance(policy, str):
         return f"column {policy}"
+    if isinstance(policy, Always):
+        return f"ad {policy.ad}"
     with tempfile.TemporaryDirectory() as folder:
         policy.save(Path(folder) / "policy.arrow")
         return files.sha256(Path(folder) / "policy.arrow")

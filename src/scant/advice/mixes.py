@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from scant.advice.arms import Always
 from scant.advice.policy import Policy
 from scant.advice.summing import column
 from scant.advice.tally import SCALE, Tally
@@ -15,7 +16,7 @@ def of_log(tally: Tally) -> dict[str, float]:
     return {ad: int(tally.ads[ad][0].sum()) / tally.rows for ad in logs.ordered({*tally.ads})}
 
 
-def of_policy(tally: Tally, name: str, policy: Policy | str) -> dict[str, float]:
+def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[str, float]:
     """The share of a test's visits in which a policy shows each ad, in the order of ids, without those never shown.
 
     Of a learnt policy it is the mean of its probabilities; of a column `policy:NAME` an estimate, the mean over rows of
@@ -24,6 +25,8 @@ def of_policy(tally: Tally, name: str, policy: Policy | str) -> dict[str, float]
     tally : of the test
     name, policy : the policy's name in the evaluation; it, or the NAME of its column
     """
+    if isinstance(policy, Always):
+        return {policy.ad: 1.0}
     if isinstance(policy, str):
         sums = tally.mix[column(policy)]
         return {ad: sums[ad] / SCALE / tally.rows for ad in logs.ordered({*sums})}

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from scant.data import logs
 from scant.data.visits import Problem, Visits
 
 WRONG = "wrong-propensities"  # the kind of the problem
@@ -107,11 +108,13 @@ class Showings:
     rows : int64 (groups), the rows of each group
     ads : by ad, int64 (3 x groups), of the rows that show it their number, and the sums of X and X^2 in parts of
         1 / `SCALE`
+    range : by ad, its least and its largest propensity
     """
 
     groups: Groups = field(default_factory=Groups)
     rows: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
     ads: dict[str, np.ndarray] = field(default_factory=dict)
+    range: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def add(self, visits: Visits, block: np.ndarray) -> None:
         """Add rows; for `block` see `Groups.marks`."""
@@ -123,6 +126,8 @@ class Showings:
         added = Showings(self.groups, np.count_nonzero(marks, axis=0))
         for ad, shown in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
             added.ads[ad] = (powers[:, shown] @ marks[shown].astype(float)).astype(np.int64)
+            if len(shown):
+                added.range[ad] = float(visits.propensity[shown].min()), float(visits.propensity[shown].max())
         self.merge(added)
 
     def merge(self, other: "Showings") -> None:
@@ -131,12 +136,25 @@ class Showings:
         self.rows = self.rows + other.rows
         for ad, sums in other.ads.items():
             self.ads[ad] = self.ads.get(ad, 0) + sums
+        for ad, (low, high) in other.range.items():
+            least, most = self.range.get(ad, (low, high))
+            self.range[ad] = min(least, low), max(most, high)
+
+    def shares(self) -> dict[str, float] | None:
+        """The propensity of each ad, if each has the same in all rows that show it, and they sum to 1; else None.
+
+        So are logs of A/B tests, whatever the shares of the arms.
+        """
+        if any(low != high for low, high in self.range.values()):
+            return None
+        shares = {ad: low for ad, (low, _) in self.range.items()}
+        return shares if abs(sum(shares.values()) - 1) <= len(shares) * logs.SLACK else None
 
     def packed(self) -> dict:
         """All of it, fit for JSON, which `Showings.unpacked` takes."""
         return {
             "middles": self.groups.middles, "texts": self.groups.texts, "rows": self.rows.tolist(),
-            "ads": {ad: sums.tolist() for ad, sums in self.ads.items()},
+            "ads": {ad: sums.tolist() for ad, sums in self.ads.items()}, "range": self.range,
         }  # fmt: skip
 
     @classmethod
@@ -149,7 +167,7 @@ class Showings:
         fits = all(sums.shape == (3, len(rows)) and (sums >= 0).all() for sums in ads.values())
         if not fits or (ads and rows.shape != (len(groups.names),)):
             raise ValueError("showings that do not fit each other")
-        return cls(groups, rows, ads)
+        return cls(groups, rows, ads, {str(ad): tuple(map(float, ends)) for ad, ends in content["range"].items()})
 
 
 def problem(showings: Showings) -> Problem | None:

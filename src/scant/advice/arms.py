@@ -1,0 +1,133 @@
+"""Policies that show one ad to everyone: the arms of an A/B test.
+
+Where an ad's propensity is the same in all rows that show it, these rows are a random sample of all visits. Its rate is
+theirs, with Clopper-Pearson's interval where rewards are 0 or 1, and betting's else; other rows tell nothing of it.
+The difference of two such rates of 0/1 rewards has a score interval of two proportions (Miettinen and Nurminen 1985)
+with a continuity correction, which keeps its coverage in small samples, too (counted in `tests/unit/test_ads_arms.py`).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scant.ads import evaluation
+from scant.errors import SettingError, unknown
+
+AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
+EACH = "each-ad"  # stands for such a policy for each ad of the test
+MOST = 20  # ads for which it may
+HALVINGS = 60  # of the interval in which an end is searched
+
+
+@dataclass(frozen=True)
+class Always:
+    """The policy that shows one ad to everyone; `ad` is its id."""
+
+    ad: str
+
+    def weight(self, visits) -> np.ndarray:
+        """Its importance weights on the rows of a log, float64 (rows)."""
+        shown = visits.actions.index(self.ad) if self.ad in visits.actions else -1
+        return (visits.action == shown) / visits.propensity
+
+
+def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
+    """The policies asked for, with one for each ad in place of `EACH`.
+
+    Raises
+    ------
+    SettingError : more ads than can be compared at once
+    """
+    names = [f"{AD}{ad}" for ad in ads]
+    if len(names) > MOST:
+        raise SettingError(f"{EACH}: there are {len(names):,} ads, and {MOST} can be compared at once: name some of "
+                           f"them, as {names[0]}")  # fmt: skip
+    if isinstance(policies, Mapping):
+        each = dict(zip(names, names, strict=True))
+        return {other: meant for name, policy in policies.items()
+                for other, meant in (each if is_each(policy) else {name: policy}).items()}  # fmt: skip
+    return [other for policy in policies for other in (names if is_each(policy) else [policy])]
+
+
+def is_each(policy) -> bool:
+    """Whether a policy asked for stands for one for each ad."""
+    return isinstance(policy, str) and policy == EACH
+
+
+def check_shown(policy: Always, ads: Iterable[str]) -> None:
+    """Raise a SettingError for an ad that the test never shows."""
+    if policy.ad not in ads:
+        raise unknown("ad", policy.ad, list(ads))
+
+
+def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...] | None:
+    """The cells of the rows that show an ad, with weights of 1; None if they are no random sample of all rows.
+
+    They are one if the ad has the same propensity in all of them, and if they are about as many as this says: fewer are
+    those of an ad that some visits cannot get. Of random samples one in a thousand is not taken for one.
+
+    weight, reward, count : float64, float64, int64 (cells), of all rows
+    """
+    from scipy import special
+
+    shown = weight > 0
+    if not shown.any() or np.ptp(weight[shown]) > 0:
+        return None
+    rows, of_ad, propensity = int(count.sum()), int(count[shown].sum()), 1 / float(weight.max())
+    half = (1 - evaluation.ALARM) / 2
+    fewest = special.betaincinv(of_ad, rows - of_ad + 1, half)
+    most = special.betainccinv(of_ad + 1, rows - of_ad, half) if of_ad < rows else 1.0
+    if not fewest <= propensity <= most:
+        return None
+    return np.ones(int(shown.sum())), reward[shown], count[shown]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two rates of independent samples.
+
+    clicks, rows : of each of the two
+    """
+
+    clicks: tuple[int, int]
+    rows: tuple[int, int]
+
+    @property
+    def estimate(self) -> float:
+        first, second = (clicks / rows for clicks, rows in zip(self.clicks, self.rows, strict=True))
+        return first - second
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The two-sided interval: differences whose score test, with a continuity correction, does not refute them."""
+        from scipy import special
+
+        quantile = float(special.ndtri((1 + level) / 2))
+        return self._end(quantile, -1), self._end(quantile, 1)
+
+    def _end(self, quantile: float, side: int) -> float:
+        """The lower end (`side` -1) or the upper one."""
+        inside, outside = self.estimate, float(side)
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if self._distance(middle) <= quantile else (inside, middle)
+        return outside
+
+    def _distance(self, difference: float) -> float:
+        """How many standard errors, under a difference, the estimate is away from it."""
+        (first, second), (n, m) = self._rates(difference), self.rows
+        error = np.sqrt((first * (1 - first) / n + second * (1 - second) / m) * (n + m) / (n + m - 1))
+        gap = abs(self.estimate - difference) - (1 / n + 1 / m) / 2
+        return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)
+
+    def _rates(self, difference: float) -> tuple[float, float]:
+        """The likeliest rates with a difference: the root of a cubic (Miettinen and Nurminen 1985, appendix)."""
+        (x, y), (n, m) = self.clicks, self.rows
+        square = ((n + 2 * m) * difference - (n + m) - (x + y)) / (3 * (n + m))
+        linear = ((m * difference - (n + m) - 2 * y) * difference + x + y) / (3 * (n + m))
+        constant = y * difference * (1 - difference) / (n + m)
+        q = square**3 - 1.5 * linear * square + constant / 2
+        p = np.copysign(np.sqrt(max(square**2 - linear, 0.0)), q)
+        angle = (np.pi + np.arccos(np.clip(q / p**3, -1, 1))) / 3 if p else np.pi / 2
+        second = float(np.clip(2 * p * np.cos(angle) - square, max(0.0, -difference), min(1.0, 1 - difference)))
+        return second + difference, second
