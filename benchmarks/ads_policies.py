@@ -111,8 +111,8 @@ def main() -> None:
     forest = RandomForestClassifier(40, min_samples_leaf=20, max_samples=drawn, n_jobs=1, random_state=0)
     forest.fit(learnt, clicked)
     trees = forests.grow(learnt, clicked, 40, drawn, 20, 0)
-    trees.click_rate(features[:10])
-    theirs, ours = (best(partial(predict, features), 3) for predict in (forest.predict_proba, trees.click_rate))
+    trees.mean_reward(features[:10])
+    theirs, ours = (best(partial(predict, features), 3) for predict in (forest.predict_proba, trees.mean_reward))
     print(
         f"forest of 40 trees, {rows:,} rows: scikit-learn {theirs:.2f} s, ours {ours:.2f} s, {theirs / ours:.1f} times"
     )

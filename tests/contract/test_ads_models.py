@@ -13,6 +13,7 @@ from scant.data.logs import Log
 
 FAST = Settings(0.1, options={"steps": 20_000, "trees": 20})
 LEARNT = [kind for kind, learner in KINDS.items() if learner.learns]
+GRADED = [kind for kind in LEARNT if KINDS[kind].graded]
 SCORERS = [kind for kind, learner in KINDS.items() if learner.learns == "ad"]
 every_kind = pytest.mark.parametrize("kind", LEARNT)
 
@@ -30,6 +31,7 @@ def drawn(seed, rows=1500, d=5, actions=4):
 
 LOG = drawn(0)
 NEW = drawn(1, rows=600).features
+HEADS = np.random.default_rng(2).random(len(LOG)) < 0.5
 
 
 def fitted(kind, log=LOG, seed=0, settings=FAST):
@@ -159,6 +161,25 @@ def test_an_ad_that_nothing_can_be_learnt_of_is_never_chosen(kind, state):
     if kind != "filter-tree":
         assert np.all(model.scores(NEW)[:, 2] == -np.inf)
         assert np.isfinite(model.scores(NEW)[:, [0, 1, 3]]).all()
+
+
+@pytest.mark.parametrize("kind", GRADED)
+def test_rewards_other_than_clicks_are_learnt_from(kind):
+    """All are above 0, and those of good ads larger on average."""
+    reward = np.where(LOG.reward > 0, np.where(HEADS, 1.0, 1 / 3), np.where(HEADS, 0.2, 0.4))
+    model = fitted(kind, replace(LOG, reward=reward))
+    right = np.mean(model.best(NEW) == NEW[:, :4].argmax(axis=1))
+    assert right > 0.5  # chance: 0.25
+    assert model.untrained == ()
+
+
+@pytest.mark.parametrize("kind", GRADED)
+@pytest.mark.parametrize("value", [0.0, 0.4, 1.0])
+def test_an_ad_whose_rewards_are_all_the_same_is_never_chosen(kind, value):
+    reward = np.where(LOG.action == 2, value, np.where(HEADS, 0.5, LOG.reward))
+    model = fitted(kind, replace(LOG, reward=reward))
+    assert model.untrained == ("c",)
+    assert 2 not in model.best(NEW)
 
 
 @every_kind

@@ -11,10 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.svm import LinearSVC
 
 import scant.advice as sa
 from scant.ads.learners import KINDS
@@ -149,9 +150,75 @@ def test_any_classifier_scores_ads(logs):
         assert np.mean(policy.predict(test) == policy.classes_[np.argmax(scores, axis=0)]) > 0.999  # of equal scores
     assert clone(sa.Policy(GaussianNB())).get_params()["kind__var_smoothing"] == 1e-9
     assert sa.fit(train, GaussianNB(), undersample=1).predict(test).shape == (3000,)
-    for wrong, message in ((GaussianNB, "it is a class"), (PolynomialFeatures(), "without predict_proba")):
+    for wrong, message in ((GaussianNB, "it is a class"), (PolynomialFeatures(), "neither a classifier"),
+                           (LinearSVC(), "neither a classifier with predict_proba nor a regressor"),
+                           (3, "3 is no classifier or regressor .* without fit")):  # fmt: skip
         with pytest.raises(SettingError, match=message):
             sa.fit(train, wrong)
+
+
+def graded(made: pd.DataFrame) -> pd.DataFrame:
+    """The frame with rewards that are no clicks: what was clicked earns 0.7 or 1, all else 0.1 or 0.2."""
+    at_random = np.random.default_rng(3).random(len(made)) < 0.5
+    return made.assign(reward=np.where(made["reward"] > 0, np.where(at_random, 1, 0.7), np.where(at_random, 0.1, 0.2)))
+
+
+@pytest.mark.parametrize("rewards", ["clicks", "graded"])
+def test_any_regressor_scores_ads_by_the_reward_that_it_predicts(rewards):
+    frames = [frame(seed=seed) for seed in (0, 1)]
+    train, test = (sa.Log.from_frame(graded(made) if rewards == "graded" else made) for made in frames)
+    for regressor in (Ridge(2.0), make_pipeline(StandardScaler(), PolynomialFeatures(2), Ridge())):
+        policy = sa.fit(train, regressor, standardise=False)
+        encoded, contexts = (policy.learnt.encoder.transform(log.visits) for log in (train, test))
+        scores = []
+        for ad in range(3):  # as anyone would do it by hand
+            rows = encoded.action == ad
+            scores.append(clone(regressor).fit(encoded.features[rows], encoded.reward[rows]).predict(contexts.features))
+        assert np.mean(policy.predict(test) == policy.classes_[np.argmax(scores, axis=0)]) > 0.999  # of equal scores
+        assert np.mean(policy.predict(test) == frames[1]["kind"].map(SUITED)) > 0.9
+
+
+def test_rewards_that_are_no_clicks_are_for_learners_that_take_them(tmp_path):
+    train, test = (sa.Log.from_frame(graded(frame(seed=seed))) for seed in (0, 1))
+    suited = frame(seed=1)["kind"].map(SUITED)
+    for kind in ("forest", "cost-sensitive-oaa", Ridge()):
+        assert np.mean(sa.fit(train, kind, trees=5, select=0.8).predict(test) == suited) > 0.9
+    assert sa.evaluate(["forest"], test, train=train).rows[-1]["verdict"] == "yes"
+    forest = sa.fit(train, "forest", trees=5)
+    forest.save(tmp_path / "forest.arrow")
+    loaded = sa.Policy.load(tmp_path / "forest.arrow")
+    features = forest.learnt.encoder.transform(test.visits).features
+    scores = [policy.learnt.fitted.model.scores(features) for policy in (forest, loaded)]
+    np.testing.assert_array_equal(*scores)
+    assert 0.1 <= scores[0].min() < 0.2 < scores[0].max() <= 1  # mean rewards
+    for kind in ("logistic", "auc-ranker", GaussianNB()):
+        with pytest.raises(DataError, match=r"row 1: reward 0\..* learns from clicks.*a scikit-learn regressor"):
+            sa.fit(train, kind, **QUICK)
+    with pytest.raises(SettingError, match="undersample keeps misses for each click"):
+        sa.fit(train, "forest", undersample=1)
+    assert np.mean(sa.fit(train, Ridge(), undersample=1).predict(test) == suited) > 0.9  # which is for classifiers
+
+
+def test_ads_whose_rewards_are_all_the_same_are_named():
+    train, test = (graded(frame(seed=seed)) for seed in (0, 1))
+    train.loc[train["action"] == "b", "reward"] = 0.3
+    policy = sa.fit(sa.Log.from_frame(train), Ridge())
+    assert policy.untrained == ("b",) and "b" not in policy.predict(test)
+    found = sa.evaluate([policy], sa.Log.from_frame(test), train=sa.Log.from_frame(train))
+    assert "Ridge: ads b had the same reward in all rows of training" in found.text()
+
+
+def test_a_model_that_cannot_learn_says_so(logs):
+    with pytest.raises(SettingError, match=r"Ridge\(alpha=-1\) cannot learn from \d+ rows of an ad, .*alpha.*settings"):
+        sa.fit(logs[0], Ridge(alpha=-1))
+
+
+def test_steps_follow_from_rows_unless_they_are_said(logs):
+    policies = [sa.fit(logs[0], "logistic", lambdas=(0.1,), steps=steps) for steps in (None, 50_000, 1_000_000)]
+    weights = [policy.learnt.fitted.model.scorers[0].weights for policy in policies]
+    np.testing.assert_array_equal(*weights[:2])
+    assert np.any(weights[0] != weights[2])
+    np.testing.assert_allclose(weights[0], weights[2], atol=0.02)
 
 
 def test_contexts_have_the_features_that_a_policy_learnt_from(logs):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 
 from scant.ads import learners, run, scorers
@@ -158,6 +158,9 @@ def test_a_scorer_refuses_what_it_cannot_learn_from(kind):
             fitted(kind, x, clicked, steps=10, trees=2)
     with pytest.raises(DataError, match="shape"):
         fitted(kind, x, np.array([True, False]))
+    if KINDS[kind].graded:
+        with pytest.raises(DataError, match="rewards: the same in all of 4 rows"):
+            fitted(kind, x, np.full(4, 0.5))
     x[2, 1] = np.nan
     with pytest.raises(DataError, match="row 3: feature 2 is not finite"):
         fitted(kind, x, np.array([True, False, True, False]))
@@ -214,9 +217,11 @@ def test_an_unknown_kind_and_rewards_that_are_no_clicks():
     with pytest.raises(SettingError, match="'uniform' is a control"):
         scorers.train("uniform", log, np.random.default_rng(0))
     half = replace(log, reward=np.where(np.arange(300) == 7, 0.5, log.reward))
-    for kind in SCORERS:
-        with pytest.raises(DataError, match=r"row 8: reward 0\.5; .* learns from clicks"):
+    for kind in ("logistic", "auc-ranker"):
+        with pytest.raises(DataError, match=rf"row 8: reward 0\.5; {kind} learns from clicks.*Use forest or .*Ridge"):
             scorers.train(kind, half, np.random.default_rng(0))
+    with pytest.raises(SettingError, match=r"rewards are no clicks \(row 8: reward 0\.5\): leave it out for forest"):
+        scorers.train("forest", half, np.random.default_rng(0), Settings(undersample=1))
 
 
 def test_products_that_overflow_are_said():
@@ -227,6 +232,41 @@ def test_products_that_overflow_are_said():
             scorers.train(kind, huge, np.random.default_rng(0), Settings(standardise=False, options={"steps": 100}))
         fine = scorers.train(kind, huge, np.random.default_rng(0), Settings(options={"steps": 100}))
         assert np.isfinite(fine.scores(huge.features)).all()
+
+
+# --- steps that follow from an ad's rows
+
+
+@pytest.mark.parametrize(
+    ("passes", "options", "expected"),
+    [
+        (None, {}, [1_000_000] * 3), (None, {"steps": 7}, [7] * 3), (1, {}, [50_000, 50_000, 60_000]),
+        (20, {}, [50_000, 60_000, 1_000_000]), (20, {"steps": 55_000}, [50_000, 55_000, 55_000]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["logistic", "auc-ranker"])
+def test_steps_make_so_many_passes_over_the_rows_of_an_ad(monkeypatch, kind, passes, options, expected):
+    seen = []
+
+    def fit(self, features, clicked, random):
+        seen.append(self.steps)
+        self.weights = np.zeros(1)
+
+    monkeypatch.setattr(KINDS[kind], "fit", fit)
+    action = np.repeat([0, 1, 2], [100, 3000, 60_000])
+    log = log_of(np.zeros((len(action), 1)), action, np.arange(len(action)) % 2)
+    scorers.train(kind, log, np.random.default_rng(0), Settings(options=options, passes=passes))
+    assert seen == expected
+
+
+def test_passes_are_over_the_rows_that_are_kept(monkeypatch):
+    seen = []
+    monkeypatch.setattr(scorers, "LEAST_STEPS", 1)
+    monkeypatch.setattr(Logistic, "fit", lambda self, features, clicked, _: seen.append((self.steps, len(clicked))))
+    scorers.train("logistic", drawn(0), np.random.default_rng(0), Settings(undersample=1, passes=3))
+    assert [steps for steps, _ in seen] == [3 * rows for _, rows in seen] and len(seen) == 3
+    stepless = Settings(options={"trees": 1}, passes=3)
+    assert scorers.train("forest", drawn(0), np.random.default_rng(0), stepless).scorers[0].trees == 1
 
 
 # --- under-sampling
@@ -488,6 +528,29 @@ def test_a_forest_is_that_of_scikit_learn(seed, rows, d, trees, tree_rows, leaf)
     others = random.standard_normal((50, d)).astype(np.float32).round(1)
     expected = peer.fit(features, clicked).predict_proba(np.concatenate([features, others]))[:, 1]
     np.testing.assert_array_equal(forest.score(np.concatenate([features, others])), expected)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 150), st.integers(1, 9), st.integers(1, 30))
+@settings(max_examples=60, deadline=None)
+def test_a_forest_of_rewards_is_that_of_scikit_learns_regression_trees(seed, rows, d, leaf):
+    random = np.random.default_rng(seed)
+    features = random.standard_normal((rows, d)).astype(np.float32).round(random.integers(3))
+    rewards = random.random(rows).round(random.integers(1, 4))
+    rewards[:2] = 0.25, 0.75
+    forest = fitted("forest", features, rewards, trees=5, leaf=leaf)
+    peer = RandomForestRegressor(
+        5, min_samples_leaf=leaf, max_features="sqrt", random_state=int(np.random.default_rng(0).integers(2**31))
+    )
+    expected = peer.fit(features, rewards).predict(features)
+    np.testing.assert_allclose(forest.score(features), expected, rtol=0, atol=1e-12)
+
+
+def test_a_forest_scores_rows_of_several_blocks():
+    features, clicked = examples(3)
+    forest = fitted("forest", features, clicked, trees=7)
+    many = np.random.default_rng(0).standard_normal((10_000, 8)).astype(np.float32)
+    peer = RandomForestClassifier(7, random_state=int(np.random.default_rng(0).integers(2**31))).fit(features, clicked)
+    np.testing.assert_array_equal(forest.score(many), peer.predict_proba(many)[:, 1])
 
 
 # --- lambda

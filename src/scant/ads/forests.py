@@ -1,4 +1,4 @@
-"""Random forests of clicks: scikit-learn grows their trees one by one, which are kept as arrays."""
+"""Random forests of clicks, or of other rewards: scikit-learn grows their trees one by one, kept as arrays."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ class Trees:
     right: np.ndarray
     feature: np.ndarray
     threshold: np.ndarray  # float64 (nodes)
-    value: np.ndarray  # float64 (nodes), the share of clicks
+    value: np.ndarray  # float64 (nodes), the mean reward: the share of clicks
 
-    def click_rate(self, features: np.ndarray) -> np.ndarray:
-        """The probability of a click, averaged over trees, float64 (rows), from finite features (rows x d)."""
+    def mean_reward(self, features: np.ndarray) -> np.ndarray:
+        """The expected reward, averaged over trees, float64 (rows), from finite features (rows x d)."""
         from scant.kernels.trees import average
 
         features = np.ascontiguousarray(features, np.float32).view()
@@ -26,29 +26,34 @@ class Trees:
         return average(features, *arrays)
 
 
-def grow(features: np.ndarray, clicked: np.ndarray, trees: int, rows: int, leaf: int, seed: int) -> Trees:
+def grow(features: np.ndarray, rewards: np.ndarray, trees: int, rows: int, leaf: int, seed: int) -> Trees:
     """The forest that scikit-learn's `RandomForestClassifier(trees, min_samples_leaf=leaf, max_samples=rows)` grows.
+
+    Of rewards that are no clicks, it is that of `RandomForestRegressor`, also with `max_features="sqrt"`.
 
     It is grown here, tree by tree with the same random numbers, since the forests of ads are many and of few rows: what
     scikit-learn does besides growing trees takes longer than these.
 
     Parameters
     ----------
-    features, clicked : finite float32 (rows x d), and bool (rows) with both values
+    features : finite float32 (rows x d)
+    rewards : bool (rows), clicks; or float64 (rows). Both have different values
     rows : how many rows each tree learns from, drawn with replacement
     leaf : the least number of rows in a leaf, copies not counted
     seed : `random_state` of the forest
     """
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     random = np.random.RandomState(seed)  # one for all: to seed it anew takes far less than to make another
-    classes, parts, nodes = clicked.view(np.int8), [], [0]  # whole numbers are what scikit-learn checks fastest
+    kind, target, parts, nodes = DecisionTreeRegressor, rewards, [], [0]
+    if rewards.dtype == bool:
+        kind, target = DecisionTreeClassifier, rewards.view(np.int8)  # whole numbers are what it checks fastest
     for state in random.randint(np.iinfo(np.int32).max, size=trees).tolist():
         random.seed(state)
-        copies = np.bincount(random.randint(0, len(clicked), rows, dtype=np.int32), minlength=len(clicked))
+        copies = np.bincount(random.randint(0, len(target), rows, dtype=np.int32), minlength=len(target))
         random.seed(state)  # the tree, too, draws from the beginning
-        tree = DecisionTreeClassifier(max_features="sqrt", min_samples_leaf=leaf, random_state=random)
-        tree.fit(features, classes, copies, check_input=False)
+        tree = kind(max_features="sqrt", min_samples_leaf=leaf, random_state=random)
+        tree.fit(features, target, copies, check_input=False)
         parts.append(_arrays(tree.tree_, nodes[-1]))
         nodes.append(nodes[-1] + tree.tree_.node_count)
     return Trees(np.array(nodes[:-1]), *map(np.concatenate, zip(*parts, strict=True)))
@@ -59,4 +64,4 @@ def _arrays(tree, root: int) -> tuple[np.ndarray, ...]:
     inner = tree.children_left >= 0
     left, right = (np.where(inner, child + root, -1) for child in (tree.children_left, tree.children_right))
     feature, threshold = np.maximum(tree.feature, 0), np.where(inner, tree.threshold, 0.0)
-    return *(part.astype(np.int32) for part in (left, right, feature)), threshold, tree.value[:, 0, 1].copy()
+    return *(part.astype(np.int32) for part in (left, right, feature)), threshold, tree.value[:, 0, -1].copy()

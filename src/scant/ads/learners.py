@@ -64,6 +64,7 @@ class AdLearner(Learner):
     """A learner of ads. These attributes, besides those of all learners, also determine which readings it heeds.
 
     learns : what it is fitted to: "ad", the rows of one ad; "log", the whole log; or "", nothing
+    graded : whether it learns from any rewards in [0, 1]; else from clicks alone, 0 or 1
     ranker : whether its scores only order the contexts of one ad, so that ads need thresholds to be comparable
     classifier : whether its negatives are under-sampled whenever the reading `undersample` is set; a ranker's are only
         if `undersampled` is "all"
@@ -75,6 +76,7 @@ class AdLearner(Learner):
     """
 
     learns: ClassVar[str] = ""
+    graded: ClassVar[bool] = False
     ranker: ClassVar[bool] = False
     classifier: ClassVar[bool] = False
     regularised: ClassVar[bool] = False
@@ -104,7 +106,8 @@ class Scorer(AdLearner):
 
     `fit(features, clicked, random)` learns from the rows that showed the ad: finite features, float32 (rows x d);
     clicks, bool (rows), some true and some false; and a NumPy generator. `score(features)` returns a number for each
-    row; the larger it is, the likelier is a click.
+    row; the larger it is, the likelier is a click. Where `graded`, and rewards of the log are other than 0 and 1, `fit`
+    gets these in place of clicks, float64 (rows), not all equal; scores then order expected rewards.
     """
 
     learns = "ad"
@@ -136,7 +139,7 @@ class Logistic(Linear):
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
         from scant.kernels.pairs import descend_examples
 
-        features, clicked = _two_classes(features, clicked)
+        features, clicked = _learnable(features, clicked)
         rate = clicked.mean()
         square = _squares(features, self.steps).mean()
         self.weights, self.intercept = descend_examples(
@@ -146,13 +149,16 @@ class Logistic(Linear):
 
 
 class Forest(Scorer):
-    """Scikit-learn's random forest. The score is the probability of a click, averaged over trees (thesis, 5.5)."""
+    """Scikit-learn's random forest. The score is the probability of a click, averaged over trees (thesis, 5.5).
+
+    Of rewards other than 0 and 1 it is a forest of regression trees, and the score the expected reward.
+    """
 
     kind = "forest"
     about = "A random forest of each ad's clicks, which scores their probability (thesis, 5.5)."
     settings = (TREES, TREE_ROWS, LEAF)
     looks: ClassVar = {"": Look("green", "D")}
-    classifier = True
+    classifier = graded = True
     regularised = False
     scaled = False  # scaling a feature changes no split
 
@@ -160,13 +166,13 @@ class Forest(Scorer):
         self.trees, self.tree_rows, self.leaf = trees, tree_rows, leaf
 
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
-        features, clicked = _two_classes(features, clicked)
+        features, clicked = _learnable(features, clicked)
         rows = min(self.tree_rows or len(clicked), len(clicked))
         with _unchecked():
             self.forest = forests.grow(features, clicked, self.trees, rows, self.leaf, int(random.integers(2**31)))
 
     def score(self, features: np.ndarray) -> np.ndarray:
-        return self.forest.click_rate(features)
+        return self.forest.mean_reward(features)
 
 
 class AucRanker(Linear):
@@ -184,7 +190,7 @@ class AucRanker(Linear):
     def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
         from scant.kernels.pairs import descend_pairs
 
-        features, clicked = _two_classes(features, clicked)
+        features, clicked = _learnable(features, clicked)
         positive, negative = features[clicked], features[~clicked]
         squares = _squares(features, self.steps)
         means = [rows.mean(axis=0, dtype=np.float64) for rows in (positive, negative)]
@@ -209,16 +215,19 @@ def _offset(square: float, regularisation: float) -> float:
     return float(1.0 + max(square, 0.0) / (4 * regularisation))
 
 
-def _two_classes(features, clicked) -> tuple[np.ndarray, np.ndarray]:
-    """Features as float32 (rows x d) and clicks as bool (rows); a DataError unless they fit and both classes occur."""
-    features, clicked = np.ascontiguousarray(features, np.float32), np.asarray(clicked, bool)
-    if features.ndim != 2 or features.shape[:1] != clicked.shape:
-        raise DataError("features", f"shape {features.shape} for clicks of shape {clicked.shape}")
+def _learnable(features, rewards) -> tuple[np.ndarray, np.ndarray]:
+    """Features as float32 (rows x d), and clicks, bool, or rewards, float64 (rows); a DataError unless they fit, and
+    the rewards differ."""
+    features, rewards = np.ascontiguousarray(features, np.float32), np.asarray(rewards)
+    if features.ndim != 2 or features.shape[:1] != rewards.shape:
+        raise DataError("features", f"shape {features.shape} for clicks of shape {rewards.shape}")
     check_finite(features)
-    if clicked.all() or not clicked.any():
-        which = "all" if clicked.any() else "none"
-        raise DataError("clicks", f"{which} of {len(clicked)} rows is clicked; a scorer learns from both kinds")
-    return features, clicked
+    if (rewards == rewards[:1]).all():
+        if rewards.dtype == bool:
+            which = "all" if rewards.any() else "none"
+            raise DataError("clicks", f"{which} of {len(rewards)} rows is clicked; a scorer learns from both kinds")
+        raise DataError("rewards", f"the same in all of {len(rewards)} rows; a scorer learns from different ones")
+    return features, rewards
 
 
 def check_finite(features: np.ndarray) -> None:
@@ -240,6 +249,7 @@ class WholeLog(AdLearner):
     """
 
     learns = "log"
+    graded = True
     settings = (GRID,)
     regularised = scaled = True
 
@@ -431,7 +441,7 @@ KINDS: dict[str, type[AdLearner]] = {
 def learner_of(kind: str | type[AdLearner]) -> type[AdLearner]:
     """The class of a kind of learner. A user's `module:Class` gets what it does not declare from `Scorer`.
 
-    kind : its name, or the class itself (of `of_classifier`)
+    kind : its name, or the class itself (of `of_model`)
 
     Raises
     ------
@@ -460,40 +470,61 @@ def _completed(kind: str, user_class: type) -> type[Scorer]:
     return learner
 
 
-def of_classifier(classifier) -> type[Scorer]:
-    """A kind of learner that fits a clone of a scikit-learn classifier to each ad; scores are probabilities of a click.
+def of_model(model) -> type[Scorer]:
+    """A kind of learner that fits a clone of a scikit-learn model to each ad.
 
-    Where the classifier has a `random_state` that is None, the learner sets it.
+    A classifier is fitted to clicks and scores their probability, by `predict_proba`; a regressor is fitted to rewards,
+    clicks or not, and scores by `predict`. Where the model has a `random_state` that is None, the learner sets it.
 
     Raises
     ------
-    SettingError : it has no `fit`, `predict_proba` or `get_params`
+    SettingError : it is neither, or has no `fit` or `get_params`
     """
-    for method in ("fit", "predict_proba", "get_params"):
-        if isinstance(classifier, type) or not callable(getattr(classifier, method, None)):
-            what = "a class, not an object of one" if isinstance(classifier, type) else f"without {method}"
-            raise SettingError(f"{classifier!r} is no classifier as scikit-learn has them: it is {what}")
-    name = type(classifier).__name__
+    for method in ("fit", "get_params"):
+        if isinstance(model, type) or not callable(getattr(model, method, None)):
+            what = "a class, not an object of one" if isinstance(model, type) else f"without {method}"
+            raise SettingError(f"{model!r} is no classifier or regressor as scikit-learn has them: it is {what}")
+    classifies = callable(getattr(model, "predict_proba", None))
+    if not classifies and not _is_regressor(model):
+        raise SettingError(
+            f"{model!r} is neither a classifier with predict_proba nor a regressor, as scikit-learn has them. Use such a "
+            "one; a class of your own says that it is a regressor by scikit-learn's RegressorMixin"
+        )
 
-    class Classifier(Scorer):
-        kind = name
+    class Fitted(Scorer):
+        kind = type(model).__name__
         looks: ClassVar = {"": Look("grey", "P")}
         regularised = False
+        classifier = classifies  # which heeds under-sampling
+        graded = not classifies
 
         def fit(self, features: np.ndarray, clicked: np.ndarray, random) -> None:
             from sklearn.base import clone
 
-            self.fitted = clone(classifier)
-            if self.fitted.get_params().get("random_state", 0) is None:
-                self.fitted.set_params(random_state=int(random.integers(2**31)))
-            self.fitted.fit(features, clicked)
+            self.model = clone(model)
+            if self.model.get_params().get("random_state", 0) is None:
+                self.model.set_params(random_state=int(random.integers(2**31)))
+            try:
+                self.model.fit(features, clicked if classifies else clicked.astype(np.float64))
+            except Exception as error:  # of any kind, as whoever wrote the model has it
+                raise SettingError(f"{model!r} cannot learn from {len(clicked)} rows of an ad, rewards of which sum to "
+                                   f"{clicked.sum():g}: {error}. Give it other settings") from error  # fmt: skip
 
         def score(self, features: np.ndarray) -> np.ndarray:
-            return self.fitted.predict_proba(features)[:, list(self.fitted.classes_).index(True)]
+            if classifies:
+                return self.model.predict_proba(features)[:, list(self.model.classes_).index(True)]
+            return self.model.predict(features)
 
-    Classifier.classifier = True  # it heeds under-sampling
-    Classifier.heeds = (*Classifier.heeds, "undersample")
-    return Classifier
+    return Fitted
+
+
+def _is_regressor(model) -> bool:
+    from sklearn.base import is_regressor
+
+    try:
+        return is_regressor(model)
+    except AttributeError:  # of a class that is none of scikit-learn's, and does not say what it is
+        return False
 
 
 def check_options(kind: str | type[AdLearner], options: Mapping) -> None:

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from scant.ads.learners import GRID, KINDS, LAMBDAS, NEVER, check_finite, check_options, learner_of, made
+from scant.ads.learners import GRID, KINDS, LAMBDAS, NEVER, STEPS, check_finite, check_options, learner_of, made
 from scant.ads.policies import MEASURES, THRESHOLDS, threshold
 from scant.data.logs import Log
 from scant.declared import settings_of
@@ -16,6 +16,7 @@ from scant.errors import DataError, SettingError, unknown
 READINGS = ("standardise", "undersample", "undersampled")  # settings of an experiment that change how models are fitted
 UNDERSAMPLED = ("classifiers", "all")
 ROWS = 1 << 13  # rows whose deviations are in work at a time, so that they stay in the cache
+LEAST_STEPS = 50_000  # of gradient descent for an ad, where they follow from its rows; they take 2 ms
 MOST = 1e100  # of a lambda, as in the settings of a study
 CHUNK = 1 << 25  # numbers (features and scores) in work at a time, which bounds memory
 
@@ -30,6 +31,8 @@ class Settings:
     undersample : how many negatives to keep for each positive, drawn at random for each ad; None for all
     undersampled : whose negatives: "classifiers", or "all" for rankers too; learners of the whole log keep theirs
     options : the learner's own settings by name; one that is absent has the default that the learner declares
+    passes : gradient descent takes as many steps as so many passes over an ad's rows have, though `LEAST_STEPS` at
+        least, and at most those of `options`; None for those of `options` whatever an ad's rows
 
     Raises
     ------
@@ -41,6 +44,7 @@ class Settings:
     undersample: int | None = None
     undersampled: str = "classifiers"
     options: Mapping = field(default_factory=dict)
+    passes: int | None = None
 
     def __post_init__(self):
         if not (isinstance(self.regularisation, Real) and 0 < self.regularisation <= MOST):
@@ -79,8 +83,8 @@ def check(learner: Mapping, readings: Mapping, log_origin: str) -> None:
 class Model:
     """A model learnt from a log.
 
-    An ad that was never shown, never clicked on, or always clicked on is untrained. It is never chosen, unless all ads
-    are untrained: then the first one is.
+    An ad that was never shown, or whose rewards are all the same (never or always clicked), is untrained. It is never
+    chosen, unless all ads are untrained: then the first one is.
     """
 
     kind: str
@@ -171,19 +175,15 @@ def train(
     Raises
     ------
     SettingError : an unknown kind, or a control, which learns nothing
-    DataError : rewards other than 0 and 1, unless the learner is one of the whole log
+    DataError : rewards other than 0 and 1, unless the learner is `graded`
     """
     learner = learner_of(kind)
     if not learner.learns:
         raise SettingError(f"the kind {learner.kind!r} is a control, which learns nothing from a log")
     rows = [np.flatnonzero(log.action == ad) for ad in range(len(log.actions))]
     seeds = random.integers(2**63, size=len(rows))
-    if learner.learns == "ad" and (odd := np.flatnonzero((log.reward != 0) & (log.reward != 1))).size:
-        reason = f"row {odd[0] + 1}: reward {log.reward[odd[0]]}; {learner.kind} learns from clicks, 0 or 1"
-        whole_log_kinds = " or ".join(name for name, other in KINDS.items() if other.learns == "log")
-        raise DataError("log", reason, advice=f"Round the rewards, or use {whole_log_kinds}")
-    clicked = log.reward > 0
-    learnt = [ad for ad, shown in enumerate(rows) if clicked[shown].any() and not clicked[shown].all()]
+    rewards = _rewards(learner, log, settings)
+    learnt = [ad for ad, shown in enumerate(rows) if (rewards[shown] != rewards[shown[:1]]).any()]
     untrained = tuple(action for ad, action in enumerate(log.actions) if ad not in learnt)
     centre, width = scale or _scale(log.features, settings.standardise and learner.scaled)
     model = Model(learner.kind, log.actions, centre, width, untrained)
@@ -199,15 +199,46 @@ def train(
         ad_random = np.random.Generator(np.random.PCG64(seeds[ad]))
         shown = rows[ad]
         if settings.undersample and learner.heeds_in("undersample", {"undersampled": settings.undersampled}):
-            shown = shown[undersample(clicked[shown], settings.undersample, ad_random)]
+            shown = shown[undersample(rewards[shown], settings.undersample, ad_random)]
         features = _scaled(log.features[shown], centre, width)
-        scorers[ad] = made(kind, settings.regularisation, settings.options)
-        scorers[ad].fit(features, clicked[shown], ad_random)
+        scorers[ad] = made(kind, settings.regularisation, _options(settings, learner, len(shown)))
+        scorers[ad].fit(features, rewards[shown], ad_random)
         if thresholds:
             scores = scorers[ad].score(features)
             for by, values in thresholds.items():
-                values[ad] = threshold(scores, clicked[shown], by)
+                values[ad] = threshold(scores, rewards[shown], by)
     return replace(model, scorers=tuple(scorers), thresholds=thresholds)
+
+
+def _rewards(learner: type, log: Log, settings: Settings) -> np.ndarray:
+    """What a learner is fitted to: clicks, bool (rows), or the rewards where some are other than 0 and 1.
+
+    Raises
+    ------
+    DataError : the learner learns from clicks alone, and these are none
+    SettingError : hits and misses to be under-sampled, and there are none
+    """
+    odd = np.flatnonzero((log.reward != 0) & (log.reward != 1))
+    if not odd.size:
+        return log.reward > 0
+    which = f"row {odd[0] + 1}: reward {log.reward[odd[0]]}"
+    if not learner.graded:
+        graded = " or ".join(name for name, other in KINDS.items() if other.graded)
+        advice = f"Use {graded}; or, with `scant ads`, a scikit-learn regressor, such as sklearn.linear_model:Ridge"
+        raise DataError("log", f"{which}; {learner.kind} learns from clicks, 0 or 1", advice=advice)
+    if settings.undersample and learner.heeds_in("undersample", {"undersampled": settings.undersampled}):
+        raise SettingError(f"undersample keeps misses for each click, and rewards are no clicks ({which}): "
+                           f"leave it out for {learner.kind}")  # fmt: skip
+    return log.reward
+
+
+def _options(settings: Settings, learner: type, rows: int) -> Mapping:
+    """The options of the scorer of an ad that is learnt from so many rows; see `Settings.passes`."""
+    steps = settings_of(learner).get(STEPS.name)
+    if settings.passes is None or steps is None:
+        return settings.options
+    most = settings.options.get(STEPS.name, steps.absent)
+    return {**settings.options, STEPS.name: min(most, max(LEAST_STEPS, settings.passes * rows))}
 
 
 def undersample(clicked: np.ndarray, ratio: int, random: np.random.Generator) -> np.ndarray:

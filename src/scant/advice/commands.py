@@ -58,7 +58,11 @@ def add(parser: argparse.ArgumentParser) -> None:
                                    ("time", "timestamp", "the column with the time"))),
         option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
         option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
-               help="features to take as text though they are numbers"),
+               help="features to take as text though they are numbers; columns of JSON to take as they are"),
+        option("--propensities", choices=("percent", "log"),
+               help="what propensities are written as, if not as probabilities; log are natural logarithms"),
+        option("--rewards", choices=("costs", "losses"),
+               help="what rewards are written as, if not as rewards: minus the reward, or 1 minus it"),
     )  # fmt: skip
     learning = (
         option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
@@ -348,7 +352,7 @@ def _logs(arguments, *paths, progress=lambda step: None) -> list:
     for path in paths:
         progress(f"reads {path}")
         reading = dict(arguments.columns or ()), arguments.ignore, arguments.categorical
-        found.append(Log.read(path, *reading))
+        found.append(Log.read(path, *reading, propensities=arguments.propensities, rewards=arguments.rewards))
     known = {name for log in found for name in log.column_names}
     for what in ("ignore", "categorical"):
         if absent := [name for name in getattr(arguments, what) if name not in known]:

@@ -10,7 +10,7 @@ from scant.ads import learners, scorers
 from scant.ads.learners import LAMBDAS
 from scant.ads.policies import Choice
 from scant.advice import encoding, learning, saving
-from scant.advice.learning import FOREST, LEARNT
+from scant.advice.learning import FOREST, LEARNT, PASSES
 from scant.advice.log import Log, visits_of
 from scant.advice.progress import silent
 from scant.data import batches, formats, logs
@@ -23,17 +23,20 @@ class Policy:
 
     Parameters
     ----------
-    kind : "logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"; or a scikit-learn classifier, a
-        clone of which is fitted to each ad's clicks and scores them by `predict_proba`
+    kind : "logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"; or a scikit-learn model, a clone of
+        which is fitted to each ad: a classifier to its clicks, which it scores by `predict_proba`, or a regressor to
+        its rewards, by `predict`. Rewards other than 0 and 1 are for regressors, and for "forest",
+        "cost-sensitive-oaa" and "filter-tree"
     epsilon : the share of visits in which another ad is shown, all others alike
-    lambdas : the grid of regularisation; the best is chosen on a part of the log. Forests and classifiers of your own
+    lambdas : the grid of regularisation; the best is chosen on a part of the log. Forests and models of your own
         have none
     validation : the share of that part
     threshold : what a ranker's thresholds maximise, "f1", "precision", "recall" or "none"
     select : the share of features kept, by information gain
     standardise : whether features get mean 0 and deviation 1 (never for forests)
     undersample : misses kept for each click, by classifiers; None for all
-    steps, pair_loss : of gradient descent, and of the AUC ranker ("logistic" or "hinge")
+    steps : of gradient descent for each ad; None for 20 passes over its rows, at least 50,000 and at most a million
+    pair_loss : of the AUC ranker, "logistic" or "hinge"
     trees, tree_rows, leaf : of a forest: how many trees for each ad, the rows that each learns from, and the least rows
         of a leaf
     seed : of learning
@@ -50,7 +53,7 @@ class Policy:
     def __init__(
         self, kind="auc-ranker", *, epsilon: float = 0.0, lambdas=LAMBDAS, validation: float = 0.2,
         threshold: str = "f1", select: float = 1.0, standardise: bool = True, undersample: int | None = None,
-        steps: int = 1_000_000, pair_loss: str = "logistic", trees: int = FOREST["trees"],
+        steps: int | None = None, pair_loss: str = "logistic", trees: int = FOREST["trees"],
         tree_rows: int | None = FOREST["tree_rows"], leaf: int = FOREST["leaf"], seed: int = 0,
     ):  # fmt: skip
         self.kind, self.epsilon, self.lambdas, self.validation, self.threshold = (
@@ -65,11 +68,11 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """What tables call it: its kind, or the class of a classifier of your own."""
+        """What tables call it: its kind, or the class of a model of your own."""
         return self.kind if isinstance(self.kind, str) else type(self.kind).__name__
 
     def get_params(self, deep: bool = True) -> dict:
-        """The settings by name, as scikit-learn has them; those of a classifier of your own are `kind__NAME`."""
+        """The settings by name, as scikit-learn has them; those of a model of your own are `kind__NAME`."""
         own = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         if deep and not isinstance(self.kind, str):
             own |= {f"kind__{name}": value for name, value in self.kind.get_params().items()}
@@ -136,8 +139,11 @@ class Policy:
             options = {name: getattr(self, name) for name in ("steps", "pair_loss", "trees", "tree_rows", "leaf")}
             options = {name: value for name, value in options.items() if value is not None}
         else:
-            kind = learners.of_classifier(kind)
-        settings = scorers.Settings(standardise=self.standardise, undersample=self.undersample, options=options)
+            kind = learners.of_model(kind)
+        settings = scorers.Settings(
+            standardise=self.standardise, undersample=self.undersample, options=options,
+            passes=PASSES if self.steps is None else None,
+        )  # fmt: skip
         if encoded is None:
             encoder = encoding.fit(train)
             encoded = encoder, encoder.transform(train)
@@ -175,7 +181,7 @@ class Policy:
 
         Raises
         ------
-        SettingError : nothing has been learnt yet, the scorer is a classifier of your own, or the file is one that the
+        SettingError : nothing has been learnt yet, the scorer is a model of your own, or the file is one that the
             policy was learnt or loaded from
         """
         files.check_outputs([path], self.inputs)

@@ -21,7 +21,7 @@ TREES = {  # the arrays of forests, and their types
 }  # fmt: skip
 SETTINGS = {  # of a policy, and their types in a file
     "kind": str, "epsilon": int | float, "lambdas": list, "validation": int | float, "threshold": str,
-    "select": int | float, "standardise": bool, "undersample": int | None, "steps": int, "pair_loss": str,
+    "select": int | float, "standardise": bool, "undersample": int | None, "steps": int | None, "pair_loss": str,
     "trees": int, "tree_rows": int | None, "leaf": int, "seed": int,
 }  # fmt: skip
 LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an intercept
@@ -32,17 +32,13 @@ def save(policy, path) -> None:
 
     Raises
     ------
-    SettingError : nothing has been learnt yet; or the policy scores by a classifier of the user's own, whose state only
+    SettingError : nothing has been learnt yet; or the policy scores by a model of the user's own, whose state only
         pickle could hold
     """
     import pyarrow as pa
 
+    check_kind(policy)
     learnt = policy._required()
-    if not isinstance(policy.kind, str):
-        raise SettingError(
-            f"a policy that scores by {policy.name} cannot be saved: a file of it would have to hold code, as pickle "
-            "does, which runs when it is loaded. Use a kind of its own, or keep the classifier by its own means"
-        )
     fit, encoder = learnt.fitted, learnt.encoder
     model = fit.model
     arrays = {
@@ -68,6 +64,16 @@ def save(policy, path) -> None:
         with pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table)
         files.seal(temporary)
+
+
+def check_kind(policy) -> None:
+    """Raise a SettingError for a policy that cannot be saved, whatever it learns: one by a model of the user's own."""
+    if not isinstance(policy.kind, str):
+        raise SettingError(
+            f"a policy that scores by {policy.name} cannot be saved: a file of it would have to hold code, as pickle "
+            f"does, which runs when it is loaded. Use one of {', '.join(learning.LEARNT)}, or keep the model by its "
+            "own means"
+        )
 
 
 def load(path) -> tuple[dict, learning.Learnt]:
