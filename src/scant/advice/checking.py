@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from scant.advice import health, text
 from scant.data import logs
 
+MOST = 10  # ads that are listed
+
 
 def facts(log, summary) -> dict:
     """Facts about a log, fit for JSON.
@@ -17,9 +19,9 @@ def facts(log, summary) -> dict:
     facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
         rows) and place (of the first row). If there is no error, also rows; duplicates; propensity, the least and the
         largest; actions, with for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was
-        never shown); features, their names; texts, by text feature the number of its texts; missing, by feature how
-        many numbers it lacks; policies, the names of the user's own policies in it; timestamps, the first and the last,
-        ISO 8601 in UTC, or None
+        never shown); features, their names; flattened, by column of objects how many columns it became; texts, by text
+        feature the number of its texts; missing, by feature how many numbers it lacks; policies, the names of the
+        user's own policies in it; timestamps, the first and the last, ISO 8601 in UTC, or None
     """
     found, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
     if not any(problem.severity == "error" for _, problem, _ in listed):
@@ -33,7 +35,7 @@ def facts(log, summary) -> dict:
         propensity, features = tally.cells[""].first, summary.features
         found |= {
             "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
-            "actions": actions, "features": list(summary.names),
+            "actions": actions, "features": list(summary.names), "flattened": dict(log.source.flattened),
             "texts": {name: len(texts) for name, texts in features.texts.items()},
             "missing": {name: count for name, count in features.missing.items() if count},
             "policies": list(summary.policies),
@@ -58,6 +60,9 @@ def describe(facts: Mapping) -> str:
             f"propensities: {low:g} in all rows" if low == high else f"propensities: from {low:g} to {high:g}",
             f"features: {len(facts['features'])}",
         ]
+        if facts["flattened"]:
+            counts = ", ".join(f"{name} (into {count:,})" for name, count in facts["flattened"].items())
+            lines.append(f"  of which these are values of columns of objects, taken apart: {counts}")
         if facts["texts"]:
             counts = ", ".join(f"{name} ({count:,})" for name, count in facts["texts"].items())
             lines.append(f"  of which these are text, with so many different ones: {counts}")
@@ -70,12 +75,37 @@ def describe(facts: Mapping) -> str:
             lines.append(f"policies of one's own: {', '.join(facts['policies'])}")
     lines += ["", *_problems_listed(facts["problems"])]
     if "rows" in facts:
-        cells = [("ad", "impressions", "clicks", "CTR, %")]
-        for ad in facts["actions"]:
-            rate = math.nan if ad["rate"] is None else ad["rate"]
-            cells.append((ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", text.percent(rate)))
-        lines += ["", *text.aligned(cells)]
+        most, others = most_shown(facts["actions"])
+        lines += ["", *text.aligned([("ad", "impressions", "clicks", "CTR, %"), *map(of_ad, most)])]
+        lines += [of_others(others)] if others else []
     return text.joined(lines)
+
+
+def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:
+    """The ads with the most impressions, in the order of ids, and the sums of the others, their number in `ads`.
+
+    ads : see `facts`; None in place of sums if all are listed
+    """
+    if len(ads) <= MOST + 1:
+        return ads, None
+    places = sorted(range(len(ads)), key=lambda at: (-ads[at]["impressions"], at))
+    others = [ads[at] for at in places[MOST:]]
+    shown, clicks = (sum(ad[key] for ad in others) for key in ("impressions", "clicks"))
+    sums = {"action": "", "ads": len(others), "impressions": shown, "clicks": clicks,
+            "rate": clicks / shown if shown else None}  # fmt: skip
+    return [ads[at] for at in sorted(places[:MOST])], sums
+
+
+def of_ad(ad: Mapping) -> tuple[str, ...]:
+    """An ad's facts as texts."""
+    rate = math.nan if ad["rate"] is None else ad["rate"]
+    return ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", text.percent(rate)
+
+
+def of_others(others: Mapping) -> str:
+    """The sums of the ads that are not listed, in words."""
+    _, shown, clicks, rate = of_ad(others)
+    return f"and {others['ads']:,} more: {shown} impressions, {clicks} clicks, {rate} %"
 
 
 def _problems_listed(problems: list[Mapping]) -> list[str]:

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from scant import files
-from scant.data import checks, formats, logs
+from scant.data import checks, formats, logs, nested
+from scant.data.checks import NO_UNITS, Units
 from scant.data.visits import KEY, KEYS, Problem, Reading, is_feature
 from scant.errors import DataError
 
 ROWS = 1 << 18  # of a batch
-OF_LOG = ("empty", "id", "left-out", "user")  # problems that one batch cannot tell of the log
+# problems that one batch cannot tell of the log
+OF_LOG = ("empty", "id", "left-out", "user", "list", "braces", "index")
 
 
 class Folder:
@@ -29,18 +31,23 @@ class Folder:
     SettingError : a column of `columns` that a file lacks
     """
 
-    def __init__(self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=()):
+    def __init__(
+        self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS
+    ):
         import pyarrow.parquet as pq
 
         self.path, self.renamed, self.ignore, self.categorical = Path(folder), dict(columns or {}), ignore, categorical
+        self.units, self.parts, self.inside = units, None, {}
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, variables, where = [], {}, None, {}
         for path in self.files:
             with files.foreign(path):
                 described = pq.read_metadata(path)
                 self.counts.append(described.num_rows)
-                schema = described.schema.to_arrow_schema()
-            names = formats.roles(path, schema.names, self.renamed, ignore)
+                parts = nested.unstructured(described.schema.to_arrow_schema().empty_table(), ignore)
+            schema, self.parts = parts.table.schema, self.parts or parts
+            renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
+            names, self.inside = renaming.names(schema.names), renaming.inside
             # columns of one-hot variables may differ, since a part may lack a category
             of_file = {name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)}
             variables = of_file if variables is None else variables
@@ -66,11 +73,8 @@ class Folder:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns of the first file."""
-        import pyarrow.parquet as pq
-
-        with files.foreign(self.files[0]):
-            return tuple(pq.read_schema(self.files[0]).names)
+        """The names of all columns of the first file, and of the values of its columns of objects."""
+        return (*self.parts.table.column_names, *self._plan.names)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -81,7 +85,13 @@ class Folder:
     def optional(self) -> tuple[str, ...]:
         """Those of the columns timestamp, position, id and user that it has."""
         has = dict.fromkeys(logs.OPTIONAL, "") | dict.fromkeys(KEYS, KEY)
-        return tuple(role for role, prefix in has.items() if prefix + role in self.types)
+        names = {*self.types, *self.inside.values()}
+        return tuple(role for role, prefix in has.items() if prefix + role in names)
+
+    @property
+    def flattened(self) -> Mapping[str, int]:
+        """By column of objects, how many columns it is taken apart into."""
+        return self._plan.counts
 
     @property
     def exact(self) -> bool:
@@ -122,23 +132,43 @@ class Folder:
         """What features hold that have a value in some row, see `checks.Columns`; and problems of single features."""
         import pyarrow as pa
 
-        names, tables, rows = [*filter(is_feature, self.types)], [], 0
-        names = [name for name in names if not pa.types.is_nested(self.types[name])]
+        names = [name for name in filter(is_feature, self.types) if not pa.types.is_nested(self.types[name])]
+        head = self._first_rows(names)
+        lacking = {name for name in names if head.column(name).null_count == head.num_rows}
+        for table, *_ in self._tables(checks.HEAD, names=sorted(lacking)) if lacking else ():
+            lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
+        kept = [name for name in names if name not in lacking and name not in self._plan.keys]
+        kinds = dict.fromkeys((*kept, *self._plan.features), "")
+        found = self._reading(head, self.path, kinds)
+        return kinds, [problem for problem in found.problems if problem.kind in OF_LOG]
+
+    @cached_property
+    def _plan(self) -> nested.Plan:
+        """What becomes of columns of objects."""
+        import pyarrow as pa
+
+        names = [name for name, kind in self.types.items() if is_feature(name) and checks.kind_of(kind) == "text"]
+        plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
+        return plan.decide(self._first_rows(names) if names else pa.table({}), self.categorical)
+
+    def _first_rows(self, names: list[str]):
+        """Some columns of the first rows, an Arrow table."""
+        import pyarrow as pa
+
+        tables, rows = [], 0
         for table, *_ in self._tables(checks.HEAD, names=names):
             tables.append(table)
             rows += table.num_rows
             if rows >= checks.HEAD:
                 break
-        head = pa.concat_tables(tables).slice(0, checks.HEAD)
-        lacking = {name for name in names if head.column(name).null_count == head.num_rows}
-        for table, *_ in self._tables(checks.HEAD, names=sorted(lacking)) if lacking else ():
-            lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
-        kinds = dict.fromkeys((name for name in names if name not in lacking), "")
-        found = self._reading(head, self.path, kinds)
-        return kinds, [problem for problem in found.problems if problem.kind in OF_LOG]
+        return pa.concat_tables(tables).slice(0, checks.HEAD)
 
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
-        return checks.Columns(path, self.form, (), table, None, [], frozenset(self.categorical), kinds).reading()
+        categorical = frozenset(self.categorical)
+        columns = checks.Columns(
+            path, self.form, (), table, None, [], categorical, kinds, plan=self._plan, units=self.units
+        )
+        return columns.reading()
 
     def _tables(self, rows: int, only: Path | None = None, names: list[str] | None = None) -> Iterator[tuple]:
         """Arrow tables of all columns, or some; their file, and the indices of the first row in it and in the log."""
@@ -150,12 +180,15 @@ class Folder:
             at = 0
             if only in (None, path) and count:
                 with files.foreign(path), pq.ParquetFile(path) as file:
-                    header = file.schema_arrow.names
-                    role = dict(zip(header, formats.roles(path, header, self.renamed, self.ignore), strict=True))
+                    parts = nested.unstructured(file.schema_arrow.empty_table(), self.ignore)
+                    header = parts.table.column_names
+                    renaming = formats.Renaming(path, self.renamed, frozenset(self.ignore))
+                    role = dict(zip(header, renaming.names(header), strict=True))
                     asked = [name for name in header if role[name] in wanted]
                     for batch in files.batches(file, rows, columns=asked):
                         if batch.num_rows:
-                            columns = {role[name]: batch.column(name) for name in asked}
+                            table = nested.unstructured(pa.Table.from_batches([batch]), self.ignore).table
+                            columns = {role[name]: table.column(name) for name in asked}
                             table = pa.table({name: self._column(name, columns.get(name), batch) for name in wanted})
                             yield table, path, at, start + at
                         at += batch.num_rows

@@ -37,8 +37,11 @@ class Log:
         self.summarised: Summary | None = None  # of all rows, once they have been read
 
     @classmethod
-    def read(cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> "Log":
-        """Read a log: CSV, which may be packed, parquet or Arrow, or a folder of parquet files.
+    def read(
+        cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), propensities: str | None = None,
+        rewards: str | None = None,
+    ) -> "Log":  # fmt: skip
+        """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or Vowpal Wabbit's forms.
 
         Parameters
         ----------
@@ -46,7 +49,10 @@ class Log:
         columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by these names; and
             which of its columns are `id`, by which visits are told apart, and `user`, whose visit it was
         ignore : columns to leave out
-        categorical : features to take as text though they are numbers
+        categorical : features to take as text though they are numbers; columns of JSON to take as they are
+        propensities : what they are written as, "percent" or "log" (natural logarithms); None for probabilities
+        rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the reward); None for
+            rewards, but for costs in Vowpal Wabbit's forms
 
         Raises
         ------
@@ -54,12 +60,15 @@ class Log:
         SettingError : a column that is not there
         """
         read = Folder if Path(path).is_dir() else formats.read
-        return cls(read(path, columns, ignore, categorical))
+        return cls(read(path, columns, ignore, categorical, checks.Units(propensities, rewards)))
 
     @classmethod
-    def from_frame(cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> "Log":
+    def from_frame(
+        cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
+        propensities: str | None = None, rewards: str | None = None,
+    ) -> "Log":  # fmt: skip
         """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
-        return cls(formats.read_frame(frame, columns, ignore, categorical))
+        return cls(formats.read_frame(frame, columns, ignore, categorical, checks.Units(propensities, rewards)))
 
     @property
     def folder(self) -> Folder:

@@ -1,7 +1,6 @@
 """The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
 
 import re
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,6 +173,7 @@ class Columns:
         bad = (values < 0) | (values > 1)
         negative = bad.any() and values[np.argmax(bad)] < 0
         mend = "Write 1 for a click, and 0 for none" if negative else "Divide by the largest possible"
+        mend += "; if they are costs, read them with --rewards costs" if negative else ""
         self.within("reward", values, bad, "is not in [0, 1]", mend)
         return values
 
@@ -201,7 +201,8 @@ class Columns:
         if _is_text(texts.type) and any(text.as_py().strip().endswith("%") for text in distinct(texts)[1]):
             if self.units.propensities != "percent":
                 self.table.pop("propensity")
-                self.add("percent", "error", "propensities are written with a percent sign", "--propensities percent")
+                self.add("percent", "error", "propensities are written with a percent sign",
+                         "Read them with --propensities percent")  # fmt: skip
                 return None
             self.table["propensity"] = compute.replace_substring_regex(texts, r"\s*%\s*$", "")
         given = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
@@ -216,8 +217,9 @@ class Columns:
                 seems = "log", "natural logarithms"
         if seems:
             unit, words = seems
-            self.add("percent", "error", f"propensity {given[np.argmax(bad)]:g} is not in (0, 1]; they are from "
-                     f"{low:g} to {top:g}, which looks like {words}", f"--propensities {unit}", bad)  # fmt: skip
+            reason = f"propensity {given[np.argmax(bad)]:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
+            mend = f"Read them with --propensities {unit}"
+            self.add("percent", "error", f"{reason}looks like {words}", mend, bad)
         elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
             self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
         else:

@@ -7,13 +7,14 @@ A log of a study has finite features and no texts (`read_log`). A log of a pract
 import codecs
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 
 from scant import files
-from scant.data import checks, logs
+from scant.data import checks, logs, nested, wabbit
+from scant.data.checks import NO_UNITS, Units
 from scant.data.logs import Log
 from scant.data.visits import KEY, KEYS, ROLES, Problem, Reading, Visits
 from scant.errors import DataError, SettingError, short, unknown
@@ -29,6 +30,7 @@ OTHERS = {  # files that some take for text, by their first bytes
     b"\xfe\xff": ("text in UTF-16", "Save it as UTF-8"),
     FEATHER: ("a Feather file of version 1", "Write it as Feather of version 2, or parquet"),
 }
+NAMELESS = "Drop an index column (in pandas, to_csv(..., index=False)), or name it"
 CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see, and its mend
     "its last line has no end, so that the file may have been cut inside a field",
     "If it is whole, end the line (echo >> FILE), before it is packed",
@@ -36,13 +38,15 @@ CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see
 
 
 def read(
-    path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), policies: bool = True,
-    whole: bool = False,
+    path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS,
+    study: bool = False, whole: bool = False,
 ) -> Reading:  # fmt: skip
-    """Read a user's log: CSV, parquet or Arrow (Feather), told apart by their first bytes; CSV may be packed.
+    """Read a user's log: CSV, parquet, Arrow (Feather), or a log of Vowpal Wabbit; all told apart by how they begin.
 
-    Text is UTF-8 with a header. Its delimiter (comma, semicolon, tab or bar) and its decimal sign are found out from
-    its first lines; it may be packed with gzip or zstd. Blank lines are skipped; the last line has to end.
+    Text is UTF-8, and may be packed with gzip or zstd; its last line has to end. CSV has a header. Its delimiter
+    (comma, semicolon, tab or bar) and its decimal sign are found out from its first lines. Blank lines are skipped. A
+    first column without a name that numbers the rows, as pandas writes its index, is left out. For Vowpal Wabbit's
+    forms see `wabbit`.
 
     Columns
     -------
@@ -57,7 +61,8 @@ def read(
     policy:NAME : the probability that one of the user's own policies gives to the ad shown
     id, user : optional, and only where `columns` says which they are; the visit, and who it was. Numbers or text
     any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells, and those of
-        `MISSING` in a column of numbers, are missing
+        `MISSING` in a column of numbers, are missing. Of a column of JSON objects, or of structs, each key becomes a
+        feature of its own, `COLUMN.KEY` (`nested`)
 
     Actions are sorted as numbers if all are numbers, else as text.
 
@@ -66,7 +71,8 @@ def read(
     columns : by role, one of `ROLES`, the column of the file that has it
     ignore : columns to leave out; those that the file lacks are passed over
     categorical : features to take as texts though they are numbers; those that the file lacks are passed over
-    policies : whether to read the columns `policy:NAME`
+    units : what propensities and rewards are written as
+    study : whether it is for a study, which has no columns `policy:NAME`, no objects and no logs of Vowpal Wabbit
     whole : whether something else, such as a checksum, tells that a text is whole whose last line does not end
 
     Raises
@@ -86,12 +92,55 @@ def read(
     elif first.startswith(ARROW):
         table, form, lines, found = _arrow(path), "Arrow", None, []
     else:
-        table, form, lines, found = _csv(path, renaming, whole)
-    if lines is None:
-        table = renaming.applied(table)
-    if not policies:
-        table = table.select([name for name in table.column_names if not name.startswith(logs.POLICY)])
-    return checks.Columns(path, form, renaming.header, table, lines, found, frozenset(categorical)).reading()
+        with Unpacked(path) as stream:
+            head = stream.first_lines()
+        kind = wabbit.kind(path, head)
+        if kind:
+            return _of_wabbit(path, kind, renaming, categorical, units, study, whole)
+        table, form, lines, found = _csv(path, head, renaming, whole)
+    if not study:
+        return _read(path, form, table, lines, found, renaming, categorical, units)
+    table = table if lines is not None else renaming.applied(table)
+    table = table.select([name for name in table.column_names if not name.startswith(logs.POLICY)])
+    return checks.Columns(
+        path, form, renaming.header, table, lines, found, frozenset(categorical), units=units
+    ).reading()
+
+
+def _read(path, form: str, table, lines, found, renaming: "Renaming", categorical, units: Units) -> Reading:
+    """The reading of a table, whose columns have been given their roles if it has `lines`."""
+    with files.foreign(path, "readable log"):
+        parts = None
+        if lines is None:
+            parts = nested.unstructured(table, renaming.ignore)
+            table = renaming.applied(parts.table)
+        plan = nested.Plan(path, renaming.ignore, renaming.inside, parts).decide(table, categorical)
+    columns = checks.Columns(
+        path, form, renaming.header, table, lines, found, frozenset(categorical), plan=plan, units=units
+    )
+    return columns.reading()
+
+
+def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units, study: bool, whole: bool) -> Reading:
+    """The reading of a log of Vowpal Wabbit's."""
+    if study:
+        raise DataError(path, f"it is {kind}", advice="A study takes CSV, parquet and Arrow")
+    with Unpacked(path) as stream:
+        found = wabbit.read(path, kind, stream, renaming.ignore)
+    if stream.last != b"\n" and not whole:
+        found.problems.append(Problem("cut", "error", *CUT))
+    if wabbit.ID not in renaming.columns.values():
+        if wabbit.ID in found.table.column_names and not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}:
+            renaming.columns = {"id": wabbit.ID, **renaming.columns}
+        renaming.ignore |= {wabbit.ID}
+    units = replace(units, rewards=units.rewards or "costs")
+    form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
+    form += ["reward = 1 - cost" if units.rewards == "losses" else "reward = -cost"]
+    reading = checks.Columns(
+        path, ", ".join(form), (*found.table.column_names, *found.keys.lists, *found.keys.met),
+        renaming.applied(found.table), found.lines, found.problems, frozenset(categorical), units=units,
+    ).reading()  # fmt: skip
+    return reading if not found.keys.column else replace(reading, flattened={found.keys.column: len(found.keys.kinds)})
 
 
 def first_bytes(path) -> bytes:
@@ -102,12 +151,13 @@ def first_bytes(path) -> bytes:
         return file.read(8)
 
 
-def read_frame(frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=()) -> Reading:
+def read_frame(
+    frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS
+) -> Reading:
     """Take a log from a data frame of pandas, polars or Arrow; see `read`, whose `path` is "data frame" then."""
-    renaming = Renaming("data frame", columns or {}, frozenset(ignore))
-    table = renaming.applied(table_of(frame))
     name = "data frame"
-    return checks.Columns(name, name, renaming.header, table, None, [], frozenset(categorical)).reading()
+    renaming = Renaming(name, columns or {}, frozenset(ignore))
+    return _read(name, name, table_of(frame), None, [], renaming, categorical, units)
 
 
 def read_log(path, whole: bool = False) -> Log:
@@ -122,7 +172,7 @@ def read_log(path, whole: bool = False) -> Log:
     ------
     DataError : with line or row, and what `read` finds wrong
     """
-    reading = read(path, policies=False, whole=whole)
+    reading = read(path, study=True, whole=whole)
     visits = reading.required()
     if lacking := visits.missing:
         name = next(iter(lacking))
@@ -181,6 +231,7 @@ class Renaming:
     """Gives columns of a file their roles, and leaves some out.
 
     header : the names of the columns in the file, once known
+    inside : by name, the roles of values that only a column of objects can hold
     line : of the file that has them, if it is text
     """
 
@@ -189,6 +240,7 @@ class Renaming:
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
         self.path, self.columns, self.ignore, self.header, self.line = path, columns, ignore, (), None
+        self.inside: dict[str, str] = {}
 
     def names(self, header) -> list[str]:
         """The names of the columns by their roles, "" for a column that is left out.
@@ -201,6 +253,9 @@ class Renaming:
         self.header = tuple(header)
         roles = {}
         for role, column in self.columns.items():
+            if column not in header and role in KEYS and nested.holder(column, header):
+                self.inside[column] = KEY + role
+                continue
             if column not in header:
                 raise SettingError(f"{self.path}: {unknown('column', column, header)}")
             if column in roles:
@@ -251,20 +306,18 @@ def _arrow(path):
         return named(pa.Table.from_batches(parts, reader.schema))
 
 
-def _csv(path, renaming: Renaming, whole: bool):
+def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     """The table of a CSV file, its form in words, the line of each row, and the problems of its lines."""
     import pyarrow as pa
     from pyarrow import csv
 
-    with Unpacked(path) as stream:
-        head = stream.first_lines()
     header, delimiter, comma = sniffed(path, head)
     renaming.line = 1
     names = renaming.names(header)
-    for number, name in enumerate(header, start=1):
-        if not name:
-            advice = "Drop the index column (in pandas, to_csv(..., index=False))"
-            raise DataError(path, f"column {number} has no name", 1, advice)
+    index = not header[0] and len(header) > 1  # it may be one
+    for number, name in enumerate(header):
+        if not name and not (index and number == 0):
+            raise DataError(path, f"column {number + 1} has no name", 1, NAMELESS)
     unequal = []
 
     def odd(row):
@@ -278,7 +331,7 @@ def _csv(path, renaming: Renaming, whole: bool):
         "parse_options": csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd),
         "convert_options": csv.ConvertOptions(
             column_types=texts, null_values=[""], strings_can_be_null=True, decimal_point="," if comma else ".",
-            include_columns=[name for name in names if name], check_utf8=False,
+            include_columns=[*([places[0]] if index else []), *filter(None, names)], check_utf8=False,
         ),
     }  # fmt: skip
     with Unpacked(path) as stream:
@@ -286,7 +339,9 @@ def _csv(path, renaming: Renaming, whole: bool):
             table = csv.read_csv(stream, **options)
         except pa.ArrowInvalid as error:
             if "Empty CSV" in str(error):
-                table = pa.table({name: pa.array([], pa.string()) for name in names if name})
+                table = pa.table(
+                    {name: pa.array([], pa.string()) for name in options["convert_options"].include_columns}
+                )
             else:
                 raise DataError(path, f"not readable as CSV ({str(error).splitlines()[0][:200]})") from None
     lines = np.delete(np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal])
@@ -294,6 +349,12 @@ def _csv(path, renaming: Renaming, whole: bool):
         blank = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
         table, lines = table.filter(pa.array(~blank)), lines[~blank]
     problems = []
+    if index:
+        if table.num_rows and not checks.numbers_rows(table.column(places[0])):
+            raise DataError(path, "column 1 has no name, and does not number the rows", 1, NAMELESS)
+        table = table.drop_columns([places[0]])
+        reason = "the first column has no name and numbers the rows: it is an index, and left out"
+        problems.append(Problem("index", "warning", reason))
     if unequal:
         line, count = min(unequal)
         reason = f"line {line} has {count} fields, the header {len(header)}"
