@@ -56,6 +56,9 @@ def add(parser: argparse.ArgumentParser) -> None:
           for name, role, text in (("id", "id", "the column that tells visits apart"),
                                    ("user", "user", "the column that says whose visit it was"),
                                    ("time", "timestamp", "the column with the time"))),
+        option("--reward-max", type=float, default=1.0,
+               help="the largest reward possible, such as 500, if it is not 1"),
+        option("--reward-unit", default="", help="what rewards are counted in, such as EUR, if they are no clicks"),
         option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
         option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
                help="features to take as text though they are numbers; columns of JSON to take as they are"),
@@ -332,10 +335,10 @@ def _policies(arguments, test) -> dict:
 
 
 def _settings(arguments) -> dict:
-    """The settings of a policy."""
+    """The settings of a policy; those that a command has not are as they are by default."""
     names = ("epsilon", "lambdas", "validation", "threshold", "select", "undersample", "steps", "trees", "tree_rows",
              "leaf", "seed")  # fmt: skip
-    return {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in vars(arguments).items() if name in names}
 
 
 def _logs(arguments, *paths, progress=lambda step: None) -> list:
@@ -352,7 +355,8 @@ def _logs(arguments, *paths, progress=lambda step: None) -> list:
     for path in paths:
         progress(f"reads {path}")
         reading = dict(arguments.columns or ()), arguments.ignore, arguments.categorical
-        found.append(Log.read(path, *reading, propensities=arguments.propensities, rewards=arguments.rewards))
+        units = {name: getattr(arguments, name) for name in ("propensities", "rewards", "reward_max", "reward_unit")}
+        found.append(Log.read(path, *reading, **units))
     known = {name for log in found for name in log.column_names}
     for what in ("ignore", "categorical"):
         if absent := [name for name in getattr(arguments, what) if name not in known]:

@@ -26,12 +26,12 @@ from scant.advice.tally import Summary
 from scant.errors import DataError, SettingError
 
 KIND = "ads part"  # `kind` in the metadata of a file
-VERSION = [4, __version__]  # of the file's form, and of the program whose numbers it has
+VERSION = [5, __version__]  # of the file's form, and of the program whose numbers it has
 HALVES = ("first", "second")
 OTHER = {  # why a file is of no use, by what differs
     "version": "is of another version of this program",
     "log": "was made when the folder had other files, or other rows in them",
-    "reading": "was read with other --columns, --ignore, --categorical, --propensities or --rewards",
+    "reading": "was read with other options of reading, such as --columns or --ignore",
     "policies": "was made with other policies",
     "train": "was made with another training log",
     "file": "has changed since",

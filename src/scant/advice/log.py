@@ -13,6 +13,7 @@ from scant.advice.folder import OF_LOG, ROWS, Folder
 from scant.advice.progress import silent
 from scant.advice.showings import Groups
 from scant.advice.tally import CUTS, Summary
+from scant.advice.unit import CLICKS, Unit
 from scant.data import checks, formats, logs
 from scant.data.visits import Problem, Reading, Visits
 from scant.errors import DataError, SettingError, unknown
@@ -29,17 +30,21 @@ class Log:
 
     source : the log in memory, or its folder
     chosen : bool (rows), which rows of the source belong to it; None for all
+    unit : what its rewards are counted in
     """
 
-    def __init__(self, source: Reading | Folder, name: str | None = None, half_of: "Log | None" = None, chosen=None):
+    def __init__(
+        self, source: Reading | Folder, name: str | None = None, half_of: "Log | None" = None, chosen=None,
+        unit: Unit = CLICKS,
+    ):  # fmt: skip
         self.source, self.name = source, name or str(source.path)
-        self.half_of, self.chosen = half_of, chosen
+        self.half_of, self.chosen, self.unit = half_of, chosen, unit
         self.summarised: Summary | None = None  # of all rows, once they have been read
 
     @classmethod
     def read(
         cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), propensities: str | None = None,
-        rewards: str | None = None,
+        rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
     ) -> "Log":  # fmt: skip
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or Vowpal Wabbit's forms.
 
@@ -53,6 +58,7 @@ class Log:
         propensities : what they are written as, "percent" or "log" (natural logarithms); None for probabilities
         rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the reward); None for
             rewards, but for costs in Vowpal Wabbit's forms
+        reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such as EUR
 
         Raises
         ------
@@ -60,15 +66,18 @@ class Log:
         SettingError : a column that is not there
         """
         read = Folder if Path(path).is_dir() else formats.read
-        return cls(read(path, columns, ignore, categorical, checks.Units(propensities, rewards)))
+        units = checks.Units(propensities, rewards, reward_max, reward_unit)
+        return cls(read(path, columns, ignore, categorical, units), unit=Unit(reward_max, reward_unit))
 
     @classmethod
     def from_frame(
         cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
-        propensities: str | None = None, rewards: str | None = None,
+        propensities: str | None = None, rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
     ) -> "Log":  # fmt: skip
         """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
-        return cls(formats.read_frame(frame, columns, ignore, categorical, checks.Units(propensities, rewards)))
+        units = checks.Units(propensities, rewards, reward_max, reward_unit)
+        read = formats.read_frame(frame, columns, ignore, categorical, units)
+        return cls(read, unit=Unit(reward_max, reward_unit))
 
     @property
     def folder(self) -> Folder:
@@ -163,7 +172,7 @@ class Log:
         for which, marks in (("training", earlier), ("test", ~earlier)):
             chosen = np.zeros(size, bool)
             chosen[rows[marks]] = True
-            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen))
+            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.unit))
         return tuple(parts)
 
     def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[tuple]:

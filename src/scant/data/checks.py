@@ -8,7 +8,7 @@ import numpy as np
 from scant import files
 from scant.data import hashing, logs
 from scant.data.visits import KEY, Problem, Reading, Visits, is_feature
-from scant.errors import nearest, short, unknown
+from scant.errors import SettingError, nearest, short, unknown
 
 ALIASES = {  # what others call these columns
     "action": ("ad", "ad_id", "item", "item_id", "arm", "arm_id", "banner", "creative", "offer", "shown"),
@@ -40,6 +40,8 @@ class Units:
 
     propensities : "percent", or "log" for natural logarithms; None for probabilities
     rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the reward; None for rewards
+    reward_max : the largest reward possible, by which rewards are divided
+    reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
 
     Raises
     ------
@@ -48,8 +50,14 @@ class Units:
 
     propensities: str | None = None
     rewards: str | None = None
+    reward_max: float = 1.0
+    reward_unit: str = ""
 
     def __post_init__(self):
+        if not 0 < self.reward_max < np.inf:
+            raise SettingError(f"--reward-max is {self.reward_max:g}; the largest reward is a number above 0")
+        if self.rewards == "losses" and self.reward_max != 1:
+            raise SettingError("--rewards losses are from 0 to 1: leave --reward-max out")
         for what, known in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
             value = getattr(self, what)
             if value is not None and value not in known:
@@ -169,26 +177,28 @@ class Columns:
             return None
         if self.units.rewards:
             return self.costs()
-        values = self.numbers("reward", "Write 1 for a click, and 0 for none")
-        bad = (values < 0) | (values > 1)
-        negative = bad.any() and values[np.argmax(bad)] < 0
-        mend = "Write 1 for a click, and 0 for none" if negative else "Divide by the largest possible"
-        mend += "; if they are costs, read them with --rewards costs" if negative else ""
-        self.within("reward", values, bad, "is not in [0, 1]", mend)
-        return values
+        values, most = self.numbers("reward", "Write 1 for a click, and 0 for none"), self.units.reward_max
+        bad = (values < 0) | (values > most)
+        mend = ("Say the largest reward possible, which may be above the largest seen, by --reward-max, and what it is "
+                "counted in by --reward-unit")  # fmt: skip
+        if bad.any() and values[np.argmax(bad)] < 0:
+            mend = "Write 1 for a click, and 0 for none; if they are costs, read them with --rewards costs"
+        self.within("reward", values, bad, f"is not in [0, {most:g}]", mend)
+        return values / most
 
     def costs(self) -> np.ndarray:
         """Rewards from what is to be small."""
         values = self.numbers("reward", "Write -1 for a click, and 0 for none")
         losses = self.units.rewards == "losses"
-        rewards = (1 if losses else 0) - values + 0.0  # without a negative zero
+        most = self.units.reward_max
+        rewards = ((1 if losses else 0) - values + 0.0) / most  # without a negative zero
         bad = (rewards < 0) | (rewards > 1)
         if bad.any():
             first = values[np.argmax(bad)]
-            mend = "Divide by the largest possible"
+            mend = "Say the largest reward possible, the least cost times -1, by --reward-max"
             if not losses and 0 < first <= 1:
                 mend = "If 1 is the worst, --rewards losses takes 1 - cost as the reward. If 1 is a click, write -1"
-            reason = f"cost {first} is not in {'[0, 1]' if losses else '[-1, 0]'}"
+            reason = f"cost {first} is not in {'[0, 1]' if losses else f'[-{most:g}, 0]'}"
             self.add("reward-range", "error", reason, mend, bad)
         return rewards
 
