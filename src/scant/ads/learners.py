@@ -16,7 +16,7 @@ import numpy as np
 from scant.ads import forests, policies
 from scant.data.logs import Log
 from scant.declared import Learner, Look, Setting, own_class, settings_of
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import DataError, SettingError, printable, unknown
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0)  # thesis, 5.6
 NEVER = -np.inf  # the score of an ad that nothing could be learnt about
@@ -487,8 +487,8 @@ def of_model(model) -> type[Scorer]:
     classifies = callable(getattr(model, "predict_proba", None))
     if not classifies and not _is_regressor(model):
         raise SettingError(
-            f"{model!r} is neither a classifier with predict_proba nor a regressor, as scikit-learn has them. Use such a "
-            "one; a class of your own says that it is a regressor by scikit-learn's RegressorMixin"
+            f"{model!r} is neither a classifier with predict_proba nor a regressor, as scikit-learn has them. Use "
+            "such a one; a class of your own says that it is a regressor by scikit-learn's RegressorMixin"
         )
 
     class Fitted(Scorer):
@@ -507,8 +507,9 @@ def of_model(model) -> type[Scorer]:
             try:
                 self.model.fit(features, clicked if classifies else clicked.astype(np.float64))
             except Exception as error:  # of any kind, as whoever wrote the model has it
+                reason = printable(error).rstrip(".")
                 raise SettingError(f"{model!r} cannot learn from {len(clicked)} rows of an ad, rewards of which sum to "
-                                   f"{clicked.sum():g}: {error}. Give it other settings") from error  # fmt: skip
+                                   f"{clicked.sum():g}: {reason}. Give it other settings") from error  # fmt: skip
 
         def score(self, features: np.ndarray) -> np.ndarray:
             if classifies:

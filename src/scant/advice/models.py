@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Iterable
 
 from scant.ads import learners
@@ -13,7 +14,7 @@ EXAMPLE = "sklearn.linear_model:Ridge"
 
 def is_named(text: str) -> bool:
     """Whether a text names a model, as `sklearn.linear_model:Ridge={"alpha": 10}` does."""
-    return ":" in text.partition("=")[0]
+    return re.fullmatch(r"[\w.]+:\w+", text.partition("=")[0]) is not None
 
 
 def made(text: str):
