@@ -149,32 +149,41 @@ def test_pairs_and_the_choice_are_told():
     train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
     policies = {name: sa.Policy("logistic", steps=2000, epsilon=epsilon) for name, epsilon in (("a", 0), ("b", 0.6))}
     found = sa.evaluate(policies, test, train=train)
-    assert [(pair["policy"], pair["other"]) for pair in found.pairs] == [("a", "b")]
+    assert [(pair["policy"], pair["other"]) for pair in found.comparisons] == [("a", "b")]
     rows = {row["policy"]: row for row in found.rows}
-    for pair in found.pairs:
+    for pair in found.comparisons:
         expected = rows[pair["policy"]]["estimate"] - rows[pair["other"]]["estimate"]
         assert pair["difference"] == pytest.approx(expected) and pair["low"] < expected < pair["high"]
         assert (pair["better"] == "") == (pair["needed"] == pair["needed"])
-    assert found.pairs[-1]["better"] == "a" and found.choice["policy"] == "a" and found.choice["better"]
+    assert found.comparisons[-1]["better"] == "a" and found.choice["policy"] == "a" and found.choice["better"]
     assert found.choice["lower"] < rows["a"]["lower"]  # the choice costs some confidence
-    assert found.decision().startswith("Best of 2 by its lower bound: a, with 95 % confidence at least")
+    assert found.decision().startswith("Best of 2 by its lower bound: a. It is better than today's policy: its CTR is")
+    lift, worst = (f"{100 * found.choice[key]:.1f} %" for key in ("lift", "lift_lower"))
+    assert f"{lift} higher, and with 95 % confidence at least {worst}. With 95 %" in found.decision()
     assert "a is better" in found.text() and found.decision() in found.text()
     halves = test.split(0.5)
     same = sa.evaluate(policies, halves[1], train=halves[0])
-    assert ("logging", "a") in [(pair["policy"], pair["other"]) for pair in same.pairs]  # today's logged the test, too
+    assert ("logging", "a") in [
+        (pair["policy"], pair["other"]) for pair in same.comparisons
+    ]  # today's logged the test, too
 
 
 def test_open_pairs_say_how_many_rows_would_tell():
     made = frame(2000, 3).assign(**{"policy:one": 1 / 3, "policy:two": 1 / 3})
     found = sa.evaluate(["one", "two"], sa.Log.from_frame(made))
-    pair = found.pairs[-1]
+    pair = found.comparisons[-1]
     assert (pair["difference"], pair["better"], pair["needed"]) == (0, "", math.inf)
     assert "open: too close for 1,000 times as many rows" in found.text()
 
 
 def test_a_log_without_clicks_decides_nothing():
     found = sa.evaluate([], sa.Log.from_frame(frame(500).assign(reward=0)))
-    assert found.pairs == () and found.choice is None and found.decision() == ""
+    assert (
+        not len(found.pairs)
+        and [*found.pairs] == [*decisions.COLUMNS]
+        and found.choice is None
+        and found.decision() == ""
+    )
 
 
 def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
@@ -187,7 +196,7 @@ def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
         least_propensity="unknown",
     )  # fmt: skip
     row, other = found.rows[-1], known.rows[-1]
-    assert row["bound"] == "betting, no range" and row["declared_weight"] == math.inf and found.pairs == ()
+    assert row["bound"] == "betting, no range" and row["declared_weight"] == math.inf and found.comparisons == ()
     assert row["low"] < row["lower"] < row["estimate"] == other["estimate"] < other["high"] < row["high"]
     assert abs(row["lower"] - other["lower"]) < 0.02 and row["verdict"] == "yes"
     test.assign(**{"policy:mine": 1 / 3}).to_csv(tmp_path / "test.csv", index=False)
@@ -225,7 +234,7 @@ def test_deficient_support_is_named():
     train, test = sa.Log.from_frame(made).split(0.5)
     found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, least_propensity=1 / 3)
     assert found.rows[-1]["verdict"] == "none" and "logistic" not in [
-        name for pair in found.pairs for name in pair.values()
+        name for pair in found.comparisons for name in pair.values()
     ]
     assert "none: deficient support or wrong propensities, see below" in found.text()
     assert any("% of visits (deficient support): its lower bound holds" in note for note in found.notes)

@@ -32,7 +32,7 @@ def reports(log, batch, policies, train, **options):
     found = advise.compare(policies, log, train, rows=batch, **options)
     texts = [text.replace(log.name, "test").replace(f", in {log.form}", "") for text in (*found.about, *found.notes)]
     checked = checking.facts(log, summing.summary(log, rows=batch)) | {"form": ""}
-    return texts, [*map(repr, (*found.rows, *found.pairs, found.choice))], repr(checked)
+    return texts, [*map(repr, (*found.rows, *found.comparisons, found.choice))], repr(checked)
 
 
 OPTIONS = {

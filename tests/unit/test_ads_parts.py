@@ -45,7 +45,7 @@ def test_numbers_are_those_of_the_rows_in_memory(tmp_path, train, policies, ads)
     made["action"] = made["action"].map(dict(zip("abc", ads, strict=True)))
     logs = sa.Log.read(written(tmp_path / "log", made)), sa.Log.from_frame(made)
     found, expected = (sa.evaluate(policies, log, train=train) for log in logs)
-    assert repr((found.rows, found.pairs, found.choice)) == repr((expected.rows, expected.pairs, expected.choice))
+    assert repr((found.rows, found.comparisons, found.choice)) == repr((expected.rows, expected.comparisons, expected.choice))
 
 
 @pytest.mark.parametrize("uneven", [False, True])
@@ -58,7 +58,7 @@ def test_it_does_not_matter_how_rows_are_parted(tmp_path, train, policies, uneve
     for count, rows in ((1, 10**6), (4, 10**6), (7, 100)):
         log = sa.Log.read(written(tmp_path / str(count), made, count))
         evaluated = advise.compare(policies, log, train, declared=0.25, rows=rows)
-        found.append([[repr(value) for value in row.values()] for row in (*evaluated.rows, *evaluated.pairs)])
+        found.append([[repr(value) for value in row.values()] for row in (*evaluated.rows, *evaluated.comparisons)])
     assert found[0] == found[1] == found[2]
 
 
@@ -202,7 +202,7 @@ def test_equal_rows_shared_rows_and_pairs_are_those_of_the_log_in_memory(tmp_pat
         with pytest.raises(DataError, match=r"400 of 2,500 rows are in data frame, too.*--shared drop"):
             sa.evaluate(policies, test, train=log)
     found, expected = (sa.evaluate(policies, test, train=log, shared=shared) for test in (parted, memory))
-    assert repr((found.rows, found.pairs, found.choice)) == repr((expected.rows, expected.pairs, expected.choice))
+    assert repr((found.rows, found.comparisons, found.choice)) == repr((expected.rows, expected.comparisons, expected.choice))
     assert [note.replace("data frame:", f"{parted.name}:", 1) for note in expected.notes] == [*found.notes]
     assert len(found.pairs) == 1 and found.rows[1]["rows"] == (2500 if shared == "keep" else 2100)
 
@@ -219,9 +219,9 @@ def test_todays_policy_is_in_the_pairs_if_it_logged_the_test(tmp_path, policies)
     found, expected = (
         sa.evaluate(policies, test) for test in (sa.Log.read(written(tmp_path / "log", made)), sa.Log.from_frame(made))
     )
-    assert found.pairs == expected.pairs
+    assert found.comparisons == expected.comparisons
     rows = {row["policy"]: row["estimate"] for row in found.rows}
-    of_today = [pair for pair in found.pairs if pair["policy"] == "logging"]
+    of_today = [pair for pair in found.comparisons if pair["policy"] == "logging"]
     assert [pair["other"] for pair in of_today] == [*rows][1:]
     for pair in of_today:
         assert pair["difference"] == pytest.approx(rows["logging"] - rows[pair["other"]])

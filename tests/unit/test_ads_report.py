@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from test_ads_api import frame
 
@@ -62,3 +63,45 @@ def test_a_report_does_not_overwrite_a_log(paths, capsys):
     test = str(paths[1])
     assert main(["ads", "evaluate", test, "--policy", "uniform", "--report", test]) == 1
     assert "never overwritten" in capsys.readouterr().err
+
+
+def test_the_report_begins_with_the_answer(paths, tmp_path):
+    """Then what to worry about, and numbers after that."""
+    train, test = map(sa.Log.read, paths)
+    out = tmp_path / "out.html"
+    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train)
+    found.report(out, test)
+    page, choice, row = out.read_text(), found.choice, found.rows[-1]
+    title = f"{100 * choice['lift']:.0f} % more clicks by estimate, at least {100 * choice['lift_lower']:.0f} % more"
+    places = [page.index(part) for part in (f"is better than today&#39;s policy: {title}</h1>", '<dl class="key">',
+                                            "Before you use this", "All numbers", "<h2>Words")]  # fmt: skip
+    assert places == sorted(places)
+    assert f'<td data-label="lift, %">{100 * row["lift"]:+.1f}</td>' in page
+    sa.evaluate({"poor": "mine"}, sa.Log.from_frame(frame().assign(**{"policy:mine": 1 / 3}))).report(out)
+    assert "<h1>No policy is known to be better than today&#39;s</h1>" in out.read_text()
+
+
+def test_the_mix_of_the_chosen_policy_is_beside_todays(paths, tmp_path):
+    train, test = map(sa.Log.read, paths)
+    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train)
+    found.report(tmp_path / "out.html")
+    mix = (tmp_path / "out.html").read_text().partition('<table class="mix">')[2].partition("</table>")[0]
+    for ad in "abc":
+        assert f"<td>{ad}</td>" in mix and f"{100 * found.mix['logistic'][ad]:.1f} %" in mix
+        assert f"{100 * found.mix['logging'][ad]:.1f} %" in mix
+
+
+def test_of_many_ads_ten_are_told_and_the_others_counted(tmp_path):
+    random = np.random.default_rng(0)
+    made = frame(3000).assign(action=random.choice(15, 3000, p=np.r_[np.full(10, 0.09), np.full(5, 0.02)]))
+    report = sa.Log.from_frame(made.assign(propensity=1 / 15)).check()
+    least = sorted(report["actions"], key=lambda ad: ad["impressions"])[:5]
+    shown, clicks = (sum(ad[key] for ad in least) for key in ("impressions", "clicks"))
+    lines = str(report).splitlines()
+    assert lines[-1] == f"and 5 more: {shown:,} impressions, {clicks:.6g} clicks, {100 * clicks / shown:.3f} %"
+    assert [line.split()[0] for line in lines[-11:-1]] == [str(ad) for ad in range(10)] and len(report["actions"]) == 15
+    eleven = made.assign(action=made["action"] % 11)  # a line for the one left would be no shorter
+    assert str(sa.Log.from_frame(eleven).check()).splitlines()[-1].startswith("10 ")
+    sa.evaluate([], sa.Log.from_frame(made)).report(tmp_path / "out.html", sa.Log.from_frame(made))
+    page = (tmp_path / "out.html").read_text()
+    assert f"<summary>{lines[-1]}</summary>" in page and page.count("<td>14</td>") == 1

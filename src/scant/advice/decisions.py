@@ -17,6 +17,7 @@ import numpy as np
 
 from scant.ads import intervals
 
+COLUMNS = ("policy", "other", "difference", "low", "high", "better", "needed")  # of the rows of `pairs`
 CELLS = 4096  # of the grid that terms are rounded to at random
 
 
@@ -145,8 +146,8 @@ def pairs(names: Sequence[str], means: Mapping[tuple[str, str], Mean], rows: int
             ends = mean.interval(joint)
             half_width = mean.estimate - ends[0] if mean.estimate > 0 else ends[1] - mean.estimate
             needed = rows * (half_width / abs(mean.estimate)) ** 2 if mean.estimate else math.inf
-        found.append({"policy": pair[0], "other": pair[1], "difference": mean.estimate, "low": low, "high": high,
-                      "better": answers[pair], "needed": needed})  # fmt: skip
+        values = (*pair, mean.estimate, low, high, answers[pair], needed)
+        found.append(dict(zip(COLUMNS, values, strict=True)))
     return found
 
 

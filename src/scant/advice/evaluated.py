@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from scant import files
-from scant.advice import plotting, report, text
+from scant.advice import decisions, plotting, report, text
 from scant.advice.policy import Policy
 from scant.advice.text import HEADINGS, HOPELESS, because
 
@@ -23,7 +23,7 @@ class Evaluation:
     notes : sentences to read before the numbers are used
     seed : of the order of the rows for the betting bounds
     policies : the learnt policies, by name
-    pairs : one mapping for each pair of policies that can be compared; see `decisions.pairs`
+    comparisons : one mapping for each pair of policies that can be compared; see `decisions.pairs`
     choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     inputs : the files, and folders, that all of it was made from, which `write` and `report` do not overwrite
@@ -35,7 +35,7 @@ class Evaluation:
     notes: tuple[str, ...]
     seed: int = 0
     policies: Mapping[str, Policy] = field(default_factory=dict)
-    pairs: tuple[dict, ...] = ()
+    comparisons: tuple[dict, ...] = ()
     choice: dict | None = None
     mix: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     inputs: tuple = field(default=(), compare=False)
@@ -52,10 +52,16 @@ class Evaluation:
         if any(row["bound"].startswith("betting") for row in self.rows):
             lines.append(f"Betting's bounds: for the average over the log, rows in random order (seed {self.seed})")
         lines += text.aligned([HEADINGS, *self.table()])
-        judged = self.rows[1:]
-        lines += ["", f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence"]
-        width = max(len(row["policy"]) for row in self.rows)
-        lines += [f"  {row['policy']:<{width}}  {row['verdict']}{because(row)}" for row in judged]
+        judged, width = self.rows[1:], max(len(row["policy"]) for row in self.rows)
+        lines += [
+            "",
+            f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence",
+            "Lift: by how many percent the CTR is above today's, with its interval",
+        ]
+        cells = [(f"  {row['policy']}", text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]))
+                 for row in judged]  # fmt: skip
+        lines += [f"{line}  {row['verdict']}{because(row)}"
+                  for line, row in zip(text.aligned(cells), judged, strict=True)]  # fmt: skip
         if len(judged) > 1:
             joint = 100 * (1 - (1 - self.level) / len(judged))
             lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
@@ -86,17 +92,24 @@ class Evaluation:
         report.write(self, path, health, settings, inputs)
 
     def decision(self) -> str:
-        """Which policy to choose, in a sentence; empty where there is no choice."""
+        """Which policy to choose, in two sentences; empty where there is no choice."""
         choice = self.choice
         if choice is None:
             return ""
-        share, lower = f"{100 * self.level:.3g} %", f"{text.percent(choice['lower'])} %"
-        sentence = (
-            f"Best of {choice['of']} by its lower bound: {choice['policy']}, with {share} confidence at least {lower}"
-        )
-        if not choice["better"]:
-            return f"{sentence}; that it is better than today's is not certain"
-        return f"{sentence}, and better than today's (at most {text.percent(choice['today'])} %)"
+        share, lift, worst = f"{100 * self.level:.3g} %", choice["lift"], choice["lift_lower"]
+        best = choice["policy"]
+        if choice["of"] > 1:
+            best = f"Best of {choice['of']} by its lower bound: {best}. It"
+        if choice["better"]:
+            answer = (f"{best} is better than today's policy: its CTR is {100 * lift:.1f} % higher, and with {share} "
+                      f"confidence at least {100 * worst:.1f} %")  # fmt: skip
+        elif lift != lift:
+            answer = f"{best} cannot be compared with today's policy, of which nothing is known"
+        else:
+            about = f"{100 * abs(lift):.1f} % {'higher' if lift >= 0 else 'lower'}"
+            answer = (f"{best} is not known to be better than today's policy: by estimate its CTR is {about}, and with "
+                      f"{share} confidence at most {100 * -worst:.1f} % lower")  # fmt: skip
+        return f"{answer}. With {share} confidence its CTR is at least {text.percent(choice['lower'])} %"
 
     def _decisions(self, width: int) -> list[str]:
         """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
@@ -111,13 +124,13 @@ class Evaluation:
                 "Doubly robust CTR in %, by models of rewards fitted to earlier rows of a random order:",
                 *lines,
             ]
-        if self.choice and self.choice["of"] > 1:
+        if self.choice:
             lines += ["", self.decision()]
-        if len(self.pairs) > 1 or (self.pairs and self.choice["of"] > 1):
+        if len(self.comparisons) > 1 or (self.comparisons and self.choice["of"] > 1):
             head = f"Differences of CTR in %, each with its {100 * self.level:.3g} % interval; answers hold together"
             cells = [(f"  {pair['policy']} - {pair['other']}", percent(pair["difference"]),
                       f"{percent(pair['low'])} to {percent(pair['high'])}", _answer(pair, self.rows))
-                     for pair in self.pairs]  # fmt: skip
+                     for pair in self.comparisons]  # fmt: skip
             widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
             lines += [head] + [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in cells]
         return lines
@@ -127,6 +140,13 @@ class Evaluation:
         import pandas as pd
 
         return pd.DataFrame(self.rows)
+
+    @property
+    def pairs(self):
+        """The comparisons as a frame of pandas, one row for each pair of policies; see `decisions.pairs`."""
+        import pandas as pd
+
+        return pd.DataFrame(self.comparisons, columns=decisions.COLUMNS)
 
     def plot(self, axes=None):
         """Draw the click rates of all policies, with intervals and lower bounds; returns Matplotlib's axes.
@@ -139,9 +159,10 @@ class Evaluation:
         from html import escape
 
         numbers = [[text.percent(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
-        cells = [(row["policy"], *values, f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
+        cells = [(row["policy"], *values, text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]),
+                  f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
                  for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
-        head = ("policy", "CTR, %", "at least", "from", "to", "better than today's?")
+        head = ("policy", "CTR, %", "at least", "from", "to", "lift, %", "its interval", "better than today's?")
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
         lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
         lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
@@ -162,7 +183,7 @@ class Evaluation:
                 "about": self.about,
                 "notes": self.notes,
                 "policies": [_plain(row) for row in self.rows],
-                "pairs": [_plain(pair) for pair in self.pairs],
+                "pairs": [_plain(pair) for pair in self.comparisons],
                 "choice": self.choice and _plain(self.choice),
                 "mix": self.mix,
             }

@@ -36,5 +36,5 @@ def intervals(rows: Sequence[dict], level: float, axes=None):
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     share = f"{100 * level:g} %"
-    axes.set_xlabel(f"click rate (%): estimate and {share} interval; | lower bound, {share}; grey: today's")
+    axes.set_xlabel(f"CTR (%): estimate and {share} interval,\n| lower bound, {share}; grey: today's policy")
     return axes

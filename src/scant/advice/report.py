@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scant import __version__, files
-from scant.advice import text
+from scant.advice import checking, mixes, text
 from scant.advice.text import HEADINGS, because
 
 ASSETS = Path(__file__).parent / "assets"
@@ -29,15 +29,75 @@ def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mappin
         loader=jinja2.FileSystemLoader(ASSETS), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
+    health = {name: _health(facts) for name, facts in dict(health).items()}
+    mix, others = _mix(evaluation)
     page = environment.get_template("report.html").render(
         evaluation=evaluation, figure=_figure(evaluation), headings=HEADINGS, table=evaluation.table(),
-        verdicts=[(row["policy"], row["verdict"], because(row)) for row in evaluation.rows[1:]],
-        pairs=[_pair(pair) for pair in evaluation.pairs], decision=evaluation.decision(),
-        share=f"{100 * evaluation.level:.3g} %", health={name: _health(facts) for name, facts in dict(health).items()},
+        answer=_answer(evaluation), decision=evaluation.decision(), key=_key(evaluation), mix=mix, others=others,
+        answers=[_judged(row, evaluation.choice) for row in evaluation.rows[1:]],
+        pairs=[_pair(pair) for pair in evaluation.comparisons], share=f"{100 * evaluation.level:.3g} %",
+        missed=f"{100 * (1 - evaluation.level):.3g}", health=health,
+        doubts=any(log["problems"] for log in health.values()),
         settings={name: _shown(value) for name, value in dict(settings).items()},
         inputs=[(str(path), files.sha256(path)) for path in inputs if Path(path).is_file()], version=__version__,
     )  # fmt: skip
     files.write_text(path, page)
+
+
+def _answer(evaluation) -> dict:
+    """The report's first line, and whether it is good news."""
+    choice = evaluation.choice
+    if choice is None:
+        return {"title": "These logs give no verdict", "tone": "no"}
+    if not choice["better"]:
+        return {"title": "No policy is known to be better than today's", "tone": ""}
+    more = f"{100 * choice['lift']:.0f} % more clicks by estimate, at least {100 * choice['lift_lower']:.0f} % more"
+    return {"title": f"{choice['policy']} is better than today's policy: {more}", "tone": "yes"}
+
+
+def _key(evaluation) -> list[tuple[str, str, str]]:
+    """The numbers to be seen first, each with what it is, and its interval; empty without a choice."""
+    if evaluation.choice is None:
+        return []
+    today, row = evaluation.rows[0], _row(evaluation, evaluation.choice["policy"])
+
+    def rate(row: Mapping) -> tuple[str, str]:
+        return f"{text.percent(row['estimate'])} %", f"{text.percent(row['low'])} to {text.percent(row['high'])} %"
+
+    lift = f"{text.interval(row['lift_low'], row['lift_high'])} %" if row["lift"] == row["lift"] else ""
+    return [
+        ("Today's CTR", *rate(today)), (f"CTR of {row['policy']}", *rate(row)),
+        ("Lift", f"{text.signed(row['lift'])} %", lift),
+        ("It rests on", f"{row['effective_clicks']:,.0f} clicks", f"of {row['effective']:,.0f} visits (effective)"),
+    ]  # fmt: skip
+
+
+def _row(evaluation, name: str) -> Mapping:
+    return next(row for row in evaluation.rows if row["policy"] == name)
+
+
+def _judged(row: Mapping, choice: Mapping | None) -> dict:
+    """What is said of a policy beside today's, as texts."""
+    return {
+        "policy": row["policy"], "rate": text.percent(row["estimate"]), "lift": text.signed(row["lift"]),
+        "interval": text.interval(row["lift_low"], row["lift_high"]), "verdict": row["verdict"],
+        "reason": because(row).removeprefix(": ").removeprefix(", "),
+        "best": choice is not None and choice["policy"] == row["policy"],
+    }  # fmt: skip
+
+
+def _mix(evaluation) -> tuple[list[dict], int]:
+    """The ads that the chosen policy or today's shows most, shares as texts and widths; and how many more there are."""
+    mix, today = (evaluation.mix.get(name, {}) for name in
+                  (evaluation.choice and evaluation.choice["policy"], evaluation.rows[0]["policy"]))  # fmt: skip
+    if not mix:
+        return [], 0
+    rows, others = mixes.compared(mix, today)
+    largest = max(max(shares) for _, *shares in rows)
+    listed = [{"ad": ad, "today": f"{100 * now:.1f} %", "policy": f"{100 * share:.1f} %",
+               "today_width": f"{100 * now / largest:.1f}", "width": f"{100 * share / largest:.1f}"}
+              for ad, share, now in rows]  # fmt: skip
+    return listed, others
 
 
 def _figure(evaluation) -> str:
@@ -46,8 +106,8 @@ def _figure(evaluation) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif"}):
-        figure = Figure(figsize=(8, 1.1 + 0.34 * len(evaluation.rows)), layout="constrained")
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif", "font.size": 11}):
+        figure = Figure(figsize=(5.2, 1.2 + 0.34 * len(evaluation.rows)), layout="constrained")
         FigureCanvasSVG(figure)
         evaluation.plot(figure.subplots())
         drawn = io.StringIO()
@@ -66,10 +126,8 @@ def _pair(pair: Mapping) -> dict:
 
 def _health(facts: Mapping) -> dict:
     """The facts of a log as texts."""
-    shown = []
-    for ad in facts.get("actions", ()):
-        rate = math.nan if ad["rate"] is None else ad["rate"]
-        shown.append((ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", text.percent(rate)))
+    ads = facts.get("actions", [])
+    most, others = checking.most_shown(ads)
     low, high = facts.get("propensity", (math.nan, math.nan))
     summary = {
         "form": facts["form"], "rows": f"{facts.get('rows', 0):,}",
@@ -77,7 +135,10 @@ def _health(facts: Mapping) -> dict:
         "propensities": f"{low:g}" if low == high else f"{low:g} to {high:g}",
         "features": len(facts.get("features", ())), "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
     }  # fmt: skip
-    return {"summary": summary, "problems": facts["problems"], "ads": shown}
+    shown = {"summary": summary, "problems": facts["problems"], "most": [*map(checking.of_ad, most)], "others": ""}
+    if others:
+        shown |= {"others": checking.of_others(others), "all": [*map(checking.of_ad, ads)]}
+    return shown
 
 
 def _shown(value) -> str:

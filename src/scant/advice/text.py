@@ -1,5 +1,6 @@
 """Pieces of text for the terminal."""
 
+import math
 from collections.abc import Iterable, Mapping
 
 from scant.advice.health import DRIFTS
@@ -12,6 +13,16 @@ HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows"
 def percent(value: float) -> str:
     """A share in percent; a dash for NaN."""
     return "-" if value != value else f"{100 * value:.3f}"
+
+
+def signed(value: float) -> str:
+    """A lift in percent, with its sign; a dash for NaN, "any" without an end."""
+    return "-" if value != value else "any" if value == math.inf else f"{100 * value:+.1f}"
+
+
+def interval(low: float, high: float) -> str:
+    """The interval of a lift in percent; empty for NaN."""
+    return "" if low != low else f"{signed(low)} to {signed(high)}"
 
 
 def rounded(count: float) -> str:
