@@ -3,12 +3,14 @@
 Policies are learnt from a training log and evaluated on a test log of other visits. Today's policy is the one that
 logged the training log; its CTR is estimated from the rewards there. Which bound is reported depends on how the test
 log was logged, never on the results: Clopper-Pearson's, which is then exact, if rewards are 0 or 1 and only one weight
-above 0 is possible; else the betting bound, which holds for all weights and rewards. All numbers follow from what is
-kept of the rows (`tally`), so that they do not depend on how these are parted.
+above 0 is possible; else the betting bound, which holds for all weights and rewards. Where it is known whose visits
+they are, this bound is by user (`clusters`). All numbers follow from what is kept of the rows (`tally`), so that they
+do not depend on how these are parted.
 """
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, count
 from numbers import Real
@@ -17,7 +19,7 @@ import numpy as np
 
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
-from scant.advice import arms, decisions, digests, encoding, health, learning, lifts, mixes, rewards, summing
+from scant.advice import arms, clusters, decisions, digests, encoding, health, learning, lifts, mixes, rewards, summing
 from scant.advice.arms import AD, Always
 from scant.advice.evaluated import Evaluation
 from scant.advice.folder import ROWS
@@ -36,6 +38,7 @@ ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
 COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
 UNKNOWN = "unknown"  # a least propensity that nobody knows
+BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
 WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are wrong
     "estimate", "snips", "lower", "low", "high", "dr", "dr_lower", "dr_low", "dr_high", "lift", "lift_low", "lift_high",
     "needed_test", "needed_train",
@@ -94,6 +97,8 @@ def compare(
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     check_declared(declared)
+    if doubly_robust and "user" in test.source.optional:
+        raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
     read = summarised or partial(summing.summary, test, progress=progress, rows=rows)
     if not isinstance(policies, Mapping):
         policies = [policies] if isinstance(policies, str | Policy) else list(policies)
@@ -247,11 +252,14 @@ class _Case:
         self.notes += [f"{name}: all rewards are 0: rewards look missing, so that there is no verdict"
                        for name in lacking]  # fmt: skip
         self.of_today = self.tally if self.same_log else training.tally
+        self.users, self.of_users = _by_user(self.tally, seed), {}
+        self.users_of_today = self.users if self.same_log else _by_user(self.of_today, seed)
         propensity, reward, count = self.of_today.cells[""].arrays()
         self.today_is_uniform = bool(np.ptp(propensity) == 0) and math.isclose(
             propensity[0] * self.ads, 1, rel_tol=1e-3
         )
-        self.today = self._row(Logging.kind, (np.ones_like(propensity), reward, count), 1.0, (1.0,), self.of_today, "")
+        self.today = self._row(Logging.kind, (np.ones_like(propensity), reward, count), 1.0, (1.0,), self.of_today, "",
+                               self.users_of_today and self.users_of_today.rate("", 1.0))  # fmt: skip
 
     def _note(self, name: str, problems: Iterable) -> None:
         """Note problems of a log; raises the first error."""
@@ -323,13 +331,16 @@ class _Case:
         else:
             weights = tuple(share / self.least for share in possible or (1.0,))
             largest = max(weights)
-        few = self.constant and possible is not None and weights and len(weights) == 1
+        few = self.constant and possible is not None and weights and len(weights) == 1 and not self.users
         self.keys[name] = key
         if sample is None:
-            terms = self._row(name, cells, largest, weights if few else None, self.tally, key, **learnt_columns)
+            of_users = self._rate_by_user(key, largest)
+            weights = weights if few else None
+            terms = self._row(name, cells, largest, weights, self.tally, key, of_users, **learnt_columns)
         else:
             largest = float(cells[0].max())
-            terms = self._row(name, sample, 1.0, (1.0,), self.tally, key, **learnt_columns)
+            of_users = self.users and self.users.of_shown(key, largest)
+            terms = self._row(name, sample, 1.0, (1.0,), self.tally, key, of_users, **learnt_columns)
         row, today = self.rows[-1], self.rows[0]
         if self.undecided or not usable(row, today):
             row["verdict"] = "none"
@@ -338,7 +349,9 @@ class _Case:
         if sample is not None and row["bound"] == "clopper-pearson":
             self.samples[name] = int(row["clicks"]), int(row["rows"])
         self.largest[name], self.lowers[name] = largest, bounds.lower
-        if self.same_log and self.least is not None:
+        if self.same_log and self.least is not None and self.users:
+            self.lifts[name] = self.users.lift(key, largest)
+        elif self.same_log and self.least is not None:
             random = generator(self.seed, "advice", "lift", name)
             rounded = self.tally.cells["" if key == Uniform.kind else key].rounded
             weight = np.minimum(cells[0], largest)
@@ -356,14 +369,28 @@ class _Case:
         self.judge(name, name, (1.0,), None if cells.rounded else arms.own_rows(*cells.arrays()))
 
     def _bounds(self, row: Mapping, terms) -> lifts.Bounds:
-        """The bounds of the CTR of a row, from its terms."""
+        """The bounds of the CTR of a row, from its terms, or from those of users."""
+        if row["policy"] in self.of_users:
+            return self.of_users[row["policy"]]
         return lifts.of_rate(terms, row["bound"] == "clopper-pearson", self.missed.get(row["policy"]))
 
-    def _row(self, name: str, cells, largest: float, weights, tally: Tally, key: str, **learnt_columns):
+    def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | clusters.Quotient | None:
+        """The bounds of a policy's CTR for which only users are independent; None if visits are."""
+        if self.users is None:
+            return None
+        if self.least is not None or key == Logging.kind:
+            return self.users.rate(key, largest)
+        lower, missed = self.users.rate(key, np.inf).lower, self.users.missed(key).lower
+        return lifts.Bounds(lower, lambda level: 1 - missed(level))
+
+    def _row(
+        self, name: str, cells, largest: float, weights, tally: Tally, key: str, of_users=None, **learnt_columns
+    ):  # fmt: skip
         """Add the row of a policy without its verdict, and the notes on it; returns its terms, in random order.
 
         weights : those possible, if they are few and known, so that Clopper-Pearson's bound can be given
         tally, key : of the rows, and what it calls the policy
+        of_users : the bounds by user, where they are known
         """
         weight, reward, count = cells
         rounded = tally.cells["" if key == Uniform.kind else key].rounded
@@ -376,12 +403,18 @@ class _Case:
         weights = weights if ((reward == 0) | (reward == 1)).all() else None
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
         found, drift = evaluation.evaluate_cells(weight, reward, count, terms, self.level), tally.drift(key)
+        if of_users and key and self.users.may_be_one(key):
+            found = replace(found, warnings=tuple(one for one in found.warnings if one.kind != "mean-weight"))
         row = row_of(name, found, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         if not found.refused:
             row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
-            if self.least is None and name != Logging.kind:
+            if self.least is None and name != Logging.kind and not of_users:
                 row |= self._without_range(name, terms, weight * (1 - reward), count)
+        if of_users and not found.refused:
+            self.of_users[name], one_sided = of_users, (1 + self.level) / 2
+            row |= {"bound": BY_USER, "lower": of_users.lower(self.level), "low": of_users.lower(one_sided),
+                    "high": min(of_users.upper(one_sided), 1.0)}  # fmt: skip
         self.notes += noticed(name, found)
         if not found.refused and above > 1:
             self.notes.append(
@@ -440,6 +473,9 @@ class _Case:
             if {*pair} <= self.samples.keys():
                 means[pair] = arms.Difference(*zip(*(self.samples[name] for name in pair), strict=True))
                 continue
+            if self.users:
+                means[pair] = self.users.difference(tuple(map(keys.get, pair)), tuple(map(largest.get, pair)))
+                continue
             random = generator(self.seed, "advice", "pairs")  # one order for all
             mean = self.tally.difference(tuple(map(keys.get, pair)), tuple(map(largest.get, pair)), random)
             if mean is None:
@@ -485,14 +521,21 @@ class _Case:
         def sentence(role, log, tally, is_today):
             ending = "; today's policy is the one that logged it" if is_today else ""
             ending += f", uniform: all {self.ads} ads alike" if is_today and self.today_is_uniform else ""
+            of_users = f" of {len(tally.users.settle().key):,} users" if "user" in log.source.optional else ""
             of_files = f", in {log.form}" if log.in_folder else ""
             clicks = tally.mean("") * tally.rows
-            return f"{role} {log.name}: {tally.rows:,} rows, {clicks:,.0f} clicks{of_files}{ending}"
+            return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {clicks:,.0f} clicks{of_files}{ending}"
 
         of_test = sentence("Test log", self.test, self.tally, self.same_log)
         if self.training is None:
             return (of_test,)
         return sentence("Training log", self.training.log, self.training.tally, not self.same_log), of_test
+
+
+def _by_user(tally: Tally, seed: int) -> clusters.ByUser | None:
+    """The sums by user, in random order; None where users are not known."""
+    known = "" in tally.users.settle().sums
+    return clusters.ByUser(tally.users, len(tally.ads), generator(seed, "advice", "users")) if known else None
 
 
 def check_declared(declared: float | str | None) -> None:

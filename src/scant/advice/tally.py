@@ -16,6 +16,7 @@ import numpy as np
 
 from scant.ads.learners import Uniform
 from scant.advice import decisions, health
+from scant.advice.clusters import Users
 from scant.advice.digests import Digests
 from scant.advice.showings import Showings
 from scant.data import logs
@@ -118,6 +119,7 @@ class Tally:
     new : by learnt policy, rows with ads that it does not know
     mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column `policy:NAME` the sum of
         its weights in rows with the ad, whole numbers times 1 / `SCALE`
+    users : sums by user, where they are known
     """
 
     rows: int = 0
@@ -128,6 +130,7 @@ class Tally:
     ads: dict[str, np.ndarray] = field(default_factory=dict)
     new: dict[str, int] = field(default_factory=dict)
     mix: dict[str, dict[str, int]] = field(default_factory=dict)
+    users: Users = field(default_factory=Users)
 
     def merge(self, other: "Tally") -> None:
         """Add the tally of other rows."""
@@ -140,6 +143,7 @@ class Tally:
             for name, sums in added.items():
                 kept[name] = kept.get(name, 0) + sums
         self._merge_ads(other.ads)
+        self.users.merge(other.users)
         for name, sums in other.mix.items():
             self.add_mix(name, sums)
 
@@ -168,6 +172,9 @@ class Tally:
         clicked = np.flatnonzero(log.reward)
         reward, of_click = log.reward[clicked], piece[clicked]
         terms = {"": reward, Uniform.kind: reward / log.propensity[clicked]}
+        if log.user is not None:
+            of_all = {"": np.ones(len(log)), Uniform.kind: 1 / log.propensity} | dict(weights)
+            self.users.add(log.user, of_all, log.reward)
         for name, weight in weights.items():
             self.cells.setdefault(name, Cells()).add(weight, log.reward)
             terms[name] = reward * weight[clicked]
@@ -257,6 +264,7 @@ class Tally:
         """All of it, fit for JSON, which `Tally.unpacked` takes."""
         return {
             "rows": self.rows, "lengths": self.lengths.tolist(), "new": self.new, "mix": self.mix,
+            "users": self.users.packed(),
             "ads": {ad: sums.tolist() for ad, sums in self.ads.items()},
             "cells": {name: cells.packed() for name, cells in self.cells.items()},
             "segments": {name: sums.tolist() for name, sums in self.segments.items()},
@@ -272,6 +280,7 @@ class Tally:
             np.array(content["lengths"], np.int64),
             {(name, other): cells and Cells.unpacked(cells) for name, other, cells in content["pairs"]},
             {ad: np.array(sums, np.int64) for ad, sums in content["ads"].items()}, content["new"], content["mix"],
+            Users.unpacked(content["users"]),
         )  # fmt: skip
         cells = {name: cells.arrays() for name, cells in tally.cells.items()}
         possible = all(np.isfinite(first).all() and ((first > 0) & (first <= 1) if not name else first >= 0).all()

@@ -1,0 +1,261 @@
+"""Visits of one user depend on each other: what is kept of users, and bounds for which only users are independent.
+
+A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and n_u, how many visits
+the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over the users, whatever happens among a user's
+visits, and however rates and numbers of visits go together. So `intervals.betting` works with users in place of rows:
+the capital prod_u (1 + b_u (S_u - m n_u)), users in random order, with bets b_u <= CAP / (m max n_u), by which no user
+can lose more than the capital. How many visits the users made is taken as it is, as the design of the log is. With one
+visit of each user the bounds are betting's.
+
+If users come at random, the capital is a nonnegative martingale. For given users, each with a mean of its own, the
+expected product of the first k of them in random order at a constant bet is e_k(a) / binom(U, k) <= mean(a)^k = 1 with
+a_u = 1 + b (E S_u - m n_u), by Maclaurin's inequality; what bets that depend on earlier stages change is left to
+simulation (`benchmarks/ads_users.py`). Upper ends are those of B n_u - S_u, with B the largest term.
+
+What a visit can earn at most, B, a user can earn max n_u times. So an upper end, and both ends of a difference, are
+wide if a user made very many visits: a few more such users, all of whose visits are clicked, would change the mean.
+"""
+
+import base64
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scant.ads import evaluation, intervals
+from scant.ads.learners import Logging, Uniform
+from scant.errors import SettingError
+
+SCALE = 1 << 30  # sums are of whole numbers, so that their order does not matter
+FEW = 1 << 20  # users that wait until they are merged
+
+
+@dataclass
+class Users:
+    """Sums over the visits of each user, which add up over parts of a log.
+
+    key : uint64 (users), the hash of each, ascending
+    sums : by policy, as in `tally.Tally.cells`, int64 (2 x users), the sums of its weights w and of w r, whole numbers
+        times 1 / `SCALE`; for "uniform" of 1 / p and r / p, for "" of 1 and r
+    largest : the largest weight
+    waiting : sums of further visits, not merged yet
+    """
+
+    key: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint64))
+    sums: dict[str, np.ndarray] = field(default_factory=dict)
+    largest: float = 1.0
+    waiting: list["Users"] = field(default_factory=list)
+
+    def add(self, user: np.ndarray, weights: Mapping[str, np.ndarray], reward: np.ndarray) -> None:
+        """Add visits.
+
+        user : uint64 (rows); weights : by policy, float64 (rows); reward : float64 (rows)
+        """
+        order = np.argsort(user, kind="stable")
+        ranked, reward = user[order], reward[order]
+        starts, sums, largest = _starts(ranked), {}, 1.0
+        for name, weight in weights.items():
+            terms = np.stack([weight[order], weight[order] * reward])
+            largest = max(largest, float(weight.max()))
+            sums[name] = np.add.reduceat(np.rint(terms * SCALE).astype(np.int64), starts, axis=1)
+        self.merge(Users(ranked[starts], sums, largest))
+
+    def merge(self, other: "Users") -> None:
+        """Add the sums of other visits."""
+        self.waiting += [part for part in (Users(other.key, other.sums), *other.waiting) if len(part.key)]
+        self.largest = max(self.largest, other.largest)
+        if sum(len(part.key) for part in self.waiting) > max(len(self.key), FEW):
+            self.settle()
+
+    def settle(self) -> "Users":
+        """Merge all that waits; returns itself."""
+        parts, self.waiting = [part for part in (self, *self.waiting) if len(part.key)], []
+        if len(parts) > 1:
+            key = np.concatenate([part.key for part in parts])
+            order = np.argsort(key, kind="stable")
+            starts = _starts(key[order])
+            sums = {name: np.concatenate([part.sums[name] for part in parts], axis=1) for name in parts[0].sums}
+            self.sums = {name: np.add.reduceat(both[:, order], starts, axis=1) for name, both in sums.items()}
+            self.key = key[order][starts]
+        elif parts:
+            self.key, self.sums = parts[0].key, parts[0].sums
+        return self
+
+    def packed(self) -> dict:
+        """All of it, fit for JSON, which `Users.unpacked` takes."""
+        self.settle()
+        return {"key": _text(self.key), "sums": {name: _text(sums) for name, sums in self.sums.items()},
+                "largest": self.largest}  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, content: Mapping) -> "Users":
+        """The sums that were packed; a ValueError for numbers that do not fit each other."""
+        key = _array(content["key"], np.uint64)
+        sums = {str(name): _array(text, np.int64).reshape(2, -1) for name, text in content["sums"].items()}
+        if (np.diff(key.view(np.int64)) == 0).any() or any(part.shape[1] != len(key) for part in sums.values()):
+            raise ValueError("sums of users that do not fit each other")
+        return cls(key, sums, float(content["largest"]))
+
+
+def _starts(ranked: np.ndarray) -> np.ndarray:
+    """Where each of the distinct numbers of a sorted array begins."""
+    return np.flatnonzero(np.r_[np.ones(min(len(ranked), 1), bool), ranked[1:] != ranked[:-1]])
+
+
+def _text(values: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 1)).decode()
+
+
+def _array(text: str, kind) -> np.ndarray:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), kind)
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """The quotient of the sums of two terms of users, users in random order.
+
+    gain, stake : float64 (cells), pairs of terms, that of the denominator above 0
+    stage, count : int64 (cells), in which stage they occur, and how often
+    users : int64 (stages), all users of each stage
+    most : the largest stake possible
+    prior : the variance of a user's gain, in squares of `high` - `low`, that is assumed until much is known
+    low, high : between which the quotient of each user is; `high` may be infinite, and the quotient is at most 1 then
+    """
+
+    gain: np.ndarray
+    stake: np.ndarray
+    stage: np.ndarray
+    count: np.ndarray
+    users: np.ndarray
+    most: float
+    prior: float
+    low: float
+    high: float
+
+    @property
+    def estimate(self) -> float:
+        """The quotient of the sums."""
+        return float(self.count @ self.gain / (self.count @ self.stake))
+
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound."""
+        width = self.high - self.low if np.isfinite(self.high) else 1.0
+        above = np.maximum(self.gain - self.low * self.stake, 0.0) / width
+        return min(self.low + width * self._refuted(above, level), self.estimate)
+
+    def upper(self, level: float) -> float:
+        """The one-sided upper bound."""
+        width = self.high - self.low
+        below = np.maximum(self.high * self.stake - self.gain, 0.0) / width
+        return max(self.high - width * self._refuted(below, level), self.estimate)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The two-sided interval, with an error of (1 - level) / 2 on either side."""
+        return self.lower((1 + level) / 2), self.upper((1 + level) / 2)
+
+    def _refuted(self, gain: np.ndarray, level: float) -> float:
+        """The largest quotient in [0, 1] that betting refutes from below; 0 if there is none. See `intervals.betting`.
+
+        gain : float64 (cells), those of the numerator, 0 or more
+        """
+        stages, goal = len(self.users), -np.log1p(-level)
+        powers = (gain, self.stake, gain**2, gain * self.stake, self.stake**2)
+        sums = np.stack([np.bincount(self.stage, self.count * power, stages) for power in powers])
+        gained, staked, *squares = np.cumsum(sums, axis=1) - sums
+        m = np.divide(gained, staked, out=np.zeros(stages), where=staked > 0)
+        spread = np.maximum(squares[0] - 2 * m * squares[1] + m**2 * squares[2], 0.0)
+        variance = (self.prior + spread) / (np.cumsum(self.users) - self.users + 1)
+        bet = np.sqrt(2 * goal / (self.users.sum() * variance))[self.stage]
+
+        def reached(m: float) -> bool:
+            shares = np.minimum(bet, intervals.CAP / (m * self.most))
+            gains = np.bincount(self.stage, self.count * np.log1p(shares * (gain - m * self.stake)), stages)
+            return np.cumsum(gains).max() >= goal
+
+        low, high = 0.0, 1.0
+        for _ in range(intervals.HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if reached(middle) else (low, middle)
+        return low
+
+
+class ByUser:
+    """The quotients of a log whose users are known, all in one random order of the users.
+
+    users : what is kept of them
+    ads : how many there are, for "uniform"
+    visits, most : float64 (users), how many visits each made, and the largest number
+
+    Raises
+    ------
+    SettingError : weights, or numbers of visits, so large that sums are not exact
+    """
+
+    def __init__(self, users: Users, ads: int, random: np.random.Generator):
+        self.users, self.ads = users.settle(), ads
+        self.visits = users.sums[""][0] / SCALE
+        self.most = float(self.visits.max())
+        if self.most * users.largest * SCALE >= 2.0**63:
+            raise SettingError(f"a weight is {users.largest:g}, and a user made {self.most:,.0f} visits: too much for "
+                               "sums by user. Correct propensities that are next to 0")  # fmt: skip
+        ends = intervals.stage_ends(len(self.visits))
+        self.stage = np.empty(len(self.visits), np.int64)
+        self.stage[random.permutation(len(self.visits))] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+
+    def __len__(self) -> int:
+        return len(self.visits)
+
+    def rate(self, policy: str, largest: float) -> Quotient:
+        """The CTR of a policy, whose weights are at most `largest`, which may be infinite."""
+        return self._quotient(self._sums(policy)[1], self.visits, 0.0, largest)
+
+    def missed(self, policy: str) -> Quotient:
+        """The mean of w (1 - r): what a policy's visits lack of a click each."""
+        weight, terms = self._sums(policy)
+        return self._quotient(weight - terms, self.visits, 0.0, np.inf)
+
+    def mean_weight(self, policy: str, largest: float) -> Quotient:
+        return self._quotient(self._sums(policy)[0], self.visits, 0.0, largest)
+
+    def of_shown(self, policy: str, weight: float) -> Quotient | None:
+        """The click rate of the visits to which a policy gives a weight, which is the same for all of these."""
+        shown, terms = self._sums(policy) / weight
+        return self._quotient(terms, shown, 0.0, 1.0)
+
+    def difference(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient:
+        """How much higher the CTR of the first of two policies is; `largest` are their largest weights."""
+        first, second = (self._sums(policy)[1] for policy in pair)
+        return self._quotient(first - second, self.visits, -largest[1], largest[0])
+
+    def lift(self, policy: str, largest: float) -> Quotient | None:
+        """A policy's CTR over that of the policy that logged; None without a click."""
+        clicks = self._sums("")[1]
+        return self._quotient(self._sums(policy)[1], clicks, 0.0, largest) if clicks.any() else None
+
+    def may_be_one(self, policy: str) -> bool:
+        """Whether the mean weight is 1, within the error of `evaluation.ALARM` that it has with users as the units."""
+        weight, rows = self._sums(policy)[0], float(self.visits.sum())
+        mean, users = float(weight.sum()) / rows, len(self)
+        if users < 2:
+            return True
+        variance = float(((weight - mean * self.visits) ** 2).sum()) * users**2 / (users - 1) / rows**2
+        low = intervals.t_of(users, mean, variance, (1 + evaluation.ALARM) / 2)
+        return abs(mean - 1) <= max(mean - float(low), 1e-6)
+
+    def _sums(self, policy: str) -> np.ndarray:
+        """The sums of w and of w r of a policy, float64 (2 x users)."""
+        name = "" if policy == Logging.kind else policy
+        return self.users.sums[name] / (SCALE * (self.ads if policy == Uniform.kind else 1))
+
+    def _quotient(self, gain: np.ndarray, stake: np.ndarray, low: float, high: float) -> Quotient:
+        """The quotient of two sums by user; of the many users without a gain those with equal stakes are counted."""
+        some, none = np.flatnonzero(gain), np.flatnonzero((gain == 0) & (stake > 0))
+        value, code = np.unique(stake[none], return_inverse=True)
+        cell, count = np.unique(self.stage[none] * len(value) + code, return_counts=True)
+        stage, code = np.divmod(cell, max(len(value), 1))
+        return Quotient(
+            np.r_[np.zeros(len(cell)), gain[some]], np.r_[value[code], stake[some]], np.r_[stage, self.stage[some]],
+            np.r_[count, np.ones(len(some), np.int64)], np.bincount(self.stage), self.most,
+            float((self.visits**2).mean()) / 4, low, high,
+        )  # fmt: skip
