@@ -6,7 +6,7 @@ from contextlib import suppress
 import numpy as np
 
 from scant import files
-from scant.data import checks, formats, logs
+from scant.data import checks, formats, logs, nested, wabbit
 from scant.data.visits import Visits
 from scant.errors import DataError, SettingError, nearest, short, unknown
 
@@ -15,7 +15,7 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
     """Visits in a file, as Arrow tables of at most `rows` rows, one after the other.
 
     Of parquet and Arrow all of a file's columns that are asked for are read; in text, cells are read as numbers or
-    texts as the features ask for.
+    texts as the features ask for. A feature `COLUMN.KEY` may be in a column of JSON objects, or of structs.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def _chosen(path, columns, names, keep) -> list[str]:
         raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
     if twice := [name for name in logs.repeated(columns) if name in keep]:
         raise SettingError(f"{path}: two columns are called {twice[0]!r}. Rename one of them")
-    wanted = {*names, *keep}
+    wanted = {*names, *keep, *_holders(columns, names)}
     return [name for name in columns if name in wanted or "=" in name]
 
 
@@ -89,9 +89,13 @@ def _csv_batches(path, names, texts, keep):
 
     with formats.Unpacked(path) as stream:
         head = stream.first_lines()
+    if kind := wabbit.kind(path, head):
+        advice = "Write CSV or parquet, with a column for each feature, or the contexts as a column c of JSON"
+        raise DataError(path, f"it is {kind}, of which logs can be read", advice=advice)
     header, delimiter, comma = formats.sniffed(path, head)
     columns = formats.roles(path, header, {})
     wanted = _chosen(path, columns, names, keep)
+    texts = {*texts, *_holders(columns, names)}
     numeric = [name for name in wanted if name not in texts and name not in keep]
     decimals = {"decimal_point": "," if comma else "."}
     reading = csv.ReadOptions(use_threads=False, block_size=1 << 22, column_names=columns, skip_rows=1)
@@ -130,7 +134,8 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
     ----------
     table : Arrow; columns that are no features are passed over
     names : of the features, in their order; a one-hot column ("variable=category") that is absent is 0, if another of
-        its variable is there
+        its variable is there; `COLUMN.KEY` may be in a column of JSON objects, or of structs, and is missing where
+        that lacks the key
     texts : the names of those that are text
     where, first : what messages call the table, and how many rows came before its first one
 
@@ -138,6 +143,7 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
     ------
     DataError : a feature is not there, or has a value that is not a number
     """
+    table = _taken_apart(table, names, texts, where, first)
     absent = _absent(table.column_names, names, where)
     rows, categories = table.num_rows, {}
     features = np.zeros((rows, len(names)), np.float32)
@@ -172,6 +178,46 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
     return Visits(features, np.zeros(rows, np.int32), nothing, nothing + 1, (), names, categories=categories)
 
 
+def _holders(columns, names: tuple[str, ...]) -> dict[str, list[str]]:
+    """The columns that may hold features that are no columns, and these features."""
+    there, found = {*columns}, {}
+    others = there - {*names}
+    for name in names:
+        if name not in there and (column := nested.holder(name, others)):
+            found.setdefault(column, []).append(name)
+    return found
+
+
+def _taken_apart(table, names: tuple[str, ...], texts, where, first: int):
+    """An Arrow table of visits with a column for each feature that is in a column of objects; see `contexts`."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    whole, table = table, nested.unstructured(table).table
+    plan = nested.Plan(where)
+    for column, held in _holders(whole.column_names, names).items():
+        kind = whole.schema.field(column).type
+        kinds = {name: "text" if name in texts else "numbers" for name in held}
+        if types.is_struct(kind) or types.is_null(kind):
+            for name in held:
+                if name not in table.column_names:
+                    lacks = pa.nulls(table.num_rows, pa.string() if name in texts else pa.float64())
+                    table = table.append_column(name, lacks)
+        elif checks.kind_of(kind) == "text":
+            plan.keys[column] = nested.Keys(column, f"{column}.", kinds=kinds)
+        else:
+            raise DataError(
+                where, f"there is no column {held[0]!r}, a feature of the policy, nor objects in {column!r}"
+            )
+    table, problems = plan.apply(table)
+    for problem in problems:
+        if problem.severity == "error":
+            raise DataError(
+                where, f"row {first + problem.row + 1}: {problem.reason}", advice="Mend the cell, or empty it"
+            )
+    return table
+
+
 def _absent(columns, names: tuple[str, ...], where) -> list[str]:
     """The one-hot columns among the features `names` that are absent, though others of their variables are there.
 
@@ -183,7 +229,7 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
     if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:
         raise DataError(where, f"two columns are called {twice[0]!r}", advice="Rename one of them")
     there, variables = {*columns}, {name.partition("=")[0] for name in columns if "=" in name}
-    absent = [name for name in names if name not in there]
+    absent = [name for name in names if name not in there and not nested.holder(name, there - features)]
     if lacking := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
         near = nearest(lacking[0], [name for name in columns if name not in features])
         advice = f"Is it {near!r}? Rename it" if near else "The policy learnt from it"
