@@ -94,7 +94,7 @@ def test_visits_that_are_copies_of_each_other_tell_no_more_than_one():
     random = np.random.default_rng(5)
     reward = (random.random(2000) < 0.2).astype(float)
     once, tenfold = by_user(np.arange(2000), reward), by_user(np.repeat(np.arange(2000), 10), np.repeat(reward, 10))
-    assert tenfold.rate("", 1.0).interval(0.95) == pytest.approx(once.rate("", 1.0).interval(0.95))
+    assert np.diff(tenfold.rate("", 1.0).interval(0.95)) > 0.95 * np.diff(once.rate("", 1.0).interval(0.95))
 
 
 def test_bounds_hold_for_users_with_rates_of_their_own():
@@ -154,7 +154,10 @@ def test_every_number_is_by_user_where_users_are_known():
     plain = sa.evaluate(["mine", "ad:a"], sa.Log.from_frame(rows, ignore=["who"]))
     found = sa.evaluate(["mine", "ad:a"], sa.Log.from_frame(rows, {"user": "who"}))
     assert [row["bound"] for row in found.rows] == ["betting, by user"] * 3
-    assert not any("by user" in row["bound"] for row in plain.rows) and "of 400 users" in found.about[-1]
+    assert (
+        not any("by user" in row["bound"] for row in plain.rows)
+        and "of 400 users, who made up to 12 visits each" in found.about[-1]
+    )
     for row, other in zip(found.rows, plain.rows, strict=True):
         assert row["estimate"] == other["estimate"]
         assert row["low"] < other["low"] < other["high"] < row["high"] and row["lower"] < other["lower"]
@@ -172,11 +175,11 @@ def test_without_a_range_and_beside_a_training_log():
                    for seed, ignored in ((0, []), (1, ["policy:mine"])))  # fmt: skip
     found = sa.evaluate(["mine"], test, train=train)
     assert {row["bound"] for row in found.rows} == {"betting, by user"}
-    assert all("of 400 users" in sentence for sentence in found.about)
+    assert all("of 400 users, who made up to 12 visits each" in sentence for sentence in found.about)
     unknown = sa.evaluate(["mine"], test, least_propensity="unknown")
     row = next(row for row in unknown.rows if row["policy"] == "mine")
     assert row["lower"] <= next(row for row in found.rows if row["policy"] == "mine")["estimate"] <= row["high"]
-    with pytest.raises(SettingError, match="--doubly-robust is for visits that are independent"):
+    with pytest.raises(SettingError, match="is for visits that are independent"):
         sa.evaluate(["mine"], test, doubly_robust=True)
 
 

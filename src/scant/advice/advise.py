@@ -45,8 +45,8 @@ WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are
 ))  # fmt: skip
 LEAST = 1e-100  # that a propensity can be, as numbers of a study: the squares of weights are numbers then
 WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
-    "few-clicks": "few clicks: the bounds hold, but are wide",
-    "no-clicks": "no click on an ad that it shows: only the upper end says something",
+    "few-clicks": "few {}: the bounds hold, but are wide",
+    "no-clicks": "no {} on ads that it shows: only the upper end says something",
 }
 
 
@@ -97,6 +97,9 @@ def compare(
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
     check_declared(declared)
+    if train is not None and train.unit != test.unit:
+        raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with the "
+                           "same --reward-max and --reward-unit")  # fmt: skip
     if doubly_robust and "user" in test.source.optional:
         raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
     read = summarised or partial(summing.summary, test, progress=progress, rows=rows)
@@ -147,7 +150,11 @@ def compare(
         pairs, choice, about = [], None, (f"No verdict: {judged.wrong.reason}", *about)
         judged.withhold()
     mix = judged.mix() | {name: mixes.of_policy(judged.tally, name, policy) for name, policy in named.items()}
-    return Evaluation(level, about, tuple(judged.rows), tuple(judged.notes), seed, learnt, tuple(pairs), choice, mix)
+    told = judged.unit.converted
+    return Evaluation(
+        level, about, tuple(map(told, judged.rows)), tuple(judged.notes), seed, learnt, tuple(map(told, pairs)),
+        choice and told(choice), mix, unit=judged.unit,
+    )  # fmt: skip
 
 
 def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dict[str, object]:
@@ -236,6 +243,8 @@ class _Case:
         self.lifts, self.missed, self.samples = {}, {}, {}
         if self.tally.rows < 2:
             raise DataError(test.name, "the log has one row, of which nothing can be said")
+        reward = self.tally.cells[""].second
+        self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
         self.same_log, self.keys = summing.logged_by_today(test, training), {}
         self.least, self.constant = _least(test.name, self.tally, declared, summary.showings.shares())
         self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", "user")])
@@ -296,7 +305,7 @@ class _Case:
             if last < begins or ends < first:
                 days = [np.datetime_as_string(time, "D") for time in (first, last, begins, ends)]
                 self.notes.append(f"the training log is of {days[0]} to {days[1]}, the test log of {days[2]} to "
-                                  f"{days[3]}: today's CTR is that of another time than the policies'")  # fmt: skip
+                                  f"{days[3]}: today's {self.unit.mean} is that of another time than the policies'")  # fmt: skip
 
     def _leave_out(self, summary: Summary, count: str) -> None:
         """Leave rows of both logs out of the test, keep or refuse them; `count` says how many there are."""
@@ -415,16 +424,19 @@ class _Case:
             self.of_users[name], one_sided = of_users, (1 + self.level) / 2
             row |= {"bound": BY_USER, "lower": of_users.lower(self.level), "low": of_users.lower(one_sided),
                     "high": min(of_users.upper(one_sided), 1.0)}  # fmt: skip
-        self.notes += noticed(name, found)
+        self.notes += noticed(name, found, self.unit.events)
         if not found.refused and above > 1:
             self.notes.append(
-                f"{name}: its importance-weighted CTR is {100 * above:.4g} %, more than any: shown as 100 %"
+                f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the largest possible: "
+                f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
             )
         if row["low"] > row["high"]:
-            self.notes.append(f"{name}: its bounds leave no CTR up to 100 %: propensities are wrong")
+            self.notes.append(f"{name}: its bounds leave no {self.unit.mean} that is possible: propensities are wrong")
             row |= {"refused": "impossible", "estimate": np.nan, "lower": np.nan, "low": np.nan, "high": np.nan}
         if drift.found and not found.refused:
-            self.notes.append(f"{name}: its rate drifts, {drift}: the CTR is the average over the log's period")
+            self.notes.append(
+                f"{name}: its rate drifts, {drift}: the {self.unit.mean} is the average over the log's period"
+            )
         self.rows.append(row)
         return terms
 
@@ -521,10 +533,10 @@ class _Case:
         def sentence(role, log, tally, is_today):
             ending = "; today's policy is the one that logged it" if is_today else ""
             ending += f", uniform: all {self.ads} ads alike" if is_today and self.today_is_uniform else ""
-            of_users = f" of {len(tally.users.settle().key):,} users" if "user" in log.source.optional else ""
+            of_users = tally.users.described()
             of_files = f", in {log.form}" if log.in_folder else ""
-            clicks = tally.mean("") * tally.rows
-            return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {clicks:,.0f} clicks{of_files}{ending}"
+            total = self.unit.total(tally.mean("") * tally.rows)
+            return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"
 
         of_test = sentence("Test log", self.test, self.tally, self.same_log)
         if self.training is None:
@@ -621,15 +633,15 @@ def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
     return {"verdict": "cannot tell", "needed_test": factor * row["rows"], "needed_train": factor * today["rows"]}
 
 
-def noticed(name: str, evaluated: evaluation.Evaluation) -> list[str]:
+def noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks") -> list[str]:
     """Notes on a policy's evaluation: why it was refused, and its warnings."""
     notices = (evaluated.refused, *evaluated.warnings)
-    notes = [f"{name}: {WARNINGS.get(notice.kind, notice.reason)}" for notice in notices if notice]
+    notes = [f"{name}: {WARNINGS.get(notice.kind, notice.reason).format(events)}" for notice in notices if notice]
     mean = evaluated.diagnostics.mean_weight
     if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
         notes.append(
             f"{name}: if propensities are right, the log cannot show the ads that it chooses in about "
             f"{100 * (1 - mean):.2g} % of visits (deficient support): its lower bound holds, but its estimate and its "
-            "upper end are too low by the clicks of these"
+            "upper end are too low by what these earn"
         )
     return notes

@@ -82,6 +82,11 @@ class Users:
             self.key, self.sums = parts[0].key, parts[0].sums
         return self
 
+    def described(self) -> str:
+        """How many users there are, and how many visits they made, in words; empty where they are not known."""
+        visits = self.settle().sums.get("", np.empty((2, 0)))[0] / SCALE
+        return f" of {len(visits):,} users, who made up to {visits.max():,.0f} visits each" if len(visits) else ""
+
     def packed(self) -> dict:
         """All of it, fit for JSON, which `Users.unpacked` takes."""
         self.settle()
@@ -119,7 +124,8 @@ class Quotient:
     stage, count : int64 (cells), in which stage they occur, and how often
     users : int64 (stages), all users of each stage
     most : the largest stake possible
-    prior : the variance of a user's gain, in squares of `high` - `low`, that is assumed until much is known
+    prior : the variance of a user's gain, in squares of `high` - `low`, that is assumed until much is known; as of
+        independent visits
     low, high : between which the quotient of each user is; `high` may be infinite, and the quotient is at most 1 then
     """
 
@@ -257,5 +263,5 @@ class ByUser:
         return Quotient(
             np.r_[np.zeros(len(cell)), gain[some]], np.r_[value[code], stake[some]], np.r_[stage, self.stage[some]],
             np.r_[count, np.ones(len(some), np.int64)], np.bincount(self.stage), self.most,
-            float((self.visits**2).mean()) / 4, low, high,
+            float(self.visits.mean()) / 4, low, high,
         )  # fmt: skip
