@@ -258,7 +258,8 @@ def test_columns_with_other_names_are_guessed(tmp_path):
     assert [problem.mend for problem in problems] == [
         "Is it 'ad_id'? Then --columns action=ad_id",
         "Is it 'click'? Then --columns reward=click",
-        "Is it 'pscore'? Then --columns propensity=pscore",
+        "Is it 'pscore'? Then --columns propensity=pscore. All together: --columns action=ad_id --columns "
+        "reward=click --columns propensity=pscore",
     ]
     near = read(tmp_path, FRAME.rename(columns={"reward": "rewards"})).problems
     assert near[0].mend == "Is it 'rewards'? Then --columns reward=rewards"
@@ -338,7 +339,7 @@ MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
          "--propensities log", 200),
         ({"propensity": 1e-300}, "propensity-range", "propensity 1e-300 is below 1e-12, too small", "It is", 200),
         ({"propensity": 0}, "propensity-range", "propensity 0.0 is not in (0, 1]", "It is the probability", 200),
-        ({"reward": 5}, "reward-range", "reward 5.0 is not in [0, 1]", "Divide by the largest", 200),
+        ({"reward": 5}, "reward-range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
         ({"reward": -1}, "reward-range", "reward -1.0 is not in [0, 1]", "--rewards costs", 200),
         ({"reward": "yes"}, "reward-text", "reward 'yes' is not a number", "Write 1 for a click, and 0 for none", 200),
         ({"visit": range(200)}, "id", "feature 'visit' has another value in every row: it looks like an id",

@@ -12,8 +12,8 @@ from scant.errors import SettingError, nearest, short, unknown
 
 ALIASES = {  # what others call these columns
     "action": ("ad", "ad_id", "item", "item_id", "arm", "arm_id", "banner", "creative", "offer", "shown"),
-    "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y"),
-    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p"),
+    "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
+    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob"),
     "timestamp": ("time", "datetime", "ts", "date"),
     "position": ("slot", "place", "rank"),
 }
@@ -119,15 +119,16 @@ class Columns:
         self.problems.append(Problem(kind, severity, reason, mend, count, row, column))
 
     def missing_columns(self) -> None:
-        for role in logs.NEEDED:
-            if role not in self.names:
-                near = next((name for name in self.names if name.lower() in (role, *ALIASES[role])), None)
-                near = near or nearest(role, self.names)
-                mend = (
-                    f"Is it {near!r}? Then --columns {role}={near}" if near else f"--columns {role}=COLUMN says which"
-                )
-                listed = logs.listing(self.names)
-                self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend, column=role)
+        lacking, found = [role for role in logs.NEEDED if role not in self.names], []
+        for role in lacking:
+            near = next((name for name in self.names if name.lower() in (role, *ALIASES[role])), None)
+            near = near or nearest(role, self.names)
+            found += [f"--columns {role}={near}"] if near else []
+            mend = f"Is it {near!r}? Then --columns {role}={near}" if near else f"--columns {role}=COLUMN says which"
+            if role == lacking[-1] and len(found) == len(lacking) > 1:
+                mend += f". All together: {' '.join(found)}"
+            listed = logs.listing(self.names)
+            self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
     def visits(self) -> Visits | None:
         self.missing_columns()
@@ -203,6 +204,7 @@ class Columns:
         return rewards
 
     def propensity(self) -> np.ndarray | None:
+        import pyarrow as pa
         from pyarrow import compute
 
         if "propensity" not in self.table:
@@ -214,7 +216,8 @@ class Columns:
                 self.add("percent", "error", "propensities are written with a percent sign",
                          "Read them with --propensities percent")  # fmt: skip
                 return None
-            self.table["propensity"] = compute.replace_substring_regex(texts, r"\s*%\s*$", "")
+            bare = compute.replace_substring_regex(texts, r"\s*%\s*$", "")
+            self.table["propensity"] = pa.chunked_array([bare])
         given = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
         values = self.units.probabilities(given)
         bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
@@ -383,8 +386,8 @@ class Columns:
                 hashing.add(exact, f"feature:{name}", values)
             kept.append(name)
         if not kept:
-            self.add("no-features", "warning", "the log has no features", "Nothing can be learnt from it: only ads, and "
-                     "policies in columns of probabilities, can be judged")  # fmt: skip
+            mend = "Nothing can be learnt from it: only ads, and policies in columns of probabilities, can be judged"
+            self.add("no-features", "warning", "the log has no features", mend)
         matrix = matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()
         return matrix, tuple(kept), categories, exact
 

@@ -70,9 +70,9 @@ def kind(path, head: bytes) -> str | None:
         thing = json.loads(line)
     except (ValueError, RecursionError):
         thing = None
-    if isinstance(thing, dict) and (MARKS & thing.keys() or {"c", "a"} <= thing.keys()):
+    if any(f'"{mark}"' in line for mark in MARKS) or (isinstance(thing, dict) and {"c", "a"} <= thing.keys()):
         return DSJSON
-    if thing is None and line.startswith("{") and not line.startswith('{"'):
+    if thing is None and not re.match(r'[{[]\s*[{"]', line):
         return None
     lines = ", lines=True" if isinstance(thing, dict) else ""
     reason = "it is JSON, but not Vowpal Wabbit's dsjson, whose lines have _label_cost"
