@@ -124,7 +124,7 @@ def test_malformed_objects_are_named_with_their_place(tmp_path):
             DataError, match=f"{place}: context '{{\"age\": 3' is no JSON object; most cells are"
         ) as error:
             assert sa.Log.read(tmp_path / path).visits
-        assert "--categorical context" in str(error.value)
+        assert "categorical=['context']" in str(error.value)
         assert any(
             one["kind"] == "json" and one["count"] == 2 for one in sa.Log.read(tmp_path / path).check()["problems"]
         )
@@ -154,8 +154,10 @@ def test_objects_that_are_not_json_are_one_text_and_told():
 
 def test_keys_that_are_values_are_refused():
     made = [{f"user{at}": 1} for at in range(nested.MOST + 1)]
-    with pytest.raises(DataError, match=r"more than 1,000 keys, as if they were values.*--ignore context"):
+    with pytest.raises(DataError, match=r"context has more than 1,000 keys, as if they were values"):
         sa.Log.from_frame(log(made))
+    with pytest.raises(DataError, match="more than 1,000 keys"):
+        sa.Log.from_frame(log(made).assign(context=made))
     assert sa.Log.from_frame(log(made), ignore=["context"]).visits.names == ("x",)
 
 
@@ -231,6 +233,19 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
             facts["problems"] = [problem | {"place": ""} for problem in facts["problems"]]
             found.append(repr(facts))
         assert found[0] == found[1] == found[2]
+
+
+def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "HEAD", 50)
+    frame = log(contexts(100))
+    frame.loc[:59, "context"] = None
+    frame.iloc[:30].to_parquet(tmp_path / "0.parquet")
+    frame.iloc[30:].to_parquet(tmp_path / "1.parquet")
+    for one in (sa.Log.read(tmp_path), sa.Log.from_frame(frame)):
+        (problem,) = [problem for problem in one.check()["problems"] if problem["kind"] == "late"]
+        assert (
+            "'context' holds objects, but nothing in the first 50 rows" in problem["reason"] and problem["count"] == 40
+        )
 
 
 # --- new visits

@@ -295,7 +295,7 @@ def test_a_column_that_is_named_is_never_another(tmp_path):
     for role, column, reason in (
         ("reward", "rewrd", "did you mean 'reward'"),
         ("reward", "propensity", "also a column"),
-        ("position", "reward", "have their roles: leave --columns out"),
+        ("position", "reward", "have their roles: leave `columns` out"),
     ):
         with pytest.raises(SettingError, match=reason):
             formats.read(tmp_path / "study.parquet", {role: column})
@@ -329,12 +329,12 @@ MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
         ({"propensity": 25}, "percent", "propensity 25 is not in (0, 1]; they are from 25 to 25, which looks like perc",
          "Read them with --propensities percent", 200),
         ({"propensity": 1.25}, "percent", "from 1.25 to 1.25, which looks like percent", "--propensities percent", 200),
-        ({"propensity": [0.5, *[50] * 199]}, "percent", "from 0.5 to 50, which looks like percent", "--propensities percent", 199),
+        ({"propensity": [0.5, *[50] * 199]}, "percent", "from 0.5 to 50, which looks like percent", "percent", 199),
         ({"propensity": [*[0.25] * 199, 1.0000001]}, "propensity-range", "propensity 1.0000001 is above 1",
          "It looks rounded: write 1 where", 1),
         ({"propensity": [*[0.25] * 199, 25]}, "propensity-range", "propensity 25.0 is not in (0, 1]", "It is the", 1),
         ({"propensity": 1.005}, "propensity-range", "propensity 1.005 is not in (0, 1]", "It is the probability", 200),
-        ({"propensity": "25 %"}, "percent", "propensities are written with a percent sign", "--propensities percent", 0),
+        ({"propensity": "25 %"}, "percent", "propensities are written with a percent sign", "s percent", 0),
         ({"propensity": np.log(0.25)}, "percent", "from -1.38629 to -1.38629, which looks like natural logarithms",
          "--propensities log", 200),
         ({"propensity": 1e-300}, "propensity-range", "propensity 1e-300 is below 1e-12, too small", "It is", 200),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scant.data import checks, logs
+from scant.data import checks
 from scant.data.visits import Problem, is_feature
 from scant.errors import DataError, SettingError, short, unknown
 
@@ -151,9 +151,7 @@ class Keys:
             for name, value in (thing or {}).items():
                 if value is not None and value == value:  # not NaN
                     held.setdefault(name, set()).add(type(value))
-            if len(held) > MOST:
-                reason = f"{self.column} has more than {MOST:,} keys, as if they were values: {logs.listing([*held])}"
-                raise DataError(where, reason, advice=f"Leave it out with --ignore {self.column}")
+            _check_number(self.column, len(held), where)
         self.lists = [name for name, types in held.items() if list in types]
         self.kinds = {name: "text" if str in types else "numbers" for name, types in held.items() if list not in types}
         return self
@@ -201,6 +199,13 @@ class Keys:
         return found
 
 
+def _check_number(column: str, keys: int, where) -> None:
+    """Raise a DataError if a column has so many keys that they look like values."""
+    if keys > MOST:
+        reason = f"{column or 'the log'} has more than {MOST:,} keys, as if they were values"
+        raise DataError(where, reason, advice=f"Leave it out with --ignore {column}" if column else "Leave some out")
+
+
 def _array(values: list, kind: str, absent: float):
     """Values of JSON as an Arrow array: of numbers, or of texts if some are texts."""
     import pyarrow as pa
@@ -236,6 +241,7 @@ class Plan:
     roles : by name, the role of a value
     parts : what became of its structs
     keys : by column
+    unseen : columns of text without a value in the first rows
     problems : what there is to know of them
     """
 
@@ -244,6 +250,7 @@ class Plan:
     roles: Mapping[str, str] = field(default_factory=dict)
     parts: Parts | None = None
     keys: dict[str, Keys] = field(default_factory=dict)
+    unseen: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -274,6 +281,8 @@ class Plan:
         SettingError : a role of a value that there is not
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
+        for name, count in self.counts.items():
+            _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
             if is_feature(name) and name not in categorical and checks.kind_of(column.type) == "text":
                 self._decide(name, checks.plain(column.slice(0, checks.HEAD)))
@@ -282,14 +291,12 @@ class Plan:
         return self
 
     def _decide(self, name: str, head) -> None:
-        from pyarrow import compute
-
         codes, texts = checks.distinct(head)
-        if not len(texts):
-            return
         count = np.bincount(codes[codes >= 0], minlength=len(texts))
         count[_absent(texts)] = 0
-        looks = np.asarray(compute.match_substring_regex(texts, OBJECT))
+        looks = _looks(texts)
+        if not count.sum():
+            self.unseen.append(name)
         if not count.sum() or count[looks].sum() < checks.MOSTLY * count.sum():
             return
         keys = Keys(name, f"{name}.", self.ignore)
@@ -308,9 +315,9 @@ class Plan:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some of its rows."""
         import pyarrow as pa
 
+        columns, problems = {}, [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))]
         if not self.keys:
-            return table, []
-        columns, problems = {}, []
+            return table, problems
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name in self.keys:
                 found = self._taken_apart(self.keys[name], checks.plain(column), problems)
@@ -320,6 +327,17 @@ class Plan:
                 raise DataError(self.where, f"two columns are called {min(twice)!r}", advice="Rename one of them")
             columns |= found
         return pa.table(columns), problems
+
+    def _late(self, name: str, column) -> Problem | None:
+        """What there is to say of objects in a column that has no value in the first rows."""
+        codes, texts = checks.distinct(checks.plain(column))
+        rows = np.append(np.asarray(_looks(texts)), False)[codes]
+        if not rows.any():
+            return None
+        reason = (
+            f"column {name!r} holds objects, but nothing in the first {checks.HEAD:,} rows: it is taken as one text"
+        )
+        return _of_rows("late", "warning", reason, "To use its keys, move a row with them forward", rows, name)
 
     def _taken_apart(self, keys: Keys, column, problems: list[Problem]) -> dict:
         import pyarrow as pa
@@ -341,6 +359,14 @@ class Plan:
 
 def _of_rows(kind: str, severity: str, reason: str, mend: str, rows: np.ndarray, column: str) -> Problem:
     return Problem(kind, severity, reason, mend, int(np.count_nonzero(rows)), int(np.argmax(rows)), column)
+
+
+def _looks(texts) -> np.ndarray:
+    """Which of some distinct texts look like objects, bool (texts)."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    return np.asarray(compute.match_substring_regex(texts.cast(pa.string()), OBJECT), bool)
 
 
 def _absent(texts) -> np.ndarray:
