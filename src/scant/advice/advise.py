@@ -23,6 +23,7 @@ from scant.advice import arms, clusters, decisions, digests, encoding, health, l
 from scant.advice.arms import AD, Always
 from scant.advice.evaluated import Evaluation
 from scant.advice.folder import ROWS
+from scant.advice.leaks import new_texts
 from scant.advice.learning import LEARNT
 from scant.advice.log import Log
 from scant.advice.policy import Policy
@@ -98,8 +99,8 @@ def compare(
         raise unknown("way with shared rows", shared, SHARED)
     check_declared(declared)
     if train is not None and train.unit != test.unit:
-        raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with the "
-                           "same --reward-max and --reward-unit")  # fmt: skip
+        raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with "
+                           "the same --reward-max and --reward-unit")  # fmt: skip
     if doubly_robust and "user" in test.source.optional:
         raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
     read = summarised or partial(summing.summary, test, progress=progress, rows=rows)
@@ -247,7 +248,7 @@ class _Case:
         self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
         self.same_log, self.keys = summing.logged_by_today(test, training), {}
         self.least, self.constant = _least(test.name, self.tally, declared, summary.showings.shares())
-        self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", "user")])
+        self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", "user", "leak")])
         doubts = list(health.propensities(summary, columns, self.least))
         self.wrong = next((problem for problem in doubts if problem.kind == WRONG), None)
         self._note(test.name, [problem for problem in doubts if problem is not self.wrong])
@@ -256,6 +257,8 @@ class _Case:
             self._beside_training(summary)
         self.ads = len(self.tally.ads)
         of_logs = {test.name: self.tally} | ({} if training is None else {training.name: training.tally})
+        for name, tally in of_logs.items():
+            self._note(name, tally.late())
         lacking = [name for name, tally in of_logs.items() if not tally.mean("")]
         self.undecided = bool(lacking)
         self.notes += [f"{name}: all rewards are 0: rewards look missing, so that there is no verdict"
@@ -287,6 +290,8 @@ class _Case:
                 f"{test}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
                 "learnt policies never show them, so that these rows have weight 0"
             )
+        new = new_texts(summary.features, training.summary.features, whole.rows)
+        self.notes += [f"{test}: {sentence}" for sentence in new]
         if lacking := logs.ordered({*training.tally.ads} - {*whole.ads}):
             whole.ads |= {ad: np.zeros((3, 1), np.int64) for ad in lacking}
             self.notes.append(
@@ -305,7 +310,7 @@ class _Case:
             if last < begins or ends < first:
                 days = [np.datetime_as_string(time, "D") for time in (first, last, begins, ends)]
                 self.notes.append(f"the training log is of {days[0]} to {days[1]}, the test log of {days[2]} to "
-                                  f"{days[3]}: today's {self.unit.mean} is that of another time than the policies'")  # fmt: skip
+                                  f"{days[3]}: today's {self.unit.mean} is of another time")  # fmt: skip
 
     def _leave_out(self, summary: Summary, count: str) -> None:
         """Leave rows of both logs out of the test, keep or refuse them; `count` says how many there are."""
@@ -636,7 +641,8 @@ def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
 def noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks") -> list[str]:
     """Notes on a policy's evaluation: why it was refused, and its warnings."""
     notices = (evaluated.refused, *evaluated.warnings)
-    notes = [f"{name}: {WARNINGS.get(notice.kind, notice.reason).format(events)}" for notice in notices if notice]
+    texts = {kind: words.format(events) for kind, words in WARNINGS.items()}
+    notes = [f"{name}: {texts.get(notice.kind, notice.reason)}" for notice in notices if notice]
     mean = evaluated.diagnostics.mean_weight
     if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
         notes.append(

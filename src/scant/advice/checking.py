@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 
 from scant.advice import health, text
+from scant.advice.unit import CLICKS, Unit
 from scant.data import logs
 
 MOST = 10  # ads that are listed
@@ -18,24 +20,29 @@ def facts(log, summary) -> dict:
     -------
     facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
         rows) and place (of the first row). If there is no error, also rows; duplicates; propensity, the least and the
-        largest; actions, with for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was
-        never shown); features, their names; flattened, by column of objects how many columns it became; texts, by text
-        feature the number of its texts; missing, by feature how many numbers it lacks; policies, the names of the
-        user's own policies in it; timestamps, the first and the last, ISO 8601 in UTC, or None
+        largest; rewards, what they are counted in, see `Unit`; actions, with for each ad its id, impressions, clicks
+        (the sum of rewards) and rate (None if it was never shown); features, their names; flattened, by column of
+        objects how many columns it became; texts, by text feature the number of its texts; missing, by feature how many
+        numbers it lacks; policies, the names of the user's own policies in it; timestamps, the first and the last, ISO
+        8601 in UTC, or None
     """
     found, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
     if not any(problem.severity == "error" for _, problem, _ in listed):
-        doubts, tally, actions = list(health.problems(summary, summary.policies)), summary.all(), []
+        tally, actions = summary.all(), []
+        reward = tally.cells[""].arrays()[1]
+        unit = replace(log.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
+        doubts = list(health.problems(summary, summary.policies, unit))
         listed += [("", problem, problem.count) for problem in doubts]
         duplicates = sum(problem.count for problem in doubts if problem.kind == "duplicates")
         for ad in logs.ordered({*tally.ads}):
-            shown, clicks = int(tally.ads[ad][0].sum()), tally.clicks(ad)
+            shown, clicks = int(tally.ads[ad][0].sum()), tally.clicks(ad) * unit.largest
             rate = clicks / shown if shown else None
             actions.append({"action": ad, "impressions": shown, "clicks": clicks, "rate": rate})
         propensity, features = tally.cells[""].first, summary.features
         found |= {
             "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
-            "actions": actions, "features": list(summary.names), "flattened": dict(log.source.flattened),
+            "rewards": asdict(unit), "actions": actions,
+            "features": list(summary.names), "flattened": dict(log.source.flattened),
             "texts": {name: len(texts) for name, texts in features.texts.items()},
             "missing": {name: count for name, count in features.missing.items() if count},
             "policies": list(summary.policies),
@@ -76,8 +83,10 @@ def describe(facts: Mapping) -> str:
     lines += ["", *_problems_listed(facts["problems"])]
     if "rows" in facts:
         most, others = most_shown(facts["actions"])
-        lines += ["", *text.aligned([("ad", "impressions", "clicks", "CTR, %"), *map(of_ad, most)])]
-        lines += [of_others(others)] if others else []
+        unit = unit_of(facts)
+        cells = [("ad", "impressions", unit.events, unit.heading), *(of_ad(ad, unit) for ad in most)]
+        lines += ["", *text.aligned(cells)]
+        lines += [of_others(others, unit)] if others else []
     return text.joined(lines)
 
 
@@ -96,16 +105,22 @@ def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:
     return [ads[at] for at in sorted(places[:MOST])], sums
 
 
-def of_ad(ad: Mapping) -> tuple[str, ...]:
+def unit_of(facts: Mapping) -> Unit:
+    """What the rewards of a log are counted in."""
+    return Unit(**facts["rewards"]) if "rewards" in facts else CLICKS
+
+
+def of_ad(ad: Mapping, unit: Unit) -> tuple[str, ...]:
     """An ad's facts as texts."""
     rate = math.nan if ad["rate"] is None else ad["rate"]
-    return ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", text.percent(rate)
+    return ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", unit.number(rate)
 
 
-def of_others(others: Mapping) -> str:
+def of_others(others: Mapping, unit: Unit) -> str:
     """The sums of the ads that are not listed, in words."""
-    _, shown, clicks, rate = of_ad(others)
-    return f"and {others['ads']:,} more: {shown} impressions, {clicks} clicks, {rate} %"
+    _, shown, rewards, _ = of_ad(others, unit)
+    mean = unit.rate(math.nan if others["rate"] is None else others["rate"])
+    return f"and {others['ads']:,} more: {shown} impressions, {rewards} {unit.events}, {mean}"
 
 
 def _problems_listed(problems: list[Mapping]) -> list[str]:

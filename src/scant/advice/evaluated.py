@@ -10,7 +10,9 @@ import numpy as np
 from scant import files
 from scant.advice import decisions, plotting, report, text
 from scant.advice.policy import Policy
-from scant.advice.text import HEADINGS, HOPELESS, because
+from scant.advice.text import HOPELESS, because
+from scant.advice.unit import CLICKS, Unit
+from scant.errors import as_arguments
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Evaluation:
     policies : the learnt policies, by name
     comparisons : one mapping for each pair of policies that can be compared; see `decisions.pairs`
     choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
+    unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     inputs : the files, and folders, that all of it was made from, which `write` and `report` do not overwrite
     """
@@ -39,24 +42,26 @@ class Evaluation:
     choice: dict | None = None
     mix: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     inputs: tuple = field(default=(), compare=False)
+    unit: Unit = CLICKS
 
     def text(self) -> str:
-        """The table, the verdicts and the notes as text for a reader."""
+        """The table, the verdicts and the notes as the command line prints them."""
         share = f"{100 * self.level:.3g} %"
         lines = [
             *self.about,
             "",
-            f"Click rates (CTR) in %; `at least` and the interval with {share} confidence",
-            "Clicks and rows: effective, that is, as many as of equal weight would tell as much",
+            f"{_rates(self.unit)}; `at least` and the interval with {share} confidence",
+            f"{self.unit.events.capitalize()} and rows: effective, that is, as many as of equal weight would tell as "
+            "much",
         ]
         if any(row["bound"].startswith("betting") for row in self.rows):
             lines.append(f"Betting's bounds: for the average over the log, rows in random order (seed {self.seed})")
-        lines += text.aligned([HEADINGS, *self.table()])
+        lines += text.aligned([text.headings(self.unit), *self.table()])
         judged, width = self.rows[1:], max(len(row["policy"]) for row in self.rows)
         lines += [
             "",
             f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence",
-            "Lift: by how many percent the CTR is above today's, with its interval",
+            f"Lift: by how many percent the {self.unit.mean} is above today's, with its interval",
         ]
         cells = [(f"  {row['policy']}", text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]))
                  for row in judged]  # fmt: skip
@@ -70,12 +75,13 @@ class Evaluation:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
         return text.joined(lines)
 
-    __str__ = text
+    def __str__(self) -> str:
+        return as_arguments(self.text())
 
     def table(self) -> list[tuple[str, ...]]:
-        """The rows as texts, below `HEADINGS`."""
+        """The rows as texts, below `text.headings`."""
         return [
-            (row["policy"], *(text.percent(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
+            (row["policy"], *(self.unit.number(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
              f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
              f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
             for row in self.rows
@@ -97,39 +103,39 @@ class Evaluation:
         if choice is None:
             return ""
         share, lift, worst = f"{100 * self.level:.3g} %", choice["lift"], choice["lift_lower"]
-        best = choice["policy"]
+        best, mean = choice["policy"], self.unit.mean
         if choice["of"] > 1:
             best = f"Best of {choice['of']} by its lower bound: {best}. It"
         if choice["better"]:
-            answer = (f"{best} is better than today's policy: its CTR is {100 * lift:.1f} % higher, and with {share} "
-                      f"confidence at least {100 * worst:.1f} %")  # fmt: skip
+            answer = (f"{best} is better than today's policy: its {mean} is {100 * lift:.1f} % higher, and with "
+                      f"{share} confidence at least {100 * worst:.1f} %")  # fmt: skip
         elif lift != lift:
             answer = f"{best} cannot be compared with today's policy, of which nothing is known"
         else:
             about = f"{100 * abs(lift):.1f} % {'higher' if lift >= 0 else 'lower'}"
-            answer = (f"{best} is not known to be better than today's policy: by estimate its CTR is {about}, and with "
-                      f"{share} confidence at most {100 * -worst:.1f} % lower")  # fmt: skip
-        return f"{answer}. With {share} confidence its CTR is at least {text.percent(choice['lower'])} %"
+            answer = (f"{best} is not known to be better than today's policy: by estimate its {mean} is {about}, and "
+                      f"with {share} confidence at most {100 * -worst:.1f} % lower")  # fmt: skip
+        return f"{answer}. With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
 
     def _decisions(self, width: int) -> list[str]:
         """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
-        lines, percent = [], text.percent
+        lines, number, share = [], self.unit.number, f"{100 * self.level:.3g} %"
         for row in self.rows:
             if row.get("dr") == row.get("dr", np.nan):
-                ends = f"at least {percent(row['dr_lower'])}, {percent(row['dr_low'])} to {percent(row['dr_high'])}"
-                lines.append(f"  {row['policy']:<{width}}  {percent(row['dr'])}, {ends}")
+                ends = f"at least {number(row['dr_lower'])}, {number(row['dr_low'])} to {number(row['dr_high'])}"
+                lines.append(f"  {row['policy']:<{width}}  {number(row['dr'])}, {ends}")
         if lines:
             lines = [
                 "",
-                "Doubly robust CTR in %, by models of rewards fitted to earlier rows of a random order:",
+                f"Doubly robust {self.unit.words}, by models of rewards fitted to earlier rows of a random order:",
                 *lines,
             ]
         if self.choice:
             lines += ["", self.decision()]
         if len(self.comparisons) > 1 or (self.comparisons and self.choice["of"] > 1):
-            head = f"Differences of CTR in %, each with its {100 * self.level:.3g} % interval; answers hold together"
-            cells = [(f"  {pair['policy']} - {pair['other']}", percent(pair["difference"]),
-                      f"{percent(pair['low'])} to {percent(pair['high'])}", _answer(pair, self.rows))
+            head = f"Differences of {self.unit.words}, each with its {share} interval; answers hold together"
+            cells = [(f"  {pair['policy']} - {pair['other']}", number(pair["difference"]),
+                      f"{number(pair['low'])} to {number(pair['high'])}", _answer(pair, self.rows))
                      for pair in self.comparisons]  # fmt: skip
             widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
             lines += [head] + [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in cells]
@@ -153,16 +159,25 @@ class Evaluation:
 
         axes : to draw on; None for those of a new figure
         """
-        return plotting.intervals(self.rows, self.level, axes)
+        return plotting.intervals(self.rows, self.level, self.unit, axes)
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        numbers = [[text.percent(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
+        numbers = [[self.unit.number(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
         cells = [(row["policy"], *values, text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]),
                   f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
                  for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
-        head = ("policy", "CTR, %", "at least", "from", "to", "lift, %", "its interval", "better than today's?")
+        head = (
+            "policy",
+            self.unit.heading,
+            "at least",
+            "from",
+            "to",
+            "lift, %",
+            "its interval",
+            "better than today's?",
+        )
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
         lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
         lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
@@ -182,6 +197,7 @@ class Evaluation:
                 "seed": self.seed,
                 "about": self.about,
                 "notes": self.notes,
+                "unit": {"reward_max": self.unit.largest, "reward_unit": self.unit.name},
                 "policies": [_plain(row) for row in self.rows],
                 "pairs": [_plain(pair) for pair in self.comparisons],
                 "choice": self.choice and _plain(self.choice),
@@ -190,6 +206,13 @@ class Evaluation:
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
             files.write_text(path, files.harmless(self.to_frame()).to_csv(index=False, lineterminator="\n"))
+
+
+def _rates(unit: Unit) -> str:
+    """What the table has, in words."""
+    if unit.clicks:
+        return "Click rates (CTR) in %"
+    return "Mean rewards in % of the largest" if unit.percent else f"Mean rewards in {unit.name or 'their own unit'}"
 
 
 def _plain(row: Mapping) -> dict:

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 
+from scant.advice.unit import Unit
+
 TODAY, OTHERS, BAND = "0.25", "#0173b2", "0.9"  # colours
 
 
-def intervals(rows: Sequence[dict], level: float, axes=None):
-    """Draw the click rates of policies in percent: a line for each, its estimate, interval and lower bound.
+def intervals(rows: Sequence[dict], level: float, unit: Unit, axes=None):
+    """Draw mean rewards, click rates in percent: for each policy its estimate, interval and lower bound on a line.
 
     Parameters
     ----------
     rows : those of an `Evaluation`; a policy that was refused has no marks
     level : confidence of intervals and of bounds
+    unit : of the rows
     axes : Matplotlib's, to draw on; None for those of a new figure
 
     Returns
@@ -22,19 +25,19 @@ def intervals(rows: Sequence[dict], level: float, axes=None):
         import matplotlib.pyplot as plt
 
         _, axes = plt.subplots(figsize=(6.4, 1.1 + 0.34 * len(rows)), layout="constrained")
-    today = rows[0]
+    today, scale = rows[0], 100 if unit.percent else 1
     if today["low"] == today["low"]:
-        axes.axvspan(100 * today["low"], 100 * today["high"], color=BAND, lw=0, zorder=0)
+        axes.axvspan(scale * today["low"], scale * today["high"], color=BAND, lw=0, zorder=0)
     for place, row in enumerate(rows):
         look = {"color": OTHERS if place else TODAY}
-        axes.plot([100 * row["low"], 100 * row["high"]], [place, place], lw=1.6, solid_capstyle="butt", **look)
-        axes.plot(100 * row["lower"], place, marker="|", markersize=10, markeredgewidth=1.6, **look)
-        axes.plot(100 * row["estimate"], place, marker="o", markersize=5, **look)
+        axes.plot([scale * row["low"], scale * row["high"]], [place, place], lw=1.6, solid_capstyle="butt", **look)
+        axes.plot(scale * row["lower"], place, marker="|", markersize=10, markeredgewidth=1.6, **look)
+        axes.plot(scale * row["estimate"], place, marker="o", markersize=5, **look)
     axes.set_yticks(range(len(rows)), [row["policy"] for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     share = f"{100 * level:g} %"
-    axes.set_xlabel(f"CTR (%): estimate and {share} interval,\n| lower bound, {share}; grey: today's policy")
+    axes.set_xlabel(f"{unit.heading}: estimate and {share} interval,\n| lower bound, {share}; grey: today's policy")
     return axes

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from scant import __version__, files
 from scant.advice import checking, mixes, text
-from scant.advice.text import HEADINGS, because
+from scant.advice.text import because
+from scant.advice.unit import Unit
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -31,11 +32,12 @@ def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mappin
     )  # fmt: skip
     health = {name: _health(facts) for name, facts in dict(health).items()}
     mix, others = _mix(evaluation)
+    unit, share = evaluation.unit, f"{100 * evaluation.level:.3g} %"
     page = environment.get_template("report.html").render(
-        evaluation=evaluation, figure=_figure(evaluation), headings=HEADINGS, table=evaluation.table(),
+        evaluation=evaluation, figure=_figure(evaluation), headings=text.headings(unit), table=evaluation.table(),
         answer=_answer(evaluation), decision=evaluation.decision(), key=_key(evaluation), mix=mix, others=others,
-        answers=[_judged(row, evaluation.choice) for row in evaluation.rows[1:]],
-        pairs=[_pair(pair) for pair in evaluation.comparisons], share=f"{100 * evaluation.level:.3g} %",
+        answers=[_judged(row, evaluation.choice, unit) for row in evaluation.rows[1:]], share=share,
+        pairs=[_pair(pair, unit) for pair in evaluation.comparisons],
         missed=f"{100 * (1 - evaluation.level):.3g}", health=health,
         doubts=any(log["problems"] for log in health.values()),
         settings={name: _shown(value) for name, value in dict(settings).items()},
@@ -51,7 +53,8 @@ def _answer(evaluation) -> dict:
         return {"title": "These logs give no verdict", "tone": "no"}
     if not choice["better"]:
         return {"title": "No policy is known to be better than today's", "tone": ""}
-    more = f"{100 * choice['lift']:.0f} % more clicks by estimate, at least {100 * choice['lift_lower']:.0f} % more"
+    lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
+    more = f"{lift} {evaluation.unit.events} by estimate, at least {least}"
     return {"title": f"{choice['policy']} is better than today's policy: {more}", "tone": "yes"}
 
 
@@ -60,15 +63,17 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
     if evaluation.choice is None:
         return []
     today, row = evaluation.rows[0], _row(evaluation, evaluation.choice["policy"])
+    mean = evaluation.unit.mean
 
     def rate(row: Mapping) -> tuple[str, str]:
-        return f"{text.percent(row['estimate'])} %", f"{text.percent(row['low'])} to {text.percent(row['high'])} %"
+        return evaluation.unit.rate(row["estimate"]), evaluation.unit.rate(row["low"], row["high"])
 
     lift = f"{text.interval(row['lift_low'], row['lift_high'])} %" if row["lift"] == row["lift"] else ""
     return [
-        ("Today's CTR", *rate(today)), (f"CTR of {row['policy']}", *rate(row)),
+        (f"Today's {mean}", *rate(today)), (f"{mean[0].upper()}{mean[1:]} of {row['policy']}", *rate(row)),
         ("Lift", f"{text.signed(row['lift'])} %", lift),
-        ("It rests on", f"{row['effective_clicks']:,.0f} clicks", f"of {row['effective']:,.0f} visits (effective)"),
+        ("It rests on", f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
+         f"of {row['effective']:,.0f} visits (effective)"),
     ]  # fmt: skip
 
 
@@ -76,10 +81,10 @@ def _row(evaluation, name: str) -> Mapping:
     return next(row for row in evaluation.rows if row["policy"] == name)
 
 
-def _judged(row: Mapping, choice: Mapping | None) -> dict:
+def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
     """What is said of a policy beside today's, as texts."""
     return {
-        "policy": row["policy"], "rate": text.percent(row["estimate"]), "lift": text.signed(row["lift"]),
+        "policy": row["policy"], "rate": unit.number(row["estimate"]), "lift": text.signed(row["lift"]),
         "interval": text.interval(row["lift_low"], row["lift_high"]), "verdict": row["verdict"],
         "reason": because(row).removeprefix(": ").removeprefix(", "),
         "best": choice is not None and choice["policy"] == row["policy"],
@@ -106,7 +111,9 @@ def _figure(evaluation) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif", "font.size": 11}):
+    with mpl.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif", "font.size": 11}
+    ):
         figure = Figure(figsize=(5.2, 1.2 + 0.34 * len(evaluation.rows)), layout="constrained")
         FigureCanvasSVG(figure)
         evaluation.plot(figure.subplots())
@@ -116,17 +123,17 @@ def _figure(evaluation) -> str:
     return svg[svg.index("<svg") :]
 
 
-def _pair(pair: Mapping) -> dict:
+def _pair(pair: Mapping, unit: Unit) -> dict:
     """A pair as texts."""
-    percent = {key: text.percent(pair[key]) for key in ("difference", "low", "high")}
+    numbers = {key: unit.number(pair[key]) for key in ("difference", "low", "high")}
     needed = pair["needed"]
     rows = "" if pair["better"] else "too close" if not math.isfinite(needed) else f"about {text.rounded(needed)} rows"
-    return dict(pair) | percent | {"needed": rows}
+    return dict(pair) | numbers | {"needed": rows}
 
 
 def _health(facts: Mapping) -> dict:
     """The facts of a log as texts."""
-    ads = facts.get("actions", [])
+    ads, unit = facts.get("actions", []), checking.unit_of(facts)
     most, others = checking.most_shown(ads)
     low, high = facts.get("propensity", (math.nan, math.nan))
     summary = {
@@ -135,9 +142,10 @@ def _health(facts: Mapping) -> dict:
         "propensities": f"{low:g}" if low == high else f"{low:g} to {high:g}",
         "features": len(facts.get("features", ())), "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
     }  # fmt: skip
-    shown = {"summary": summary, "problems": facts["problems"], "most": [*map(checking.of_ad, most)], "others": ""}
+    shown = {"summary": summary, "problems": facts["problems"], "others": "", "unit": unit,
+             "most": [checking.of_ad(ad, unit) for ad in most]}  # fmt: skip
     if others:
-        shown |= {"others": checking.of_others(others), "all": [*map(checking.of_ad, ads)]}
+        shown |= {"others": checking.of_others(others, unit), "all": [checking.of_ad(ad, unit) for ad in ads]}
     return shown
 
 

@@ -4,15 +4,15 @@ import math
 from collections.abc import Iterable, Mapping
 
 from scant.advice.health import DRIFTS
+from scant.advice.unit import Unit
 from scant.errors import printable
 
 HOPELESS = 1000  # if it takes so many times the rows, no number is given
-HEADINGS = ("policy", "CTR", "SNIPS", "at least", "from", "to", "clicks", "rows", "weight", "possible")
 
 
-def percent(value: float) -> str:
-    """A share in percent; a dash for NaN."""
-    return "-" if value != value else f"{100 * value:.3f}"
+def headings(unit: Unit) -> tuple[str, ...]:
+    """The columns of the table of policies."""
+    return ("policy", unit.mean, "SNIPS", "at least", "from", "to", unit.events, "rows", "weight", "possible")
 
 
 def signed(value: float) -> str:

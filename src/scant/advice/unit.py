@@ -1,11 +1,15 @@
-"""What rewards are counted in: clicks, or a unit such as EUR. Inside, every reward is a share of the largest one."""
+"""What rewards are counted in, and how numbers are told in it. Inside, every reward is a share of the largest one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+MEANS = ("estimate", "snips", "lower", "low", "high", "dr", "dr_lower", "dr_low", "dr_high", "difference", "today")
+SUMS = ("clicks", "matched_clicks")
 
 
 @dataclass(frozen=True)
 class Unit:
-    """How mean rewards, and their sums, are told.
+    """Clicks, whose rates are told in percent; or a unit of the user's own.
 
     largest : the reward that is 1 inside
     name : the unit, such as EUR; "" for clicks, or for shares of the largest reward
@@ -17,51 +21,57 @@ class Unit:
     binary: bool = True
 
     @property
-    def clicks(self) -> bool:
-        """Whether rewards are clicks."""
-        return self.binary and self.largest == 1 and not self.name
+    def percent(self) -> bool:
+        """Whether means are told in percent."""
+        return self.largest == 1 and not self.name
 
     @property
-    def own(self) -> bool:
-        """Whether means are told in a unit, and not in percent."""
-        return self.largest != 1 or bool(self.name)
+    def clicks(self) -> bool:
+        """Whether rewards are clicks."""
+        return self.percent and self.binary
+
+    @property
+    def events(self) -> str:
+        """What rewards are called."""
+        return "clicks" if self.clicks else "rewards"
 
     @property
     def mean(self) -> str:
-        """What a mean of rewards is called."""
+        """What the mean of rewards is called."""
         return "CTR" if self.clicks else "mean reward"
 
     @property
-    def symbol(self) -> str:
-        """What stands behind a mean: %, or the unit."""
-        return (self.name or "a visit") if self.own else "%"
+    def heading(self) -> str:
+        """What a column of means is called, with their unit."""
+        return self.mean + (", %" if self.percent else f", {self.name}" if self.name else "")
 
     @property
-    def heading(self) -> str:
-        """What numbers below are, with their unit: "CTR, %"."""
-        return f"{self.mean}, {self.name}" if self.name else self.mean if self.own else f"{self.mean}, %"
+    def words(self) -> str:
+        """The same in a sentence."""
+        return self.heading.replace(", ", " in ")
 
-    def scaled(self, value: float) -> float:
-        """A mean as it is told, without its unit."""
-        return value * (self.largest if self.own else 100)
+    def converted(self, row: Mapping) -> dict:
+        """A row whose means and sums are in this unit, and no longer shares of the largest reward."""
+        return dict(row) | {name: row[name] * self.largest for name in (*MEANS, *SUMS) if name in row}
 
-    def number(self, value: float) -> str:
-        """A mean as text without its unit, with as many decimals as all others; a dash for NaN."""
-        if value != value:
+    def number(self, mean: float) -> str:
+        """A mean in this unit as text, with as many decimals as all others; a dash for NaN."""
+        if mean != mean:
             return "-"
-        decimals = 3 if not self.own or self.largest <= 1000 else 1 if self.largest <= 100_000 else 0
-        return f"{self.scaled(value):,.{decimals}f}"
+        decimals = 3 if self.largest <= 1000 else 1 if self.largest <= 100_000 else 0
+        return f"{100 * mean if self.percent else mean:,.{decimals}f}"
 
-    def rate(self, value: float) -> str:
-        """A mean as text with its unit, as in a sentence."""
-        return f"{self.number(value)} {self.symbol}" if self.name or not self.own else self.number(value)
+    def rate(self, *means: float) -> str:
+        """A mean, or an interval, with the unit."""
+        return " to ".join(map(self.number, means)) + (" %" if self.percent else f" {self.name}" if self.name else "")
 
-    def total(self, value: float) -> str:
-        """A sum of rewards as text with its unit."""
+    def total(self, rewards: float) -> str:
+        """A sum of rewards as text; inside it was a sum of shares of the largest."""
         if self.clicks:
-            return f"{value:,.0f} clicks"
-        total = f"{value * self.largest:,.6g}" if value * self.largest < 1e6 else f"{value * self.largest:,.0f}"
-        return f"{total} {self.name} in all" if self.name else f"rewards of {total} in all"
+            return f"{rewards:,.0f} clicks"
+        total = rewards * self.largest
+        written = f"{total:,.6g}" if total < 1e6 else f"{total:,.0f}"
+        return f"{written} {self.name} in all" if self.name else f"rewards of {written} in all"
 
 
 CLICKS = Unit()
