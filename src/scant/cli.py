@@ -359,7 +359,7 @@ def _message(error: Exception) -> str:
         return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
     if isinstance(error, OSError):
         return f"{printable(error)}. Put that right and run the same command again: nothing half-written is left"
-    return "\n".join(map(printable, str(error).split("\n")))
+    return "\n".join(map(printable, error.text.split("\n")))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,48 @@
 """Errors that a user can act on: what is wrong, where, and what to do."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+QUOTE = "'\"'\"'"  # a quotation mark in a quoted word, as `shlex.quote` writes it
+WORD = rf"'(?:[^']|{QUOTE})*'|\S*[^\s,;:.)?]"  # as a shell takes it, before punctuation
+# By option of `scant ads`, what messages give with it, and how it is written in Python without that, and with it.
+ARGUMENTS = {
+    "categorical": (WORD, "categorical", "categorical=[{!r}]"),
+    "columns": (rf"\w+=(?:{WORD})", "columns", "columns={{{!r}: {!r}}}"),
+    "doubly-robust": ("", "doubly_robust", ""),
+    "id": (WORD, "columns['id']", "columns={{'id': {!r}}}"),
+    "ignore": (WORD, "ignore", "ignore=[{!r}]"),
+    "keep": (WORD, "keep", "keep=[{!r}]"),
+    "least-propensity": ("unknown", "least_propensity", "least_propensity={!r}"),
+    "level": (r"\d[\d.]*", "level", "level={}"),
+    "parts": ("", "results", ""),
+    "policy": ("each-ad", "policies", "policies=[{!r}]"),
+    "propensities": ("percent|log", "propensities", "propensities={!r}"),
+    "reward-max": ("", "reward_max", ""),
+    "reward-unit": ("", "reward_unit", ""),
+    "rewards": ("costs|losses", "rewards", "rewards={!r}"),
+    "shared": ("refuse|drop|keep", "shared", "shared={!r}"),
+    "split": ("", "Log.split", ""),
+    "time": (WORD, "columns['timestamp']", "columns={{'timestamp': {!r}}}"),
+    "train": ("", "train", ""),
+    "user": (WORD, "columns['user']", "columns={{'user': {!r}}}"),
+}
+
 
 class ScantError(Exception):
-    """An expected failure. The command line prints its text and exits with status 1."""
+    """An expected failure. The command line prints its text, which names options, and exits with status 1.
+
+    As a string, which is what Python shows, it names arguments in their place; see `as_arguments`.
+    """
+
+    @property
+    def text(self) -> str:
+        """What the command line prints."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return as_arguments(self.text)
 
 
 class SettingError(ScantError):
@@ -30,6 +67,23 @@ class DataError(ScantError):
 
     def __reduce__(self):
         return type(self), (self.file, self.reason, self.line, self.advice)
+
+
+def as_arguments(text: str) -> str:
+    """A message with arguments of `scant.advice` in place of options of `scant ads`: `--ignore visit` is
+    `ignore=['visit']`.
+    """
+    for option, (value, alone, written) in ARGUMENTS.items() if "--" in text else ():
+        given = rf"(?: ({value})(?![\w-]))?" if value else "()"
+
+        def argument(found: re.Match, alone=alone, written=written) -> str:
+            if not found[1]:
+                return f"`{alone}`"
+            words = found[1].split("=", 1) if "!r}: {" in written else [found[1]]
+            return written.format(*(re.sub(r"^'(.*)'$", r"\1", word).replace(QUOTE, "'") for word in words))
+
+        text = re.sub(rf"(?<![\w-])--{option}(?![\w-]){given}", argument, text)
+    return text.replace("} columns={", ", ")  # several in a row
 
 
 def short(text: str) -> str:

@@ -199,7 +199,7 @@ def test_equal_rows_shared_rows_and_pairs_are_those_of_the_log_in_memory(tmp_pat
     assert parted.check()["duplicates"] == memory.check()["duplicates"] == 100
     policies = {"logistic": sa.fit(log, "logistic", steps=1000), "mine": "mine"}
     for test in (memory, parted):
-        with pytest.raises(DataError, match=r"400 of 2,500 rows are in data frame, too.*--shared drop"):
+        with pytest.raises(DataError, match=r"400 of 2,500 rows are in data frame, too.*shared='drop' leaves"):
             sa.evaluate(policies, test, train=log)
     found, expected = (sa.evaluate(policies, test, train=log, shared=shared) for test in (parted, memory))
     assert repr((found.rows, found.comparisons, found.choice)) == repr((expected.rows, expected.comparisons, expected.choice))

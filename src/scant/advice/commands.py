@@ -167,12 +167,13 @@ def simulate(arguments) -> None:
 
 def check(arguments) -> int:
     from scant.advice import check_parts
+    from scant.advice.checking import describe
     from scant.advice.progress import Progress
 
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
         report = check_parts(log, arguments.parts, progress) if arguments.parts else log.check(progress)
-    print(json.dumps(dict(report), indent=1) if arguments.json else report, end="\n" * arguments.json)
+    print(json.dumps(dict(report), indent=1) if arguments.json else describe(report), end="\n" * arguments.json)
     return int(not report.ok)
 
 
