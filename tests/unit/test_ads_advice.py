@@ -254,10 +254,10 @@ def test_the_least_propensity_is_never_taken_from_the_log(pair, tmp_path):
     both = {name: np.concatenate([column, halves[1].columns()[name]]) for name, column in halves[0].columns().items()}
     test = write(tmp_path / "differ.parquet", replace(halves[0], **both))
     with pytest.raises(
-        SettingError, match=r"differ\.parquet: propensities differ, so that --least-propensity is needed"
+        SettingError, match=r"differ\.parquet: propensities differ, so that `least_propensity` is needed"
     ):
         advise(test, train, ["logistic"])
-    with pytest.raises(SettingError, match=r"--least-propensity is 0.2, but .*differ.parquet has 0.1"):
+    with pytest.raises(SettingError, match=r"`least_propensity` is 0.2, but .*differ.parquet has 0.1"):
         advise(test, train, ["logistic"], declared=0.2)
     for value in (0.0, 1.5, np.nan):
         with pytest.raises(SettingError, match="above 0 and at most 1"):
@@ -323,7 +323,7 @@ def test_few_clicks_are_said(tmp_path):
     path = write(tmp_path / "test.csv", dull, none=(test.action == np.argmin(clicks)) * 1.0)
     found = advise(path, None, ["none"])
     assert "logging: few clicks: the bounds hold, but are wide" in found.notes
-    assert "none: no click on an ad that it shows" in " ".join(found.notes)
+    assert "none: no clicks on ads that it shows" in " ".join(found.notes)
 
 
 def test_ads_without_a_click_are_named(pair, tmp_path):
@@ -331,7 +331,7 @@ def test_ads_without_a_click_are_named(pair, tmp_path):
     dull = write(tmp_path / "dull.csv", replace(train, reward=np.where(train.action == 2, 0, train.reward)))
     found = advise(pair[0], dull, ["logistic"], **QUICK)
     assert found.rows[-1]["untrained"] == "c"
-    assert any(note.startswith("logistic: ads c had no click") for note in found.notes)
+    assert any(note.startswith("logistic: ads c had the same reward") for note in found.notes)
 
 
 def test_logs_that_do_not_fit_each_other_are_refused(pair, tmp_path):
@@ -342,7 +342,7 @@ def test_logs_that_do_not_fit_each_other_are_refused(pair, tmp_path):
         advise(write(tmp_path / "one.csv", log(1)), pair[1], ["logistic"])
     with pytest.raises(SettingError, match=r"unknown policy 'logistc': did you mean 'logistic'"):
         advise(*pair, ["logistc"])
-    with pytest.raises(SettingError, match="logistic is learnt from a log: give one with --train"):
+    with pytest.raises(SettingError, match="logistic is learnt from a log: give one with `train`"):
         advise(pair[0], None, ["logistic"])
 
 
