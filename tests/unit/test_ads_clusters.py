@@ -129,6 +129,25 @@ def test_the_mean_weight_is_judged_by_users():
     assert not by_user(user, 0 * weight, p=weight + 0.9).may_be_one("p")
 
 
+def test_a_design_effect_is_that_of_copies():
+    random = np.random.default_rng(2)
+    reward = (random.random(3000) < 0.2).astype(float)
+    assert users_of(np.arange(3000), reward).design("", 3000, reward.sum()) == pytest.approx(1)
+    tenfold = users_of(np.repeat(np.arange(3000), 10), np.repeat(reward, 10))
+    assert tenfold.design("", 30_000, 10 * reward.sum()) == pytest.approx(10)
+    assert clusters.Users().design("", 5, 3.0) == 1
+
+
+def test_rates_do_not_drift_since_users_come_one_after_the_other():
+    """Each user's visits are together: with visits as independent 1 % would be far exceeded."""
+    found, naive = 0, 0
+    for seed in range(60):
+        rows = log(seed, 300, 40).sort_values("who")
+        found += bool(summing.summary(sa.Log.from_frame(rows, {"user": "who"})).all().drift("").found)
+        naive += bool(summing.summary(sa.Log.from_frame(rows)).all().drift("").found)
+    assert found <= 4 and naive > 30
+
+
 def test_too_large_weights_are_refused():
     with pytest.raises(SettingError, match="too much for sums by user"):
         by_user(np.zeros(10), np.ones(10), p=np.full(10, 1e9))

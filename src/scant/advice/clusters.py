@@ -82,6 +82,19 @@ class Users:
             self.key, self.sums = parts[0].key, parts[0].sums
         return self
 
+    def design(self, policy: str, rows: int, square: float) -> float:
+        """How many times the variance of a mean is that for independent visits, 1 at least; 1 without users.
+
+        policy : whose terms w r they are
+        rows, square : of all visits their number, and the sum of the squares of the terms
+        """
+        if not len(self.settle().key):
+            return 1.0
+        visits, terms = self.sums[""][0] / SCALE, self.sums[policy][1] / SCALE
+        mean = terms.sum() / rows
+        variance = square - rows * mean**2
+        return max(float(((terms - mean * visits) ** 2).sum()) / variance, 1.0) if variance > 0 else 1.0
+
     def described(self) -> str:
         """How many users there are, and how many visits they made, in words; empty where they are not known."""
         visits = self.settle().sums.get("", np.empty((2, 0)))[0] / SCALE

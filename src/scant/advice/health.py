@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scant.ads import evaluation, intervals
-from scant.advice import showings
+from scant.ads.learners import Uniform
+from scant.advice import clusters, showings
+from scant.advice.unit import CLICKS, Unit
 from scant.data import logs
 from scant.data.visits import Problem
 from scant.randomness import generator
 
 BLOCKS = 20  # parts of a log whose rates are compared, at most
-CLICKS = 10  # effective clicks that a part should have on average
+FEWEST = 10  # effective clicks that a part should have on average
 DRIFTS = 0.01  # rates drift if the p-value is below this one
 
 
@@ -40,23 +42,25 @@ class Drift:
         return f"from {low:.3g} to {high:.3g} % between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
 
 
-def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int = BLOCKS) -> Drift:
+def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int = BLOCKS, design: float = 1.0) -> Drift:
     """Test whether the mean of terms, such as rewards, or weights times rewards, changes over a log.
 
     The statistic is the sum over parts of n (mean - mean of all)^2 / variance, for 0/1 terms Pearson's. There are as
-    many parts, of equal length, as leave ten effective clicks to each, and at most `most`.
+    many parts, of equal length, as leave ten effective clicks to each, and at most `most`. Where visits of one user
+    depend on each other, it is divided by the design effect (Rao and Scott 1981).
 
     Parameters
     ----------
     lengths, sums : int64 and float64 (pieces), of each piece of the log its rows, and the sum of their terms
     square : the sum of squares of all terms
     cuts : where pieces end, as fractions of the log; of these are the ends of any number of parts up to `BLOCKS`
+    design : how many times the variance of a mean is that of independent rows
     """
     from scipy import special
 
     rows, total = int(lengths.sum()), float(sums.sum())
     mean = total / rows if rows else math.nan
-    parts = int(min(most, (total**2 / square if square else 0.0) // CLICKS, rows))
+    parts = int(min(most, (total**2 / square if square else 0.0) // FEWEST, rows))
     if parts < 2:
         return Drift(np.nan, np.array([mean]))
     part = np.array([math.ceil(cut * parts) - 1 for cut in cuts])
@@ -65,37 +69,39 @@ def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int 
     variance = square / rows - mean**2
     if len(counts) < 2 or not variance > 0:
         return Drift(np.nan, np.array([mean]))
-    statistic = (counts * (sums / counts - mean) ** 2).sum() / variance
+    statistic = (counts * (sums / counts - mean) ** 2).sum() / (variance * design)
     return Drift(float(special.chdtrc(len(counts) - 1, statistic)), sums / counts)
 
 
-def problems(summary, policies: Iterable[str]) -> Iterator[Problem]:
+def problems(summary, policies: Iterable[str], unit: Unit = CLICKS) -> Iterator[Problem]:
     """All that is doubtful about a log.
 
     summary : `tally.Summary`, of all rows
     policies : columns `policy:NAME`, by name, whose probabilities are to sum to 1
+    unit : what rewards are counted in
     """
     tally = summary.all()
     reward = tally.cells[""].arrays()[1]
     if not reward.any():
         yield Problem("no-clicks", "warning", f"all {tally.rows:,} rewards are 0: rewards look missing",
-                      "Look at how clicks are joined to visits. There is no verdict without any")  # fmt: skip
+                      f"Look at how {unit.events} are joined to visits. There is no verdict without any")  # fmt: skip
     elif tally.rows > 1 and (reward == 1).all():
-        yield Problem("all-clicks", "warning", f"all {tally.rows:,} rewards are 1: visits without a click look missing",
-                      "Log every visit, clicked or not")  # fmt: skip
+        reason = f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
+        yield Problem("all-clicks", "warning", reason, "Log every visit, also those that earn nothing")
     yield from propensities(summary, policies)
     yield from equal_rows(summary)
-    yield from _drifts(tally)
+    yield from tally.late()
+    yield from _drifts(tally, unit)
     if constant := summary.features.constant:
         reason = f"features with one value only: {logs.listing(constant)}"
         yield Problem("constant", "warning", reason, "They tell nothing")
     dull = [ad for ad in logs.ordered({*tally.ads}) if not tally.clicks(ad)]
     if dull and reward.any():
-        yield Problem("ads-without-clicks", "warning", f"ads without a click: {logs.listing(dull)}",
+        yield Problem("ads-without-clicks", "warning", f"ads without {unit.events}: {logs.listing(dull)}",
                       "A policy learnt from this log never shows them")  # fmt: skip
 
 
-def _drifts(tally) -> Iterator[Problem]:
+def _drifts(tally, unit: Unit) -> Iterator[Problem]:
     """A warning if rates drift, by Bonferroni's correction of the tests of `Tally.drifts`."""
     tests = [(name, test) for name, test in tally.drifts() if test.p == test.p]
     if not tests:
@@ -103,7 +109,8 @@ def _drifts(tally) -> Iterator[Problem]:
     name, strongest = min(tests, key=lambda pair: pair[1].p)
     corrected = replace(strongest, p=min(1.0, strongest.p * len(tests)))
     if corrected.found:
-        whose = f"click rate of ad {name}" if name else "click rate"
+        rate = "click rate" if unit.clicks else "mean reward"
+        whose = f"{rate} of ad {name}" if name else rate
         reason = f"the {whose} drifts: {corrected}"
         reason += f" (the strongest of {len(tests)} tests, corrected)" if name else ""
         yield Problem("drift", "warning", reason, "Rates are then averages over the log's period. Look for a change of "
@@ -115,14 +122,18 @@ def propensities(summary, policies: Iterable[str], least: float | None = None) -
 
     summary, policies : see `problems`
     """
-    wrong = showings.problem(summary.showings)
+    tally = summary.all()
+    users = clusters.ByUser(tally.users, len(tally.ads), generator(0, "advice", "weights")) if summary.by_user else None
+    wrong = showings.problem(summary.showings, users.most if users else 1)
     if wrong:
         yield wrong
     else:
-        yield from probabilities(summary.all(), policies, least)
+        yield from probabilities(tally, policies, least, users)
 
 
-def probabilities(tally, policies: Iterable[str], least: float | None = None) -> Iterator[Problem]:
+def probabilities(
+    tally, policies: Iterable[str], least: float | None = None, users: clusters.ByUser | None = None
+) -> Iterator[Problem]:
     """Problems of probabilities that do not sum to 1: the log's propensities, and those of each policy in it.
 
     The mean weight of a policy is the sum of its probabilities, on average over users, if the propensities are right
@@ -130,10 +141,11 @@ def probabilities(tally, policies: Iterable[str], least: float | None = None) ->
 
     policies : columns `policy:NAME`, by name
     least : the least propensity possible; the least seen if None
+    users : where visits of one user depend on each other, the sums by user
     """
     least, ads = least or float(tally.cells[""].first.min()), len(tally.ads)
     weight, _, count = tally.of_uniform()
-    mean, low, high = _mean_weight(weight, count, 1 / (ads * least), tally.cells[""].rounded)
+    mean, low, high = _mean_weight(weight, count, 1 / (ads * least), tally.cells[""].rounded, users, Uniform.kind)
     if not low <= 1 <= high:
         reason = (f"propensities do not fit the ads shown: for the policy that shows all {ads} ads alike the mean "
                   f"weight is {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
@@ -145,9 +157,10 @@ def probabilities(tally, policies: Iterable[str], least: float | None = None) ->
             yield Problem("propensity-sum", "warning", reason, mend)
         return
     for name in policies:
-        cells = tally.cells[f"{logs.POLICY}{name}"]
+        key = f"{logs.POLICY}{name}"
+        cells = tally.cells[key]
         weight, _, count = cells.arrays()
-        mean, low, high = _mean_weight(weight, count, 1 / least, cells.rounded)
+        mean, low, high = _mean_weight(weight, count, 1 / least, cells.rounded, users, key)
         if weight.any() and not low <= 1 <= high:  # without overlap the evaluation says so
             reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
                       f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
@@ -156,12 +169,15 @@ def probabilities(tally, policies: Iterable[str], least: float | None = None) ->
             yield Problem("policy-sum", "error", reason, mend)
 
 
-def _mean_weight(weight, count, largest: float, rounded: bool) -> tuple[float, float, float]:
+def _mean_weight(weight, count, largest: float, rounded: bool, users, key: str) -> tuple[float, float, float]:
     """The mean weight, and its betting interval at the confidence `evaluation.ALARM`; wider if weights were rounded."""
-    random = generator(0, "advice", "weights")
-    terms = intervals.drawn(weight, count, max(largest, float(weight.max())), random)
+    largest, slack = max(largest, float(weight.max())), 2e-3 if rounded else 1e-9
+    if users is not None:
+        quotient = users.mean_weight(key, largest)
+        low, high = quotient.interval(evaluation.ALARM)
+        return quotient.estimate, low - slack, high + slack
+    terms = intervals.drawn(weight, count, largest, generator(0, "advice", "weights"))
     low, high = intervals.interval(intervals.betting, terms, evaluation.ALARM)
-    slack = 2e-3 if rounded else 1e-9
     return float(terms.moments()[1]), float(low) - slack, float(high) + slack
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scant.advice import checking, learning, summing
+from scant.advice import checking, leaks, learning, summing
 from scant.advice.folder import OF_LOG, ROWS, Folder
 from scant.advice.progress import silent
 from scant.advice.showings import Groups
@@ -16,7 +16,7 @@ from scant.advice.tally import CUTS, Summary
 from scant.advice.unit import CLICKS, Unit
 from scant.data import checks, formats, logs
 from scant.data.visits import Problem, Reading, Visits
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import DataError, SettingError, as_arguments, unknown
 
 SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
 
@@ -123,7 +123,7 @@ class Log:
     @property
     def problems(self) -> list[Problem]:
         """What there is to know of the columns as a whole."""
-        return [problem for problem in self.source.problems if problem.kind in OF_LOG]
+        return [problem for problem in self.source.problems if problem.kind in OF_LOG] + self._leaks
 
     def __len__(self) -> int:
         return self.source.rows if self.chosen is None else int(np.count_nonzero(self.chosen))
@@ -201,13 +201,23 @@ class Log:
     @cached_property
     def groups(self) -> Groups:
         """The groups of rows in which showings are looked at, by its first rows."""
+        return Groups.of(self._head)
+
+    @cached_property
+    def _leaks(self) -> list[Problem]:
+        """Features that come after the click, by its first rows."""
+        return list(leaks.problems(self._head))
+
+    @cached_property
+    def _head(self) -> list[Visits]:
+        """Its first rows; none if there is an error in one of them."""
         head, rows = [], 0
         for visits, *_ in self.batches(checks.HEAD):
             if visits is None or rows >= checks.HEAD:
                 break
             head.append(visits.take(slice(0, checks.HEAD - rows)))
             rows += len(head[-1])
-        return Groups.of(head)
+        return head
 
     def _entries(self, role: str) -> Iterator[np.ndarray]:
         """The column timestamp or user of the rows, as in `Visits`, in batches."""
@@ -277,7 +287,7 @@ class Report(dict):
         return all(problem["severity"] != "error" for problem in self["problems"])
 
     def __str__(self) -> str:
-        return checking.describe(self)
+        return as_arguments(checking.describe(self))
 
     __repr__ = __str__
 

@@ -7,7 +7,7 @@ are rounded to eleven bits, which changes numbers by a thousandth at most. Talli
 not depend on how rows are parted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from scant.ads.learners import Uniform
-from scant.advice import decisions, health
+from scant.advice import decisions, health, leaks
 from scant.advice.clusters import Users
 from scant.advice.digests import Digests
 from scant.advice.showings import Showings
@@ -244,8 +244,15 @@ class Tally:
         """The test of drift of a policy's terms; see `health.drift`."""
         first, reward, count = self.of_uniform() if name == Uniform.kind else self.cells[name].arrays()
         square = float(count @ (first * reward if name else reward) ** 2)
-        sums = self.segments[name] / (len(self.ads) if name == Uniform.kind else 1)
-        return health.drift(self.lengths, np.array(sums, float) / SCALE, square, CUTS)
+        ads = len(self.ads) if name == Uniform.kind else 1
+        sums, design = self.segments[name] / ads, self.users.design(name, self.rows, square * ads**2)
+        return health.drift(self.lengths, np.array(sums, float) / SCALE, square, CUTS, design=design)
+
+    def late(self) -> Iterator[Problem]:
+        """A warning if rewards of the last visits look missing; see `leaks.late`."""
+        squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
+        design = self.users.design("", self.rows, squares)
+        return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
         """The tests of drift that a log allows: of all its rewards ("", first), and of those of each ad.
@@ -254,9 +261,11 @@ class Tally:
         """
         tests = [("", self.drift(""))]
         most = len(tests[0][1].rates)
+        squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
+        design = self.users.design("", self.rows, squares)  # of an ad's rows it is about as large
         for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
             shown, clicks, squares = self.ads[ad]
-            found = health.drift(shown, clicks / SCALE, squares.sum() / SCALE, CUTS, most)
+            found = health.drift(shown, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
             tests += [(ad, found)] if len(found.rates) > 1 else []
         return tests
 
@@ -318,11 +327,15 @@ def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
 
 @dataclass
 class Features:
-    """What is kept of a log's features: of each how many numbers are missing, the least and the largest, its texts."""
+    """What is kept of a log's features: of each how many numbers are missing, the least and the largest, and texts.
+
+    missing, range : by feature
+    texts : by text feature, its texts, and how many rows have each
+    """
 
     missing: dict[str, int] = field(default_factory=dict)
     range: dict[str, tuple[float, float]] = field(default_factory=dict)
-    texts: dict[str, set[str]] = field(default_factory=dict)
+    texts: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, log: Visits) -> None:
         """Add the features of some rows."""
@@ -330,7 +343,11 @@ class Features:
             return
         ends = np.fmin.reduce(log.features), np.fmax.reduce(log.features)
         missing = np.count_nonzero(np.isnan(log.features), axis=0)
-        other = Features({**log.categories}, {}, {name: set(texts) for name, texts in log.categories.items()})
+        other = Features()
+        for name, texts in log.categories.items():
+            code = log.features[:, log.names.index(name)].astype(np.int64)
+            counts = np.bincount(code, minlength=len(texts)).tolist()
+            other.texts[name] = {text: count for text, count in zip(texts, counts, strict=True) if count}
         other.missing = dict(zip(log.names, missing.tolist(), strict=True))
         other.range = {name: (low, high) for name, low, high in zip(log.names, *(end.tolist() for end in ends),
                                                                     strict=True) if low == low}  # fmt: skip
@@ -343,7 +360,9 @@ class Features:
             first = self.range.get(name, (low, high))
             self.range[name] = min(low, first[0]), max(high, first[1])
         for name, texts in other.texts.items():
-            self.texts.setdefault(name, set()).update(texts)
+            kept = self.texts.setdefault(name, {})
+            for text, count in texts.items():
+                kept[text] = kept.get(text, 0) + count
 
     @property
     def constant(self) -> list[str]:
@@ -430,8 +449,8 @@ class Summary:
         return {
             "alone": self.alone.packed(), "shared": self.shared.packed(), "policies": self.policies,
             "times": self.times, "showings": self.showings.packed(),
-            "features": [[name, count, features.range.get(name), sorted(features.texts[name])
-                          if name in features.texts else None] for name, count in features.missing.items()],
+            "features": [[name, count, features.range.get(name), features.texts.get(name)]
+                         for name, count in features.missing.items()],
             "problems": [[place, asdict(problem), count] for place, problem, count in self.problems.values()],
         }  # fmt: skip
 
@@ -442,7 +461,8 @@ class Summary:
             low, high = map(float, ends or (0.0, 0.0))
             features.missing[str(name)] = int(count)
             features.range |= {name: (low, high)} if ends else {}
-            features.texts |= {name: {*map(str, texts)}} if texts is not None else {}
+            if texts is not None:
+                features.texts[name] = {str(text): int(rows) for text, rows in texts.items()}
         summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]), features=features,
                       showings=Showings.unpacked(content["showings"]), policies=tuple(content["policies"]))  # fmt: skip
         if times is not None:
