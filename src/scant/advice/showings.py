@@ -170,10 +170,13 @@ class Showings:
         return cls(groups, rows, ads, {str(ad): tuple(map(float, ends)) for ad, ends in content["range"].items()})
 
 
-def problem(showings: Showings) -> Problem | None:
+def problem(showings: Showings, most_visits: float = 1) -> Problem | None:
     """The error that ads are shown more often than their propensities allow, with the ad and group that show it best.
 
-    None if all may be right.
+    None if all may be right. Visits of one user may get the same ad by one draw. If a user makes m visits at most, the
+    e-value of all rows is a product of m, each of one visit of each user, of which the geometric mean is an e-value.
+
+    most_visits : m
     """
     groups = showings.groups
     names = groups.names
@@ -181,7 +184,7 @@ def problem(showings: Showings) -> Problem | None:
     kinds = [of for of, _ in names] + ["feature"] * len(groups.middles)
     shares = {of: len(showings.ads) * kinds.count(of) for of in WEIGHTS}
     weight = np.array([WEIGHTS[of] / max(shares[of], 1) for of in kinds])
-    evidence = np.array([_evidence(rows, *sums[1:]) for sums in ads.values()])  # ads x groups, logarithms
+    evidence = np.array([_evidence(rows, *sums[1:], most_visits) for sums in ads.values()])  # ads x groups
     weighted = evidence + np.log(weight)
     if not evidence.size or np.logaddexp.reduce(weighted, axis=None) < -np.log(ALARM):
         return None
@@ -207,13 +210,15 @@ def _with_others(showings: Showings, names) -> tuple[np.ndarray, dict[str, np.nd
     return np.r_[showings.rows, showings.rows[0] - showings.rows[above]].astype(float), wide
 
 
-def _evidence(rows: np.ndarray, times: np.ndarray, squares: np.ndarray) -> np.ndarray:
+def _evidence(rows: np.ndarray, times: np.ndarray, squares: np.ndarray, most_visits: float = 1) -> np.ndarray:
     """The logarithm of an ad's e-value in each group, float64 (groups).
 
     rows, times, squares : float64 (groups), the number of rows, and the sums of X and X^2
+    most_visits : see `problem`
     """
     most = 1 + ROUNDED
     total = times / most - rows
     variation = squares / most**2 - 2 * times / most + rows
     psi = -np.log1p(-RATES) - RATES
-    return np.logaddexp.reduce(RATES[:, None] * total - psi[:, None] * variation, axis=0) - np.log(len(RATES))
+    gains = (RATES[:, None] * total - psi[:, None] * variation) / most_visits
+    return np.logaddexp.reduce(gains, axis=0) - np.log(len(RATES))
