@@ -170,6 +170,9 @@ def log(seed=0, users=400, most=12) -> pd.DataFrame:
 
 def test_every_number_is_by_user_where_users_are_known():
     rows = log()
+    assert sa.Log.from_frame(rows, {"user": "who"}).check()["users"] == (400, 12)
+    assert "users: 400, with up to 12 visits each" in str(sa.Log.from_frame(rows, {"user": "who"}).check())
+    assert sa.Log.from_frame(rows).check()["users"] is None
     plain = sa.evaluate(["mine", "ad:a"], sa.Log.from_frame(rows, ignore=["who"]))
     found = sa.evaluate(["mine", "ad:a"], sa.Log.from_frame(rows, {"user": "who"}))
     assert [row["bound"] for row in found.rows] == ["betting, by user"] * 3

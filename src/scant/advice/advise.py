@@ -538,7 +538,8 @@ class _Case:
         def sentence(role, log, tally, is_today):
             ending = "; today's policy is the one that logged it" if is_today else ""
             ending += f", uniform: all {self.ads} ads alike" if is_today and self.today_is_uniform else ""
-            of_users = tally.users.described()
+            counts = tally.users.counts()
+            of_users = " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
             of_files = f", in {log.form}" if log.in_folder else ""
             total = self.unit.total(tally.mean("") * tally.rows)
             return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"

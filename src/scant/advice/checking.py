@@ -24,7 +24,7 @@ def facts(log, summary) -> dict:
         (the sum of rewards) and rate (None if it was never shown); features, their names; flattened, by column of
         objects how many columns it became; texts, by text feature the number of its texts; missing, by feature how many
         numbers it lacks; policies, the names of the user's own policies in it; timestamps, the first and the last, ISO
-        8601 in UTC, or None
+        8601 in UTC, or None; users, how many there are and the most visits of one, or None if they are not known
     """
     found, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
     if not any(problem.severity == "error" for _, problem, _ in listed):
@@ -47,6 +47,7 @@ def facts(log, summary) -> dict:
             "missing": {name: count for name, count in features.missing.items() if count},
             "policies": list(summary.policies),
             "timestamps": summary.period and [f"{time}Z" for time in summary.period],
+            "users": tally.users.counts(),
         }  # fmt: skip
     listed.sort(key=lambda noted: noted[1].severity)  # errors first
     problems = [
@@ -76,6 +77,8 @@ def describe(facts: Mapping) -> str:
         if facts["missing"]:
             counts = ", ".join(f"{name} ({count:,})" for name, count in facts["missing"].items())
             lines.append(f"  of which these lack values, in so many rows: {counts}")
+        if facts["users"]:
+            lines.append("users: {:,}, with up to {:,} visits each".format(*facts["users"]))
         if facts["timestamps"]:
             lines.append(f"timestamps: {' to '.join(facts['timestamps'])}")
         if facts["policies"]:

@@ -95,10 +95,10 @@ class Users:
         variance = square - rows * mean**2
         return max(float(((terms - mean * visits) ** 2).sum()) / variance, 1.0) if variance > 0 else 1.0
 
-    def described(self) -> str:
-        """How many users there are, and how many visits they made, in words; empty where they are not known."""
-        visits = self.settle().sums.get("", np.empty((2, 0)))[0] / SCALE
-        return f" of {len(visits):,} users, who made up to {visits.max():,.0f} visits each" if len(visits) else ""
+    def counts(self) -> tuple[int, int] | None:
+        """How many users there are, and the most visits of one; None where they are not known."""
+        visits = self.settle().sums.get("", np.empty((2, 0)))[0]
+        return (len(visits), int(visits.max()) // SCALE) if len(visits) else None
 
     def packed(self) -> dict:
         """All of it, fit for JSON, which `Users.unpacked` takes."""
