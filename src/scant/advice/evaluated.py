@@ -15,7 +15,7 @@ from scant.advice.unit import CLICKS, Unit
 from scant.errors import as_arguments
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The comparison of policies with today's.
 
@@ -77,6 +77,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         return as_arguments(self.text())
+
+    __repr__ = __str__
 
     def table(self) -> list[tuple[str, ...]]:
         """The rows as texts, below `text.headings`."""
