@@ -209,6 +209,8 @@ def fuzz_log(data: bytes) -> None:
 def fuzz_visits(data: bytes) -> None:
     """Everyday logs: what is read is checked, and encoded; what is wrong has a place."""
     with written(data) as path, suppress(ScantError):
+        str(Log.read(path, propensities="percent").check())
+    with written(data) as path, suppress(ScantError):
         reading = formats.read(path, {"reward": "click"}, ("drop",), ("y",))
         assert (reading.visits is None) == any(problem.severity == "error" for problem in reading.problems)
         for problem in reading.problems:
@@ -704,7 +706,26 @@ def _visits() -> list[bytes]:
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, "zstd") as stream_:
         stream_.write(text)
-    return [*made, packed.getvalue().to_pybytes()]
+    return [*made, packed.getvalue().to_pybytes(), *_objects()]
+
+
+def _objects() -> list[bytes]:
+    """Logs with contexts as objects, and logs of Vowpal Wabbit."""
+    context = {"age": 1, "geo": {"city": "u"}, "tags": [1]}
+    table = {"action": ["a", "b", "a"], "click": [0, 1, 0], "propensity": [0.5] * 3, "y": [1, 2, 3]}
+    texts = [json.dumps(context), '{"age": "2", "vip": true}', None]
+    event = {
+        "_label_cost": -1, "_label_probability": 0.5, "_labelIndex": 1, "a": [2, 1], "p": [0.5, 0.5], "EventId": "e",
+        "Timestamp": "2021-02-04T16:31:29Z", "pdrop": 0,
+        "c": {"User": [context], "_multi": [{"_tag": "a"}, {"i": {"id": "b"}}]},
+    }  # fmt: skip
+    return [
+        _parquet(pa.table(table | {"context": texts})), _parquet(pa.table(table | {"context": [context, {}, None]})),
+        (json.dumps(event) + "\n" + json.dumps({"RewardValue": 1}) + "\n").encode(),
+        b"1:-1:0.5 2:0 'tag| a b:0.5 |n:2 x:1 city:paris\n2:0:0.5 |n x\n",
+        b"shared |u a:1 b\n0:-1:0.5 t|A x\n|A y\n\nshared | a\n|A x\n0:0:0.5 |A y\n",
+        b",action,click,propensity,x\n0,a,0,25 %,1\n1,b,1,50 %,2\n",
+    ]  # fmt: skip
 
 
 def _openbandit() -> list[bytes]:

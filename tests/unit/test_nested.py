@@ -134,6 +134,14 @@ def test_malformed_objects_are_named_with_their_place(tmp_path):
         assert sa.Log.from_frame(twice).visits
 
 
+def test_half_of_a_character_is_no_text():
+    made = log([{"a": "x"}] * 20)
+    made.loc[4, "context"] = '{"a": "\\ud800"}'
+    made.loc[5, "context"] = '{"a": "\\ud83d\\ude00"}'
+    with pytest.raises(DataError, match=r"row 5: context .* is no JSON object; most cells are\. "):
+        assert sa.Log.from_frame(made).visits
+
+
 def test_missing_cells_lack_all_keys():
     frame = log(contexts())
     frame.loc[[3, 4, 5, 6], "context"] = [None, "", "NA", "null"]

@@ -91,6 +91,14 @@ def of_lists(names: Iterable[str]) -> list[Problem]:
 # --- JSON
 
 
+def parsed(text: str):
+    """What a text of JSON holds; a ValueError if it is none, or has half of a character."""
+    thing = json.loads(text)
+    if "\\ud" in text or "\\uD" in text:
+        json.dumps(thing, ensure_ascii=False).encode()
+    return thing
+
+
 @dataclass
 class Keys:
     """The keys of a column of objects.
@@ -135,7 +143,7 @@ class Keys:
     def read(self, text: str) -> dict | None:
         """The values of a JSON object by their names; None if the text is none, or if two have one name."""
         try:
-            thing = json.loads(text)
+            thing = parsed(text)
             return self.flat(thing) if type(thing) is dict else None
         except (ValueError, RecursionError):
             return None

@@ -23,7 +23,7 @@ import numpy as np
 
 from scant import files
 from scant.data import checks, logs
-from scant.data.nested import Keys, of_lists
+from scant.data.nested import Keys, of_lists, parsed
 from scant.data.visits import Problem, is_feature
 from scant.errors import DataError
 
@@ -143,7 +143,7 @@ class _Rows:
     def add_event(self, line: int, content: str) -> None:
         """Add a line of dsjson."""
         try:
-            event = json.loads(content)
+            event = parsed(content)
         except (ValueError, RecursionError):
             raise ValueError("is not JSON") from None
         if "RewardValue" in event and "c" not in event:
