@@ -179,17 +179,13 @@ def lift(estimate: float, today: float, bounds: Bounds | Ratio | Share, level: f
 
 def _thinned(weight, reward, count, largest: float, random) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cells whose weights and rewards are rounded up or down at random, so that expectations stay the same."""
-    for number, most in ((0, largest), (1, 1.0)):
-        values = (weight, reward)[number]
-        bits = np.ascontiguousarray(values).view(np.int64)
-        low = (bits >> BITS << BITS).view(float)
-        high = np.minimum(((bits >> BITS) + 1 << BITS).view(float), most)
-        gap = high - low
-        up = random.binomial(count, np.divide(values - low, gap, out=np.zeros(len(gap)), where=gap > 0))
-        other = (weight, reward)[1 - number]
-        values, other, count = np.r_[low, high], np.r_[other, other], np.r_[count - up, up]
-        weight, reward = (values, other) if number == 0 else (other, values)
-        pairs, place = np.unique(np.stack([weight, reward])[:, count > 0], axis=1, return_inverse=True)
-        count = np.bincount(place.reshape(-1), count[count > 0]).astype(np.int64)
-        weight, reward = pairs
-    return weight, reward, count
+    first, second = weight, reward
+    for most in (largest, 1.0):  # of weights, then of rewards: after each turn the two change places
+        bits = np.ascontiguousarray(first).view(np.int64) >> BITS
+        low, high = (bits << BITS).view(float), np.minimum((bits + 1 << BITS).view(float), most)
+        share = np.divide(first - low, high - low, out=np.zeros(len(low)), where=high > low)
+        up = random.binomial(count, share)
+        pairs, count = np.r_[second, second] + 1j * np.r_[low, high], np.r_[count - up, up]
+        pairs, place = np.unique(pairs[count > 0], return_inverse=True)
+        first, second, count = pairs.real, pairs.imag, np.bincount(place, count[count > 0]).astype(np.int64)
+    return first, second, count
