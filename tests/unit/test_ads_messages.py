@@ -80,6 +80,10 @@ def test_the_command_line_names_options_and_python_arguments(tmp_path, capsys):
     assert main(["ads", "check", str(path)]) == 1
     assert "Then --columns reward=click" in capsys.readouterr().out
     assert "Then columns={'reward': 'click'}" in str(sa.Log.read(path).check())
+    made.assign(**{"my words": [*["many"] * 3, *range(117)]}).to_csv(path, index=False)
+    assert main(["ads", "check", str(path)]) == 1
+    assert "--categorical 'my words'" in capsys.readouterr().out  # as a shell takes it
+    assert "categorical=['my words']" in str(sa.Log.read(path).check())
 
 
 def test_every_option_that_a_message_names_has_its_argument():

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, count
 from numbers import Real
+from shlex import quote
 
 import numpy as np
 
@@ -202,7 +203,8 @@ def check_meant(policy: str, columns: Iterable[str]) -> None:
     """
     if policy in {*ALWAYS, *LEARNT} & {*columns}:
         raise SettingError(f"{policy} is a policy of this program, and policy:{policy} a column of the test: say "
-                           f"column:{policy}, or leave the column out with --ignore policy:{policy}")  # fmt: skip
+                           f"column:{policy}, or leave the column out with --ignore "
+                           + quote(f"policy:{policy}"))  # fmt: skip
 
 
 def asked(policy, test: Log) -> Policy | Always | str:
@@ -304,6 +306,10 @@ class _Case:
             raise DataError(test, reason, advice="Evaluate on visits that were not learnt from")
         if summary.shared.rows:
             self._leave_out(summary, f"{summary.shared.rows:,} of {whole.rows:,} rows are in {train}, too")
+        known, users = (tally.users.settle().key for tally in (training.tally, self.tally))
+        if both := np.isin(users, known).sum():
+            self.notes.append(f"{test}: {100 * both / len(users):.3g} % of its users are in {train}, too: rates are of "
+                              "users from whom policies have learnt")  # fmt: skip
         periods = summary.period, training.summary.period
         if not self.same_log and None not in periods:
             (begins, ends), (first, last) = periods

@@ -4,6 +4,7 @@ import secrets
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def apply(
     """
     files.check_outputs([target], [path, *policy.inputs])
     if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:
-        raise SettingError(f"--keep {clashing[0]}: another column that is written has this name")
+        raise SettingError(f"--keep {quote(clashing[0])}: another column that is written has this name")
     seed = secrets.randbits(32) if seed is None else seed
     epsilon = policy.epsilon if epsilon is None else epsilon
     if not 0 <= epsilon <= 1:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from shlex import quote
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Encoder:
         if odd := sorted(self.texts.keys() ^ visits.categories.keys()):
             kinds = ("text", "numbers") if odd[0] in visits.categories else ("numbers", "text")
             reason = f"feature {odd[0]!r} is {kinds[0]} here, and {kinds[1]} in the training log"
-            raise DataError(where, reason, advice=f"Take it as text in both with --categorical {odd[0]}")
+            raise DataError(where, reason, advice=f"Take it as text in both with --categorical {quote(odd[0])}")
         features = visits.features
         if self.texts or len(self.lacking) or np.isnan(features).any():
             numbers, given = features[:, self.numeric], features

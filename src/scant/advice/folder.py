@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class Folder:
                 first, first_path = where.setdefault(name, (kind, path))
                 if first != kind:
                     reason = f"column {name!r} has {kind}, and {first} in {first_path}"
-                    advice = f"Write the same in all parts, or leave it out with --ignore {name}"
+                    advice = f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
                     raise DataError(path, reason, advice=advice)
         self.form, self.rows = f"{len(self.files):,} parquet files", sum(self.counts)
         if self.rows < 2:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from shlex import quote
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
         else:
             continue
         yield Problem("leak", "warning", f"feature {name!r} {why}: it looks like something known only afterwards",
-                      f"Leave it out with --ignore {name}, unless it is known before an ad is chosen",
+                      f"Leave it out with --ignore {quote(name)}, unless it is known before an ad is chosen",
                       column=name)  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from shlex import quote
 
 import numpy as np
 
@@ -123,8 +124,9 @@ class Columns:
         for role in lacking:
             near = next((name for name in self.names if name.lower() in (role, *ALIASES[role])), None)
             near = near or nearest(role, self.names)
-            found += [f"--columns {role}={near}"] if near else []
-            mend = f"Is it {near!r}? Then --columns {role}={near}" if near else f"--columns {role}=COLUMN says which"
+            found += [f"--columns {role}={quote(near)}"] if near else []
+            mend = f"--columns {role}=COLUMN says which"
+            mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
             if role == lacking[-1] and len(found) == len(lacking) > 1:
                 mend += f". All together: {' '.join(found)}"
             listed = logs.listing(self.names)
@@ -405,7 +407,7 @@ class Columns:
         values, _ = numeric(column)
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
-            self.add("type", "error", reason, f"Leave it out with --ignore {name}", column=name)
+            self.add("type", "error", reason, f"Leave it out with --ignore {quote(name)}", column=name)
             return None, None
         if not self.kinds.get(name):
             self.kinds[name] = "numbers"
@@ -435,10 +437,11 @@ class Columns:
             if wrong.any():
                 text = given[codes[np.argmax(wrong)]]
                 self.add("mixed", "error", f"{name} {short(text)} is not a number; most cells are",
-                         f"Empty these cells, or take all as texts with --categorical {name}", wrong, name)  # fmt: skip
+                         f"Empty these cells, or take all as texts with --categorical {quote(name)}", wrong,
+                         name)  # fmt: skip
             return np.append(numbers, np.nan)[codes], None
         if len(given) >= CODES:
-            mend = f"Leave it out with --ignore {name}"
+            mend = f"Leave it out with --ignore {quote(name)}"
             self.add("texts", "error", f"feature {name!r} has {len(given):,} different texts", mend, column=name)
             return None, None
         if (codes < 0).any():
@@ -456,8 +459,8 @@ class Columns:
             self.users_like(name, several, rows)
 
     def id_like(self, name: str, why: str = "another value in every row") -> None:
-        mend = f"Leave it out with --ignore {name}"
-        mend += "" if KEY + "id" in self.names else f", or say that it is one with --id {name}"
+        mend = f"Leave it out with --ignore {quote(name)}"
+        mend += "" if KEY + "id" in self.names else f", or say that it is one with --id {quote(name)}"
         reason = f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
         self.add("id", "warning", reason, mend, column=name)
 
@@ -469,7 +472,8 @@ class Columns:
         elif several >= LEAST_USERS:
             reason = (f"feature {name!r} has {several:,} different values in {rows:,} rows: it looks like users, or "
                       "requests that repeat. Visits of one are not independent, which bounds ignore")  # fmt: skip
-            mend = f"--user {name} takes visits of one together; --ignore {name} leaves it out if it is something else"
+            word = quote(name)
+            mend = f"--user {word} takes visits of one together; --ignore {word} leaves it out if it is something else"
             self.add("user", "warning", reason, mend, column=name)
 
 

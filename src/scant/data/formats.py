@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -264,7 +265,7 @@ class Renaming:
             free = role in KEYS or role not in header or role in (*self.ignore, *self.columns.values())
             if column != role and not free:
                 raise SettingError(f"{self.path}: {role} is to be column {column!r}, but there is also a column "
-                                   f"{role!r}. Leave it out with --ignore {role}")  # fmt: skip
+                                   f"{role!r}. Leave it out with --ignore {quote(role)}")  # fmt: skip
             roles[column] = KEY + role if role in KEYS else role
         names = [roles.get(name, "" if name in self.ignore else name) for name in header]
         if twice := logs.repeated(name for name in names if name):

@@ -7,6 +7,7 @@ Which keys there are, and whether they hold numbers or text, is decided by the f
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 
 import numpy as np
 
@@ -84,7 +85,8 @@ def unstructured(table, ignore=()) -> Parts:
 def of_lists(names: Iterable[str]) -> list[Problem]:
     """What there is to say of values that are lists."""
     return [Problem("list", "warning", f"feature {name!r} holds lists, and is left out",
-                    f"Leave it out with --ignore {name}, or write what matters of it as a key of its own", column=name)
+                    f"Leave it out with --ignore {quote(name)}, or write what matters of it as a key of its own",
+                    column=name)
             for name in names]  # fmt: skip
 
 
@@ -201,7 +203,7 @@ class Keys:
             else:
                 reason, mend = (
                     f"{name} is a list here, and none in the first rows",
-                    f"Leave it out with --ignore {name}",
+                    f"Leave it out with --ignore {quote(name)}",
                 )
                 found.append(_of_rows(kind, "error", reason, mend, rows, self.column))
         return found
@@ -211,7 +213,8 @@ def _check_number(column: str, keys: int, where) -> None:
     """Raise a DataError if a column has so many keys that they look like values."""
     if keys > MOST:
         reason = f"{column or 'the log'} has more than {MOST:,} keys, as if they were values"
-        raise DataError(where, reason, advice=f"Leave it out with --ignore {column}" if column else "Leave some out")
+        advice = f"Leave it out with --ignore {quote(column)}" if column else "Leave some out"
+        raise DataError(where, reason, advice=advice)
 
 
 def _array(values: list, kind: str, absent: float):
@@ -356,7 +359,7 @@ class Plan:
         wrong = np.append(np.array([thing is None for thing in objects], bool) & ~absent, False)[codes]
         if wrong.any():
             text = short(texts[int(codes[np.argmax(wrong)])].as_py())
-            mend = f"Complete or empty these cells, or take all as texts with --categorical {keys.column}"
+            mend = f"Complete or empty these cells, or take all as texts with --categorical {quote(keys.column)}"
             reason = f"{keys.column} {text} is no JSON object; most cells are"
             problems.append(_of_rows("json", "error", reason, mend, wrong, keys.column))
         columns, late, odd = keys.columns(objects)
