@@ -339,6 +339,8 @@ def test_costs_in_a_column(tmp_path):
         assert sa.Log.from_frame(visits.assign(reward=-visits["reward"])).visits
     with pytest.raises(DataError, match=r"cost -0.5 is not in \[0, 1\]|cost -1.0 is not in \[0, 1\]"):
         assert sa.Log.from_frame(visits.assign(reward=-visits["reward"]), rewards="losses").visits
+    log = sa.Log.from_frame(visits.assign(reward=-4 * visits["reward"]), rewards="costs", reward_max=4)
+    assert log.visits.reward.tolist() == visits["reward"].tolist()
     with pytest.raises(SettingError, match="unknown way to write rewards 'cost': did you mean 'costs'"):
         sa.Log.from_frame(visits, rewards="cost")
 

@@ -69,7 +69,7 @@ class Reading:
 
     path : the file
     form : what kind of file it is, in words
-    columns : the names of its columns, as they are in the file
+    columns : the names of its columns, as they are in the file, and of the values of columns of objects
     problems : all that were found, errors first
     visits : the log; None if there is an error
     lines : for text, the line of each row, int (rows); None where rows have no lines
