@@ -198,6 +198,19 @@ def test_equal_studies(make, capsys):
     assert text.endswith("data."), "and nothing is listed"
 
 
+def test_claims_of_one_study_alone_are_counted(make, capsys):
+    """Their verdicts do not differ: the other study has none."""
+    a, b = make(), make("other", [*CLAIMS[1:], CLAIMS[0] | {"id": "of-b"}])
+    assert scant("compare", a, b) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "All 2 verdicts are the same." in said and "A alone judges 1 claim and B alone judges 1 claim." in said
+    assert "Verdicts" not in said
+    c = make("third", [CLAIMS[0] | {"id": "of-c"}])
+    assert scant("compare", a, c) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "They have no claim in common. A alone judges 3 claims and B alone judges 1 claim." in said
+
+
 def test_what_differs_is_said_with_what_changed_most_first(make, capsys):
     claims = changed(changed(CLAIMS, 1, verdict="fails", estimate=-0.9, low=-1, high=-0.8), 0, estimate=0.65)
     finals = changed(FINALS, 0, mean=0.75, low=0.7, high=0.8)

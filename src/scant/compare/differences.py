@@ -66,9 +66,14 @@ class Judged:
     row: readings.Claim | readings.Cell
 
     @property
+    def shared(self) -> bool:
+        """Whether both studies judge it."""
+        return "" not in self.verdicts
+
+    @property
     def turned(self) -> bool:
-        """Whether the verdicts differ."""
-        return self.verdicts[0] != self.verdicts[1]
+        """Whether both studies judge it, and their verdicts differ."""
+        return self.shared and self.verdicts[0] != self.verdicts[1]
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ class Change(NamedTuple):
 class Comparison:
     """What differs between the studies A and B.
 
-    claims, cells : those of both studies, the same ones included; what changed most comes first
+    claims, cells : those that both studies judge, the same ones included; what changed most comes first
+    alone : the claims that only one study judges
     tables : the cells that differ, of each table that both have, likewise
     rows : how many rows of each table both have
     settings, code, modules, versions, data : what differs, by key path, part of the code, module, package, data set
@@ -106,6 +112,7 @@ class Comparison:
     b: Finished
     claims: list[Judged]
     cells: list[Judged]
+    alone: list[Judged]
     tables: dict[str, list[Cell]]
     rows: dict[str, int]
     settings: list[Change]
@@ -127,15 +134,15 @@ class Comparison:
 
     @property
     def turned(self) -> list[Judged]:
-        """The claims whose verdicts differ, those that only one study judges included."""
+        """The claims whose verdicts differ."""
         return [claim for claim in self.claims if claim.turned]
 
     def fails(self, on: str) -> bool:
-        """Whether the studies differ in verdicts; if `on` is "estimates", or in estimates that moved beyond their
-        intervals; if it is "numbers", or in any number by more than rounding.
+        """Whether the studies differ in verdicts, or in what they judge; if `on` is "estimates", or in estimates that
+        moved beyond their intervals; if it is "numbers", or in any number by more than rounding.
         """
         judged = [*self.claims, *self.cells]
-        found = bool(self.turned)
+        found = bool(self.turned or self.alone)
         if on == "estimates":
             found |= any(item.how in (*BEYOND, ONLY_A, ONLY_B) for item in judged)
         elif on == "numbers":
@@ -164,11 +171,19 @@ def compare(a: Finished, b: Finished) -> Comparison:
         part: differing(*(manifest.get(part, {}) for manifest in made))
         for part in ("settings", "code", "versions", "data", "modules", "claims")
     }
+    claims = _ordered(_claims(a.claims, b.claims) if judged else [])
+    alone = [claim for claim in claims if not claim.shared]
+    cells = (
+        [cell for cell in _cells(a.cells, b.cells) if cell.name not in {claim.name for claim in alone}]
+        if judged
+        else []
+    )
     return Comparison(
         a,
         b,
-        _ordered(_claims(a.claims, b.claims) if judged else []),
-        _ordered(_cells(a.cells, b.cells) if judged else []),
+        [claim for claim in claims if claim.shared],
+        _ordered(cells),
+        alone,
         found,
         rows,
         changes["settings"],

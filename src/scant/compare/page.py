@@ -40,11 +40,11 @@ def rows(found: Comparison) -> list[dict[str, str]]:
     a, b : in A and in B, with the ends of the interval and the number of seeds of an estimate
     """
     listed = []
-    for judged, part in ((found.claims, ""), (found.cells, "cell ")):
+    for judged, part in (([*found.claims, *found.alone], ""), (found.cells, "cell ")):
         for item in judged:
-            if item.turned:
+            if item.turned or not item.shared:
                 listed.append(_row(f"{part}verdict", item.name, item.where, "", "", *item.verdicts))
-    for judged, part in ((found.claims, "estimate"), (found.cells, "cell")):
+    for judged, part in (([*found.claims, *found.alone], "estimate"), (found.cells, "cell")):
         for item in judged:
             if item.how != SAME:
                 listed.append(_row(part, item.name, item.where, "", item.how, item.a, item.b))

@@ -74,10 +74,7 @@ def _verdict(verdict: str) -> str:
 
 def _turned(claim: Judged, restated: list[str]) -> str:
     """A claim whose verdict differs: id, verdicts, estimates, statement."""
-    name = printable(claim.name)
-    if "" in claim.verdicts:
-        return f"  {name}: {_verdict(''.join(claim.verdicts))}, {ONLY_A if claim.verdicts[0] else ONLY_B}\n"
-    text = f"  {name}: {' → '.join(map(_verdict, claim.verdicts))}"
+    text = f"  {printable(claim.name)}: {' → '.join(map(_verdict, claim.verdicts))}"
     text += "; tested otherwise\n" if claim.name in restated else "\n"
     return text + _estimates(claim) + _wrapped(claim.row.get("statement", ""), 6)
 

@@ -39,9 +39,18 @@ def sentences(found: Comparison) -> list[str]:
         verb = "differs" if turned == 1 else "differ"
         lines.append(f"{turned} of {total} {verb}." if turned else f"{_all(len(found.claims), 'verdict')} the same.")
         lines += [_moves("estimate", found.claims), _moves("cell", found.cells)]
+    elif found.alone:
+        lines.append("They have no claim in common.")
     elif lacking := [side for side, study in _sides(found).items() if study.claims is None]:
         lines.append(f"{listed(lacking)} {'judge' if len(lacking) == 2 else 'judges'} no claims.")
-    return [line for line in [*lines, _tables(found), _made_by(found)] if line]
+    return [line for line in [*lines, _alone(found), _tables(found), _made_by(found)] if line]
+
+
+def _alone(found: Comparison) -> str:
+    """How many claims only one of the studies judges."""
+    counts = {side: sum(bool(claim.verdicts[number]) for claim in found.alone) for number, side in enumerate("AB")}
+    parts = [f"{side} alone judges {_many(count, 'claim')}" for side, count in counts.items() if count]
+    return f"{' and '.join(parts)}." if parts else ""
 
 
 def _sides(found: Comparison) -> dict[str, Finished]:
@@ -117,7 +126,7 @@ def has_value(estimate: Estimate | None) -> bool:
 def renewal(found: Comparison) -> str:
     """How to renew the reference, if verdicts differ from it; else ""."""
     folders = [study.folder for study in (found.a, found.b) if study.is_reference]
-    if not (folders and found.turned):
+    if not folders or not (found.turned or found.alone):
         return ""
     return f"If these verdicts are meant, renew the reference and commit it: scant reference {studied(folders[0])}"
 
