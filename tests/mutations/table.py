@@ -10,16 +10,20 @@ BATCH = "unit/test_comparator.py"
 BOUNDS = "unit/test_ads_intervals.py"
 CELLS = "unit/test_games_cells.py"
 CLAIMS = "unit/test_claims.py"
+CLUSTERS = "unit/test_ads_clusters.py"
 ESTIMATES = "unit/test_estimators.py"
 KERNELS = "unit/test_kernels.py"
+LEAKS = "unit/test_ads_leaks.py"
 LOSSES = "unit/test_games_losses.py"
 MEANS = "unit/test_report.py"
+NESTED = "unit/test_nested.py"
 OF_ALL = "contract/test_learners.py"
 OF_CLICKS = "contract/test_click_learners.py"
 OF_TOP = "contract/test_top_learners.py"
 OPTIMISED = "unit/test_games_optimisation.py"
 PEGE = "unit/test_games_pege.py"
 PLAYED = "contract/test_games.py"
+ROLES = "unit/test_ads_roles.py"
 SAMPLES = "unit/test_generalisation_solve.py"
 SCORERS = "unit/test_ads_scorers.py"
 SETS = "unit/test_games_precision.py"
@@ -27,6 +31,7 @@ SORTING = "unit/test_games_sorting.py"
 STEPS = "contract/test_steps.py"
 TOP = "unit/test_top.py"
 VERDICTS = "unit/test_verdicts.py"
+WABBIT = "unit/test_wabbit.py"
 
 MUTATIONS = [
     ("kernels/pege.py", PEGE + "::test_pege2_is_sure_in_the_very_phase_in_which_four_widths_are_the_gap[dcg-1-True]",
@@ -163,6 +168,22 @@ MUTATIONS = [
      "min(most, max(LEAST_STEPS, settings.passes * rows))", "max(LEAST_STEPS, settings.passes * rows)"),
     ("ads/scorers.py", SCORERS + "::test_an_unknown_kind_and_rewards_that_are_no_clicks",
      "    if not learner.graded:\n", "    if learner.ranker:\n"),
+    ("advice/clusters.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
+     "intervals.CAP / (m * self.most)", "intervals.CAP / (2 * m * self.most)"),
+    ("advice/clusters.py", CLUSTERS + "::test_with_one_visit_of_each_user_the_bounds_are_bettings",
+     "float(self.visits.mean()) / 4", "float(self.visits.mean())"),
+    ("advice/clusters.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
+     "np.bincount(self.stage), self.most,", "np.bincount(self.stage), 1.0,"),
+    ("advice/clusters.py", CLUSTERS + "::test_quotients_are_those_of_sums",
+     "self.visits, -largest[1], largest[0])", "self.visits, -largest[0], largest[1])"),
+    ("advice/clusters.py", CLUSTERS + "::test_sums_add_up_over_any_parts_in_any_order",
+     'order = np.argsort(key, kind="stable")', "order = np.arange(len(key))"),
+    ("advice/leaks.py", LEAKS + "::test_features_that_say_nothing_too_well_are_no_leaks",
+     "slice(half, None, 2)", "slice(1 - half, None, 2)"),
+    ("advice/leaks.py", LEAKS + "::test_clicks_that_are_not_joined_yet_are_seen",
+     "cut > 1 - Fraction(parts, PARTS)", "cut <= Fraction(parts, PARTS)"),
+    ("advice/digests.py", ROLES + "::test_rows_of_one_id_were_logged_twice_and_equal_rows_of_two_were_not",
+     "    if roles is None and log.id is not None:", "    if roles is None and log.id is None:"),
     ("ads/forests.py", SCORERS + "::test_a_forest_of_rewards_is_that_of_scikit_learns_regression_trees",
      "DecisionTreeRegressor, rewards,", "DecisionTreeRegressor, rewards.round(1),"),
     ("present/intervals.py", MEANS + "::test_the_interval_is_students[0.95-values0]",
@@ -238,6 +259,24 @@ MUTATIONS = [
      'of_control.verdict == "holds"', 'of_control.verdict == "fails"'),
     ("online/traces.py", MEANS + "::test_a_rate_at_the_end_of_its_grid_is_marked",
      "means[best] - means[following] > FLAT", "means[best] - means[following] < FLAT"),
+    ("data/nested.py", NESTED + "::test_a_text_that_comes_late_among_numbers_is_an_error",
+     'truth = ("0", "1")', 'truth = ("false", "true")'),
+    ("data/nested.py", NESTED + "::test_a_key_that_comes_late_is_left_out_and_told",
+     "if value is not None and value == value and name not in self.lists", "if name not in self.lists"),
+    ("data/nested.py", NESTED + "::test_keys_that_are_values_are_refused",
+     "keys > MOST", "keys > MOST + 1"),
+    ("data/wabbit.py", WABBIT + "::test_dsjson_that_says_less_is_the_same",
+     'event["a"][0]) - 1', 'event["a"][0])'),
+    ("data/wabbit.py", WABBIT + "::test_the_parts_of_a_line",
+     "found.get(feature, 0.0) + scale * number", "scale * number"),
+    ("data/wabbit.py", WABBIT + "::test_visits_with_other_ads_are_told",
+     'offered = ads if "" in known else known', "offered = known"),
+    ("data/checks.py", WABBIT + "::test_costs_in_a_column",
+     "(1 if losses else 0) - values", "(1 if losses else 0) + values"),
+    ("data/checks.py", WABBIT + "::test_propensities_in_percent_and_logarithms",
+     "return np.exp(values)", "return np.exp2(values)"),
+    ("data/checks.py", WABBIT + "::test_an_index_without_a_name_is_left_out_and_told",
+     "compute.count_distinct(column).as_py() == len(column)", "compute.count_distinct(column).as_py() <= len(column)"),
 ]
 
 EQUIVALENT = [  # file, what is there, what could be, why no result changes

@@ -80,6 +80,33 @@ def test_quotients_are_those_of_sums():
         assert quotient.low <= low < quotient.estimate < high <= quotient.high
         assert quotient.interval(0.99) <= (low, high) and quotient.upper(0.99) > high
     assert by_user(user, 0 * reward, p=weight).lift("p", 4.0) is None
+    assert (found.difference(("p", "q"), (4.0, 2.0)).low, found.difference(("p", "q"), (4.0, 2.0)).high) == (-2, 4)
+
+
+def capital(order, terms, visits, m, level) -> list[float]:
+    """The logarithm of the capital against a mean m at the end of each stage, user by user, as the module says."""
+    ends, found, gained = intervals.stage_ends(len(order)), [], 0.0
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        before, now = order[:start], order[start:end]
+        mean = terms[before].sum() / max(visits[before].sum(), 1)
+        variance = (visits.mean() / 4 + ((terms - mean * visits)[before] ** 2).sum()) / (start + 1)
+        bet = min(np.sqrt(-2 * np.log1p(-level) / (len(order) * variance)), intervals.CAP / (m * visits.max()))
+        gained += sum(np.log1p(bet * (terms[user] - m * visits[user])) for user in now)
+        found.append(gained)
+    return found
+
+
+@pytest.mark.parametrize(("users", "rate"), [(60, 0.7), (600, 0.6), (600, 0.1)])
+def test_the_bound_is_the_least_mean_that_the_capital_does_not_refute(users, rate):
+    random, level = np.random.default_rng(7), 0.95
+    visits = random.integers(1, 9, users)
+    user = np.repeat(np.arange(users), visits)
+    reward = (random.random(len(user)) < rate).astype(float)
+    terms, order = np.bincount(user, reward), np.random.default_rng(0).permutation(users)
+    low, high = by_user(user, reward).rate("", 1.0).interval(2 * level - 1)
+    for end, of_users in ((low, terms), (1 - high, visits - terms)):
+        assert max(capital(order, of_users, visits, end - 1e-6, level)) >= -np.log1p(-level)
+        assert max(capital(order, of_users, visits, end + 1e-6, level)) < -np.log1p(-level)
 
 
 def test_a_difference_is_mirrored():
@@ -198,6 +225,8 @@ def test_without_a_range_and_beside_a_training_log():
     found = sa.evaluate(["mine"], test, train=train)
     assert {row["bound"] for row in found.rows} == {"betting, by user"}
     assert all("of 400 users, who made up to 12 visits each" in sentence for sentence in found.about)
+    assert any("100 % of its users are in data frame, too" in note for note in found.notes)
+    assert "users in random order" in str(found)
     unknown = sa.evaluate(["mine"], test, least_propensity="unknown")
     row = next(row for row in unknown.rows if row["policy"] == "mine")
     assert row["lower"] <= next(row for row in found.rows if row["policy"] == "mine")["estimate"] <= row["high"]

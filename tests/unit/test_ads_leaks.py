@@ -16,7 +16,7 @@ def rows(seed=0, rate=0.1, size=ROWS) -> pd.DataFrame:
     return pd.DataFrame({
         "action": random.integers(0, 3, size), "reward": (random.random(size) < rate).astype(int), "propensity": 1 / 3,
         "x": random.normal(size=size), "city": random.choice(["Ulm", "Bonn", "Köln"], size),
-        "many": [f"t{code}" for code in random.integers(0, 4000, size)],
+        "many": [f"t{code}" for code in random.integers(0, 60_000, size)],
     })  # fmt: skip
 
 

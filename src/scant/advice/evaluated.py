@@ -55,7 +55,8 @@ class Evaluation:
             "much",
         ]
         if any(row["bound"].startswith("betting") for row in self.rows):
-            lines.append(f"Betting's bounds: for the average over the log, rows in random order (seed {self.seed})")
+            units = "users" if any(row["bound"].endswith("by user") for row in self.rows) else "rows"
+            lines.append(f"Betting's bounds: for the average over the log, {units} in random order (seed {self.seed})")
         lines += text.aligned([text.headings(self.unit), *self.table()])
         judged, width = self.rows[1:], max(len(row["policy"]) for row in self.rows)
         lines += [
