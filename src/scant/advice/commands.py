@@ -96,13 +96,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command(
         "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
-        option("log", help="the log: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
+        option("log", help="the log: CSV, also packed, parquet or Arrow, a folder of parquet files, or a log of "
+               "Vowpal Wabbit's, dsjson or text"),
         *reading, results,
         option("--json", action="store_true", help="print JSON"),
     )  # fmt: skip
     command(
         "evaluate", evaluate, "Learn policies from one log, compare them with today's on another.",
-        option("test", help="the log to evaluate on: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
+        option("test", help="the log to evaluate on: see `check`"),
         option("--train", help="the log to learn from, of today's policy and of other visits"),
         option("--split", type=_split, metavar="SHARE|time[:SHARE]",
                help="instead of --train: learn from this share of the log, drawn at random, or its earliest rows "
@@ -118,6 +119,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--least-propensity", type=_propensity,
                help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
         option("--doubly-robust", action="store_true", help="add doubly robust estimates of learnt policies"),
+        option("--guard", type=_guard, action="append", default=[], metavar="COLUMN=SHARE",
+               help="another reward, from 0 to 1, whose mean must not be below today's by more than this share, as "
+               "purchase=0.05; may be repeated"),
         *learning,
         option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
         option("--report", type=Path, help="the report to write, one HTML file"),
@@ -135,7 +139,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command(
         "fit", fit, "Learn a policy from a log, and save it.",
-        option("log", help="the log to learn from: CSV, also packed, parquet or Arrow, or a folder of parquet files"),
+        option("log", help="the log to learn from: see `check`"),
         *reading,
         option("--policy", required=True, help="the kind of learner"),
         *learning,
@@ -189,21 +193,21 @@ def evaluate(arguments) -> None:
     results = [arguments.parts] if arguments.parts else []
     check_outputs(outputs, [*paths, *results, *_saved(arguments.policy)])
     with Progress() as progress:
-        test, *trained = _logs(arguments, *paths, progress=progress)
-        train = trained[0] if trained else None
-        if arguments.split:
-            if train:
-                raise SettingError("--split makes a training log of the test's: give either --split or --train")
-            by, share = arguments.split
-            train, test = test.split(share, by, arguments.seed)
+        if arguments.split and arguments.train:
+            raise SettingError("--split makes a training log of the test's: give either --split or --train")
+        if arguments.guard and arguments.parts:
+            raise SettingError("--guard needs the log itself: leave --parts out")
+        test, train = _test_and_train(arguments, paths, progress)
         policies = _policies(arguments, test)
         if arguments.parts:
             _check_saved(policies)
-        found = advice.evaluate(
-            policies, test, train=train, level=arguments.level, shared=arguments.shared,
-            least_propensity=arguments.least_propensity, doubly_robust=arguments.doubly_robust, seed=arguments.seed,
-            results=arguments.parts, progress=progress,
-        )  # fmt: skip
+        settings = {name: getattr(arguments, name) for name in ("level", "shared", "least_propensity", "seed")}
+        found = advice.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
+                                results=arguments.parts, progress=progress, **settings)  # fmt: skip
+        for column, share in arguments.guard:
+            test2, train2 = _test_and_train(arguments, paths, progress, column)
+            other = advice.evaluate(policies | found.policies, test2, train=train2, progress=progress, **settings)
+            found = found.guarded(column, share, other)
     if arguments.output:
         found.write(arguments.output)
     if arguments.report:
@@ -342,8 +346,22 @@ def _settings(arguments) -> dict:
     return {name: value for name, value in vars(arguments).items() if name in names}
 
 
-def _logs(arguments, *paths, progress=lambda step: None) -> list:
+def _test_and_train(arguments, paths, progress, guard: str | None = None) -> tuple:
+    """The log to evaluate on, and that to learn from, None without one.
+
+    guard : the column to take as the reward in place of the log's own
+    """
+    test, *trained = _logs(arguments, *paths, progress=progress, guard=guard)
+    if not arguments.split:
+        return test, trained[0] if trained else None
+    by, share = arguments.split
+    return test.split(share, by, arguments.seed)[::-1]
+
+
+def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = None) -> list:
     """The logs of some files, read as the arguments say.
+
+    guard : the column to take as the reward in place of the log's own; those of all guard rails are no features
 
     Raises
     ------
@@ -355,9 +373,12 @@ def _logs(arguments, *paths, progress=lambda step: None) -> list:
     found = []
     for path in paths:
         progress(f"reads {path}")
-        reading = dict(arguments.columns or ()), arguments.ignore, arguments.categorical
+        columns, guards = dict(arguments.columns or ()), [column for column, _ in getattr(arguments, "guard", ())]
         units = {name: getattr(arguments, name) for name in ("propensities", "rewards", "reward_max", "reward_unit")}
-        found.append(Log.read(path, *reading, **units))
+        if guard:
+            guards = [column for column in guards if column != guard] + [columns.get("reward", "reward")]
+            columns, units = columns | {"reward": guard}, {"propensities": units["propensities"]}
+        found.append(Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units))
     known = {name for log in found for name in log.column_names}
     for what in ("ignore", "categorical"):
         if absent := [name for name in getattr(arguments, what) if name not in known]:
@@ -374,6 +395,17 @@ def _column(text: str) -> tuple[str, str]:
     if not (role and equals and column):
         raise argparse.ArgumentTypeError(f"{text!r} is not ROLE=COLUMN, such as reward=click")
     return role, column
+
+
+def _guard(text: str) -> tuple[str, float]:
+    column, _, share = text.rpartition("=")
+    try:
+        value = float(share)
+    except ValueError:
+        value = -1.0
+    if not (column and 0 <= value < 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not COLUMN=SHARE with a share below 1, such as purchase=0.05")
+    return column, value
 
 
 def _split(text: str) -> tuple[str, float]:

@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from scant import files
-from scant.advice import decisions, plotting, report, text
+from scant.advice import decisions, guards, plotting, report, text
 from scant.advice.policy import Policy
 from scant.advice.text import HOPELESS, because
 from scant.advice.unit import CLICKS, Unit
-from scant.errors import as_arguments
+from scant.errors import SettingError, as_arguments
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,6 +29,7 @@ class Evaluation:
     choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
     unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
+    guards : one mapping for each guard rail and policy; see `guards.judged`
     inputs : the files, and folders, that all of it was made from, which `write` and `report` do not overwrite
     """
 
@@ -43,6 +44,22 @@ class Evaluation:
     mix: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     inputs: tuple = field(default=(), compare=False)
     unit: Unit = CLICKS
+    guards: tuple[dict, ...] = ()
+
+    def guarded(self, name: str, share: float, other: "Evaluation") -> "Evaluation":
+        """The same with a guard rail: the mean of another reward, which is not to fall by more than a share.
+
+        name : of the guard rail
+        share : such as 0.05
+        other : the evaluation of the same policies on the same visits, by that reward
+
+        Raises
+        ------
+        SettingError : no such share, another level, or other policies
+        """
+        if other.level != self.level:
+            raise SettingError(f"guard rail {name} was evaluated with the level {other.level}, not {self.level}")
+        return replace(self, guards=(*self.guards, *guards.judged(name, share, self.rows, other.rows)))
 
     def text(self) -> str:
         """The table, the verdicts and the notes as the command line prints them."""
@@ -71,6 +88,10 @@ class Evaluation:
         if len(judged) > 1:
             joint = 100 * (1 - (1 - self.level) / len(judged))
             lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
+        if self.guards:
+            lines += ["", "Guard rails: the lift of another reward, which must not be below minus the share; each "
+                      f"answer with {share} confidence"]  # fmt: skip
+            lines += text.aligned(self.guard_table())
         lines += self._decisions(width)
         if self.notes:
             lines += ["", "Before you use this:", *(f"  - {note}" for note in self.notes)]
@@ -88,6 +109,14 @@ class Evaluation:
              f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
              f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
             for row in self.rows
+        ]  # fmt: skip
+
+    def guard_table(self) -> list[tuple[str, ...]]:
+        """The guard rails as texts."""
+        return [
+            (f"  {row['guard']} ({100 * row['share']:.3g} %), {row['policy']}", text.signed(row["lift"]),
+             text.interval(row["lift_low"], row["lift_high"]), row["answer"])
+            for row in self.guards
         ]  # fmt: skip
 
     def report(self, path, *logs, settings: Mapping = (), inputs=()) -> None:
@@ -118,7 +147,10 @@ class Evaluation:
             about = f"{100 * abs(lift):.1f} % {'higher' if lift >= 0 else 'lower'}"
             answer = (f"{best} is not known to be better than today's policy: by estimate its {mean} is {about}, and "
                       f"with {share} confidence at most {100 * -worst:.1f} % lower")  # fmt: skip
-        return f"{answer}. With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
+        answer = f"{answer}. With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
+        rails = [f". Its guard rail {row['guard']} {row['answer']}" for row in self.guards
+                 if row["policy"] == choice["policy"]]  # fmt: skip
+        return answer + "".join(rails)
 
     def _decisions(self, width: int) -> list[str]:
         """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
@@ -205,6 +237,7 @@ class Evaluation:
                 "pairs": [_plain(pair) for pair in self.comparisons],
                 "choice": self.choice and _plain(self.choice),
                 "mix": self.mix,
+                "guards": [_plain(row) for row in self.guards],
             }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:

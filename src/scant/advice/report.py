@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scant import __version__, files
-from scant.advice import checking, mixes, text
+from scant.advice import checking, guards, mixes, text
 from scant.advice.text import because
 from scant.advice.unit import Unit
 
@@ -38,7 +38,7 @@ def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mappin
         answer=_answer(evaluation), decision=evaluation.decision(), key=_key(evaluation), mix=mix, others=others,
         answers=[_judged(row, evaluation.choice, unit) for row in evaluation.rows[1:]], share=share,
         pairs=[_pair(pair, unit) for pair in evaluation.comparisons],
-        missed=f"{100 * (1 - evaluation.level):.3g}", health=health,
+        guards=evaluation.guard_table(), missed=f"{100 * (1 - evaluation.level):.3g}", health=health,
         doubts=any(log["problems"] for log in health.values()),
         settings={name: _shown(value) for name, value in dict(settings).items()},
         inputs=[(str(path), files.sha256(path)) for path in inputs if Path(path).is_file()], version=__version__,
@@ -55,7 +55,13 @@ def _answer(evaluation) -> dict:
         return {"title": "No policy is known to be better than today's", "tone": ""}
     lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
     more = f"{lift} {evaluation.unit.events} by estimate, at least {least}"
-    return {"title": f"{choice['policy']} is better than today's policy: {more}", "tone": "yes"}
+    rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {guards.HOLDS}
+    ending, tone = "", "yes"
+    if rails:
+        ending, tone = (
+            ("; but it breaks a guard rail", "no") if guards.BROKEN in rails else ("; a guard rail is open", "")
+        )
+    return {"title": f"{choice['policy']} is better than today's policy: {more}{ending}", "tone": tone}
 
 
 def _key(evaluation) -> list[tuple[str, str, str]]:
