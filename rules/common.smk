@@ -149,6 +149,7 @@ def dataset_id(wildcards):
 def own_file(dataset, part):
     """The files of a part of the study's own data set, with sizes of queries beside it, so that an edit reruns jobs."""
     file = STUDY["datasets"].get(dataset, {}).get("parts", {}).get(part, {}).get("file")
+    file = file and str(of_project(file))
     beside = groups_beside(file) if file else None
     return [path for path in (file, beside and str(beside)) if path and Path(path).is_file()]
 

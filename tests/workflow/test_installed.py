@@ -87,3 +87,28 @@ def test_another_workflow_imports_it(tmp_path, project):
         assert re.search(r"^total +\d\d", run("snakemake", "-n", folder=tmp_path, package=package), re.M), "all of it"
     run("snakemake", target, "--cores", 2, folder=tmp_path, package=package)
     assert (tmp_path / target).is_file()
+
+
+def deployed(folder: Path, source: Path) -> Path:
+    """Lay out a folder as `snakedeploy deploy-workflow` does: the configuration, and a Snakefile that imports ours."""
+    shutil.copytree(source / "config", folder / "config")
+    (folder / "workflow").mkdir()
+    lines = [
+        "from snakemake.utils import min_version", 'min_version("6.10.0")', 'configfile: "config/config.yaml"',
+        "module scant:", f"    snakefile: {str(source / 'workflow/Snakefile')!r}", "    config: config",
+        "use rule * from scant",
+    ]  # fmt: skip
+    (folder / "workflow/Snakefile").write_text("\n\n".join(lines[:3]) + "\n\n" + "\n".join(lines[3:]) + "\n")
+    return folder
+
+
+@pytest.mark.slow
+def test_a_deployed_workflow_has_what_comes_with_it(wheel, tmp_path):
+    """Example logs are found where scant is, by the package of a clone and by that of a wheel."""
+    folder = deployed(tmp_path, ROOT)
+    log = "results/data/original/example-logs/targeted.txt"
+    for package, study in ((ROOT / "src", "config.yaml"), (wheel, "studies/tiny.yaml")):
+        shutil.copy(ROOT / "config" / study, folder / "config/config.yaml")
+        assert re.search(r"^total +\d\d", run("snakemake", "-n", folder=folder, package=package), re.M)
+        run("snakemake", "--cores", 1, "--forcerun", "fetch", "--", log, folder=folder, package=package)
+        assert (folder / log).read_bytes() == (ROOT / "examples/logs/targeted.csv").read_bytes()

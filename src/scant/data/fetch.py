@@ -17,6 +17,7 @@ from typing import NoReturn
 from scant import files
 from scant.data.registry import Dataset, Part, check_address
 from scant.errors import DataError, SettingError
+from scant.schema import of_project
 
 FOLDER = "data"  # the project's own data folder, below the working directory
 SUFFIXES = ("", ".gz", ".Z")  # a file may be stored plain or compressed
@@ -132,7 +133,7 @@ def _data_folder(request: _Request) -> str | None:
 
 
 def _path_as_given(request: _Request) -> str | None:
-    path = Path(request.part.file)
+    path = of_project(request.part.file)
     return _copy_file(request, path) if request.dataset.own and path.is_file() else None
 
 
