@@ -43,6 +43,7 @@ OPTIONS = {
     "uneven": {"shared": "keep", "declared": 0.2},
     "by time": {"shared": "keep"},
     "out of order": {"shared": "keep"},
+    "by user": {"shared": "drop"},
 }
 
 
@@ -62,8 +63,13 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
         rows["id"], train = np.arange(2400), train.assign(id=-1 - np.arange(1500))
         rows["timestamp"] = TIMES[order].astype("datetime64[us]")
         rows["reward"] *= np.random.default_rng(1).random(2400) < np.where(order < 1200, 0.3, 1.0)
-    assert rows.merge(train.drop_duplicates(), "inner").shape[0] == (0 if "id" in rows or way == "uneven" else 300)
-    folder, log = tmp_path_factory.mktemp("log"), sa.Log.from_frame(train)
+    roles = {}
+    if way == "by user":
+        rows["visit"], rows["who"], roles = np.arange(2400), np.arange(2400) % 300, {"id": "visit", "user": "who"}
+        train = train.assign(visit=2350 + np.arange(1500), who=200 + np.arange(1500) % 300)
+    shared = 0 if "id" in rows or way in ("uneven", "by user") else 300
+    assert rows.merge(train.drop_duplicates(), "inner").shape[0] == shared
+    folder, log = tmp_path_factory.mktemp("log"), sa.Log.from_frame(train, roles)
     for number, (start, end) in enumerate(pairwise(sorted({0, *cuts, 2400}))):
         rows.iloc[start:end].to_parquet(folder / f"{number}.parquet", index=False)
     rows.to_csv(folder / "log.csv", index=False)
@@ -71,7 +77,7 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
     policies = {"mine": "mine"}
     if way != "uneven":
         policies["logistic"] = sa.fit(log, "logistic", steps=500, lambdas=(0.1,), epsilon=0.1)
-    logs = [sa.Log.read(path) for path in (folder, folder / "log.csv", folder / "log.pq")]
+    logs = [sa.Log.read(path, roles) for path in (folder, folder / "log.csv", folder / "log.pq")]
     found = [
         reports(test, size, policies, log, **OPTIONS[way]) for test, size in zip(logs, (batch, 300, 10**6), strict=True)
     ]
