@@ -136,7 +136,7 @@ def align_features(log: Log, names: tuple[str, ...], where="log") -> Log:
         return log
     if unshared := sorted(set(map(_variable, names)) ^ set(map(_variable, log.names))):
         reason = f"features that only one of the two logs has: {listing(unshared)}"
-        raise DataError(where, reason, advice="Give both logs the same columns")
+        raise DataError(where, reason, advice="Give both logs the same columns, or leave these out of both")
     column_of = {name: column for column, name in enumerate(log.names)}
     columns = np.array([column_of.get(name, -1) for name in names])
     features = log.features.take(columns, axis=1)
