@@ -338,7 +338,7 @@ def test_readings_of_ads_are_those_of_the_scorers():
     assert rule("ads", "undersampled")["enum"] == list(scorers.UNDERSAMPLED)
     assert rule("ads", "threshold")["enum"] == ["f1", "precision", "recall", "none"]
     assert rule("ads", "tuning")["enum"] == ["held-out", "paper"]
-    assert {*scorers.READINGS, "regularisation", "options"} == {one.name for one in fields(scorers.Settings)}
+    assert {*scorers.READINGS, "regularisation", "options", "passes"} == {one.name for one in fields(scorers.Settings)}
     assert {*scorers.READINGS} <= {one.name for one in families.family("ads").settings}
 
 
