@@ -5,13 +5,13 @@ Which keys there are, and whether they hold numbers or text, is decided by the f
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from shlex import quote
 
 import numpy as np
 
-from scant.data import checks
+from scant.data import checks, logs
 from scant.data.visits import Problem, is_feature
 from scant.errors import DataError, SettingError, short, unknown
 
@@ -166,11 +166,13 @@ class Keys:
         self.kinds = {name: "text" if str in types else "numbers" for name, types in held.items() if list not in types}
         return self
 
-    def columns(self, objects: Sequence[Mapping | None]) -> tuple[dict, dict[int, str], dict[int, str]]:
+    def columns(self, objects: Iterable[Mapping | None], count: int) -> tuple[dict, dict[int, str], dict[int, str]]:
         """The columns that flat objects become, Arrow arrays by name; and by index the objects of which a key is not
         known, and those with a list where there was none, each with the first name of such a key.
+
+        count : of the objects, which are needed one at a time
         """
-        values = {name: [None] * len(objects) for name in self.kinds}
+        values = {name: [None] * count for name in self.kinds}
         late, odd = {}, {}
         for at, thing in enumerate(objects):
             for name, value in (thing or {}).items():
@@ -354,15 +356,22 @@ class Plan:
         import pyarrow as pa
 
         codes, texts = checks.distinct(column)
-        absent = _absent(texts)
-        objects = [None if lacks else keys.read(text) for text, lacks in zip(texts.to_pylist(), absent, strict=True)]
-        wrong = np.append(np.array([thing is None for thing in objects], bool) & ~absent, False)[codes]
+        absent, bad = _absent(texts), np.zeros(len(texts) + 1, bool)
+
+        def objects():
+            for start in range(0, len(texts), logs.CHUNK):
+                for at, text in enumerate(texts.slice(start, logs.CHUNK).to_pylist(), start):
+                    thing = None if absent[at] else keys.read(text)
+                    bad[at] = thing is None and not absent[at]
+                    yield thing
+
+        columns, late, odd = keys.columns(objects(), len(texts))
+        wrong = bad[codes]
         if wrong.any():
             text = short(texts[int(codes[np.argmax(wrong)])].as_py())
             mend = f"Complete or empty these cells, or take all as texts with --categorical {quote(keys.column)}"
             reason = f"{keys.column} {text} is no JSON object; most cells are"
             problems.append(_of_rows("json", "error", reason, mend, wrong, keys.column))
-        columns, late, odd = keys.columns(objects)
         problems += keys.problems(late, odd, codes)
         place = pa.array(codes, mask=codes < 0)
         return {self.roles.get(name, name): values.take(place) for name, values in columns.items()}

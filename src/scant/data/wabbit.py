@@ -216,7 +216,7 @@ class _Rows:
         if self.events and all(event is not None for event in self.events):
             columns[ID] = pa.array([str(event) for event in self.events])
         keys = self.keys.decide(self.objects[: checks.HEAD], path)
-        features, late, odd = keys.columns(self.objects)
+        features, late, odd = keys.columns(self.objects, len(self.objects))
         if clash := columns.keys() & features.keys():
             raise DataError(path, f"two columns are called {min(clash)!r}", advice="Rename the feature")
         problems = [*self.problems(known), *of_lists(keys.lists), *keys.problems(late, odd, np.arange(len(self.lines)))]
