@@ -385,8 +385,8 @@ class _Case:
     def judge_ad(self, name: str, policy: Always) -> None:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
         arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
-        cells = self.tally.cells[name]
-        self.judge(name, name, (1.0,), None if cells.rounded else arms.own_rows(*cells.arrays()))
+        cells, as_many = self.tally.cells[name], self.users and self.users.may_be_one(name)
+        self.judge(name, name, (1.0,), None if cells.rounded else arms.own_rows(*cells.arrays(), as_many))
 
     def _bounds(self, row: Mapping, terms) -> lifts.Bounds:
         """The bounds of the CTR of a row, from its terms, or from those of users."""
@@ -515,7 +515,9 @@ class _Case:
         return pairs, choice | self._lift_of_choice(choice)
 
     def _lift_of_choice(self, choice: Mapping) -> dict:
-        """The lift of the policy chosen, and a lower bound of it that holds however the policy was chosen."""
+        """The lift of the policy chosen; a lower bound of it that holds however the policy was chosen; whether that is
+        above 0.
+        """
         if self.rows[0]["refused"]:
             return {"lift": np.nan, "lift_lower": np.nan}
         row = next(row for row in self.rows if row["policy"] == choice["policy"])

@@ -26,7 +26,8 @@ class Evaluation:
     seed : of the order of the rows for the betting bounds
     policies : the learnt policies, by name
     comparisons : one mapping for each pair of policies that can be compared; see `decisions.pairs`
-    choice : which policy to choose; see `decisions.chosen`. None if no policy can be judged
+    choice : which policy to choose; see `decisions.chosen`. Also its lift, lift_lower, a bound that holds however it
+        was chosen, and better, whether that is above 0. None if no policy can be judged
     unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     guards : one mapping for each guard rail and policy; see `guards.judged`
