@@ -45,7 +45,8 @@ def test_numbers_are_those_of_the_rows_in_memory(tmp_path, train, policies, ads)
     made["action"] = made["action"].map(dict(zip("abc", ads, strict=True)))
     logs = sa.Log.read(written(tmp_path / "log", made)), sa.Log.from_frame(made)
     found, expected = (sa.evaluate(policies, log, train=train) for log in logs)
-    assert repr((found.rows, found.comparisons, found.choice)) == repr((expected.rows, expected.comparisons, expected.choice))
+    told = [repr((one.rows, one.comparisons, one.choice)) for one in (found, expected)]
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("uneven", [False, True])
@@ -202,7 +203,8 @@ def test_equal_rows_shared_rows_and_pairs_are_those_of_the_log_in_memory(tmp_pat
         with pytest.raises(DataError, match=r"400 of 2,500 rows are in data frame, too.*shared='drop' leaves"):
             sa.evaluate(policies, test, train=log)
     found, expected = (sa.evaluate(policies, test, train=log, shared=shared) for test in (parted, memory))
-    assert repr((found.rows, found.comparisons, found.choice)) == repr((expected.rows, expected.comparisons, expected.choice))
+    told = [repr((one.rows, one.comparisons, one.choice)) for one in (found, expected)]
+    assert told[0] == told[1]
     assert [note.replace("data frame:", f"{parted.name}:", 1) for note in expected.notes] == [*found.notes]
     assert len(found.pairs) == 1 and found.rows[1]["rows"] == (2500 if shared == "keep" else 2100)
 

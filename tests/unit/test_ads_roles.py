@@ -74,7 +74,7 @@ def test_rows_of_one_id_were_logged_twice_and_equal_rows_of_two_were_not():
     twice = pd.concat([twice, twice.iloc[:30].assign(reward=lambda part: 1 - part["reward"])])  # the click came later
     (problem,) = problems(read(twice, id="visit"), "duplicates", "requests")
     assert (problem["severity"], problem["count"]) == ("error", 30) and "logged twice" in problem["reason"]
-    with pytest.raises(DataError, match="logged twice. Keep one row of each"):
+    with pytest.raises(DataError, match=r"logged twice\. Keep one row of each"):
         sa.evaluate([], read(twice, id="visit"))
 
 
@@ -114,7 +114,7 @@ def test_rows_of_two_logs_are_the_same_if_their_ids_are():
     assert found.rows[1]["rows"] == ROWS - 2 if len(found.rows) > 1 else True
     again = train.assign(visit=visit[ROWS:])  # the same rows, of other visits
     assert sa.evaluate([], read(again, id="visit"), train=log).rows
-    with pytest.raises(DataError, match="rows are in data frame, too|the same log"):
+    with pytest.raises(DataError, match=r"rows are in data frame, too|the same log"):
         sa.evaluate([], sa.Log.from_frame(again, ignore=["visit"]), train=sa.Log.from_frame(train, ignore=["visit"]))
 
 

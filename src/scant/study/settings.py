@@ -135,7 +135,8 @@ def check_own_files(study: dict) -> None:
             if elsewhere or (mirror and "://" in mirror):
                 continue
             try:
-                if any(Path(f"{path}{ending}").is_file() for path in (of_project(file), *places) for ending in ("", ".gz", ".Z")):
+                paths = (of_project(file), *places)
+                if any(Path(f"{path}{ending}").is_file() for path in paths for ending in ("", ".gz", ".Z")):
                     continue
                 names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
             except OSError as error:  # such as for a name that is too long
