@@ -250,3 +250,23 @@ def test_parts_and_batches_give_the_same_report(tmp_path):
         )
     small = summing.summary(sa.Log.from_frame(rows, {"user": "who"}), rows=97).all().users.settle()
     assert small.packed() == summing.summary(parted).all().users.packed()
+
+
+def test_a_test_in_which_each_user_keeps_one_ad_is_judged_by_users():
+    """As A/B tests by user are: by visits the propensities look wrong, and the arms are no random samples."""
+    random = np.random.default_rng(0)
+    visits = random.integers(1, 30, 3000)
+    who, kept = np.repeat(np.arange(3000), visits), np.repeat(random.integers(0, 2, 3000), visits)
+    rate = random.beta(0.5, 4.0, 3000)[who] * np.where(kept == 1, 1.0, 0.6)
+    rows = pd.DataFrame({"action": np.array(list("ab"))[kept], "propensity": 0.5, "who": who, "x": rate * 0 + who % 7,
+                         "reward": (random.random(len(who)) < rate).astype(int)})  # fmt: skip
+    found = sa.evaluate(["each-ad"], sa.Log.from_frame(rows, {"user": "who"}))
+    assert not any("propensit" in note or "mean weight" in note for note in found.notes)
+    for row, ad in zip(found.rows[1:], "ab", strict=True):
+        assert row["bound"] == "betting, by user"
+        assert row["estimate"] == pytest.approx(rows["reward"][rows["action"] == ad].mean())
+        assert row["low"] < {"a": 0.6 / 9, "b": 1 / 9}[ad] < row["high"]
+    assert found.rows[2]["lift_low"] > 0 > found.rows[1]["lift_high"]
+    (pair,) = [pair for pair in found.comparisons if pair["policy"] == "ad:a" and pair["other"] == "ad:b"]
+    assert pair["difference"] == pytest.approx(found.rows[1]["estimate"] - found.rows[2]["estimate"])
+    assert pair["low"] < -0.4 / 9 < pair["high"] < 0 and pair["better"] == "ad:b"

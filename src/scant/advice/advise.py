@@ -366,6 +366,8 @@ class _Case:
             row["verdict"] = "none"
             return
         bounds = self._bounds(row, terms)
+        if sample is not None and of_users:
+            self.samples[name] = of_users
         if sample is not None and row["bound"] == "clopper-pearson":
             self.samples[name] = int(row["clicks"]), int(row["rows"])
         self.largest[name], self.lowers[name] = largest, bounds.lower
@@ -494,7 +496,9 @@ class _Case:
             largest = {Logging.kind: 1.0} | largest
         for pair in combinations(largest, 2) if self.least is not None else ():
             if {*pair} <= self.samples.keys():
-                means[pair] = arms.Difference(*zip(*(self.samples[name] for name in pair), strict=True))
+                first, second = (self.samples[name] for name in pair)
+                means[pair] = (clusters.Difference(first, second) if self.users else
+                               arms.Difference(*zip(first, second, strict=True)))  # fmt: skip
                 continue
             if self.users:
                 means[pair] = self.users.difference(tuple(map(keys.get, pair)), tuple(map(largest.get, pair)))

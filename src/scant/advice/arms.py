@@ -61,26 +61,34 @@ def check_shown(policy: Always, ads: Iterable[str]) -> None:
         raise unknown("ad", policy.ad, list(ads))
 
 
-def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...] | None:
+def own_rows(
+    weight: np.ndarray, reward: np.ndarray, count: np.ndarray, as_many: bool | None = None
+) -> tuple[np.ndarray, ...] | None:
     """The cells of the rows that show an ad, with weights of 1; None if they are no random sample of all rows.
 
     They are one if the ad has the same propensity in all of them, and if they are about as many as this says: fewer are
     those of an ad that some visits cannot get. Of random samples one in a thousand is not taken for one.
 
     weight, reward, count : float64, float64, int64 (cells), of all rows
+    as_many : whether they are about as many as the propensity says; None to tell from their number, for which rows have
+        to be independent
     """
+    shown = weight > 0
+    if not shown.any() or np.ptp(weight[shown]) > 0 or not (_as_many(weight, count) if as_many is None else as_many):
+        return None
+    return np.ones(int(shown.sum())), reward[shown], count[shown]
+
+
+def _as_many(weight: np.ndarray, count: np.ndarray) -> bool:
+    """Whether the rows that show an ad are about as many as its propensity, the same in all of them, says."""
     from scipy import special
 
     shown = weight > 0
-    if not shown.any() or np.ptp(weight[shown]) > 0:
-        return None
     rows, of_ad, propensity = int(count.sum()), int(count[shown].sum()), 1 / float(weight.max())
     half = (1 - evaluation.ALARM) / 2
     fewest = special.betaincinv(of_ad, rows - of_ad + 1, half)
     most = special.betainccinv(of_ad + 1, rows - of_ad, half) if of_ad < rows else 1.0
-    if not fewest <= propensity <= most:
-        return None
-    return np.ones(int(shown.sum())), reward[shown], count[shown]
+    return bool(fewest <= propensity <= most)
 
 
 @dataclass(frozen=True)

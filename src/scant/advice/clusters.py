@@ -199,6 +199,24 @@ class Quotient:
         return low
 
 
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two quotients of the same users, by the bounds of each, which share the error."""
+
+    first: Quotient
+    second: Quotient
+
+    @property
+    def estimate(self) -> float:
+        return self.first.estimate - self.second.estimate
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The two-sided interval."""
+        each = (1 + level) / 2
+        (low, high), (least, most) = self.first.interval(each), self.second.interval(each)
+        return low - most, high - least
+
+
 class ByUser:
     """The quotients of a log whose users are known, all in one random order of the users.
 
