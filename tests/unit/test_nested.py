@@ -109,6 +109,17 @@ def test_mixed_values():
     assert repr(found["context.c"]) == repr([1.0] * 9 + [np.nan]) and np.isnan(found["context.d"][:9]).all()
 
 
+def test_dictionaries_of_a_frame_may_have_values_of_different_types():
+    made = [{"a": np.int64(1), "b": "x"}] * 9 + [{"a": "2.5", "b": 7.0}]
+    frame = log([{}] * 10).assign(context=made)
+    texts = log([{"a": 1, "b": "x"}] * 9 + [made[9]])
+    assert arrays(sa.Log.from_frame(frame)) == arrays(sa.Log.from_frame(texts))
+    frame.loc[3, "context"] = '{"a": 1, "b": "x"}'
+    assert arrays(sa.Log.from_frame(frame)) == arrays(sa.Log.from_frame(texts))
+    with pytest.raises(DataError, match="data frame: not a data frame with columns of numbers"):
+        sa.Log.from_frame(frame.assign(x=[object()] * 10))
+
+
 BAD = '{"age": 3'
 
 

@@ -213,7 +213,10 @@ def table_of(frame):
         if hasattr(frame, "to_numpy") and hasattr(frame, "index"):  # of pandas, which would add its index
             if odd := [name for name in frame.columns if not isinstance(name, str)]:
                 raise ValueError(f"the column name {odd[0]!r} is no text")
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            try:
+                return pa.Table.from_pandas(frame, preserve_index=False)
+            except pa.ArrowException:  # so it is with dictionaries whose values have different types
+                return pa.Table.from_pandas(nested.as_texts(frame), preserve_index=False)
         if isinstance(frame, pa.RecordBatch):
             return pa.Table.from_batches([frame])
         if isinstance(frame, pa.Table):

@@ -93,6 +93,16 @@ def of_lists(names: Iterable[str]) -> list[Problem]:
 # --- JSON
 
 
+def as_texts(frame):
+    """A data frame of pandas with its dictionaries as texts of JSON."""
+    texts = {
+        name: [json.dumps(value, default=lambda number: number.item()) if isinstance(value, dict) else value
+               for value in column]
+        for name, column in frame.items() if column.dtype == object
+    }  # fmt: skip
+    return frame.assign(**texts)
+
+
 def parsed(text: str):
     """What a text of JSON holds; a ValueError if it is none, or has half of a character."""
     thing = json.loads(text)
