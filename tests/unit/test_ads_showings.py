@@ -121,6 +121,18 @@ def test_wrong_propensities_withhold_every_number_and_are_said_first():
     assert not right.rows[-1]["refused"] and right.rows[-1]["verdict"] == "yes"
 
 
+def test_a_column_that_tells_of_the_ad_shown_is_named_to_be_left_out():
+    """Propensities look wrong among rows that were chosen by their ad, and it may be the choice that is wrong."""
+    made = frame().assign(**{"its topic": lambda frame: np.where(frame["action"] == "c", "cars", "food")})
+    (problem,) = sa.Log.from_frame(made).check()["problems"]
+    assert problem["kind"] == showings.WRONG and "where 'its topic' is" in problem["reason"]
+    assert problem["mend"].endswith("leave it out with --ignore 'its topic'") and "--user COLUMN" in problem["mend"]
+    assert sa.Log.from_frame(made, ignore=["its topic"]).check().ok
+    told = frame(told=(1 / 3, 1 / 3, 1 / 3))
+    (problem,) = sa.Log.from_frame(told).check()["problems"]
+    assert "--ignore" not in problem["mend"]  # the whole log shows it best
+
+
 def test_the_policy_that_shows_all_ads_alike_is_over_the_ads_of_both_logs():
     """The test log lacks an ad of the training log: nothing is said of showing all alike as if it were not one."""
     train, test = frame(seed=1), frame(shares=(0.4, 0.6, 0.0), told=(0.4, 0.6, 1.0), seed=2)

@@ -114,5 +114,5 @@ def new_texts(test, training, rows: int) -> Iterator[str]:
         new = {text: count for text, count in counts.items() if text not in training.texts.get(name, counts)}
         if (share := sum(new.values()) / rows) >= SHARE:
             most = sorted(new, key=lambda text: (-new[text], text))
-            yield (f"{100 * share:.2g} % of rows have a {name!r} that the training log lacks ({logs.listing(most)}): "
+            yield (f"{100 * share:.3g} % of rows have a {name!r} that the training log lacks ({logs.listing(most)}): "
                    "learnt policies take them for one of its rare ones")  # fmt: skip

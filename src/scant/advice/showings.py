@@ -14,6 +14,7 @@ of a log only sums, which add up over its parts.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from shlex import quote
 
 import numpy as np
 
@@ -72,6 +73,12 @@ class Groups:
             *(("feature", f"where {name!r} is above {middle:.4g}") for name, middle in self.middles.items()),
             *(("feature", f"where {name!r} is {text!r}") for name, kept in self.texts.items() for text in kept),
         ]
+
+    @property
+    def features(self) -> list[str]:
+        """The feature of each column of `marks`, "" for those of none, and of the further groups of `_with_others`."""
+        texts = [name for name, kept in self.texts.items() for _ in kept]
+        return [*[""] * (1 + BLOCKS), *self.middles, *texts, *self.middles]
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
         """Which rows are in each group, bool (rows x groups).
@@ -194,12 +201,17 @@ def problem(showings: Showings, most_visits: float = 1) -> Problem | None:
     words = [words for _, words in names] + [f"where {name!r} is {middle:.4g} or less, or missing"
                                              for name, middle in groups.middles.items()]  # fmt: skip
     place = f" {words[group]}" if words[group] else ""
+    mend = ("Nothing can be judged by such a log. Give each row the probability with which its ad was shown to this "
+            "user at this time; a share of all rows is not one, if some users see it more often.")  # fmt: skip
+    if most_visits == 1:
+        mend += " Where users keep the ad that they got first, say who they are by --user COLUMN."
+    if feature := groups.features[group]:
+        mend += (f" If {feature!r} says something of the ad, or of what came after it, it is no feature of the visit: "
+                 f"leave it out with --ignore {quote(feature)}.")  # fmt: skip
     expected = rows[group] * count / times
     reason = (f"propensities are not those by which ads were shown{place}: ad {name!r} is in {int(count):,} of "
               f"{int(rows[group]):,} rows, and by its propensities in about {expected:,.0f} at most")  # fmt: skip
-    return Problem(WRONG, "error", reason,
-                   "Nothing can be judged by them. Give each row the probability with which its ad was shown to this "
-                   "user at this time; a share of all rows is not one, if some users see it more often")  # fmt: skip
+    return Problem(WRONG, "error", reason, mend.removesuffix("."))
 
 
 def _with_others(showings: Showings, names) -> tuple[np.ndarray, dict[str, np.ndarray]]:
