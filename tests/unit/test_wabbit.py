@@ -267,6 +267,13 @@ def test_text_that_is_wrong_is_refused_with_the_line(tmp_path, line, reason):
     assert reason in f"{problem['place']}: {problem['reason']}"
 
 
+def test_too_many_features_are_refused(tmp_path):
+    path = tmp_path / "log.vw"
+    path.write_text("".join(f"1:0:0.5 | word{number}\n" for number in range(1001)))
+    with pytest.raises(DataError, match="it has more than 1,000 features"):
+        sa.Log.read(path)
+
+
 def groups(visits, tags=True):
     """The text with a line for each ad, of the same visits."""
     found = []

@@ -224,9 +224,10 @@ class Keys:
 def _check_number(column: str, keys: int, where) -> None:
     """Raise a DataError if a column has so many keys that they look like values."""
     if keys > MOST:
-        reason = f"{column or 'the log'} has more than {MOST:,} keys, as if they were values"
-        advice = f"Leave it out with --ignore {quote(column)}" if column else "Leave some out"
-        raise DataError(where, reason, advice=advice)
+        if not column:
+            raise DataError(where, f"it has more than {MOST:,} features", advice="Write those that matter")
+        reason = f"{column} has more than {MOST:,} keys, as if they were values"
+        raise DataError(where, reason, advice=f"Leave it out with --ignore {quote(column)}")
 
 
 def _array(values: list, kind: str, absent: float):
