@@ -31,8 +31,9 @@ def made(text: str):
         model = found(**settings)
     except Exception as error:  # of any kind, as whoever wrote the class has it
         known = inspect.signature(found).parameters.values()
-        names = [one.name for one in known if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
-        takes_more = any(one.kind == one.VAR_KEYWORD for one in known)
+        by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        names = [parameter.name for parameter in known if parameter.kind in by_name]
+        takes_more = any(parameter.kind == inspect.Parameter.VAR_KEYWORD for parameter in known)
         if not takes_more and (odd := [name for name in settings if name not in names]):
             raise unknown(f"setting of {named}", odd[0], names) from None
         raise SettingError(f"{named} cannot be made with {written or 'no settings'}: {printable(error)}") from error
