@@ -457,3 +457,25 @@ def test_a_column_of_lists_in_a_part_is_named(tmp_path, other):
     for name, value in (("0", [1]), ("1", other)):
         frame(200, 1).assign(size=[value] * 200).to_parquet(folder / f"{name}.parquet", index=False)
     assert "column 'size' has type list" in str(sa.Log.read(folder).check())
+
+
+def test_of_more_rows_than_fit_in_memory_some_are_learnt_from(tmp_path, monkeypatch, capsys):
+    made = frame(3000, 4)
+    log = sa.Log.read(written(tmp_path / "log", made))
+    assert log.learnable is log
+    monkeypatch.setattr("scant.advice.log.LEARNT", 1000)
+    assert sa.Log.from_frame(made).learnable.chosen is None  # in memory already
+    log = sa.Log.read(tmp_path / "log")
+    drawn = made[log.learnable.chosen]
+    assert 900 < len(drawn) < 1100 and len(log.learnable) == len(drawn) and log.learnable is log.learnable
+    train, _ = log.split(0.8)
+    assert not (train.learnable.chosen & ~train.chosen).any() and 900 < len(train.learnable) < 1100
+    policy, expected = (sa.Policy("logistic", steps=500).fit(each) for each in (log, drawn.reset_index(drop=True)))
+    assert (policy.predict(made) == expected.predict(made)).all()
+    target = str(tmp_path / "policy.arrow")
+    assert (
+        main(["ads", "fit", str(tmp_path / "log"), "--policy", "logistic", "--steps", "500", "--output", target]) == 0
+    )
+    assert f"learnt from {len(drawn):,}, drawn at random, of 3,000 rows" in capsys.readouterr().out
+    notes = sa.evaluate(["logistic"], sa.Log.from_frame(frame(500, 5)), train=log).notes
+    assert any(f"policies learn from {len(drawn):,} of 3,000 rows" in note for note in notes)

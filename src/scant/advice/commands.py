@@ -245,12 +245,13 @@ def fit(arguments) -> None:
     _check_saved({asked: policy})
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
-        policy = policy.fitted_to(log.visits, progress=progress)
+        policy = policy.fitted_to(log.learnable.visits, progress=progress)
         policy.save(arguments.output)
     value = policy.regularisation
     chosen = f"; lambda {value:g}" if value == value else ""
+    drawn = "" if log.learnable is log else f"{len(log.learnable):,}, drawn at random, of "
     lines = [
-        f"{policy.name}, learnt from {len(log):,} rows of {log.name}{chosen}",
+        f"{policy.name}, learnt from {drawn}{len(log):,} rows of {log.name}{chosen}",
         f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features",
     ]
     if policy.untrained:

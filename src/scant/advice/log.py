@@ -17,7 +17,9 @@ from scant.advice.unit import CLICKS, Unit
 from scant.data import checks, formats, logs
 from scant.data.visits import Problem, Reading, Visits
 from scant.errors import DataError, SettingError, as_arguments, unknown
+from scant.randomness import generator
 
+LEARNT = 1 << 22  # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
 SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
 
 
@@ -99,6 +101,17 @@ class Log:
         if len(log) < 2:
             raise DataError(self.name, "the log has one row, of which nothing can be said")
         return log
+
+    @cached_property
+    def learnable(self) -> "Log":
+        """The rows to learn from: of a log in a folder with more than `LEARNT`, about so many, drawn at random."""
+        if not self.in_folder or len(self) <= LEARNT:
+            return self
+        random, share = generator(0, "advice", "learnt"), LEARNT / len(self)
+        drawn = [random.random(min(ROWS, len(self) - start), np.float32) < share for start in range(0, len(self), ROWS)]
+        chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
+        chosen[chosen] = np.concatenate(drawn)
+        return type(self)(self.source, self.name, self.half_of, chosen, self.unit)
 
     @property
     def in_folder(self) -> bool:

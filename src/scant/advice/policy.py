@@ -111,7 +111,7 @@ class Policy:
         ------
         SettingError, DataError : settings out of range, or a log that cannot be learnt from
         """
-        self.learnt = self._learnt(visits_of(log))
+        self.learnt = self._learnt(visits_of(log.learnable if isinstance(log, Log) else log))
         self.inputs = (log.source.path,) if isinstance(log, Log) else ()
         return self
 
