@@ -271,7 +271,7 @@ CASES: dict[str, tuple] = {  # what is odd; what is to happen; what must be said
     "many-ads": ("200 ads", NUMBERS, "", lambda w: w.given(w.log(visits=w.visits(2 * ROWS))), 200),
     "same-log": ("the test is the training log", REFUSED, "the same log", lambda w: Given(
         path := w.written(w.log()), ["--train", path, "--policy", "logistic"])),
-    "new-cities": ("other cities in the test, clicking more", NUMBERS, "", new_cities),
+    "new-cities": ("other cities in the test, clicking more", WARNED, "showing all ads alike earns", new_cities),
     "scikit-learn": ("a model of scikit-learn", NUMBERS, "", lambda w: w.given(w.log(), split(MODEL))),
 }  # fmt: skip
 

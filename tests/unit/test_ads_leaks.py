@@ -102,3 +102,28 @@ def test_rows_of_each_text_are_counted_in_any_batches():
     counts = {name: pd.Series(rows()[name]).value_counts().to_dict() for name in ("city", "many")}
     for batch in (500, 10**6):
         assert summing.summary(made, rows=batch).features.texts == counts
+
+
+def shown(rows: int, rate: float, seed: int, chance: float = 1.0) -> sa.Log:
+    """Three ads, of which the visitor's best is clicked three times as often, and shown unless chance decides."""
+    random = np.random.default_rng(seed)
+    best, action = random.integers(3, size=(2, rows))
+    action = np.where(random.random(rows) < chance, action, best)
+    propensity = np.where(action == best, 1 - chance, 0) + chance / 3
+    reward = random.random(rows) < rate * np.where(action == best, 3, 1)
+    return sa.Log.from_frame(pd.DataFrame({"action": action, "reward": reward * 1.0, "propensity": propensity,
+                                           "x": random.random(rows)}))  # fmt: skip
+
+
+def test_visits_that_click_otherwise_than_those_of_the_training_log_are_told():
+    """However either was logged: also where few visits of the training log tell of other ads than the best."""
+
+    def notes(test, train):
+        found = sa.evaluate([], test, train=train, least_propensity=1 / 3).notes
+        return [note for note in found if "showing all ads alike" in note]
+
+    for chance in (1.0, 0.3, 0.02):
+        alike = [notes(shown(2000, 0.05, seed), shown(2000, 0.05, 100 + seed, chance)) for seed in range(30)]
+        assert alike == [[]] * 30
+    (note,) = notes(shown(20_000, 0.2, 1), shown(20_000, 0.1, 2, 0.3))
+    assert "here, but " in note and "--split compares on the same visits" in note

@@ -24,7 +24,7 @@ from scant.advice import arms, clusters, decisions, digests, encoding, health, l
 from scant.advice.arms import AD, Always
 from scant.advice.evaluated import Evaluation
 from scant.advice.folder import ROWS
-from scant.advice.leaks import new_texts
+from scant.advice.leaks import new_texts, of_others
 from scant.advice.learning import LEARNT
 from scant.advice.log import Log
 from scant.advice.policy import Policy
@@ -119,12 +119,15 @@ def compare(
     case = partial(_Case, test, training, columns, level, declared, shared, seed)
     if unfitted:
         case(read(None, training))  # what is wrong with the logs is told before anything is learnt
-        log = train.visits
+        log = train.learnable.visits
         progress("encodes features")
         encoder = encoding.fit(log)
         encoded = encoder, encoder.transform(log, train.name)
         named |= {name: named[name].fitted_to(log, encoded, progress) for name in unfitted}
     judged = case(read(named, training))
+    if unfitted and train.learnable is not train:
+        drawn = f"{len(train.learnable):,} of {len(train):,} rows, drawn at random, which fit in memory"
+        judged.notes.append(f"{train.name}: policies learn from {drawn}")
     progress("compares the policies")
     if not judged.today_is_uniform:
         judged.judge(Uniform.kind, Uniform.kind, (1 / judged.ads,))
@@ -310,6 +313,13 @@ class _Case:
         if both := np.isin(users, known).sum():
             self.notes.append(f"{test}: {100 * both / len(users):.3g} % of its users are in {train}, too: rates are of "
                               "users from whom policies have learnt")  # fmt: skip
+        if others := () if self.same_log else of_others(whole, training.tally):
+            here, there = (self.unit.rate(*(end * self.unit.largest for end in ends)) for ends in others)
+            self.notes.append(
+                f"{test}: showing all ads alike earns {here} here, but {there} by {train}: visits, or times, differ, "
+                f"and today's {self.unit.mean} is that of the training log. Policies may look better, or worse, only "
+                "because of this; --split compares on the same visits"
+            )
         periods = summary.period, training.summary.period
         if not self.same_log and None not in periods:
             (begins, ends), (first, last) = periods
@@ -426,7 +436,7 @@ class _Case:
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
         found, drift = evaluation.evaluate_cells(weight, reward, count, terms, self.level), tally.drift(key)
         if of_users and key and self.users.may_be_one(key):
-            found = replace(found, warnings=tuple(one for one in found.warnings if one.kind != "mean-weight"))
+            found = replace(found, warnings=tuple(notice for notice in found.warnings if notice.kind != "mean-weight"))
         row = row_of(name, found, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         if not found.refused:

@@ -1,4 +1,5 @@
-"""What a log tells too well, or not yet: features that come after the click, clicks still to come, texts never seen."""
+"""What a log tells too well, or not yet, or of others: features that come after the click, clicks still to come, texts
+never seen, visits that click otherwise than those of the training log."""
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -6,8 +7,10 @@ from shlex import quote
 
 import numpy as np
 
+from scant.ads import intervals
 from scant.data import logs
 from scant.data.visits import Problem, Visits
+from scant.randomness import generator
 
 AUC = 0.99  # with which a single feature tells clicks from other visits only if it comes after the click
 SAMPLE, LIKELY = 1000, 0.97  # rows of either kind that are looked at first, and the AUC from which on all others are
@@ -17,6 +20,7 @@ CHANCE = 1e-6  # of such rows in a row, at most, by the share of rows with a rew
 PARTS = 20  # of the log; the last ones, up to half of them, are compared with the rest
 LATE = 1 / 3  # rewards of the last parts below this share of the rest's look not joined yet
 ALARM = 1e-3  # the probability of a false alarm
+ROUNDED = 2e-3  # by which what is kept of a log may be off
 SHARE = 1e-3  # of rows with texts that the training log lacks, from which on they are told
 
 
@@ -116,3 +120,27 @@ def new_texts(test, training, rows: int) -> Iterator[str]:
             most = sorted(new, key=lambda text: (-new[text], text))
             yield (f"{100 * share:.3g} % of rows have a {name!r} that the training log lacks ({logs.listing(most)}): "
                    "learnt policies take them for one of its rare ones")  # fmt: skip
+
+
+def of_others(test, training) -> list[tuple[float, float]]:
+    """What showing all ads alike earns by a test, and by its training log, if it is not the same: the interval of each.
+
+    Whatever policies logged them, both tell the same if visits and rates are alike. The intervals need no least
+    propensity, and hold if some visits cannot get an ad. Nothing is said of other ads, or of visits of known users.
+
+    test, training : `tally.Tally` of both
+    """
+    if {ad for ad, sums in test.ads.items() if sums[0].any()} != {*training.ads}:
+        return []
+    found, random, confidence = [], generator(0, "advice", "others"), 1 - ALARM / 4
+    for tally in (test, training):
+        weight, reward, count = tally.of_uniform()
+        if len(tally.users.settle().key):
+            return []
+        low, above = (
+            float(intervals.betting_without_range(intervals.drawn(terms, count, weight.max(), random), confidence))
+            for terms in (weight * reward, weight * (1 - reward))
+        )
+        found.append((low, 1 - above))
+    low, high = max(low for low, _ in found), min(high for _, high in found)
+    return found if low > high * (1 + ROUNDED) else []
