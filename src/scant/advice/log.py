@@ -19,7 +19,7 @@ from scant.data.visits import Problem, Reading, Visits
 from scant.errors import DataError, SettingError, as_arguments, unknown
 from scant.randomness import generator
 
-LEARNT = 1 << 22  # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
+LEARNT = 1 << 21  # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
 SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
 
 
