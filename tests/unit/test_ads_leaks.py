@@ -119,8 +119,10 @@ def test_visits_that_click_otherwise_than_those_of_the_training_log_are_told():
     """However either was logged: also where few visits of the training log tell of other ads than the best."""
 
     def notes(test, train):
-        found = sa.evaluate([], test, train=train, least_propensity=1 / 3).notes
-        return [note for note in found if "showing all ads alike" in note]
+        found = sa.evaluate([], test, train=train, least_propensity=1 / 3)
+        told = [note for note in found.notes if "showing all ads alike" in note]
+        assert found.text().startswith("Careful: today's CTR is of other visits, or times,") == bool(told)
+        return told
 
     for chance in (1.0, 0.3, 0.02):
         alike = [notes(shown(2000, 0.05, seed), shown(2000, 0.05, 100 + seed, chance)) for seed in range(30)]

@@ -99,8 +99,9 @@ def test_a_column_that_is_called_so_and_repeats_looks_like_users(name, values, k
         assert [problem["kind"] for problem in found] == [kind] * (kind is not None)
         if kind == "user":
             assert f"--user {name} takes visits of one together" in found[0]["mend"]
-            notes = sa.evaluate([], read(made(**{name: code}))).notes
-            assert any("Visits of one are not independent, which bounds ignore" in note for note in notes)
+            told = sa.evaluate([], read(made(**{name: code})))
+            assert any("Visits of one are not independent, which bounds ignore" in note for note in told.notes)
+            assert told.text().startswith(f"Careful: feature {name!r} has")
 
 
 def test_rows_of_two_logs_are_the_same_if_their_ids_are():

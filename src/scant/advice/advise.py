@@ -39,6 +39,7 @@ from scant.randomness import generator
 ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
 COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
+CAREFUL = ("user", "leak")  # kinds of problems by which answers may be wrong, so that they are told first
 UNKNOWN = "unknown"  # a least propensity that nobody knows
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
 WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are wrong
@@ -253,7 +254,8 @@ class _Case:
         self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
         self.same_log, self.keys = summing.logged_by_today(test, training), {}
         self.least, self.constant = _least(test.name, self.tally, declared, summary.showings.shares())
-        self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", "user", "leak")])
+        self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", *CAREFUL)])
+        self.careful = [f"Careful: {problem.reason}" for problem in test.problems if problem.kind in CAREFUL]
         doubts = list(health.propensities(summary, columns, self.least))
         self.wrong = next((problem for problem in doubts if problem.kind == WRONG), None)
         self._note(test.name, [problem for problem in doubts if problem is not self.wrong])
@@ -314,6 +316,7 @@ class _Case:
             self.notes.append(f"{test}: {100 * both / len(users):.3g} % of its users are in {train}, too: rates are of "
                               "users from whom policies have learnt")  # fmt: skip
         if others := () if self.same_log else of_others(whole, training.tally):
+            self.careful.append(f"Careful: today's {self.unit.mean} is of other visits, or times, than the test's")
             here, there = (self.unit.rate(*(end * self.unit.largest for end in ends)) for ends in others)
             self.notes.append(
                 f"{test}: showing all ads alike earns {here} here, but {there} by {train}: visits, or times, differ, "
@@ -555,7 +558,7 @@ class _Case:
         return found if self.today_is_uniform else found | {Uniform.kind: dict.fromkeys(ads, 1 / len(ads))}
 
     def about(self) -> tuple[str, ...]:
-        """Sentences that describe the logs."""
+        """Sentences that describe the logs, after those by which all answers may be wrong."""
 
         def sentence(role, log, tally, is_today):
             ending = "; today's policy is the one that logged it" if is_today else ""
@@ -568,8 +571,9 @@ class _Case:
 
         of_test = sentence("Test log", self.test, self.tally, self.same_log)
         if self.training is None:
-            return (of_test,)
-        return sentence("Training log", self.training.log, self.training.tally, not self.same_log), of_test
+            return *self.careful, of_test
+        of_training = sentence("Training log", self.training.log, self.training.tally, not self.same_log)
+        return *self.careful, of_training, of_test
 
 
 def _by_user(tally: Tally, seed: int) -> clusters.ByUser | None:
