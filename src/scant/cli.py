@@ -150,9 +150,15 @@ def _compile(arguments) -> None:
 def _init(arguments) -> None:
     from scant import starting
 
-    for path in starting.begin(arguments.folder):
+    for path in starting.begin(arguments.folder, arguments.study):
         print(path)
-    print(f"Run it: cd {shlex.quote(str(arguments.folder))} && snakemake --cores all")
+    print(
+        f"cd {shlex.quote(str(arguments.folder))}\n"
+        "snakemake --cores all                                    # play it\n"
+        "scant status results/STUDY                               # how far it is; STUDY is named in study.yaml\n"
+        "scant show results/STUDY                                 # what came of it\n"
+        "On Slurm: pip install snakemake-executor-plugin-slurm, then snakemake --workflow-profile profiles/slurm"
+    )
 
 
 def _schema(arguments) -> None:
@@ -272,7 +278,9 @@ def parser() -> argparse.ArgumentParser:
     about = "Write the files that are made of what families declare: schema, captions."
     command("schema", _schema, about, root, printed)
     begun = option("folder", type=Path, help="the folder of the new study")
-    command("init", _init, "Begin a study of your own in a folder: study file, Snakefile, profile.", begun)
+    about = "begin with a study that comes with scant, such as clicks (default: a small one)"
+    from_study = option("--from", dest="study", default="", metavar="STUDY", help=about)
+    command("init", _init, "Begin a study of your own in a folder: study file, Snakefile, profiles.", begun, from_study)
     from scant.advice import commands as advice
 
     about = "For practitioners: which policy would have earned more clicks?"

@@ -1,28 +1,33 @@
-"""Begin a study in a folder of its own: a Snakefile that imports the workflow, a study file, and a profile."""
+"""Begin a study in a folder of its own: a Snakefile that imports the workflow, a study file, and profiles."""
 
 import os
 from pathlib import Path
 
-from scant.errors import SettingError
+from scant.errors import SettingError, unknown
 from scant.files import write_text
 from scant.schema import PACKAGE, PROJECT
 
-PROFILE = "profiles/default/profile.yaml"
+PROFILES = ("profiles/default/profile.yaml", "profiles/slurm/profile.yaml")
+STUDY = "study.yaml"
 SHOWN = 8  # names of files that a message has
 
 
-def begin(folder, log=print) -> list[Path]:
+def begin(folder, study: str = "", log=print) -> list[Path]:
     """Write the files of a first study to a folder, which may exist, and return their paths.
 
+    study : a study that comes with scant, such as clicks or default, to begin with; "" for a small one
     log : a function that takes a line of text about what else is in the folder
 
     Raises
     ------
-    SettingError : one of the files is there already, or a file in the place of a folder; nothing is written then
+    SettingError : one of the files is there already, or a file in the place of a folder, or no such study comes with
+        scant; nothing is written then
     """
     folder, starter = Path(folder), PACKAGE / "starter"
     texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(starter.iterdir()) if file.is_file()}
-    texts[PROFILE] = (PROJECT / PROFILE).read_text(encoding="utf-8")
+    texts |= {name: (PROJECT / name).read_text(encoding="utf-8") for name in PROFILES}
+    if study:
+        texts[STUDY] = shipped(study).read_text(encoding="utf-8")
     paths = [folder / name for name in texts]
     taken = [path for path in paths if os.path.lexists(path)]
     taken += [above for path in paths for above in path.parents if above.exists() and not above.is_dir()]
@@ -38,3 +43,12 @@ def begin(folder, log=print) -> list[Path]:
     for path, text in zip(paths, texts.values(), strict=True):
         write_text(path, text)
     return paths
+
+
+def shipped(study: str) -> Path:
+    """The file of a study that comes with scant; a SettingError for another."""
+    studies = {path.stem: path for path in sorted((PROJECT / "config/studies").glob("*.yaml"))}
+    studies["default"] = PROJECT / "config/config.yaml"
+    if study not in studies:
+        raise unknown("study", study, studies)
+    return studies[study]

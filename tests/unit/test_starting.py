@@ -12,9 +12,9 @@ def tree(folder) -> dict[str, bytes]:
 
 def test_a_study_begins_in_a_new_folder(tmp_path):
     lines = []
-    written = starting.begin(tmp_path / "new", lines.append)
+    written = starting.begin(tmp_path / "new", log=lines.append)
     assert not lines and all(path.stat().st_size for path in written)
-    assert {*tree(tmp_path / "new")} == {"Snakefile", "study.yaml", starting.PROFILE}
+    assert {*tree(tmp_path / "new")} == {"Snakefile", "study.yaml", *starting.PROFILES}
 
 
 def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path):
@@ -22,14 +22,14 @@ def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path):
     for number in range(12):
         (tmp_path / f"a{number:02d}").write_text("mine")
     lines = []
-    starting.begin(tmp_path, lines.append)
+    starting.begin(tmp_path, log=lines.append)
     assert lines == [
         f"{tmp_path} is not empty, and what is there stays as it is: a00, a01, a02, a03, a04, a05, a06, a07 and 5 more"
     ]
-    assert len(tree(tmp_path)) == 15 and tree(tmp_path)["a11"] == b"mine"
+    assert len(tree(tmp_path)) == 16 and tree(tmp_path)["a11"] == b"mine"
 
 
-@pytest.mark.parametrize("name", ["Snakefile", "study.yaml", starting.PROFILE, "profiles", "profiles/default"])
+@pytest.mark.parametrize("name", ["Snakefile", "study.yaml", *starting.PROFILES, "profiles", "profiles/default"])
 def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, name):
     for file in ("other", name):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -51,3 +51,12 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(SettingError, match="file is there already"):
         starting.begin(tmp_path / "file")
+
+
+def test_a_study_that_comes_with_scant_is_a_beginning(tmp_path):
+    for name, file in (("clicks", "config/studies/clicks.yaml"), ("default", "config/config.yaml")):
+        starting.begin(tmp_path / name, name)
+        assert (tmp_path / name / "study.yaml").read_bytes() == (starting.PROJECT / file).read_bytes()
+    with pytest.raises(SettingError, match="unknown study 'click': did you mean 'clicks'"):
+        starting.begin(tmp_path / "new", "click")
+    assert not (tmp_path / "new").exists()
