@@ -133,6 +133,13 @@ def test_a_column_that_tells_of_the_ad_shown_is_named_to_be_left_out():
     assert "--ignore" not in problem["mend"]  # the whole log shows it best
 
 
+def test_wrong_propensities_of_the_training_log_are_noted():
+    train = sa.Log.from_frame(frame(told=(1 / 3, 1 / 3, 1 / 3), seed=7))
+    found = sa.evaluate(["mine"], sa.Log.from_frame(frame()), train=train, least_propensity=0.2)
+    assert any("data frame: propensities are not those by which ads were shown" in note for note in found.notes)
+    assert not found.rows[-1]["refused"]
+
+
 def test_the_policy_that_shows_all_ads_alike_is_over_the_ads_of_both_logs():
     """The test log lacks an ad of the training log: nothing is said of showing all alike as if it were not one."""
     train, test = frame(seed=1), frame(shares=(0.4, 0.6, 0.0), told=(0.4, 0.6, 1.0), seed=2)

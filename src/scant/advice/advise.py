@@ -291,6 +291,8 @@ class _Case:
         """Note what the training log has to do with the test, and leave rows of both out of the test, if asked to."""
         training, whole, test, train = self.training, self.tally, self.test.name, self.training.name
         self._note(train, health.equal_rows(training.summary))
+        self.notes += [f"{train}: {problem.reason}. Today's rate needs none, but learning may suffer"
+                       for problem in health.propensities(training.summary, ()) if problem.kind == WRONG]  # fmt: skip
         if new := [ad for ad in logs.ordered({*whole.ads} - {*training.tally.ads}) if whole.ads[ad][0].any()]:
             share = sum(int(whole.ads[ad][0].sum()) for ad in new) / whole.rows
             self.notes.append(
