@@ -353,7 +353,8 @@ def test_a_log_without_clicks_leaves_no_verdict(which, pair, tmp_path):
     paths[which] = write(tmp_path / "dull.csv", replace(dull, reward=np.zeros(len(dull))))
     found = advise(*paths, ["logistic"], **QUICK)
     assert {row["verdict"] for row in found.rows[1:]} == {"none"}
-    assert f"{paths[which]}: all rewards are 0: rewards look missing, so that there is no verdict" in found.notes
+    assert found.about[0] == f"No verdict: all rewards of {paths[which]} are 0: rewards look missing"
+    assert "To rely on" not in found.text()
 
 
 def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):

@@ -213,7 +213,7 @@ def test_an_ad_of_rows_that_are_left_out_is_still_one(tmp_path, mixed):
     train, rows = (made.assign(action=made["action"].where(made["size"] != mixed[0]["size"][0], "d")) for made in mixed)
     tests = sa.Log.from_frame(rows), sa.Log.read(written(tmp_path / "log", rows))
     found = [sa.evaluate(["mine"], test, train=sa.Log.from_frame(train), shared="drop").rows[1] for test in tests]
-    assert found[0]["estimate"] == pytest.approx(found[1]["estimate"]) and found[1]["largest_weight"] == 0.75
+    assert found[0]["lower"] == pytest.approx(found[1]["lower"]) and found[1]["largest_weight"] == 0.75
 
 
 def test_todays_policy_is_in_the_pairs_if_it_logged_the_test(tmp_path, policies):

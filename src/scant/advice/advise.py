@@ -32,6 +32,7 @@ from scant.advice.progress import silent
 from scant.advice.showings import WRONG
 from scant.advice.summing import Training, column
 from scant.advice.tally import ROUNDED, Summary, Tally
+from scant.advice.verdicts import noticed, row_of, usable, verdict_of
 from scant.data import logs
 from scant.errors import DataError, SettingError, unknown
 from scant.randomness import generator
@@ -40,6 +41,8 @@ ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
 COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
 CAREFUL = ("user", "leak")  # kinds of problems by which answers may be wrong, so that they are told first
+OTHER_VISITS = "other-visits"
+DOUBTS = ("user", OTHER_VISITS)  # what leaves no verdict; "leak" leaves none of learnt policies
 UNKNOWN = "unknown"  # a least propensity that nobody knows
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
 WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are wrong
@@ -47,10 +50,6 @@ WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are
     "needed_test", "needed_train",
 ))  # fmt: skip
 LEAST = 1e-100  # that a propensity can be, as numbers of a study: the squares of weights are numbers then
-WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
-    "few-clicks": "few {}: the bounds hold, but are wide",
-    "no-clicks": "no {} on ads that it shows: only the upper end says something",
-}
 
 
 def compare(
@@ -130,7 +129,8 @@ def compare(
         drawn = f"{len(train.learnable):,} of {len(train):,} rows, drawn at random, which fit in memory"
         judged.notes.append(f"{train.name}: policies learn from {drawn}")
     progress("compares the policies")
-    if not judged.today_is_uniform:
+    only_ads = bool(named) and all(isinstance(policy, Always) for policy in named.values())
+    if not judged.today_is_uniform and not only_ads:
         judged.judge(Uniform.kind, Uniform.kind, (1 / judged.ads,))
     for name, policy in named.items():
         if isinstance(policy, str):
@@ -153,7 +153,7 @@ def compare(
     pairs, choice = judged.decided()
     about = judged.about()
     if judged.wrong is not None:
-        pairs, choice, about = [], None, (f"No verdict: {judged.wrong.reason}", *about)
+        pairs, choice = [], None
         judged.withhold()
     mix = judged.mix() | {name: mixes.of_policy(judged.tally, name, policy) for name, policy in named.items()}
     told = judged.unit.converted
@@ -256,6 +256,8 @@ class _Case:
         self.least, self.constant = _least(test.name, self.tally, declared, summary.showings.shares())
         self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", *CAREFUL)])
         self.careful = [f"Careful: {problem.reason}" for problem in test.problems if problem.kind in CAREFUL]
+        self.doubts = list(dict.fromkeys(problem.kind for problem in test.problems if problem.kind in DOUBTS))
+        self.leaks = any(problem.kind == "leak" for problem in test.problems)
         doubts = list(health.propensities(summary, columns, self.least))
         self.wrong = next((problem for problem in doubts if problem.kind == WRONG), None)
         self._note(test.name, [problem for problem in doubts if problem is not self.wrong])
@@ -267,9 +269,7 @@ class _Case:
         for name, tally in of_logs.items():
             self._note(name, tally.late())
         lacking = [name for name, tally in of_logs.items() if not tally.mean("")]
-        self.undecided = bool(lacking)
-        self.notes += [f"{name}: all rewards are 0: rewards look missing, so that there is no verdict"
-                       for name in lacking]  # fmt: skip
+        self.undecided = [f"all rewards of {name} are 0: rewards look missing" for name in lacking]
         self.of_today = self.tally if self.same_log else training.tally
         self.users, self.of_users = _by_user(self.tally, seed), {}
         self.users_of_today = self.users if self.same_log else _by_user(self.of_today, seed)
@@ -310,14 +310,16 @@ class _Case:
         whole_log = summary.shared.rows == whole.rows == training.tally.rows and training.shares(whole.rows, whole.rows)
         if whole_log or summary.digests.mark() == training.mark:
             reason = f"the same log as {train}, from which policies are learnt: it flatters them"
-            raise DataError(test, reason, advice="Evaluate on visits that were not learnt from")
+            raise DataError(test, reason, advice="Evaluate on other visits; --split 0.5 parts one log")
         if summary.shared.rows:
             self._leave_out(summary, f"{summary.shared.rows:,} of {whole.rows:,} rows are in {train}, too")
         known, users = (tally.users.settle().key for tally in (training.tally, self.tally))
         if both := np.isin(users, known).sum():
             self.notes.append(f"{test}: {100 * both / len(users):.3g} % of its users are in {train}, too: rates are of "
                               "users from whom policies have learnt")  # fmt: skip
-        if others := () if self.same_log else of_others(whole, training.tally):
+        comparable = not self.same_log and whole.mean("") and training.tally.mean("")
+        if others := of_others(whole, training.tally) if comparable else ():
+            self.doubts.append(OTHER_VISITS)
             self.careful.append(f"Careful: today's {self.unit.mean} is of other visits, or times, than the test's")
             here, there = (self.unit.rate(*(end * self.unit.largest for end in ends)) for ends in others)
             self.notes.append(
@@ -377,8 +379,9 @@ class _Case:
             of_users = self.users and self.users.of_shown(key, largest)
             terms = self._row(name, sample, 1.0, (1.0,), self.tally, key, of_users, **learnt_columns)
         row, today = self.rows[-1], self.rows[0]
-        if self.undecided or not usable(row, today):
-            row["verdict"] = "none"
+        doubts = self.doubts + ["leak"] * (self.leaks and "lambda" in learnt_columns)
+        if self.undecided or doubts or not usable(row, today):
+            row |= {"verdict": "none", "warnings": " ".join([*row["warnings"].split(), *doubts])}
             return
         bounds = self._bounds(row, terms)
         if sample is not None and of_users:
@@ -403,7 +406,13 @@ class _Case:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
         arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
         cells, as_many = self.tally.cells[name], self.users and self.users.may_be_one(name)
-        self.judge(name, name, (1.0,), None if cells.rounded else arms.own_rows(*cells.arrays(), as_many))
+        weight, _, count = cells.arrays()
+        sample, shown = None if cells.rounded else arms.own_rows(*cells.arrays(), as_many), weight > 0
+        if sample is None and np.ptp(weight[shown]) == 0:
+            self.notes.append(f"{name}: it is in {count[shown].sum():,} of {count.sum():,} rows, by its propensity in "
+                              f"about {count.sum() / weight.max():,.0f}: its visits are no random sample (sample ratio "
+                              "mismatch). Look at how ads are assigned, and at what is logged")  # fmt: skip
+        self.judge(name, name, (1.0,), sample)
 
     def _bounds(self, row: Mapping, terms) -> lifts.Bounds:
         """The bounds of the CTR of a row, from its terms, or from those of users."""
@@ -452,7 +461,10 @@ class _Case:
             self.of_users[name], one_sided = of_users, (1 + self.level) / 2
             row |= {"bound": BY_USER, "lower": of_users.lower(self.level), "low": of_users.lower(one_sided),
                     "high": min(of_users.upper(one_sided), 1.0)}  # fmt: skip
-        self.notes += noticed(name, found, self.unit.events)
+        if self.wrong is None and not self.undecided:
+            self.notes += noticed(name, found, self.unit.events)
+        if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:  # what ads earn that the log lacks is not known
+            row |= {"estimate": np.nan, "high": np.nan}
         if not found.refused and above > 1:
             self.notes.append(
                 f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the largest possible: "
@@ -571,11 +583,13 @@ class _Case:
             total = self.unit.total(tally.mean("") * tally.rows)
             return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"
 
+        reasons = [self.wrong.reason] if self.wrong is not None else self.undecided
+        first = [*(f"No verdict: {reason}" for reason in reasons), *self.careful]
         of_test = sentence("Test log", self.test, self.tally, self.same_log)
         if self.training is None:
-            return *self.careful, of_test
+            return *first, of_test
         of_training = sentence("Training log", self.training.log, self.training.tally, not self.same_log)
-        return *self.careful, of_training, of_test
+        return *first, of_training, of_test
 
 
 def _by_user(tally: Tally, seed: int) -> clusters.ByUser | None:
@@ -612,71 +626,3 @@ def _least(name: str, tally: Tally, declared: float | str | None, shares) -> tup
     if smallest < least * (1 - (ROUNDED if rounded else 1e-9)):
         raise SettingError(f"--least-propensity is {least}, but {name} has {smallest:g}")
     return least, bool(constant) and math.isclose(least, smallest)
-
-
-def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
-    """The row of a policy without its verdict.
-
-    learnt : drift; and lambda, epsilon, untrained and new_ads, of a policy that was learnt
-    """
-    bounds = {(bound.estimator, bound.bound): bound for bound in evaluated.bounds}
-    bound = bounds.get(("ips", "clopper-pearson")) or bounds["ips", "betting"]
-    blank = {"lambda": np.nan, "epsilon": np.nan, "untrained": "", "new_ads": np.nan, "drift": np.nan} | learnt
-    return {
-        "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level, "bound": bound.bound,
-        "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
-        "lower": bound.lower, "low": bound.low, "high": bound.high,
-        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan,
-        **vars(evaluated.diagnostics), **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
-        "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
-        "refused": evaluated.refused.kind if evaluated.refused else "",
-        "warnings": " ".join(notice.kind for notice in evaluated.warnings),
-    }  # fmt: skip
-
-
-def usable(row: Mapping, today: Mapping) -> bool:
-    """Whether the numbers of a policy, and today's, say something about which is better."""
-    return not (row["refused"] or today["refused"] or "mean-weight" in row["warnings"])
-
-
-def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
-    """Whether a policy is better than today's; if that is not clear, how many rows it takes.
-
-    On the same log it is clear if the interval of the lift is above 0, or below. Else it is if the intervals of the two
-    CTRs do not overlap: a wrong verdict needs one of two ends to be wrong, each of which has a probability of
-    (1 - level) / 2. The numbers of rows assume that half-widths fall as one over the root of the rows, and that
-    estimates do not change.
-    """
-    if same_log:
-        near = row["lift_low"] if row["lift"] > 0 else row["lift_high"]
-        if near * row["lift"] > 0:
-            return {"verdict": "yes" if near > 0 else "no"}
-        factor = (near / row["lift"] - 1) ** 2 if row["lift"] else math.inf
-        return {"verdict": "cannot tell", "needed_test": factor * row["rows"]}
-    if row["low"] > today["high"]:
-        return {"verdict": "yes"}
-    if row["high"] < today["low"]:
-        return {"verdict": "no"}
-    gap = row["estimate"] - today["estimate"]
-    near, far = ("low", "high") if gap > 0 else ("high", "low")
-    half_width, half_width_today = abs(row["estimate"] - row[near]), abs(today["estimate"] - today[far])
-    gap = abs(gap)
-    if gap > 2 * half_width_today:  # today's CTR is known well enough
-        return {"verdict": "cannot tell", "needed_test": row["rows"] * (half_width / (gap - half_width_today)) ** 2}
-    factor = ((half_width + half_width_today) / gap) ** 2 if gap else math.inf
-    return {"verdict": "cannot tell", "needed_test": factor * row["rows"], "needed_train": factor * today["rows"]}
-
-
-def noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks") -> list[str]:
-    """Notes on a policy's evaluation: why it was refused, and its warnings."""
-    notices = (evaluated.refused, *evaluated.warnings)
-    texts = {kind: words.format(events) for kind, words in WARNINGS.items()}
-    notes = [f"{name}: {texts.get(notice.kind, notice.reason)}" for notice in notices if notice]
-    mean = evaluated.diagnostics.mean_weight
-    if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
-        notes.append(
-            f"{name}: if propensities are right, the log cannot show the ads that it chooses in about "
-            f"{100 * (1 - mean):.2g} % of visits (deficient support): its lower bound holds, but its estimate and its "
-            "upper end are too low by what these earn"
-        )
-    return notes

@@ -87,7 +87,7 @@ def describe(facts: Mapping) -> str:
     if "rows" in facts:
         most, others = most_shown(facts["actions"])
         unit = unit_of(facts)
-        cells = [("ad", "impressions", unit.events, unit.heading), *(of_ad(ad, unit) for ad in most)]
+        cells = [("ad", "impressions", unit.total_heading, unit.heading), *(of_ad(ad, unit) for ad in most)]
         lines += ["", *text.aligned(cells)]
         lines += [of_others(others, unit)] if others else []
     return text.joined(lines)

@@ -86,7 +86,7 @@ class Evaluation:
                  for row in judged]  # fmt: skip
         lines += [f"{line}  {row['verdict']}{because(row)}"
                   for line, row in zip(text.aligned(cells), judged, strict=True)]  # fmt: skip
-        if len(judged) > 1:
+        if sum(row["verdict"] != "none" for row in judged) > 1:
             joint = 100 * (1 - (1 - self.level) / len(judged))
             lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
         if self.guards:

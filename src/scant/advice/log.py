@@ -214,7 +214,7 @@ class Log:
     @cached_property
     def groups(self) -> Groups:
         """The groups of rows in which showings are looked at, by its first rows."""
-        return Groups.of(self._head)
+        return Groups.of(self._head, {problem.column for problem in self._leaks})
 
     @cached_property
     def _leaks(self) -> list[Problem]:

@@ -12,7 +12,7 @@ Markov's inequality it reaches 1 / `ALARM` with a probability of at most `ALARM`
 of a log only sums, which add up over its parts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from shlex import quote
 
@@ -45,13 +45,13 @@ class Groups:
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, head: Iterable[Visits]) -> "Groups":
-        """The groups by the first rows of a log."""
+    def of(cls, head: Iterable[Visits], leaks: Collection[str] = ()) -> "Groups":
+        """The groups by the first rows of a log; features that come after the click, `leaks`, make none."""
         head = list(head)
         if not head:
             return cls()
         middles, texts = {}, {}
-        for name in head[0].names[:FEATURES]:
+        for name in [name for name in head[0].names if name not in leaks][:FEATURES]:
             columns = [(part.features[:, part.names.index(name)], part.categories.get(name)) for part in head]
             if columns[0][1] is None:
                 middle = _middle(np.concatenate([values for values, _ in columns]))

@@ -46,6 +46,11 @@ class Unit:
         return self.mean + (", %" if self.percent else f", {self.name}" if self.name else "")
 
     @property
+    def total_heading(self) -> str:
+        """What a column of sums is called, with their unit."""
+        return self.events if self.clicks else f"sum, {self.name}" if self.name else "sum"
+
+    @property
     def words(self) -> str:
         """The same in a sentence."""
         return self.heading.replace(", ", " in ")
