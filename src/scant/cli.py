@@ -23,7 +23,7 @@ from scant.files import read_once
 THEN = "--then"  # between subcommands that one process runs
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
-    "What a study found": ("show", "compare", "more"),
+    "What a study found": ("show", "table", "compare", "more"),
     "The files of a study": ("status", "verify", "archive", "prune", "reference"),
     "Logs of your own": ("ads",),
     "For the workflow": ("job",),
@@ -72,6 +72,19 @@ def _show(arguments) -> None:
 
     wanted = {name: getattr(arguments, name) for name in ("verdict", "family", "row", "claim", "cells")}
     print(show.show(arguments.folder, arguments.name, **wanted, brief=arguments.summary), end="")
+
+
+def _table(arguments) -> None:
+    from scant.compare import leaderboard
+    from scant.compare.results import Results
+    from scant.files import check_outputs
+
+    leaderboard.check(arguments.rows, arguments.output)
+    check_outputs([arguments.output] if arguments.output else [], [arguments.folder])
+    board = Results(arguments.folder).leaderboard(arguments.experiment, arguments.measure, arguments.tuning)
+    if arguments.output:
+        leaderboard.write(board, arguments.output, arguments.rows)
+    print(leaderboard.text(board, arguments.rows), end="")
 
 
 def _compare(arguments) -> int:
@@ -239,6 +252,15 @@ def parser() -> argparse.ArgumentParser:
         option("--claim", help="all that is known of the claim with this id"),
         option("--cells", action="store_true", help="with a line for each stream and pair of learners"),
         option("--summary", action="store_true", help="only what the claims came to"),
+    )  # fmt: skip
+    command(
+        "table", _table, "Print an experiment's final measures: learners by streams, and which are told apart.",
+        folder,
+        option("--experiment", help="which one; needed if the study has several"),
+        option("--rows", default="learners", help="learners, or streams; the columns are the others"),
+        option("--measure", help="such as ndcg@10 (default: the experiment's own)"),
+        option("--tuning", help="how rates are chosen: held-out, or paper (default: the experiment's own)"),
+        option("--output", type=Path, help="write it, too: FILE.csv, or FILE.tex for LaTeX"),
     )  # fmt: skip
     side = "the results of a study, results/{study}, or `reference` for the reference of the other"
     command(

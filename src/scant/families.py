@@ -151,6 +151,7 @@ class Quantity:
         options, the range is that of measures between 0 and 1
     reads : what the function takes: the "traces" of an experiment, or "coverage", the rows of the study of bounds (see
         `scant.ads.coverage.coverage`) that have the columns' values that the claim is on
+    better : "high" or "low", which values are better, of the one quantity of a family that `scant table` ranks by
     """
 
     words: str
@@ -163,6 +164,7 @@ class Quantity:
     share: bool = False
     range: tuple[float, float] | None = None
     reads: str = "traces"
+    better: str = ""
 
 
 @dataclass(frozen=True)

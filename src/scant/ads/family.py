@@ -380,7 +380,7 @@ class Ads(Family):
     learners = KINDS
     shown = (*FIGURES, *TABLES)
     quantities: ClassVar = {
-        "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True, range=(0.0, 1.0)),
+        "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True, range=(0.0, 1.0), better="high"),
         # In percent of the mean CTR compared with, which is taken as known.
         "ctr_gain": Quantity("gain in CTR (%)", "scant.ads.quantities:ctr", tuned=True, compared=True),
         "coverage": Quantity(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from scant import families
-from scant.compare import manifest
-from scant.errors import DataError, unknown
+from scant.compare import leaderboard, manifest
+from scant.errors import DataError, SettingError, unknown
 from scant.files import anew, foreign, metadata_of, read_parquet
 from scant.present import tables, traces
 from scant.verdict import readings
@@ -122,10 +122,35 @@ class Results:
         ------
         SettingError : there is no such experiment; names the nearest
         """
-        known = sorted(path.stem for path in (self.folder / "traces").glob("*.parquet"))
-        if experiment not in known:
-            raise unknown("experiment", experiment, known)
-        return traces.read([self.folder / "traces" / f"{experiment}.parquet"])[0]
+        return traces.read([self._traces(experiment)])[0]
+
+    def leaderboard(
+        self, experiment: str | None = None, measure: str | None = None, tuning: str | None = None
+    ) -> pd.DataFrame:
+        """The final measures of an experiment's learners, and which can be told apart from the best of each stream.
+
+        experiment : may be left out if there is only one
+        measure, tuning : see `scant.compare.leaderboard.leaderboard`, and `ranked` there for the columns
+
+        Raises
+        ------
+        SettingError : there is no such experiment, measure or reading; names the nearest
+        DataError : there is nothing to show, or a single seed
+        """
+        known = self._traced()
+        if not known:
+            raise DataError(self.folder, "holds no traces", advice="Finish the study: snakemake --cores all")
+        if experiment is None and len(known) > 1:
+            raise SettingError(f"name one of the study's experiments: {', '.join(known)}")
+        return leaderboard.leaderboard(self._traces(experiment or known[0]), measure, tuning)
+
+    def _traced(self) -> list[str]:
+        return sorted(path.stem for path in (self.folder / "traces").glob("*.parquet"))
+
+    def _traces(self, experiment: str) -> Path:
+        if experiment not in self._traced():
+            raise unknown("experiment", experiment, self._traced())
+        return self.folder / "traces" / f"{experiment}.parquet"
 
     def _there(self, name: str) -> Path:
         path = self.folder / name

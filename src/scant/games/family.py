@@ -242,7 +242,9 @@ class FixedItems(Family):
     shown = (*FIGURES, *TABLES)
     quantities: ClassVar = {
         "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", between=(-math.inf, 1.0)),
-        "game_regret": Quantity("regret", "scant.games.quantities:game_regret", options=("horizon", "since", "round")),
+        "game_regret": Quantity(
+            "regret", "scant.games.quantities:game_regret", options=("horizon", "since", "round"), better="low"
+        ),
         "game_share": Quantity("regret / bound", "scant.games.quantities:game_share", options=("bound",)),
         "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along",)),
     }

@@ -364,7 +364,9 @@ class Perceptron(Contextual):
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": Quantity(FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True, range=(0.0, 1.0)),
+        "final": Quantity(
+            FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True, range=(0.0, 1.0), better="high"
+        ),
         "rounds_to_settle": Quantity(
             "log10 of rounds until nothing is lost", f"{QUANTITIES}:rounds_to_settle", tuned=True
         ),
@@ -521,7 +523,7 @@ class Top(Contextual):
         STREAMS_TABLE,
     )  # fmt: skip
     quantities: Mapping = {
-        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True, range=(0.0, 1.0)),
+        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True, range=(0.0, 1.0), better="high"),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
         "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", plays=("weights 0",), tuned=True),

@@ -3,6 +3,7 @@
 The LaTeX ends in a comment with the CRC-32 of the CSV, by which damage to that is noticed.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,9 +53,6 @@ def read(path) -> pd.DataFrame:
 
 def latex(frame: pd.DataFrame) -> str:
     """The frame as a LaTeX tabular for the package booktabs, with numbers to four significant digits."""
-    special = {character: f"\\{character}" for character in "&%$#_{}"} | {"~": r"\textasciitilde{}"}
-    special |= {"^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-    special |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # others in LaTeX's default fonts
 
     def text(value) -> str:
         if pd.isna(value):
@@ -65,11 +63,23 @@ def latex(frame: pd.DataFrame) -> str:
             return str(value)
         if isinstance(value, float):
             return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
-        one_line = " ".join(str(value).split())
-        return "".join(special.get(character, character) for character in one_line if character.isprintable())
+        return escaped(value)
 
     alignment = "".join("r" if pd.api.types.is_numeric_dtype(dtype) else "l" for dtype in frame.dtypes)
-    lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule"]
-    lines += [" & ".join(map(text, frame.columns)) + r" \\", r"\midrule"]
-    lines += [" & ".join(map(text, row)) + r" \\" for row in frame.itertuples(index=False)]
+    return tabular(alignment, [[*map(text, row)] for row in (frame.columns, *frame.itertuples(index=False))])
+
+
+def tabular(alignment: str, rows: Sequence[Sequence[str]]) -> str:
+    """A LaTeX tabular for the package booktabs, of cells in LaTeX; the first row is its head."""
+    head, *body = (" & ".join(row) + r" \\" for row in rows)
+    lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", head, r"\midrule", *body]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def escaped(value) -> str:
+    """A text as LaTeX shows it, in one line."""
+    special = {character: f"\\{character}" for character in "&%$#_{}"} | {"~": r"\textasciitilde{}"}
+    special |= {"^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    special |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # others in LaTeX's default fonts
+    one_line = " ".join(str(value).split())
+    return "".join(special.get(character, character) for character in one_line if character.isprintable())

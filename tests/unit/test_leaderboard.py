@@ -1,0 +1,181 @@
+"""The table of final measures: what is best, what cannot be told from it, and what it says of bad input."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import scant
+from scant import families
+from scant.cli import main
+from scant.compare import leaderboard
+from scant.errors import DataError, SettingError
+from scant.files import write_parquet
+
+SEEDS = 6
+
+
+def made_up(streams=("a", "b"), learners=("first", "second", "third", "fourth"), seeds=SEEDS):
+    """Values of learners that share the luck of each seed, so that paired differences vary less than the values."""
+    chance = np.random.default_rng(3)
+    rows = []
+    for stream in streams:
+        luck = chance.normal(size=seeds)
+        for place, learner in enumerate(learners):
+            values = luck - 0.1 * place + 0.05 * chance.normal(size=seeds)
+            rows += [(stream, learner, seed, value) for seed, value in enumerate(values)]
+    return pd.DataFrame(rows, columns=["stream", "learner", "seed", "value"])
+
+
+@pytest.mark.parametrize("better", ["high", "low"])
+def test_learners_are_told_apart_by_scipys_paired_t_test_times_the_number_of_pairs(better):
+    values = made_up()
+    board = leaderboard.ranked(values, better)
+    for stream, rows in values.groupby("stream"):
+        wide = rows.pivot_table("value", "seed", "learner")
+        best = wide.mean().idxmax() if better == "high" else wide.mean().idxmin()
+        for row in board[board["stream"] == stream].itertuples():
+            assert row.best == (row.learner == best)
+            p = 1.0 if row.best else stats.ttest_rel(wide[best], wide[row.learner]).pvalue
+            assert row.told_apart == (6 * p < 0.05)  # six pairs of four learners
+            interval = stats.t.interval(0.95, SEEDS - 1, row.mean, stats.sem(wide[row.learner]))
+            assert (row.low, row.high) == pytest.approx(interval) and row.n == SEEDS
+    assert set(board["told_apart"]) == {True, False}
+
+
+def test_the_level_holds_for_all_pairs_together():
+    spread = np.array([-2.0, -1.0, 0.0, 0.5, 1.0, 1.5])
+    spread -= spread.mean()
+    behind = {"best": 0 * spread, "last": spread + 50}  # what each learner is behind the best by
+    for learner, p in (("just told apart", 0.99 * 0.05 / 6), ("just not", 1.01 * 0.05 / 6)):  # of six pairs
+        behind[learner] = spread + stats.t.isf(p / 2, SEEDS - 1) * stats.sem(spread)
+    rows = [
+        ("a", learner, seed, seed - value) for learner, values in behind.items() for seed, value in enumerate(values)
+    ]
+    board = leaderboard.ranked(pd.DataFrame(rows, columns=["stream", "learner", "seed", "value"]), "high")
+    told_apart = {"best": False, "just told apart": True, "just not": False, "last": True}
+    assert board.set_index("learner")["told_apart"].to_dict() == told_apart
+
+
+def test_ranks_are_over_the_streams_that_all_learners_played():
+    values = made_up(streams=("a", "b"), learners=("first", "second"))
+    values = values[(values["stream"] == "a") | (values["learner"] == "second")]
+    board = leaderboard.ranked(values, "high").set_index(["learner", "stream"])
+    assert board["rank"].to_dict() == {("first", "a"): 1, ("second", "a"): 2, ("second", "b"): 1}
+    assert board["mean_rank"].to_dict() == {("first", "a"): 1, ("second", "a"): 2, ("second", "b"): 2}
+    assert board.loc[("second", "b"), "best"]  # nobody else played there
+
+
+def test_equal_learners_are_both_best_and_differences_without_spread_tell_nothing():
+    values = made_up(streams=("a",), learners=("first",))
+    twin, behind = values.assign(learner="twin"), values.assign(learner="behind", value=values["value"] - 1)
+    board = leaderboard.ranked(pd.concat([values, twin, behind]), "high").set_index("learner")
+    assert board["best"].to_dict() == {"first": True, "twin": True, "behind": False}
+    assert board["rank"].to_dict() == {"first": 1.5, "twin": 1.5, "behind": 3}
+    assert not board["told_apart"].any()
+
+
+def test_runs_that_failed_are_left_out_of_pairs():
+    values = made_up(streams=("a",), learners=("first", "second"))
+    failed = (values["learner"] == "second") & (values["seed"] >= SEEDS - 1)
+    board = leaderboard.ranked(values[~failed], "high").set_index("learner")
+    assert board["n"].to_dict() == {"first": SEEDS, "second": SEEDS - 1}
+    alone = leaderboard.ranked(values[(values["learner"] == "first") | (values["seed"] == 0)], "high")
+    assert not alone["told_apart"].any()  # one pair has no interval
+
+
+@given(st.integers(0, 1000), st.floats(-5, 5), st.floats(0.1, 10))
+def test_a_change_of_scale_changes_no_mark_and_a_change_of_sign_swaps_the_sides(seed, shift, scale):
+    values = made_up().assign(value=lambda rows: np.random.default_rng(seed).normal(rows["value"], 0.05))
+    marks = ["stream", "learner", "best", "told_apart", "rank", "mean_rank"]
+    high = leaderboard.ranked(values, "high")[marks]
+    assert high.equals(leaderboard.ranked(values.assign(value=shift + scale * values["value"]), "high")[marks])
+    assert high.equals(leaderboard.ranked(values.assign(value=-values["value"]), "low")[marks])
+    assert not (high["best"] & high["told_apart"]).any()
+
+
+def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
+    better = {
+        kind: [quantity.better for quantity in family.quantities.values() if quantity.better]
+        for kind, family in families.families().items()
+    }
+    assert better.pop("generalisation") == []  # its learners minimise different losses
+    assert better == {"perceptron": ["high"], "top": ["high"], "fixed-items": ["low"], "ads": ["high"]}
+
+
+# --- the command
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A study with an experiment on games, of which the regret is `value`, and one of a single seed."""
+    values = made_up(streams=("heads_1", "tails"), learners=("good", "bad", "b&w"))
+    write(tmp_path / "study", "games", values)
+    write(tmp_path / "study", "once", values[values["seed"] == 0])
+    return tmp_path / "study"
+
+
+def write(folder, name, values):
+    """The traces of an experiment on fixed items whose regret is `value`."""
+    # fmt: off
+    rows = values.assign(experiment=name, horizon=9, round=9, best=0.0, best_at_horizon=0.0, worst=1.0, explored=0,
+                         bound=1.0, gain=False, kind="ftpl", k=0, game=values["stream"], loss="dcg", items=3)
+    # fmt: on
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    details = {"kind": "fixed-items", "comparator": "prefix", "readings": {}, "titles": {}, "title": name}
+    write_parquet(table, folder / f"traces/{name}.parquet", details)
+
+
+def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, capsys):
+    board = scant.results(folder).leaderboard("games")
+    csv, tex = tmp_path / "board.csv", tmp_path / "board.tex"
+    command = ["table", str(folder), "--experiment", "games"]
+    assert main([*command, "--output", str(csv)]) == 0
+    assert pd.read_csv(csv).drop(columns="tuning").equals(board.drop(columns="tuning"))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["heads_1", "tails", "mean", "rank"] and len(lines) == 1 + 3 + 3
+    assert [line.split()[0] for line in lines[1:4]] == list(dict.fromkeys(board["learner"]))
+    marked = sum(map("".join(lines[:4]).count, "*†"))
+    assert marked == (~board["told_apart"]).sum() and "Bonferroni" in lines[-1] and f"over {SEEDS} seeds" in lines[-2]
+    assert main([*command, "--rows", "streams", "--output", str(tex)]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:4]] == ["heads_1", "tails", "mean"]
+    text = tex.read_text()
+    assert text.count(r"\textbf{") == board["best"].sum() == 2
+    assert text.count(r"$^\dagger$") == (~board["best"] & ~board["told_apart"]).sum()
+    assert r"\toprule" in text and r"heads\_1 & " in text and r"b\&w" in text
+
+
+def test_no_reading_is_shown_that_was_not_played():
+    tuned = {"tuning": "paper"}
+    assert leaderboard._reading("e", tuned, None, False) == leaderboard._reading("e", tuned, "paper", False) == "paper"
+    assert leaderboard._reading("e", tuned, "held-out", True) == "held-out"
+    with pytest.raises(SettingError, match="nothing was held out"):
+        leaderboard._reading("e", tuned, "held-out", False)
+    with pytest.raises(SettingError, match="did you mean 'held-out'"):
+        leaderboard._reading("e", tuned, "heldout", True)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({}, SettingError, "games, once"),
+        ({"experiment": "gaems"}, SettingError, "did you mean 'games'"),
+        ({"experiment": "games", "measure": "game_regert"}, SettingError, "did you mean 'game_regret'"),
+        ({"experiment": "games", "tuning": "paper"}, SettingError, "nothing is tuned"),
+        ({"experiment": "once"}, DataError, "single seed"),
+    ],
+)
+def test_bad_input_is_named(folder, options, error, message):
+    with pytest.raises(error, match=message):
+        scant.results(folder).leaderboard(**options)
+
+
+def test_nothing_is_written_where_the_form_is_not_known_or_nothing_can_be_shown(folder, tmp_path, capsys):
+    for output, options in (("t.txt", []), ("t.csv", ["--rows", "learner"]), ("t.csv", ["--measure", "x"])):
+        command = ["table", str(folder), "--experiment", "games", "--output", str(tmp_path / output), *options]
+        assert main(command) == 1 and not (tmp_path / output).exists()
+    assert main(["table", str(tmp_path)]) == 1
+    assert "holds no traces" in capsys.readouterr().err.splitlines()[-1]
