@@ -1,5 +1,7 @@
 """One engine for all logs: however the rows of a log are parted, and read, the report is the same to the last digit."""
 
+import gc
+import weakref
 from itertools import pairwise
 
 import numpy as np
@@ -123,3 +125,17 @@ def test_of_very_many_ads_only_totals_are_kept(made, monkeypatch):
         found.append({ad: sums.tolist() for ad, sums in whole.ads.items()})
         assert whole.ads["7"].shape == (3, 1) and whole.ads["7"][0] == 24 and len(whole.drifts()) == 1
     assert dict(sorted(found[0].items())) == dict(sorted(found[1].items()))
+
+
+def test_a_log_leaves_no_file_open():
+    """The file of its digests is closed when the log goes, at once, without waiting for the collector of garbage."""
+    log = sa.Log.from_frame(frame(500))
+    log.check()
+    log.learnable.visits  # noqa: B018
+    digests, file = weakref.ref(log.summarised.digests), log.summarised.digests.file
+    gc.disable()
+    try:
+        del log
+        assert digests() is None and file.closed
+    finally:
+        gc.enable()

@@ -13,6 +13,7 @@ Rows of a log with ids are told apart by id, ad and position alone: its digests 
 
 import os
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -110,7 +111,9 @@ class Digests:
 
     def add(self, found: np.ndarray) -> None:
         """Add the digests of further rows, uint64 (2 x rows)."""
-        self.file = self.file or tempfile.TemporaryFile(prefix="scant-digests-")  # noqa: SIM115 (lives with this object)
+        if self.file is None:
+            self.file = tempfile.TemporaryFile(prefix="scant-digests-")  # noqa: SIM115 (lives with this object)
+            weakref.finalize(self, self.file.close)
         group = (found[0] >> np.uint64(56)).astype(np.uint8)
         self.file.write(found[:, np.argsort(group, kind="stable")].tobytes())
         self.counts.append(np.bincount(group, minlength=GROUPS))

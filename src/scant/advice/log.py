@@ -102,11 +102,13 @@ class Log:
             raise DataError(self.name, "the log has one row, of which nothing can be said")
         return log
 
-    @cached_property
+    @property
     def learnable(self) -> "Log":
         """The rows to learn from: of a log in a folder with more than `LEARNT`, about so many, drawn at random."""
-        if not self.in_folder or len(self) <= LEARNT:
-            return self
+        return self._drawn if self.in_folder and len(self) > LEARNT else self
+
+    @cached_property
+    def _drawn(self) -> "Log":
         random, share = generator(0, "advice", "learnt"), LEARNT / len(self)
         drawn = [random.random(min(ROWS, len(self) - start), np.float32) < share for start in range(0, len(self), ROWS)]
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
