@@ -162,14 +162,16 @@ def _compile(arguments) -> None:
 
 def _init(arguments) -> None:
     from scant import starting
+    from scant.schema import read_yaml
 
     for path in starting.begin(arguments.folder, arguments.study):
         print(path)
+    results = f"results/{read_yaml(arguments.folder / starting.STUDY)['study']}"
     print(
         f"cd {shlex.quote(str(arguments.folder))}\n"
-        "snakemake --cores all                                    # play it\n"
-        "scant status results/STUDY                               # how far it is; STUDY is named in study.yaml\n"
-        "scant show results/STUDY                                 # what came of it\n"
+        "snakemake --cores all                      # play it\n"
+        f"{f'scant status {results}':<40}   # how far it is\n"
+        f"{f'scant show {results}':<40}   # what came of it\n"
         "On Slurm: pip install snakemake-executor-plugin-slurm, then snakemake --workflow-profile profiles/slurm"
     )
 

@@ -168,7 +168,7 @@ MUTATIONS = [
      "min(most, max(LEAST_STEPS, settings.passes * rows))", "max(LEAST_STEPS, settings.passes * rows)"),
     ("ads/scorers.py", SCORERS + "::test_an_unknown_kind_and_rewards_that_are_no_clicks",
      "    if not learner.graded:\n", "    if learner.ranker:\n"),
-    ("advice/clusters.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
+    ("advice/quotients.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
      "intervals.CAP / (m * self.most)", "intervals.CAP / (2 * m * self.most)"),
     ("advice/clusters.py", CLUSTERS + "::test_with_one_visit_of_each_user_the_bounds_are_bettings",
      "float(self.visits.mean()) / 4", "float(self.visits.mean())"),

@@ -237,4 +237,4 @@ def test_deficient_support_is_named():
         name for pair in found.comparisons for name in pair.values()
     ]
     assert "none: deficient support or wrong propensities, see below" in found.text()
-    assert any("% of visits (deficient support): its lower bound holds" in note for note in found.notes)
+    assert any("% of visits (deficient support): what these earn is not known" in note for note in found.notes)

@@ -29,6 +29,7 @@ from scant.advice.learning import LEARNT
 from scant.advice.log import Log
 from scant.advice.policy import Policy
 from scant.advice.progress import silent
+from scant.advice.quotients import Quotient
 from scant.advice.showings import WRONG
 from scant.advice.summing import Training, column
 from scant.advice.tally import ROUNDED, Summary, Tally
@@ -40,9 +41,8 @@ from scant.randomness import generator
 ALWAYS = (Logging.kind, Uniform.kind)  # policies that are in every table
 SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that are in the training log, too
 COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be another policy's
-CAREFUL = ("user", "leak")  # kinds of problems by which answers may be wrong, so that they are told first
-OTHER_VISITS = "other-visits"
-DOUBTS = ("user", OTHER_VISITS)  # what leaves no verdict; "leak" leaves none of learnt policies
+CAREFUL = ("user", "leak")  # kinds of problems that leave no verdict, and are told first
+OTHER_VISITS = "other-visits"  # likewise: the training log is of these
 UNKNOWN = "unknown"  # a least propensity that nobody knows
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
 WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are wrong
@@ -62,8 +62,9 @@ def compare(
     Parameters
     ----------
     policies : the policies, or a mapping of names to them: a `Policy`, which is fitted to `train` if it is not yet; a
-        kind of learner (`LEARNT`), the same as `Policy(kind)`; or NAME, or column:NAME, for the probabilities in the
-        column `policy:NAME` of `test`. "logging" (today's) and "uniform" are always compared
+        kind of learner (`LEARNT`), the same as `Policy(kind)`; NAME, or column:NAME, for the probabilities in the
+        column `policy:NAME` of `test`; ad:ID for one ad for everyone, or each-ad for all such. "logging" (today's) is
+        always compared, and "uniform" unless today's is that, or only ads are asked for
     test, train : logs; if both are halves of one, today's CTR is that of the test half
     level : the confidence of each lower bound, two-sided interval and verdict
     declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ. If it
@@ -81,14 +82,15 @@ def compare(
     Returns
     -------
     evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
-        importance-weighted CTR, 1 if it is above), snips, lower (one-sided), low and high (two-sided); lift, CTR /
-        today's - 1, with lift_low and lift_high (two-sided, see `lifts`; NaN without a verdict); the fields of
-        `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the share of the rows of `test`
-        whose ad is not in `train`, which a learnt policy never shows); drift (the p-value of the test that the rate is
-        constant over the log; NaN with too few clicks); verdict ("yes", "no", "cannot tell", "none" if the log tells
-        nothing usable, or empty for today's policy); needed_test and needed_train (how many rows of each log would make
-        the verdict clear if the estimates stayed the same; NaN if it is clear, or if that log need not grow); refused
-        and warnings (kinds of `evaluation.Notice`)
+        importance-weighted CTR, 1 if it is above; like high NaN if the log lacks ads of the policy), snips, lower
+        (one-sided), low and high (two-sided); lift, CTR / today's - 1, with lift_low and lift_high (two-sided, see
+        `lifts`; NaN without a verdict); the fields of `evaluation.Diagnostics`; untrained (ids of ads, separated by
+        blanks); new_ads (the share of the rows of `test` whose ad is not in `train`, which a learnt policy never
+        shows); drift (the p-value of the test that the rate is constant over the log; NaN with too few clicks); verdict
+        ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty for today's policy); needed_test
+        and needed_train (how many rows of each log would make the verdict clear if the estimates stayed the same; NaN
+        if it is clear, or if that log need not grow); refused and warnings (kinds of `evaluation.Notice`, and why there
+        is no verdict: "user", "leak", "other-visits")
 
     Raises
     ------
@@ -256,11 +258,10 @@ class _Case:
         self.least, self.constant = _least(test.name, self.tally, declared, summary.showings.shares())
         self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", *CAREFUL)])
         self.careful = [f"Careful: {problem.reason}" for problem in test.problems if problem.kind in CAREFUL]
-        self.doubts = list(dict.fromkeys(problem.kind for problem in test.problems if problem.kind in DOUBTS))
-        self.leaks = any(problem.kind == "leak" for problem in test.problems)
-        doubts = list(health.propensities(summary, columns, self.least))
-        self.wrong = next((problem for problem in doubts if problem.kind == WRONG), None)
-        self._note(test.name, [problem for problem in doubts if problem is not self.wrong])
+        self.doubts = {problem.kind for problem in test.problems if problem.kind in CAREFUL}
+        found = list(health.propensities(summary, columns, self.least))
+        self.wrong = next((problem for problem in found if problem.kind == WRONG), None)
+        self._note(test.name, [problem for problem in found if problem is not self.wrong])
         self._note(test.name, health.equal_rows(summary))
         if training is not None:
             self._beside_training(summary)
@@ -319,7 +320,7 @@ class _Case:
                               "users from whom policies have learnt")  # fmt: skip
         comparable = not self.same_log and whole.mean("") and training.tally.mean("")
         if others := of_others(whole, training.tally) if comparable else ():
-            self.doubts.append(OTHER_VISITS)
+            self.doubts.add(OTHER_VISITS)
             self.careful.append(f"Careful: today's {self.unit.mean} is of other visits, or times, than the test's")
             here, there = (self.unit.rate(*(end * self.unit.largest for end in ends)) for ends in others)
             self.notes.append(
@@ -379,9 +380,9 @@ class _Case:
             of_users = self.users and self.users.of_shown(key, largest)
             terms = self._row(name, sample, 1.0, (1.0,), self.tally, key, of_users, **learnt_columns)
         row, today = self.rows[-1], self.rows[0]
-        doubts = self.doubts + ["leak"] * (self.leaks and "lambda" in learnt_columns)
+        doubts = self.doubts - ({"leak"} if "lambda" not in learnt_columns else set())  # of learnt policies alone
         if self.undecided or doubts or not usable(row, today):
-            row |= {"verdict": "none", "warnings": " ".join([*row["warnings"].split(), *doubts])}
+            row |= {"verdict": "none", "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)])}
             return
         bounds = self._bounds(row, terms)
         if sample is not None and of_users:
@@ -405,13 +406,18 @@ class _Case:
     def judge_ad(self, name: str, policy: Always) -> None:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
         arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
-        cells, as_many = self.tally.cells[name], self.users and self.users.may_be_one(name)
+        cells = self.tally.cells[name]
         weight, _, count = cells.arrays()
-        sample, shown = None if cells.rounded else arms.own_rows(*cells.arrays(), as_many), weight > 0
-        if sample is None and np.ptp(weight[shown]) == 0:
-            self.notes.append(f"{name}: it is in {count[shown].sum():,} of {count.sum():,} rows, by its propensity in "
-                              f"about {count.sum() / weight.max():,.0f}: its visits are no random sample (sample ratio "
-                              "mismatch). Look at how ads are assigned, and at what is logged")  # fmt: skip
+        shown, sample = weight > 0, None
+        if np.ptp(weight[shown]) == 0 and not cells.rounded:
+            as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count)
+            sample = arms.own_rows(*cells.arrays()) if as_many else None
+            if not as_many:
+                rows = f"{count[shown].sum():,} of {count.sum():,} rows"
+                self.notes.append(
+                    f"{name}: it is in {rows}, by its propensity in about {count.sum() / weight.max():,.0f}: its "
+                    "visits are no random sample (sample ratio mismatch). Look at how ads are assigned and logged"
+                )
         self.judge(name, name, (1.0,), sample)
 
     def _bounds(self, row: Mapping, terms) -> lifts.Bounds:
@@ -420,7 +426,7 @@ class _Case:
             return self.of_users[row["policy"]]
         return lifts.of_rate(terms, row["bound"] == "clopper-pearson", self.missed.get(row["policy"]))
 
-    def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | clusters.Quotient | None:
+    def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | Quotient | None:
         """The bounds of a policy's CTR for which only users are independent; None if visits are."""
         if self.users is None:
             return None
@@ -552,7 +558,7 @@ class _Case:
         if self.rows[0]["refused"]:
             return {"lift": np.nan, "lift_lower": np.nan}
         row = next(row for row in self.rows if row["policy"] == choice["policy"])
-        if isinstance(self.lifts[row["policy"]], lifts.Bounds):  # its bound and today's hold together already
+        if not self.same_log or self.least is None:  # its bound and today's hold together already
             lower = choice["lower"] / choice["today"] - 1
         else:
             lower = self.lifts[row["policy"]].lower(1 - (1 - self.level) / choice["of"]) - 1

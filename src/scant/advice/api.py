@@ -38,9 +38,9 @@ def evaluate(
 
     Parameters
     ----------
-    policies : each a `Policy`; the kind of one, which is learnt from `train`; or the NAME of a column `policy:NAME` of
-        the test, which has the policy's probability of the ad shown. "logging", today's, and "uniform" are always
-        compared
+    policies : each a `Policy`; the kind of one, which is learnt from `train`; the NAME of a column `policy:NAME` of the
+        test, which has the policy's probability of the ad shown; "ad:ID" for one ad for everyone; or "each-ad" for all
+        such. "logging", today's, and "uniform" are compared, too, as `advise.compare` says
     test : the log to evaluate on
     train : the log that policies are learnt from, whose rewards are those of today's policy; None if all policies are
         fitted. Today's is then the policy that logged `test`, and nobody sees whether `test` was learnt from

@@ -42,7 +42,7 @@ def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
     names = [f"{AD}{ad}" for ad in ads]
     if len(names) > MOST:
         raise SettingError(f"{EACH}: there are {len(names):,} ads, and {MOST} can be compared at once: name some of "
-                           f"them, as {names[0]}")  # fmt: skip
+                           f"them, as --policy {names[0]}, or a learner, as --policy logistic")  # fmt: skip
     if isinstance(policies, Mapping):
         each = dict(zip(names, names, strict=True))
         return {other: meant for name, policy in policies.items()
@@ -61,26 +61,23 @@ def check_shown(policy: Always, ads: Iterable[str]) -> None:
         raise unknown("ad", policy.ad, list(ads))
 
 
-def own_rows(
-    weight: np.ndarray, reward: np.ndarray, count: np.ndarray, as_many: bool | None = None
-) -> tuple[np.ndarray, ...] | None:
-    """The cells of the rows that show an ad, with weights of 1; None if they are no random sample of all rows.
+def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The cells of the rows that show an ad, with weights of 1.
 
-    They are one if the ad has the same propensity in all of them, and if they are about as many as this says: fewer are
-    those of an ad that some visits cannot get. Of random samples one in a thousand is not taken for one.
+    They are a random sample of all rows if the ad has the same propensity in all of them, and if they are `as_many` as
+    this says: fewer are those of an ad that some visits cannot get.
 
     weight, reward, count : float64, float64, int64 (cells), of all rows
-    as_many : whether they are about as many as the propensity says; None to tell from their number, for which rows have
-        to be independent
     """
     shown = weight > 0
-    if not shown.any() or np.ptp(weight[shown]) > 0 or not (_as_many(weight, count) if as_many is None else as_many):
-        return None
     return np.ones(int(shown.sum())), reward[shown], count[shown]
 
 
-def _as_many(weight: np.ndarray, count: np.ndarray) -> bool:
-    """Whether the rows that show an ad are about as many as its propensity, the same in all of them, says."""
+def as_many(weight: np.ndarray, count: np.ndarray) -> bool:
+    """Whether the rows that show an ad are about as many as its propensity, the same in all of them, says.
+
+    Of independent rows that are, one sample in a thousand is said not to be.
+    """
     from scipy import special
 
     shown = weight > 0

@@ -25,6 +25,7 @@ import numpy as np
 
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
+from scant.advice.quotients import Quotient
 from scant.errors import SettingError
 
 SCALE = 1 << 30  # sums are of whole numbers, so that their order does not matter
@@ -130,76 +131,6 @@ def _array(text: str, kind) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Quotient:
-    """The quotient of the sums of two terms of users, users in random order.
-
-    gain, stake : float64 (cells), pairs of terms, that of the denominator above 0
-    stage, count : int64 (cells), in which stage they occur, and how often
-    users : int64 (stages), all users of each stage
-    most : the largest stake possible
-    prior : the variance of a user's gain, in squares of `high` - `low`, that is assumed until much is known; as of
-        independent visits
-    low, high : between which the quotient of each user is; `high` may be infinite, and the quotient is at most 1 then
-    """
-
-    gain: np.ndarray
-    stake: np.ndarray
-    stage: np.ndarray
-    count: np.ndarray
-    users: np.ndarray
-    most: float
-    prior: float
-    low: float
-    high: float
-
-    @property
-    def estimate(self) -> float:
-        """The quotient of the sums."""
-        return float(self.count @ self.gain / (self.count @ self.stake))
-
-    def lower(self, level: float) -> float:
-        """The one-sided lower bound."""
-        width = self.high - self.low if np.isfinite(self.high) else 1.0
-        above = np.maximum(self.gain - self.low * self.stake, 0.0) / width
-        return min(self.low + width * self._refuted(above, level), self.estimate)
-
-    def upper(self, level: float) -> float:
-        """The one-sided upper bound."""
-        width = self.high - self.low
-        below = np.maximum(self.high * self.stake - self.gain, 0.0) / width
-        return max(self.high - width * self._refuted(below, level), self.estimate)
-
-    def interval(self, level: float) -> tuple[float, float]:
-        """The two-sided interval, with an error of (1 - level) / 2 on either side."""
-        return self.lower((1 + level) / 2), self.upper((1 + level) / 2)
-
-    def _refuted(self, gain: np.ndarray, level: float) -> float:
-        """The largest quotient in [0, 1] that betting refutes from below; 0 if there is none. See `intervals.betting`.
-
-        gain : float64 (cells), those of the numerator, 0 or more
-        """
-        stages, goal = len(self.users), -np.log1p(-level)
-        powers = (gain, self.stake, gain**2, gain * self.stake, self.stake**2)
-        sums = np.stack([np.bincount(self.stage, self.count * power, stages) for power in powers])
-        gained, staked, *squares = np.cumsum(sums, axis=1) - sums
-        m = np.divide(gained, staked, out=np.zeros(stages), where=staked > 0)
-        spread = np.maximum(squares[0] - 2 * m * squares[1] + m**2 * squares[2], 0.0)
-        variance = (self.prior + spread) / (np.cumsum(self.users) - self.users + 1)
-        bet = np.sqrt(2 * goal / (self.users.sum() * variance))[self.stage]
-
-        def reached(m: float) -> bool:
-            shares = np.minimum(bet, intervals.CAP / (m * self.most))
-            gains = np.bincount(self.stage, self.count * np.log1p(shares * (gain - m * self.stake)), stages)
-            return np.cumsum(gains).max() >= goal
-
-        low, high = 0.0, 1.0
-        for _ in range(intervals.HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if reached(middle) else (low, middle)
-        return low
-
-
-@dataclass(frozen=True)
 class Difference:
     """The difference of two quotients of the same users, by the bounds of each, which share the error."""
 
@@ -253,9 +184,10 @@ class ByUser:
         return self._quotient(weight - terms, self.visits, 0.0, np.inf)
 
     def mean_weight(self, policy: str, largest: float) -> Quotient:
+        """The mean weight of a policy."""
         return self._quotient(self._sums(policy)[0], self.visits, 0.0, largest)
 
-    def of_shown(self, policy: str, weight: float) -> Quotient | None:
+    def of_shown(self, policy: str, weight: float) -> Quotient:
         """The click rate of the visits to which a policy gives a weight, which is the same for all of these."""
         shown, terms = self._sums(policy) / weight
         return self._quotient(terms, shown, 0.0, 1.0)

@@ -204,16 +204,8 @@ class Evaluation:
         cells = [(row["policy"], *values, text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]),
                   f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
                  for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
-        head = (
-            "policy",
-            self.unit.heading,
-            "at least",
-            "from",
-            "to",
-            "lift, %",
-            "its interval",
-            "better than today's?",
-        )
+        ends = ("at least", "from", "to", "lift, %", "its interval")
+        head = ("policy", self.unit.heading, *ends, "better than today's?")
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
         lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
         lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]

@@ -1,10 +1,8 @@
 """By how much a policy's click rate is above today's: its lift, CTR / CTR of today - 1, with an interval.
 
 If today's policy logged the test, both rates are of the same rows: E[r w] and E[r]. Their quotient is m where r (w - m)
-has mean 0, so that betting against "this mean is 0 or less" bounds m from below, as `intervals.betting` bounds a mean:
-with bets that earlier stages decide, the capital prod_i (1 + b_i r_i (w_i - m)) is a supermartingale if the quotient is
-m or less. It falls in m, so that the bound is the largest m against which it reached its goal. Rows without a reward
-leave it as it is: what tells is which ads were clicked, as the CTR itself does not matter.
+has mean 0: betting bounds it (`quotients`). Rows without a reward leave the capital as it is: what tells is which ads
+were clicked, as the CTR itself does not matter.
 
 With rewards of 0 or 1 and weights of 0 or c the quotient is c times the chance that a click is on an ad with weight c.
 Given how many clicks there are, Clopper-Pearson's interval of this chance is exact.
@@ -18,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scant.ads import intervals
+from scant.advice.quotients import Quotient
 from scant.advice.tally import ROUNDED
 
 CELLS = 4096  # pairs of weight and reward that are kept as they are; more are rounded at random
@@ -25,82 +24,19 @@ BITS = 49  # low bits of a double that this rounding drops: three after the firs
 
 
 @dataclass(frozen=True)
-class Share:
-    """The quotient of the means of r w and r, from how often each weight occurs among the clicks, which has few values.
+class Bounds:
+    """One-sided bounds at a confidence, as `Quotient` has them.
 
-    clicks : the weights of clicked rows; see `intervals.Terms`
+    lower, upper : functions of the confidence
     """
 
-    clicks: intervals.Terms
-
-    def lower(self, level: float) -> float:
-        """The one-sided lower bound."""
-        return float(intervals.clopper_pearson(self.clicks, level))
-
-    def upper(self, level: float) -> float:
-        """The one-sided upper bound."""
-        return float(intervals.clopper_pearson(self.clicks, level, upper=True))
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """The quotient of the means of r w and r, rows in random order.
-
-    weight, reward : float64 (cells), distinct pairs of rows with a reward
-    count : int64 (stages, cells), how often each occurs in each stage; see `intervals.stage_ends`
-    rows : int64 (stages), all rows of each stage
-    largest : the largest weight possible
-    estimate : the quotient of the rows
-    slack : how far the quotient may be off since weights and rewards were rounded, relatively
-    """
-
-    weight: np.ndarray
-    reward: np.ndarray
-    count: np.ndarray
-    rows: np.ndarray
-    largest: float
-    estimate: float
-    slack: float = 0.0
-
-    def lower(self, level: float) -> float:
-        """The one-sided lower bound; 0 at least."""
-        end = self._refuted(level, 1)
-        return min(end, self.estimate) / (1 + self.slack) if end > 0 else 0.0
-
-    def upper(self, level: float) -> float:
-        """The one-sided upper bound; the largest weight at most, which is that of every row."""
-        end = self._refuted(level, -1)
-        return min(max(end, self.estimate) * (1 + self.slack), self.largest) if end < self.largest else self.largest
-
-    def _refuted(self, level: float, side: int) -> float:
-        """The last quotient that betting refutes, from 0 upwards (`side` 1), or from the largest downwards (-1)."""
-        goal, (wins, stakes) = -np.log1p(-level), (self.reward * self.weight / self.largest, self.reward / self.largest)
-        bet = np.sqrt(2 * goal / (self.rows.sum() * self._variance(wins, stakes)))[:, None]
-
-        def reached(m: float) -> bool:
-            terms = side * (wins - m * stakes)  # at least -m / largest (side 1), or -1
-            shares = np.minimum(bet, intervals.CAP * (self.largest / m if side > 0 else 1.0))
-            return np.cumsum((self.count * np.log1p(shares * terms)).sum(axis=1)).max() >= goal
-
-        low, high = 0.0, self.largest
-        for _ in range(intervals.HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if reached(middle) == (side > 0) else (low, middle)
-        return low if side > 0 else high
-
-    def _variance(self, wins, stakes) -> np.ndarray:
-        """The variance by which each stage bets, from the stages before it; as that of `intervals.betting`."""
-        before = np.cumsum(self.count, axis=0) - self.count
-        rows = np.cumsum(self.rows) - self.rows
-        sums = before @ np.stack([wins, stakes, wins**2, wins * stakes, stakes**2], axis=1)
-        won, staked, *squares = sums.T
-        m = np.divide(won, staked, out=np.zeros(len(won)), where=staked > 0)
-        return (0.25 + np.maximum(squares[0] - 2 * m * squares[1] + m**2 * squares[2], 0.0)) / (rows + 1)
+    lower: Callable[[float], float]
+    upper: Callable[[float], float]
 
 
 def ratio(
     weight, reward, count, largest: float, random: np.random.Generator, rounded: bool = False, single: bool = False
-) -> Ratio | Share | None:
+) -> Quotient | Bounds | None:
     """The quotient of E[r w] and E[r], rows in random order; None without a reward.
 
     weight, reward : float64 (cells), pairs, which may repeat
@@ -115,28 +51,23 @@ def ratio(
         return None
     weight, reward, count = weight[clicked], reward[clicked], count[clicked]
     if single:
-        return Share(intervals.drawn(weight, count, largest, random, (largest,)))
-    estimate = float(count @ (weight * reward) / (count @ reward))
+        return of_rate(intervals.drawn(weight, count, largest, random, (largest,)), True)
     if len(count) > CELLS:
         weight, reward, count = _thinned(weight, reward, count, largest, random)
     staged = intervals.in_random_order(np.r_[rows - count.sum(), count], random)
-    slack = (1 + ROUNDED) ** 2 / (1 - ROUNDED) - 1 if rounded else 0.0
-    return Ratio(weight, reward, staged[:, 1:], staged.sum(axis=1), float(largest), estimate, slack)
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """One-sided bounds at a confidence, as `Ratio` and `Share` have them.
-
-    lower, upper : functions of the confidence
-    """
-
-    lower: Callable[[float], float]
-    upper: Callable[[float], float]
+    stage, cell = np.nonzero(staged[:, 1:])
+    found = Quotient(
+        (weight * reward)[cell], reward[cell], stage, staged[stage, cell + 1], staged.sum(axis=1), 1.0, 0.25, 0.0,
+        float(largest),
+    )  # fmt: skip
+    if not rounded:
+        return found
+    slack = (1 + ROUNDED) ** 2 / (1 - ROUNDED)
+    return Bounds(lambda level: found.lower(level) / slack, lambda level: min(found.upper(level) * slack, largest))
 
 
 def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None = None) -> Bounds:
-    """The bounds of a click rate, from its terms r w.
+    """The bounds of a mean, such as a click rate, from its terms, such as r w.
 
     exact : whether they are Clopper-Pearson's, else betting's
     missed : the terms w (1 - r), if no largest weight is known; see `intervals.betting_without_range`
@@ -166,7 +97,7 @@ def quotient(over: Bounds, under: Bounds) -> Bounds:
     return Bounds(lower, upper)
 
 
-def lift(estimate: float, today: float, bounds: Bounds | Ratio | Share, level: float) -> dict:
+def lift(estimate: float, today: float, bounds: Bounds | Quotient, level: float) -> dict:
     """The columns of a policy's lift over today's: the estimate, and the ends of the two-sided interval.
 
     estimate, today : the CTR of the policy, and today's

@@ -75,7 +75,7 @@ def noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks")
     if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
         notes.append(
             f"{name}: if propensities are right, the log cannot show the ads that it chooses in about "
-            f"{100 * (1 - mean):.2g} % of visits (deficient support): its lower bound holds, but its estimate and its "
-            "upper end are too low by what these earn"
+            f"{100 * (1 - mean):.2g} % of visits (deficient support): what these earn is not known, so that there is a "
+            "lower bound alone"
         )
     return notes

@@ -1,0 +1,82 @@
+"""Bounds on the quotient of two means, by betting against each candidate as `scant.ads.intervals.betting` does.
+
+The quotient of E[gain] and E[stake] is m where gain - m stake has a mean of 0. The capital prod_i (1 + b_i (gain_i - m
+stake_i)) is a supermartingale if the quotient is m or less, for bets that earlier stages decide and that lose no more
+than the capital: b_i m max(stake) <= CAP. It falls in m, so that the lower bound is the largest m against which it
+reached its goal at the end of a stage. With stakes of 1 this is the bound on a mean.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scant.ads import intervals
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """The quotient of the sums of two terms of units, rows or users, which are in random order.
+
+    gain, stake : float64 (cells), pairs of terms, that of the denominator above 0
+    stage, count : int64 (cells), in which stage they occur, and how often
+    units : int64 (stages), all units of each stage, also those without a stake
+    most : the largest stake possible
+    prior : the variance of a unit's gain, in squares of `high` - `low`, that is assumed until much is known
+    low, high : between which the quotient of each unit is; `high` may be infinite, and the quotient is at most 1 then
+    """
+
+    gain: np.ndarray
+    stake: np.ndarray
+    stage: np.ndarray
+    count: np.ndarray
+    units: np.ndarray
+    most: float
+    prior: float
+    low: float
+    high: float
+
+    @property
+    def estimate(self) -> float:
+        """The quotient of the sums."""
+        return float(self.count @ self.gain / (self.count @ self.stake))
+
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound."""
+        width = self.high - self.low if np.isfinite(self.high) else 1.0
+        above = np.maximum(self.gain - self.low * self.stake, 0.0) / width
+        return min(self.low + width * self._refuted(above, level), self.estimate)
+
+    def upper(self, level: float) -> float:
+        """The one-sided upper bound."""
+        width = self.high - self.low
+        below = np.maximum(self.high * self.stake - self.gain, 0.0) / width
+        return max(self.high - width * self._refuted(below, level), self.estimate)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The two-sided interval, with an error of (1 - level) / 2 on either side."""
+        return self.lower((1 + level) / 2), self.upper((1 + level) / 2)
+
+    def _refuted(self, gain: np.ndarray, level: float) -> float:
+        """The largest quotient in [0, 1] that betting refutes from below; 0 if there is none. See `intervals.betting`.
+
+        gain : float64 (cells), those of the numerator, 0 or more
+        """
+        stages, goal = len(self.units), -np.log1p(-level)
+        powers = (gain, self.stake, gain**2, gain * self.stake, self.stake**2)
+        sums = np.stack([np.bincount(self.stage, self.count * power, stages) for power in powers])
+        gained, staked, *squares = np.cumsum(sums, axis=1) - sums
+        m = np.divide(gained, staked, out=np.zeros(stages), where=staked > 0)
+        spread = np.maximum(squares[0] - 2 * m * squares[1] + m**2 * squares[2], 0.0)
+        variance = (self.prior + spread) / (np.cumsum(self.units) - self.units + 1)
+        bet = np.sqrt(2 * goal / (self.units.sum() * variance))[self.stage]
+
+        def reached(m: float) -> bool:
+            shares = np.minimum(bet, intervals.CAP / (m * self.most))
+            gains = np.bincount(self.stage, self.count * np.log1p(shares * (gain - m * self.stake)), stages)
+            return np.cumsum(gains).max() >= goal
+
+        low, high = 0.0, 1.0
+        for _ in range(intervals.HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if reached(middle) else (low, middle)
+        return low
