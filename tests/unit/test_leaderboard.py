@@ -11,9 +11,9 @@ from scipy import stats
 import scant
 from scant import families
 from scant.cli import main
-from scant.compare import leaderboard
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
+from scant.present import ranking
 
 SEEDS = 6
 
@@ -33,7 +33,7 @@ def made_up(streams=("a", "b"), learners=("first", "second", "third", "fourth"),
 @pytest.mark.parametrize("better", ["high", "low"])
 def test_learners_are_told_apart_by_scipys_paired_t_test_times_the_number_of_pairs(better):
     values = made_up()
-    board = leaderboard.ranked(values, better)
+    board = ranking.ranked(values, better)
     for stream, rows in values.groupby("stream"):
         wide = rows.pivot_table("value", "seed", "learner")
         best = wide.mean().idxmax() if better == "high" else wide.mean().idxmin()
@@ -55,7 +55,7 @@ def test_the_level_holds_for_all_pairs_together():
     rows = [
         ("a", learner, seed, seed - value) for learner, values in behind.items() for seed, value in enumerate(values)
     ]
-    board = leaderboard.ranked(pd.DataFrame(rows, columns=["stream", "learner", "seed", "value"]), "high")
+    board = ranking.ranked(pd.DataFrame(rows, columns=["stream", "learner", "seed", "value"]), "high")
     told_apart = {"best": False, "just told apart": True, "just not": False, "last": True}
     assert board.set_index("learner")["told_apart"].to_dict() == told_apart
 
@@ -63,7 +63,7 @@ def test_the_level_holds_for_all_pairs_together():
 def test_ranks_are_over_the_streams_that_all_learners_played():
     values = made_up(streams=("a", "b"), learners=("first", "second"))
     values = values[(values["stream"] == "a") | (values["learner"] == "second")]
-    board = leaderboard.ranked(values, "high").set_index(["learner", "stream"])
+    board = ranking.ranked(values, "high").set_index(["learner", "stream"])
     assert board["rank"].to_dict() == {("first", "a"): 1, ("second", "a"): 2, ("second", "b"): 1}
     assert board["mean_rank"].to_dict() == {("first", "a"): 1, ("second", "a"): 2, ("second", "b"): 2}
     assert board.loc[("second", "b"), "best"]  # nobody else played there
@@ -72,7 +72,7 @@ def test_ranks_are_over_the_streams_that_all_learners_played():
 def test_equal_learners_are_both_best_and_differences_without_spread_tell_nothing():
     values = made_up(streams=("a",), learners=("first",))
     twin, behind = values.assign(learner="twin"), values.assign(learner="behind", value=values["value"] - 1)
-    board = leaderboard.ranked(pd.concat([values, twin, behind]), "high").set_index("learner")
+    board = ranking.ranked(pd.concat([values, twin, behind]), "high").set_index("learner")
     assert board["best"].to_dict() == {"first": True, "twin": True, "behind": False}
     assert board["rank"].to_dict() == {"first": 1.5, "twin": 1.5, "behind": 3}
     assert not board["told_apart"].any()
@@ -81,9 +81,9 @@ def test_equal_learners_are_both_best_and_differences_without_spread_tell_nothin
 def test_runs_that_failed_are_left_out_of_pairs():
     values = made_up(streams=("a",), learners=("first", "second"))
     failed = (values["learner"] == "second") & (values["seed"] >= SEEDS - 1)
-    board = leaderboard.ranked(values[~failed], "high").set_index("learner")
+    board = ranking.ranked(values[~failed], "high").set_index("learner")
     assert board["n"].to_dict() == {"first": SEEDS, "second": SEEDS - 1}
-    alone = leaderboard.ranked(values[(values["learner"] == "first") | (values["seed"] == 0)], "high")
+    alone = ranking.ranked(values[(values["learner"] == "first") | (values["seed"] == 0)], "high")
     assert not alone["told_apart"].any()  # one pair has no interval
 
 
@@ -91,9 +91,9 @@ def test_runs_that_failed_are_left_out_of_pairs():
 def test_a_change_of_scale_changes_no_mark_and_a_change_of_sign_swaps_the_sides(seed, shift, scale):
     values = made_up().assign(value=lambda rows: np.random.default_rng(seed).normal(rows["value"], 0.05))
     marks = ["stream", "learner", "best", "told_apart", "rank", "mean_rank"]
-    high = leaderboard.ranked(values, "high")[marks]
-    assert high.equals(leaderboard.ranked(values.assign(value=shift + scale * values["value"]), "high")[marks])
-    assert high.equals(leaderboard.ranked(values.assign(value=-values["value"]), "low")[marks])
+    high = ranking.ranked(values, "high")[marks]
+    assert high.equals(ranking.ranked(values.assign(value=shift + scale * values["value"]), "high")[marks])
+    assert high.equals(ranking.ranked(values.assign(value=-values["value"]), "low")[marks])
     assert not (high["best"] & high["told_apart"]).any()
 
 
@@ -150,12 +150,12 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
 
 def test_no_reading_is_shown_that_was_not_played():
     tuned = {"tuning": "paper"}
-    assert leaderboard._reading("e", tuned, None, False) == leaderboard._reading("e", tuned, "paper", False) == "paper"
-    assert leaderboard._reading("e", tuned, "held-out", True) == "held-out"
+    assert ranking._reading("e", tuned, None, False) == ranking._reading("e", tuned, "paper", False) == "paper"
+    assert ranking._reading("e", tuned, "held-out", True) == "held-out"
     with pytest.raises(SettingError, match="nothing was held out"):
-        leaderboard._reading("e", tuned, "held-out", False)
+        ranking._reading("e", tuned, "held-out", False)
     with pytest.raises(SettingError, match="did you mean 'held-out'"):
-        leaderboard._reading("e", tuned, "heldout", True)
+        ranking._reading("e", tuned, "heldout", True)
 
 
 @pytest.mark.parametrize(

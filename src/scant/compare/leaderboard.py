@@ -1,139 +1,19 @@
-"""Which learner does best on which stream: the final measures of an experiment, as a table for the terminal or a paper.
-
-The best learner of a stream is chosen by the same seeds that it is then compared on. So a learner is told apart from it
-if the paired t interval of their difference is above 0 at a level that holds for all pairs of the stream's learners
-together (Bonferroni): with 95 % confidence none that is told apart is as good as the best, whichever looks best.
-"""
+"""The table of final measures, for the terminal or a paper: see `scant.present.ranking`."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from scant import families
-from scant.declared import called
-from scant.errors import DataError, SettingError, printable, unknown
+from scant.errors import SettingError, printable, unknown
 from scant.files import write_csv, write_text
-from scant.measures import recordable
 from scant.page import page
-from scant.present import tables, traces
-from scant.present.intervals import t_interval
-from scant.verdict.statistics import ROUNDING
+from scant.present import tables
+from scant.present.ranking import HOW
 
-LEVEL = 0.95
 ROWS = ("learners", "streams")
-TUNINGS = ("held-out", "paper")
 ENDINGS = (".csv", ".tex")
-HOW = "by paired t intervals over seeds, 95 % for all pairs on a stream together (Bonferroni)"
 BEST, ALIKE = "*", "†"  # marks in the terminal: the best, and those that are not told apart from it
-
-
-def leaderboard(path, measure: str | None = None, tuning: str | None = None) -> pd.DataFrame:
-    """The final measures of one experiment: see `ranked` for the columns; `experiment`, `measure` and `tuning` besides.
-
-    path : the experiment's traces
-    measure : for online learners NDCG@10 or another that the runs recorded; otherwise the family's only one
-    tuning : "held-out" or "paper"; the experiment's own if absent
-
-    Raises
-    ------
-    SettingError : there is no such measure or reading
-    DataError : there is nothing to show, or a single seed
-    """
-    frame, details = traces.read([path])
-    name = Path(path).stem
-    quantity, measure, options = _final(frame, details[name], measure)
-    tuning = _reading(name, details[name], tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
-    played = traces.Played(name, tuning, frame, details[name], None)
-    values = called(quantity.values)(played, **options).dropna(subset="value")
-    if values.empty:
-        raise DataError(path, f"has no final {measure}: every run failed, or there is none")
-    if values["seed"].nunique() < 2:
-        raise DataError(path, "has a single seed, which gives no interval", advice="Ask for more seeds in the study")
-    board = ranked(_by_policy(values), quantity.better)
-    return board.assign(experiment=name, measure=measure, tuning=tuning)
-
-
-def _final(frame: pd.DataFrame, details: dict, measure: str | None) -> tuple[families.Quantity, str, dict]:
-    """The quantity that learners are ranked by, what it is called, and the options that its function takes."""
-    declared = families.of(details).quantities
-    final = next((name for name, quantity in declared.items() if quantity.better), None)
-    if final is None:
-        raise SettingError(f"learners of kind {details['kind']!r} have no final measure in common to be ranked by")
-    several = "measure" in declared[final].options
-    known = [column for column in frame.columns if recordable(column)] if several else [final]
-    measure = measure or known[0]
-    if measure not in known:
-        raise unknown("measure", measure, known)
-    return declared[final], measure, {"measure": measure} if several else {}
-
-
-def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> str | None:
-    """The reading of `tuning` that is asked for, or the experiment's own; None if it has none.
-
-    set_aside : whether there are seeds that only choose rates
-    """
-    if tuning is not None and "tuning" not in details:
-        raise SettingError(f"nothing is tuned in experiment {name!r}: leave tuning out")
-    if tuning not in (None, *TUNINGS):
-        raise unknown("tuning", tuning, TUNINGS)
-    if tuning == "held-out" != details["tuning"] and not set_aside:
-        raise SettingError(f"nothing was held out in experiment {name!r}: it has tuning {details['tuning']!r} alone")
-    return tuning or details.get("tuning")
-
-
-def ranked(values: pd.DataFrame, better: str) -> pd.DataFrame:
-    """A row for each learner on each stream, those of the best mean rank first.
-
-    values : the columns stream, learner, seed and value
-    better : which values are better, "high" or "low"
-
-    Returns
-    -------
-    frame : stream, learner; mean, low, high, n: the mean over n seeds with its 95 % t interval; best: whether no mean
-        is better; told_apart: whether the learner is worse than the best, see the module; rank: of its mean on the
-        stream, 1 for the best, ties share the mean of theirs; mean_rank: over the streams that all learners played
-    """
-    parts = [
-        _compared(rows.pivot_table("value", "seed", "learner", sort=False), better).assign(stream=stream)
-        for stream, rows in values.groupby("stream", sort=False)
-    ]
-    board = pd.concat(parts).rename_axis("learner").reset_index()
-    ranks = board.pivot_table("rank", "learner", "stream").dropna(axis="columns")
-    board["mean_rank"] = board["learner"].map(ranks.mean(axis="columns"))
-    board = board[["stream", "learner", "mean", "low", "high", "n", "best", "told_apart", "rank", "mean_rank"]]
-    return board.sort_values("mean_rank", kind="stable", ignore_index=True)
-
-
-def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
-    """The columns of `ranked` for one stream, by learner.
-
-    Differences that are the same for all seeds tell nothing apart: such seeds drew nothing anew.
-
-    values : a row for each seed, a column for each learner, NaN where a run failed
-    """
-    gains = values if better == "high" else -values
-    means = gains.mean()
-    first = means.idxmax()
-    pairs = max(1, len(means) * (len(means) - 1) // 2)
-    rows = {}
-    for learner in values:
-        behind = (gains[first] - gains[learner]).dropna()
-        least = t_interval(behind, 1 - (1 - LEVEL) / pairs)[1]
-        rows[learner] = dict(zip(("mean", "low", "high", "n"), t_interval(values[learner], LEVEL), strict=True)) | {
-            "best": bool(means[learner] >= means[first] - ROUNDING),
-            "told_apart": bool(least > ROUNDING and np.ptp(behind) > ROUNDING),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").assign(rank=(-means).rank())
-
-
-def _by_policy(values: pd.DataFrame) -> pd.DataFrame:
-    """The values with the epsilon of each policy in its name, where a learner has several."""
-    if "epsilon" not in values:
-        return values
-    several = values.groupby("learner")["epsilon"].transform("nunique") > 1
-    named = values["learner"] + ", epsilon = " + values["epsilon"].map("{:g}".format)
-    return values.assign(learner=values["learner"].where(~several, named))
 
 
 def note(board: pd.DataFrame) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 
 from scant import families
-from scant.compare import leaderboard, manifest
+from scant.compare import manifest
 from scant.errors import DataError, SettingError, unknown
 from scant.files import anew, foreign, metadata_of, read_parquet
-from scant.present import tables, traces
+from scant.present import ranking, tables, traces
 from scant.verdict import readings
 
 
@@ -130,7 +130,7 @@ class Results:
         """The final measures of an experiment's learners, and which can be told apart from the best of each stream.
 
         experiment : may be left out if there is only one
-        measure, tuning : see `scant.compare.leaderboard.leaderboard`, and `ranked` there for the columns
+        measure, tuning : see `scant.present.ranking.leaderboard`, and `ranked` there for the columns
 
         Raises
         ------
@@ -142,7 +142,7 @@ class Results:
             raise DataError(self.folder, "holds no traces", advice="Finish the study: snakemake --cores all")
         if experiment is None and len(known) > 1:
             raise SettingError(f"name one of the study's experiments: {', '.join(known)}")
-        return leaderboard.leaderboard(self._traces(experiment or known[0]), measure, tuning)
+        return ranking.leaderboard(self._traces(experiment or known[0]), measure, tuning)
 
     def _traced(self) -> list[str]:
         return sorted(path.stem for path in (self.folder / "traces").glob("*.parquet"))
