@@ -48,6 +48,30 @@ def atomic(path) -> Iterator[Path]:
         temporary.replace(path)
 
 
+def link(path, target) -> None:
+    """Make `path` a symbolic link to a file, at once, in place of what is there.
+
+    The link to a file below the working folder is relative, so that the folder can be moved.
+
+    Raises
+    ------
+    SettingError : the path is that of the file itself
+    """
+    path, target = Path(path), Path(target).resolve()
+    if not path.is_symlink():
+        check_outputs([path], [target])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if target.is_relative_to(Path.cwd()):
+        target = Path(os.path.relpath(target, path.parent.resolve()))
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    try:
+        temporary.symlink_to(target)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 @contextmanager
 def hidden(path: Path, ending: str) -> Iterator[Path]:
     """An empty hidden file beside `path`, which is removed after the block, or by the next writer of `path`."""

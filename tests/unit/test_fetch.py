@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 import requests
@@ -20,6 +21,7 @@ import urllib3
 from scant.data import fetch as module
 from scant.data.fetch import check_copy, fetch
 from scant.data.registry import Archive, Dataset, Part
+from scant.data.tables import convert
 from scant.errors import DataError, SettingError
 
 CONTENT = b"0 qid:1 1:0.5 #docid = 1\r\n" * 50
@@ -102,6 +104,7 @@ def test_files_are_found_plain_or_compressed(tmp_path, monkeypatch, place, suffi
     lines = []
     record = fetch(dataset(), "test", tmp_path / "out/test.txt", mirror, log=lines.append)
     assert (tmp_path / "out/test.txt").read_bytes() == CONTENT
+    assert (tmp_path / "out/test.txt").is_symlink() == (suffix == "")  # a plain file is used where it is
     assert record["sha256"] == SHA256 and record["bytes"] == len(CONTENT)
     assert str(source).endswith(record["source"]) and len(lines) == 1
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["test.txt"]
@@ -129,18 +132,48 @@ def test_a_mirror_that_cannot_be_reached_is_an_error(tmp_path, at_once):
         fetch(dataset(), "test", "out.txt", str(tmp_path / "absent"))
 
 
-def test_a_wrong_mirror_file_is_kept_aside_and_never_passed_over(server, tmp_path):
+def test_a_wrong_mirror_file_is_never_passed_over_and_stays(server, tmp_path):
     folder, url, requests = server
     put(folder / "test.txt")
     put(tmp_path / "data/toy/Fold1/test.txt")
     wrong = put(tmp_path / "mirror/toy/Fold1/test.txt", b"wrong")
     with pytest.raises(DataError) as caught:
         fetch(dataset(url=f"{url}/test.txt"), "test", "out/test.txt", str(tmp_path / "mirror"))
-    for text in (str(wrong), SHA256, hashlib.sha256(b"wrong").hexdigest(), "out/test.txt.rejected"):
+    for text in (str(wrong), SHA256, hashlib.sha256(b"wrong").hexdigest(), "Replace the file"):
         assert text in str(caught.value)
-    assert not requests and wrong.exists()
+    assert not requests and wrong.read_bytes() == b"wrong" and not (tmp_path / "out").exists()
+
+
+def test_wrong_content_that_was_decompressed_is_kept_aside(tmp_path):
+    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(b"wrong"))
+    with pytest.raises(DataError, match=r"is kept as out/test\.txt\.rejected"):
+        fetch(dataset(), "test", "out/test.txt")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["test.txt.rejected"]
     assert (tmp_path / "out/test.txt.rejected").read_bytes() == b"wrong"
+
+
+def test_what_replaces_a_link_leaves_the_users_file_as_it_was(tmp_path):
+    source = put(tmp_path / "data/toy/Fold1/test.txt")
+    source.chmod(0o640)
+    before = source.stat()
+    fetch(dataset(), "test", "out/test.txt")
+    fetch(dataset(), "test", "out/test.txt")  # again, over the link
+    assert Path("out/test.txt").readlink() == Path("../data/toy/Fold1/test.txt")  # the whole folder can be moved
+    put(tmp_path / "mirror/toy/Fold1/test.txt.gz", gzip.compress(CONTENT))
+    fetch(dataset(), "test", "out/test.txt", str(tmp_path / "mirror"))
+    assert not Path("out/test.txt").is_symlink() and source.read_bytes() == CONTENT
+    assert source.stat() == before
+    with pytest.raises(SettingError, match="is also an input"):
+        fetch(dataset(), "test", source)
+    assert source.stat() == before
+
+
+def test_a_link_whose_file_is_gone_says_so(tmp_path):
+    source = put(tmp_path / "data/toy/Fold1/test.txt")
+    fetch(dataset(), "test", "out/test.txt")
+    source.unlink()
+    with pytest.raises(DataError, match=r"a link to \S*Fold1/test\.txt, which is not there"):
+        convert(dataset(), "test", "out/test.txt", "table.parquet")
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".Z"])

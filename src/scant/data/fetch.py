@@ -53,13 +53,13 @@ class _Request:
 
 
 def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=print) -> dict:
-    """Write the decompressed original content of one part of a data set to `target`.
+    """Get the decompressed original content of one part of a data set at `target`.
 
     It looks in this order: in a Python package that contains the file; in the mirror; in the project's data folder; for
     a study's own sets, at the path that the study gives; at the publisher's file or archive, unless a person has to
     accept terms first. In mirror and data folder the file is `{folder}/{file}`, plain or with .gz or .Z appended. The
     first one found is used: content that is corrupt or has another checksum is an error, never a reason to look
-    elsewhere.
+    elsewhere. A plain file on this machine is not copied: `target` becomes a link to it.
 
     Parameters
     ----------
@@ -75,75 +75,85 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
 
     Raises
     ------
-    DataError : the file is corrupt or its checksum is wrong; rejected content is kept as `{target}.rejected`
+    DataError : the file is corrupt or its checksum is wrong; what was downloaded or decompressed is then kept as
+        `{target}.rejected`
     SettingError : the file was not found; says what to get, where, and where to put it
     """
     wanted, target = dataset.part(part), Path(target)
     mirror = mirror or os.environ.get("SCANT_DATA") or None
-    with files.atomic(target) as output:
-        request = _Request(dataset, wanted, target, mirror, output, log)
-        source = next(filter(None, (find(request) for find in _SOURCES)), None)
-        if source is None:
-            raise SettingError(_how_to_get(request))
-        digest = _verify(request, source)
-        record = {
-            "dataset": dataset.id,
-            "part": wanted.id,
-            "source": source,
-            "sha256": digest,
-            "bytes": output.stat().st_size,
-        }
-    log(f"{dataset.id}/{wanted.id}: {record['bytes']:,} bytes from {source}")
-    return record
+    here = None if is_address(mirror) else on_disk(dataset, wanted, mirror)
+    if here and here.suffix not in SUFFIXES[1:]:
+        source, size = str(here), here.stat().st_size
+        digest = _verify(_Request(dataset, wanted, target, mirror, here, log), source)
+        files.link(target, here)
+    else:
+        with files.atomic(target) as output:
+            request = _Request(dataset, wanted, target, mirror, output, log)
+            source = next(filter(None, (find(request) for find in _SOURCES)), None)
+            if source is None:
+                raise SettingError(_how_to_get(request))
+            digest, size = _verify(request, source, rejected=_rejected(target)), output.stat().st_size
+    log(f"{dataset.id}/{wanted.id}: {size:,} bytes from {source}")
+    return {"dataset": dataset.id, "part": wanted.id, "source": source, "sha256": digest, "bytes": size}
+
+
+def is_address(mirror: str | None) -> bool:
+    """Whether a mirror is an address, not a folder."""
+    return mirror is not None and mirror.lower().startswith(("http://", "https://"))
+
+
+def on_disk(dataset: Dataset, part: Part, mirror: str | None = None) -> Path | None:
+    """The file of a part that is on this machine, plain or compressed; None if there is none.
+
+    mirror : a mirror, of which only a folder is looked in
+
+    Raises
+    ------
+    SettingError : the mirror is no folder, or the package that should have the file is not installed
+    """
+    if part.package is not None:
+        return _in_package(dataset, part.package)
+    mirror = None if is_address(mirror) else mirror
+    if mirror and not Path(mirror).is_dir():
+        raise SettingError(f"the mirror {mirror} is not a folder")
+    stems = []
+    if not Path(part.file).is_absolute():
+        stems = [f"{root}/{dataset.folder}/{part.file}" for root in (mirror, FOLDER) if root]
+    paths = [Path(stem + suffix) for stem in stems for suffix in SUFFIXES]
+    paths += [of_project(part.file)] if dataset.own else []
+    return next((path for path in paths if path.is_file()), None)
+
+
+def downloadable(dataset: Dataset, part: Part) -> bool:
+    """Whether the publisher has the file of a part at an address, and no person has to accept terms first."""
+    return bool(part.url or dataset.archive) and not dataset.get
 
 
 # Sources: each writes the content to `request.output` and returns where it came from, or None if it has no such file.
 
 
-def _package(request: _Request) -> str | None:
-    if request.part.package is None:
+def _address_of_mirror(request: _Request) -> str | None:
+    if request.part.package or not is_address(request.mirror) or Path(request.part.file).is_absolute():
         return None
-    from importlib.util import find_spec
-
-    name, _, file = request.part.package.partition("/")
-    spec = find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise SettingError(f"{request.dataset.id} comes with the Python package {name}, which is not installed")
-    path = Path(spec.submodule_search_locations[0], file)
-    if not path.is_file():
-        raise SettingError(f"{request.dataset.id}: the Python package {name} has no file {file}")
-    return _copy_file(request, path)
-
-
-def _mirror(request: _Request) -> str | None:
-    if request.mirror is None or Path(request.part.file).is_absolute():
-        return None
-    if not request.mirror.lower().startswith(("http://", "https://")):
-        if not Path(request.mirror).is_dir():
-            raise SettingError(f"the mirror {request.mirror} is not a folder")
-        return _first_file(request, Path(request.mirror))
     from urllib.parse import quote
 
     base = f"{request.mirror.rstrip('/')}/{quote(f'{request.dataset.folder}/{request.part.file}')}"
     return next(filter(None, (_copy_url(request, base + end, ABSENT) for end in SUFFIXES)), None)
 
 
-def _data_folder(request: _Request) -> str | None:
-    return None if Path(request.part.file).is_absolute() else _first_file(request, Path(FOLDER))
-
-
-def _path_as_given(request: _Request) -> str | None:
-    path = of_project(request.part.file)
-    return _copy_file(request, path) if request.dataset.own and path.is_file() else None
+def _disk(request: _Request) -> str | None:
+    path = on_disk(request.dataset, request.part, request.mirror)
+    return _copy_file(request, path) if path else None
 
 
 def _file_url(request: _Request) -> str | None:
-    return _copy_url(request, request.part.url) if request.part.url and not request.dataset.get else None
+    found = request.part.url and downloadable(request.dataset, request.part)
+    return _copy_url(request, request.part.url) if found else None
 
 
 def _archive(request: _Request) -> str | None:
     archive = request.dataset.archive
-    if archive is None or request.dataset.get:
+    if archive is None or not downloadable(request.dataset, request.part):
         return None
     path = _cached_archive(request)
     names = [archive.members + request.part.file + suffix for suffix in SUFFIXES]
@@ -152,17 +162,24 @@ def _archive(request: _Request) -> str | None:
     return f"{archive.url} ({name})"
 
 
-_SOURCES = (_package, _mirror, _data_folder, _path_as_given, _file_url, _archive)
+_SOURCES = (_address_of_mirror, _disk, _file_url, _archive)
+
+
+def _in_package(dataset: Dataset, package: str) -> Path:
+    """The file of an installed package, of which `package` is the name and the file's path."""
+    from importlib.util import find_spec
+
+    name, _, file = package.partition("/")
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise SettingError(f"{dataset.id} comes with the Python package {name}, which is not installed")
+    path = Path(spec.submodule_search_locations[0], file)
+    if not path.is_file():
+        raise SettingError(f"{dataset.id}: the Python package {name} has no file {file}")
+    return path
 
 
 # Files, plain or compressed
-
-
-def _first_file(request: _Request, root: Path) -> str | None:
-    """Copy the part from the folder `root`, if it is there, plain or compressed; returns where, or None."""
-    stem = f"{request.dataset.folder}/{request.part.file}"
-    paths = (root / (stem + suffix) for suffix in SUFFIXES)
-    return next((_copy_file(request, path) for path in paths if path.is_file()), None)
 
 
 def _copy_file(request: _Request, path: Path, origin: str | None = None, name: str | None = None) -> str:
@@ -330,7 +347,7 @@ def _cached_archive(request: _Request) -> Path:
         if not path.exists():
             with files.atomic(path) as partial:
                 _download(archive.url, partial, request)
-                _expect(partial, "SHA-256", archive.sha256, files.sha256, path, archive.url)
+                _expect(partial, "SHA-256", archive.sha256, files.sha256, archive.url, _rejected(path))
     return path
 
 
@@ -447,12 +464,17 @@ def _tar_members(path: Path, file, stack: ExitStack, advice: str) -> tuple[dict,
 # Checks
 
 
-def _verify(request: _Request, source: str) -> str:
-    """Check the content against the registry; return its SHA-256."""
-    part, output, target = request.part, request.output, request.target
-    digest = _expect(output, "SHA-256", part.sha256, files.sha256, target, source)
+def _rejected(target: Path) -> Path:
+    """The file that keeps content with a wrong checksum, which is to be replaced at its source."""
+    return target.with_name(target.name + ".rejected")
+
+
+def _verify(request: _Request, source: str, rejected: Path | None = None) -> str:
+    """Check the content against the registry; return its SHA-256. See `_expect`."""
+    part, output = request.part, request.output
+    digest = _expect(output, "SHA-256", part.sha256, files.sha256, source, rejected)
     if part.git_blob is not None:
-        _expect(output, "git blob id", part.git_blob, _git_blob, target, source)
+        _expect(output, "git blob id", part.git_blob, _git_blob, source, rejected)
     elif part.sha256 is None and not request.dataset.own:
         request.log(f"{request.dataset.id}/{part.id}: no checksum is published; this content has SHA-256 {digest}")
     return digest
@@ -475,27 +497,27 @@ def check_copy(dataset: Dataset, part: str, original) -> None:
             reason = f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file {found}"
             raise DataError(original, reason, advice=advice)
     source = Path(wanted.file)
-    plain = dataset.own and source.is_file() and source.suffix not in SUFFIXES[1:]
-    if plain and files.sha256(source) != files.sha256(original):
+    copied = dataset.own and source.is_file() and source.suffix not in SUFFIXES[1:] and not source.samefile(original)
+    if copied and files.sha256(source) != files.sha256(original):
         raise DataError(original, f"it is no longer a copy of {source}", advice=advice)
 
 
-def _expect(path: Path, checksum: str, expected: str | None, measure, target: Path, source: str) -> str:
-    """The checksum of a file; if it is not the expected one, move the file beside `target` and raise a DataError.
+def _expect(path: Path, checksum: str, expected: str | None, measure, source: str, rejected: Path | None = None) -> str:
+    """The checksum of a file; a DataError if it is not the expected one.
 
     checksum : its name, for the error
     measure : the function that computes it
+    rejected : where to keep a copy of ours with another checksum; None for a file of the user, which stays
     """
     found = measure(path)
-    if expected is not None and found != expected:
-        rejected = target.with_name(target.name + ".rejected")
+    if expected is None or found == expected:
+        return found
+    reason = f"checksum mismatch: expected {checksum} {expected}, found {found}"
+    advice = "Replace the file, or remove it"
+    if rejected:
         path.replace(rejected)
-        raise DataError(
-            source,
-            f"checksum mismatch: expected {checksum} {expected}, found {found}",
-            advice=f"The content is kept as {rejected}; replace the file at its source, or remove it there",
-        )
-    return found
+        advice = f"The content is kept as {rejected}; replace the file at its source, or remove it there"
+    raise DataError(source, reason, advice=advice)
 
 
 def _git_blob(path: Path) -> str:

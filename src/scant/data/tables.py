@@ -47,6 +47,9 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     """
     wanted = dataset.part(part)
     if not Path(original).is_file():
+        if Path(original).is_symlink():
+            reason = f"it is a link to {Path(original).readlink()}, which is not there"
+            raise DataError(original, reason, advice="Put the file there, or delete the link: the next run looks anew")
         raise DataError(original, "there is no such file")
     files.refuse_page(original)
     if dataset.task == "ads":
