@@ -4,7 +4,8 @@
 #   make figures, tables, claims, report          a part of it; also runs, streams, data
 #   make test                                     all tests, the slow ones included
 #   make lint                                     code, rules and workflow
-#   make lock                                     write requirements.lock anew from pyproject.toml
+#   make docs                                     the site of documentation, in site/
+#   make lock                                     write requirements.lock and requirements-docs.lock anew from pyproject.toml
 #   make setup                                    .venv alone
 #   make clean                                    remove results and caches, but not .venv and results/reference
 #
@@ -20,7 +21,7 @@ RESULTS := results/$(shell sed -n 's/^study: *//p' $(STUDY))
 WORKERS := $(if $(filter all,$(CORES)),logical,$(CORES))
 
 .DEFAULT_GOAL := study
-.PHONY: setup study data streams runs figures tables claims report test lint lock clean
+.PHONY: setup study data streams runs figures tables claims report test lint docs lock clean
 
 setup: $(READY)
 
@@ -44,14 +45,21 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.lock
+	$(BIN)/mkdocs build --strict --quiet
+
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+  --python-version 3.11 pyproject.toml
 lock: $(READY)
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --python-version 3.11 --extra test pyproject.toml -o requirements.lock
+	$(LOCK) --extra test -o requirements.lock
+	$(LOCK) --extra docs --constraints requirements.lock -o requirements-docs.lock
 
 clean:
 	[ ! -d results ] || find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
-	rm -rf .snakemake .pytest_cache .ruff_cache .hypothesis .benchmarks build
+	rm -rf .snakemake .pytest_cache .ruff_cache .hypothesis .benchmarks build site
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # What has no wheel is built by the locked setuptools, where pip would take another. The last lines compile bytecode, on all
