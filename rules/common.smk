@@ -23,7 +23,7 @@ from scant.files import braces, write_text
 from scant.games.family import times_job
 from scant.schema import PACKAGE, check_file, of_project
 from scant.study import code as codes
-from scant.study import events, named, plan
+from scant.study import events, missing, named, plan
 from scant.study import settings as studies
 from scant.verdict import selection
 
@@ -42,7 +42,11 @@ try:
     for file in workflow.configfiles:
         check_file(file)
     studies.understand(config, workflow.config_settings.config)
-    STUDY, DATASETS = studies.load(config)
+    # What is left out for lack of data is decided by the process that plans, also for those on other machines.
+    decided = None if workflow.is_main_process else Path(f".snakemake/scant/{config['study']}.json")
+    settled = (json.loads(decided.read_text()), {}) if decided and decided.is_file() else studies.settled(config)
+    SETTINGS, missing_files = settled
+    STUDY, DATASETS = studies.load(SETTINGS)
     studies.check_own_files(STUDY)
     if workflow.configfiles:
         studies.check_file(
@@ -60,9 +64,12 @@ CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 12] for at in range(0, le
 # The settings in the order of the study file, for jobs that need all of them. A file holds them, since a command cannot
 # be longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
 STUDY_FILE = f".snakemake/scant/{STUDY['study']}.json"
-if not Path(STUDY_FILE).is_file() or Path(STUDY_FILE).read_text() != json.dumps(config):
-    write_text(STUDY_FILE, json.dumps(config))
+if not Path(STUDY_FILE).is_file() or Path(STUDY_FILE).read_text() != json.dumps(SETTINGS):
+    write_text(STUDY_FILE, json.dumps(SETTINGS))
 
+
+for line in missing.notices(STUDY, missing_files) if workflow.is_main_process else ():
+    logger.warning(line)
 
 if workflow.is_main_process and not workflow.output_settings.dryrun:
     logger.addHandler(events.Events(events.RECORD.format(study=STUDY["study"])))

@@ -147,7 +147,9 @@ def claims(inputs, outputs) -> None:
     from scant.study.plan import COMPARATOR, Plan
     from scant.verdict import claims, tables
 
-    plan = Plan(*settings.load(_study(inputs)))
+    study = _study(inputs)
+    plan = Plan(*settings.load(study))
+    whole = Plan(*settings.load(study | {"missing": "stop"})) if "left_out" in plan.study else None
     compared = [job for jobs in plan.comparators.values() for job in jobs]
     made = {COMPARATOR.format(study=plan.study["study"], run=job.path): job.settings for job in compared}
     files = inputs.get("traces", [])
@@ -162,7 +164,7 @@ def claims(inputs, outputs) -> None:
     theory = tables.read_theory(inputs.get("tables", []))
     coverage = traces.read(inputs["coverage"])[0] if "coverage" in inputs else None
     stated = settings.claims(*settings.claims_files(plan.study))
-    examined = claims.examine(stated, plan, played, compared, theory, coverage=coverage)
+    examined = claims.examine(stated, plan, played, compared, theory, coverage=coverage, whole=whole)
     tables.write(examined, plan.study, outputs[0].with_suffix(""))
 
 

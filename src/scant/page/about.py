@@ -10,7 +10,7 @@ from scant import families
 from scant.files import read_rows
 from scant.page import status
 from scant.schema import of_project, read_yaml
-from scant.study import plan
+from scant.study import missing, plan
 from scant.study.plan import OF_CLAIMS, Plan
 from scant.verdict import selection
 
@@ -45,6 +45,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "") -> dict:
     return {
         "files": names,
         "studied": studied(study),
+        "left_out": missing.notices(study),
         "sources": sources(stated),
         "captions": captions(names, folder),
         "headings": headings(),
@@ -213,7 +214,7 @@ def _datasets(study: dict, datasets: dict) -> list[dict]:
     for name in (*used, *(id for id in study["tables_of"] if id not in used)):
         dataset = datasets[name]
         reading = [settings for settings in places if settings["dataset"] == name]
-        wanted = {part for settings in reading for part in _parts(settings) or dataset.cover}
+        wanted = {part for settings in reading for part in missing.parts_read(settings, dataset)}
         for part in dataset.parts.values():
             if wanted and part.id not in wanted:
                 continue
@@ -223,11 +224,6 @@ def _datasets(study: dict, datasets: dict) -> list[dict]:
                 | {"SHA-256": part.sha256 or ""}
             )
     return rows
-
-
-def _parts(settings: dict) -> list[str]:
-    """The parts of its data set that a stream or log names."""
-    return settings.get("parts") or [settings[key] for key in ("train", "test") if key in settings]
 
 
 def _environment() -> dict[str, str]:

@@ -38,9 +38,9 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     cells : see `scant.verdict.readings.cells`; those of each claim's first reading are shown
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
-        (see `scant.page.about`), `headings` ({figure or table: text}, for those whose name does not say it), `datasets`
-        (a list of rows), `environment` ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a
-        text) and `commands` ({purpose: command})
+        (see `scant.page.about`), `left_out` (see `scant.study.missing.notices`), `headings` ({figure or table: text},
+        for those whose name does not say it), `datasets` (a list of rows), `environment` ({name: version}), `timings`
+        (rows of `scant.page.status.by`), `citation` (a text) and `commands` ({purpose: command})
 
     Raises
     ------
@@ -61,6 +61,7 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
         "claims_files": [_download(path) for path in sorted(folder.glob("claims*.csv")) if claims],
         "sentences": sentences(claims),
         "studied": about.get("studied", []),
+        "left_out": about.get("left_out", []),
         "sources": about.get("sources", []),
         "findings": findings(claims),
         "figures": _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings),

@@ -61,7 +61,9 @@ class Plan:
         groups: dict[str, list[Job]] = {}
         for jobs in self.jobs.values():
             places = {job.path.split("/")[1] for job in jobs}
-            anywhere = self.study["together"] == "all" and len(places) <= MOST_PLACES
+            # What is left out may come later: then a process of all places would play them all again.
+            stays = self.study.get("missing", "stop") == "stop"
+            anywhere = self.study["together"] == "all" and len(places) <= MOST_PLACES and stays
             for job in jobs:
                 experiment, place, *_, seeds = job.path.split("/")
                 shared = f"{experiment}/{seeds}" if anywhere else f"{experiment}/{place}/{seeds}"

@@ -67,6 +67,11 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "type": "object",
         "default": {},
     },
+    "missing": {
+        "description": "What is done about data sets that cannot be had: `stop`, which is the default, or `leave-out` "
+        "all that needs them. A list names data sets to leave out, whether they are missing or not.",
+        "anyOf": [{"enum": ["stop", "leave-out"]}, {"type": "array", "items": ID, "uniqueItems": True}],
+    },
     "claims": {
         "description": "The files of claims to judge: those of the project, config/claims.yaml, and your own, in the "
         "same form. A single file needs no list; null is for none.",

@@ -12,7 +12,7 @@ from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
 from scant.schema import check, of_project, read_yaml, with_defaults
-from scant.study import plan, sweeps
+from scant.study import missing, plan, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
@@ -26,7 +26,8 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
 
     Returns
     -------
-    study : the complete settings, with an experiment for each combination of a sweep (see `scant.study.sweeps`)
+    study : the complete settings, with an experiment for each combination of a sweep (see `scant.study.sweeps`), and
+        without the data sets that its key `missing` names (see `scant.study.missing.without`)
     datasets : the data sets of the registry and of the study, by id
 
     Raises
@@ -47,7 +48,24 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
         _check(study, datasets)
     for section in (*families.places(), "learners", "experiments"):
         _refuse_alike(section, study[section])
-    return study, datasets
+    names = study.get("missing", missing.STOP)
+    return (missing.without(study, datasets, names) if isinstance(names, list) else study), datasets
+
+
+def settled(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
+    """The content of a study file in which the key `missing` names the data sets to leave out, if it says `leave-out`.
+
+    So what is left out is decided once, and whoever reads these settings later does not look at the disk again.
+
+    Returns
+    -------
+    config : the settings
+    files : the missing file of each of these data sets, see `scant.study.missing.absent`
+    """
+    if config.get("missing") != missing.LEAVE_OUT:
+        return config, {}
+    files = missing.absent(*load(config, registry_path))
+    return config | {"missing": list(files)}, files
 
 
 def understand(config: dict, given: Mapping) -> None:

@@ -123,6 +123,7 @@ def examine(
     tables: Mapping[str, pd.DataFrame] | None = None,
     level: float = 0.95,
     coverage: pd.DataFrame | None = None,
+    whole: Plan | None = None,
 ) -> dict[str, Examined]:
     """Each claim's readings in a study, with the verdict under each, not yet corrected for the family of claims.
 
@@ -135,12 +136,13 @@ def examine(
     tables : tables that are computed without runs, by name; those that are missing here are computed
     level : of the intervals and verdicts
     coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has one
+    whole : of the study with the data sets that it has left out, if there are any
 
     Raises
     ------
     SettingError : a claim cannot be judged; names it
     """
-    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage)
+    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage, whole)
     examined = {}
     for name, claim in claims.items():
         try:
@@ -182,10 +184,10 @@ class _Lacking(NamedTuple):
 class _Examiner:
     """Finds the readings of claims in a study. A quantity that several claims are about is computed once."""
 
-    def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage):
+    def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage, whole):
         self.plan, self.study, self.played, self.comparators = plan, plan.study, traces_by_experiment, comparators
         self.quantities = selection.quantities()
-        self.tables, self.level, self.coverage = tables, level, coverage
+        self.tables, self.level, self.coverage, self.whole = tables, level, coverage, whole
         self.values = cache(self._values)
 
     def __call__(self, claim: dict) -> Examined:
@@ -226,7 +228,8 @@ class _Examiner:
                     lacking.append(_Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there"))
         readings.sort(key=lambda reading: reading.verdict.verdict == SILENT)
         closest = max(lacking, key=lambda reason: reason.progress)  # the first of several
-        return Examined(claim, readings, "" if readings else closest.reason)
+        reason = selection.lacking(self.plan, self.whole, claim) or closest.reason
+        return Examined(claim, readings, "" if readings else reason)
 
     def _fitting(self, claim: dict, name: str, experiment: dict) -> _Fitting | _Lacking:
         """What of an experiment fits a claim, or why it does not."""

@@ -90,7 +90,7 @@ def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
     """
     played = {}
     for name, claim in claims.items():
-        if any(_played(plan, claim)):
+        if _of_coverage(plan, claim) or any(played_on(plan, claim)):
             played.setdefault(claim["family"], []).append(name)
     figures = {}
     for family, names in played.items():
@@ -101,18 +101,32 @@ def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
     return figures
 
 
-def _played(plan: Plan, claim: dict) -> Iterator[bool]:
-    """For each experiment, or the study of bounds, whether it has what a claim is about."""
+def _of_coverage(plan: Plan, claim: dict) -> bool:
+    """Whether a claim is about the study of bounds, and the study has one."""
     reads = {declared.reads for declared in quantities().get(claim.get("quantity"), {}).values()}
-    if reads == {"coverage"}:
-        yield bool(plan.study["coverage"])
+    return reads == {"coverage"} and bool(plan.study["coverage"])
+
+
+def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:
+    """The section and id of each place on which an experiment plays what a claim is about."""
     if "learner" not in claim:  # it is about a table, or not testable
         return
     against = claim.get("against")
-    wanted = [("learners", claim["learner"])] + ([("learners", against)] if isinstance(against, dict) else [])
+    wanted = [claim["learner"]] + ([against] if isinstance(against, dict) else [])
     for name in plan.played:
-        experiment = plan.study["experiments"][name]
-        places = [(plan.families[name].place.key, claim.get("on", {}))]
-        yield all_fit(experiment, claim["where"], name) and all(
-            any(chosen(plan.study, key, id, settings) for id in experiment[key]) for key, settings in (*places, *wanted)
-        )
+        experiment, section = plan.study["experiments"][name], plan.families[name].place.key
+        if all_fit(experiment, claim["where"], name) and all(
+            any(chosen(plan.study, "learners", id, settings) for id in experiment["learners"]) for settings in wanted
+        ):
+            places = (id for id in experiment[section] if chosen(plan.study, section, id, claim.get("on", {})))
+            yield from ((section, id) for id in places)
+
+
+def lacking(plan: Plan, whole: Plan | None, claim: dict) -> str:
+    """The titles of the data sets without which a study plays nothing that a claim is about; "" if it lacks none.
+
+    whole : of the study with these data sets; None if it has left out none
+    """
+    sets = plan.study.get("left_out", {}).values() if whole else ()
+    places = [*played_on(whole, claim)] if sets else []
+    return ", ".join(left["title"] for left in sets if any(id in left.get(section, ()) for section, id in places))
