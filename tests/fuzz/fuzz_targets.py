@@ -37,7 +37,7 @@ import urllib3
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.advice import Log, Policy, advise, applying, encoding, evaluated, jobs, summing
+from scant.advice import Log, Policy, advise, applying, basis, encoding, evaluated, jobs, summing
 from scant.compare import archive as crates
 from scant.compare import differences, finished, provenance, pruning, terminal, verifying
 from scant.compare.results import Results
@@ -220,7 +220,7 @@ def fuzz_visits(data: bytes) -> None:
         str(Log.read(path, {"reward": "click"}).check())
         with suppress(ScantError):
             found = advise.compare(
-                reading.visits.policies, Log.read(path, {"reward": "click"}), declared=advise.UNKNOWN
+                reading.visits.policies, Log.read(path, {"reward": "click"}), declared=basis.UNKNOWN
             )
             json.dumps(evaluated._plain(found.rows[-1])), found.text(), found._repr_html_()
         log = reading.visits

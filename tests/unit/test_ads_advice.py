@@ -11,9 +11,9 @@ from scipy import stats
 from test_ads_health import as_log
 
 from scant.ads import evaluation
+from scant.advice import Evaluation, Policy, evaluate, text, verdicts
 from scant.advice import Log as UserLog
-from scant.advice import Policy, evaluate, text
-from scant.advice import advise as advice
+from scant.advice.advise import compare
 from scant.advice.learning import LEARNT
 from scant.cli import main
 from scant.data import formats, logs
@@ -62,7 +62,7 @@ def pair(tmp_path):
     return write(tmp_path / "test.parquet", log()), write(tmp_path / "train.parquet", skewed)
 
 
-def by_name(found: advice.Evaluation) -> dict:
+def by_name(found: Evaluation) -> dict:
     return {row["policy"]: row for row in found.rows}
 
 
@@ -134,7 +134,7 @@ def test_a_bound_is_seldom_above_the_truth():
         test = log(1000, seed + 10)
         target = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
         found = evaluation.evaluate(test.reward, test.propensity, target, 4.0, 0.9, weights=(4.0,))
-        above += advice.row_of("oracle", found, 0.9)["lower"] > 0.3
+        above += verdicts.row_of("oracle", found, 0.9)["lower"] > 0.3
     assert above < 33
 
 
@@ -196,7 +196,7 @@ def sides(estimate, half, rows=1000.0, **more):
     ],
 )
 def test_verdicts_follow_from_the_intervals(row, today, verdict):
-    assert advice.verdict_of(row, today, False)["verdict"] == verdict
+    assert verdicts.verdict_of(row, today, False)["verdict"] == verdict
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_verdicts_follow_from_the_intervals(row, today, verdict):
 )  # fmt: skip
 def test_verdicts_on_one_log_follow_from_the_lift(low, lift, high, verdict):
     row = sides(0.5, 0.2, lift=lift, lift_low=low, lift_high=high)
-    found = advice.verdict_of(row, sides(0.5, 0.2), True)
+    found = verdicts.verdict_of(row, sides(0.5, 0.2), True)
     assert found["verdict"] == verdict
     if verdict == "cannot tell" and lift:  # with so many rows the interval touches 0
         half_width = lift - low if lift > 0 else high - lift
@@ -214,17 +214,17 @@ def test_verdicts_on_one_log_follow_from_the_lift(low, lift, high, verdict):
 
 
 def test_numbers_that_say_nothing_give_no_verdict():
-    assert advice.usable(sides(0.5, 0.1, warnings="few-clicks"), sides(0.3, 0.05))
-    assert not advice.usable(sides(0.5, 0.1, warnings="few-clicks mean-weight"), sides(0.3, 0.05))
-    assert not advice.usable(sides(np.nan, 0.1, refused="no-overlap"), sides(0.3, 0.05))
-    assert not advice.usable(sides(0.5, 0.1), sides(np.nan, 0.05, refused="small-sample"))
+    assert verdicts.usable(sides(0.5, 0.1, warnings="few-clicks"), sides(0.3, 0.05))
+    assert not verdicts.usable(sides(0.5, 0.1, warnings="few-clicks mean-weight"), sides(0.3, 0.05))
+    assert not verdicts.usable(sides(np.nan, 0.1, refused="no-overlap"), sides(0.3, 0.05))
+    assert not verdicts.usable(sides(0.5, 0.1), sides(np.nan, 0.05, refused="small-sample"))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("own", "other"), [(0.2, 0.02), (0.2, 0.09), (0.04, 0.3)])
 def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other):
     gap = 0.1
-    found = advice.verdict_of(sides(0.5 + sign * gap, own), sides(0.5, other, 3000), False)
+    found = verdicts.verdict_of(sides(0.5 + sign * gap, own), sides(0.5, other, 3000), False)
     growth = [found["needed_test"] / 1000, found.get("needed_train", 3000) / 3000]
     assert growth[0] > 1 or growth[1] > 1
     assert own / growth[0] ** 0.5 + other / growth[1] ** 0.5 == pytest.approx(gap)
@@ -238,7 +238,7 @@ def test_how_many_rows_are_needed_is_said_in_words():
 
 
 def test_equal_estimates_need_no_number_of_rows():
-    assert advice.verdict_of(sides(0.5, 0.1), sides(0.5, 0.1), False)["needed_test"] == np.inf
+    assert verdicts.verdict_of(sides(0.5, 0.1), sides(0.5, 0.1), False)["needed_test"] == np.inf
 
 
 # --- doubts
@@ -387,7 +387,7 @@ def test_intervals_hold_where_rates_drift(falling):
             (random.random(60_000) < rate).astype(float), np.full(60_000, 0.5), ("a", "b"), ("x",),
             given=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6), policies=("mixed",),
         )  # fmt: skip
-        row = advice.compare(["mixed"], as_log(test), seed=seed).rows[-1]
+        row = compare(["mixed"], as_log(test), seed=seed).rows[-1]
         assert row["bound"] == "betting"
         missed += not row["low"] <= 0.054 <= row["high"]
     assert missed <= 2
@@ -429,7 +429,7 @@ def test_an_estimate_is_never_outside_of_its_interval():
     for matched in (100, 120, 130, 160):
         given = Visits(**vars(test), given=((rows < matched) * 1.0)[:, None], policies=("mine",))
         try:
-            found = advice.compare(["mine"], as_log(given))
+            found = compare(["mine"], as_log(given))
         except DataError as error:  # 160 of 400, where 100 are expected
             assert "do not sum to 1" in str(error)
             continue

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from scant.ads import evaluation
-from scant.advice import advise, jobs
+from scant.advice import advise, basis, jobs
 from scant.advice.evaluated import Evaluation
 from scant.advice.log import Log, Report
 from scant.advice.policy import Policy
@@ -58,7 +58,7 @@ def evaluate(
     DataError, SettingError : see `advise.compare`
     """
     evaluation.check_level(level)
-    advise.check_declared(least_propensity)
+    basis.check_declared(least_propensity)
     test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
     summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
     found = advise.compare(

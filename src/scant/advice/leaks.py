@@ -12,6 +12,7 @@ from scant.data import logs
 from scant.data.visits import Problem, Visits
 from scant.randomness import generator
 
+LEAK = "leak"  # the kind of the problem that a feature comes after the click
 AUC = 0.99  # with which a single feature tells clicks from other visits only if it comes after the click
 SAMPLE, LIKELY = 1000, 0.97  # rows of either kind that are looked at first, and the AUC from which on all others are
 EVENTS = 30  # rows with a reward, and without, that are needed to say so
@@ -47,7 +48,7 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
             why = f"alone tells which visits have a reward (AUC {max(auc, 1 - auc):.4f} in {rows:,} rows)"
         else:
             continue
-        yield Problem("leak", "warning", f"feature {name!r} {why}: it looks like something known only afterwards",
+        yield Problem(LEAK, "warning", f"feature {name!r} {why}: it looks like something known only afterwards",
                       f"Leave it out with --ignore {quote(name)}, unless it is known before an ad is chosen",
                       column=name)  # fmt: skip
 

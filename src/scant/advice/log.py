@@ -13,7 +13,7 @@ from scant.advice.folder import OF_LOG, ROWS, Folder
 from scant.advice.progress import silent
 from scant.advice.showings import Groups
 from scant.advice.tally import CUTS, Summary
-from scant.advice.unit import CLICKS, Unit
+from scant.advice.unit import Unit
 from scant.data import checks, formats, logs
 from scant.data.visits import Problem, Reading, Visits
 from scant.errors import DataError, SettingError, as_arguments, unknown
@@ -37,10 +37,10 @@ class Log:
 
     def __init__(
         self, source: Reading | Folder, name: str | None = None, half_of: "Log | None" = None, chosen=None,
-        unit: Unit = CLICKS,
+        units: checks.Units = checks.NO_UNITS,
     ):  # fmt: skip
         self.source, self.name = source, name or str(source.path)
-        self.half_of, self.chosen, self.unit = half_of, chosen, unit
+        self.half_of, self.chosen, self.units = half_of, chosen, units
         self.summarised: Summary | None = None  # of all rows, once they have been read
 
     @classmethod
@@ -69,7 +69,7 @@ class Log:
         """
         read = Folder if Path(path).is_dir() else formats.read
         units = checks.Units(propensities, rewards, reward_max, reward_unit)
-        return cls(read(path, columns, ignore, categorical, units), unit=Unit(reward_max, reward_unit))
+        return cls(read(path, columns, ignore, categorical, units), units=units)
 
     @classmethod
     def from_frame(
@@ -78,8 +78,11 @@ class Log:
     ) -> "Log":  # fmt: skip
         """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
         units = checks.Units(propensities, rewards, reward_max, reward_unit)
-        read = formats.read_frame(frame, columns, ignore, categorical, units)
-        return cls(read, unit=Unit(reward_max, reward_unit))
+        return cls(formats.read_frame(frame, columns, ignore, categorical, units), units=units)
+
+    @property
+    def unit(self) -> Unit:
+        return Unit(self.units.reward_max, self.units.reward_unit)
 
     @property
     def folder(self) -> Folder:
@@ -113,7 +116,7 @@ class Log:
         drawn = [random.random(min(ROWS, len(self) - start), np.float32) < share for start in range(0, len(self), ROWS)]
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
         chosen[chosen] = np.concatenate(drawn)
-        return type(self)(self.source, self.name, self.half_of, chosen, self.unit)
+        return type(self)(self.source, self.name, self.half_of, chosen, self.units)
 
     @property
     def in_folder(self) -> bool:
@@ -187,7 +190,7 @@ class Log:
         for which, marks in (("training", earlier), ("test", ~earlier)):
             chosen = np.zeros(size, bool)
             chosen[rows[marks]] = True
-            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.unit))
+            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.units))
         return tuple(parts)
 
     def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[tuple]:

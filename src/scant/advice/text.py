@@ -4,16 +4,10 @@ import math
 from collections.abc import Iterable, Mapping
 
 from scant.advice.health import DRIFTS
-from scant.advice.showings import WRONG
 from scant.advice.unit import Unit
+from scant.advice.verdicts import DOUBTS
 from scant.errors import printable
 
-REASONS = {  # why there is no verdict, by what a row is refused for, or warned of
-    WRONG: "propensities are wrong, see above",
-    "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
-    "leak": "a feature seems to come after the click, see above. Leave it out with --ignore",
-    "other-visits": "today's rate is of other visits, see above",
-}
 HOPELESS = 1000  # if it takes so many times the rows, no number is given
 
 
@@ -54,7 +48,7 @@ def aligned(cells: list[tuple[str, ...]]) -> list[str]:
 def because(row: Mapping) -> str:
     """What follows a verdict in the text: why it is not clear, and what it would take."""
     if row["verdict"] == "none":
-        for kind, reason in REASONS.items():
+        for kind, reason in DOUBTS.items():
             if kind in (row["refused"], *row["warnings"].split()):
                 return f": {reason}"
         if not row["refused"] and "mean-weight" in row["warnings"] and row["mean_weight"] < 1:

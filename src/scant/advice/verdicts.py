@@ -6,7 +6,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from scant.ads import evaluation
+from scant.advice.leaks import LEAK
+from scant.advice.showings import WRONG
 
+OTHER_VISITS = "other-visits"  # the training log, by which today's rate is known, is of these
+DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
+    WRONG: "propensities are wrong, see above",
+    "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
+    LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
+    OTHER_VISITS: "today's rate is of other visits, see above",
+}
 WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
     "few-clicks": "few {}: the bounds hold, but are wide",
     "no-clicks": "no {} on ads that it shows: only the upper end says something",
