@@ -4,7 +4,6 @@ import csv
 import fcntl
 import hashlib
 import json
-import mmap
 import os
 import re
 import shlex
@@ -25,6 +24,7 @@ SEAL, BLANK = "crc32", "00000000"
 MARK = f'"{SEAL}": "'.encode()  # what precedes the seal in a file, as JSON writes it
 FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of a parquet file
 VALUES = 1 << 24  # of a parquet file, read at once
+READ = 1 << 20  # bytes that are read at once to compute a seal
 LONGEST = 64 << 20  # bytes of a line of text: 100,000 features take 3 MB
 BOM = b"\xef\xbb\xbf"  # the byte order mark that some programs begin UTF-8 with
 
@@ -334,27 +334,52 @@ def encoded(metadata: dict) -> dict:
 
 def seal(path) -> None:
     """Write the CRC-32 of a file of ours into the place that its metadata keep for it."""
-    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as content:
-        crc = zlib.crc32(content)
-        at = content.rfind(MARK) + len(MARK)
-        content[at : at + len(BLANK)] = b"%08x" % crc
+    with open(path, "r+b", buffering=0) as file:
+        at = _place_of_seal(file)
+        crc = _crc(file, at)
+        file.seek(at)
+        file.write(crc)
 
 
 @once
 def check_seal(path) -> None:
-    """Look through a file of ours for damage, at 4 GB/s.
+    """Look through a file of ours for damage, at 2.5 GB/s, block by block: to map it would count as memory.
 
     Raises
     ------
     ValueError : a byte has changed since it was sealed, or it has no seal
     """
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as content:
-        at = content.rfind(MARK) + len(MARK)
-        if not len(MARK) <= at <= len(content) - len(BLANK):
-            raise ValueError("it has no seal, as files of this project have")
-        found, content[at : at + len(BLANK)] = content[at : at + len(BLANK)], BLANK.encode()
-        if found != b"%08x" % zlib.crc32(content):
+    with open(path, "rb", buffering=0) as file:
+        at = _place_of_seal(file)
+        file.seek(at)
+        if file.read(len(BLANK)) != _crc(file, at):
             raise ValueError("its CRC-32 is another, so some of its bytes have changed")
+
+
+def _place_of_seal(file) -> int:
+    """Where the seal of an open file is: after the last MARK. A ValueError if there is none."""
+    stop = end = file.seek(0, os.SEEK_END)
+    while stop > 0:
+        start = max(stop - READ, 0)
+        file.seek(start)
+        found = file.read(stop - start + len(MARK) - 1).rfind(MARK)  # with the start of what was looked through before
+        if found >= 0 and (at := start + found + len(MARK)) + len(BLANK) <= end:
+            return at
+        stop = start
+    raise ValueError("it has no seal, as files of this project have")
+
+
+def _crc(file, at: int) -> bytes:
+    """The CRC-32 of an open file whose seal, at this place, is blank, as the seal has it."""
+    crc, block = 0, memoryview(bytearray(min(READ, file.seek(0, os.SEEK_END))))
+    file.seek(0)
+    while at and (size := file.readinto(block[:at])):
+        crc, at = zlib.crc32(block[:size], crc), at - size
+    crc = zlib.crc32(BLANK.encode(), crc)
+    file.seek(len(BLANK), os.SEEK_CUR)
+    while size := file.readinto(block):
+        crc = zlib.crc32(block[:size], crc)
+    return b"%08x" % crc
 
 
 RUNS = ("=", "+", "-", "@", "\t", "\r")  # a cell of text that begins so is a formula to a spreadsheet

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import zlib
 from contextlib import suppress
 
 import numpy as np
@@ -29,6 +30,7 @@ from scant.files import (
     metadata_of,
     read_once,
     read_parquet,
+    seal,
     sha256,
     visible,
     with_metadata,
@@ -271,6 +273,25 @@ def test_a_seal_that_is_cut_is_none(tmp_path):
         (tmp_path / "a").write_bytes(content)
         with pytest.raises(ValueError, match="it has no seal"):
             check_seal(tmp_path / "a")
+
+
+@pytest.mark.parametrize("read", range(1, 40))
+def test_a_seal_is_of_all_bytes_wherever_blocks_end(tmp_path, monkeypatch, read):
+    monkeypatch.setattr(files, "READ", read)
+    content = MARK + b"an earlier one" + MARK + b"00000000" + b"what follows"
+    for before in (b"", b"what comes before"):
+        path = tmp_path / "a"
+        path.write_bytes(before + content)
+        seal(path)
+        crc = b"%08x" % zlib.crc32(before + content)
+        assert path.read_bytes() == before + content.replace(b"00000000", crc)
+        check_seal(path)
+        for at in range(len(before) + len(content)):
+            damaged = bytearray(before + content.replace(b"00000000", crc))
+            damaged[at] ^= 1
+            path.write_bytes(damaged)
+            with pytest.raises(ValueError, match=r"CRC-32|it has no seal"):
+                check_seal(path)
 
 
 part = st.text(st.characters(codec="ascii", exclude_characters="/\0"), min_size=1) | st.sampled_from(

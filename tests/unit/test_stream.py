@@ -98,6 +98,12 @@ def test_written_twice_the_bytes_are_equal(tmp_path, written):
     assert (tmp_path / "two.arrow").read_bytes() == written.read_bytes()
 
 
+def test_features_that_are_mapped_bit_by_bit_are_the_same_bytes(tmp_path, written, monkeypatch):
+    monkeypatch.setattr(stream, "WRITTEN", 7)
+    stream.write(tmp_path / "another.arrow", draw(0), {"stream": "one"})
+    assert (tmp_path / "another.arrow").read_bytes() == written.read_bytes()
+
+
 def failing(exception):
     yield from draw(0)
     raise exception

@@ -6,7 +6,9 @@ float32 vectors). The metadata of its schema have what bounds and tables need: t
 largest ratio of SLAM weights, and, for simulated separable streams, the ranker and its margin.
 """
 
+import io
 import math
+import mmap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
 BLOCK = 4096  # how many grades `write` takes at once, or how many numbers where there are many features
 NUMBERS = 1 << 20
+WRITTEN = 1 << 25  # bytes of features that are mapped at once
 
 Query = tuple[int, np.ndarray, np.ndarray]  # query id, grades (m), features (m x d)
 
@@ -166,7 +169,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
     ids, sizes, relevant, ideal, ideal_at_cut, grades = [], [], [], [], [], []
     radius, ratio, ratio_at_cut, margin = 0.0, 1.0, 1.0, np.inf
     path = Path(path)
-    with hidden(path, ".features") as features_path, open(features_path, "wb") as raw:
+    with hidden(path, ".features") as features_path, open(features_path, "w+b") as raw:
         width = None
         for block in _blocks(queries):
             block_ids, block_grades, block_features = zip(*block, strict=True)
@@ -215,9 +218,8 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             "ranker": None if ranker is None else [float(value) for value in ranker],
             "margin": None if ranker is None else margin,
         }
-        values = pa.Array.from_buffers(
-            pa.float32(), documents * width, [None, pa.py_buffer(np.memmap(features_path, np.float32, "r"))]
-        )
+        mapped = mmap.mmap(raw.fileno(), 0)
+        values = pa.Array.from_buffers(pa.float32(), documents * width, [None, pa.py_buffer(mapped)])
         offsets = arrow_array(np.r_[0, np.cumsum(sizes)], pa.int64())
         columns = {
             "query": arrow_array(ids, pa.int64()),
@@ -230,10 +232,31 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
         batch = pa.RecordBatch.from_pydict(columns)
         schema = with_metadata(batch.schema, metadata)
         with atomic(path) as temporary:
-            with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            with (
+                _Forgetful(temporary, mapped) as file,
+                pa.PythonFile(file, "w") as sink,
+                pa.ipc.new_file(sink, schema) as writer,
+            ):
                 writer.write_batch(batch.replace_schema_metadata(schema.metadata))
             seal(temporary)
     return metadata
+
+
+class _Forgetful(io.FileIO):
+    """A file to write to. What it writes is from a map, whose pages it gives back: they would count as memory."""
+
+    def __init__(self, path, mapped: mmap.mmap):
+        super().__init__(path, "wb")
+        self.mapped = mapped
+
+    def write(self, data) -> int:
+        content = memoryview(data).cast("B")
+        for at in range(0, len(content), WRITTEN):
+            part = content[at : at + WRITTEN]
+            while len(part):
+                part = part[super().write(part) :]
+            self.mapped.madvise(mmap.MADV_DONTNEED)
+        return len(content)
 
 
 def _blocks(queries: Iterable[Query]) -> Iterator[list[Query]]:
