@@ -10,8 +10,6 @@ from scant.games.learners import LEARNERS, Facts, make
 from scant.measures import rank
 from scant.own import OwnError, check_scores
 
-SORTERS = {"uniform": 0, "gumbel": 1, "quicksort": 2}  # as the compiled loops number them
-
 
 class Game:
     """A stream of relevances, and the loss or gain of rankings.
@@ -253,33 +251,15 @@ def _plain(game: Game, player, kept: np.ndarray, own: bool = False) -> tuple[np.
 
 
 def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Play in the compiled loop that the learner's `loop()` names; returns the same as `_plain`.
-
-    loop : the name of the loop in `scant.kernels.games`, or "module:name" of another module of `scant.kernels`; and
-        its arguments, in the latter case in the loop's order
-    """
-    from scant.kernels import games
-
+    """Play in the compiled loop that the learner's `loop()` names; returns the same as `_plain`."""
     name, arguments = loop
     if "cell" in arguments:
         return _compiled_on_cell(game, name, arguments, random, kept)
     values, scale, explored = game.values[: kept[-1]], game.scale[: kept[-1]], np.zeros(len(kept), np.int64)
     shared = (values, scale, _read_only(game.loss.weights(game.items)), game.loss.places is None)
     total, kept = np.empty(len(kept)), _read_only(kept, np.int64)
-    if name == "play_full":
-        games.play_full(
-            *shared, arguments["learns"], SORTERS[arguments["sorter"]], float(arguments["rate"]),
-            float(arguments["noise"]), random, kept, total,
-        )  # fmt: skip
-    elif name == "play_blocks":
-        games.play_blocks(
-            *shared, SORTERS[arguments["sorter"]], float(arguments["rate"]), arguments["k"],
-            arguments["lengths"], arguments["noises"], arguments["counted"], arguments["at_random"],
-            arguments.get("adaptive", False), arguments.get("gain", False), float(arguments.get("prior", 0.0)),
-            random, kept, total, explored,
-        )  # fmt: skip
-    else:
-        _loop(name)(*shared, *arguments.values(), random, kept, total, explored)
+    results = (total,) if name == "games:play_full" else (total, explored)  # the former never explores
+    _loop(name)(*shared, *arguments.values(), random, kept, *results)
     return total + game.constant_at(kept), explored
 
 
@@ -290,20 +270,23 @@ def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> t
     """
     cell, explored, total = arguments["cell"], np.zeros(len(kept), np.int64), np.empty(len(kept))
     outcomes = _read_only(cell.outcomes(game.stream[: kept[-1]]), np.int64)
-    own = {key: value for key, value in arguments.items() if key != "cell"}
+    others = [value for key, value in arguments.items() if key != "cell"]
     _loop(name)(
         outcomes, _read_only(cell.losses), _read_only(cell.top_of, np.int64), _read_only(cell.feedback, np.int64),
-        *own.values(), random, _read_only(kept, np.int64), total, explored,
+        *others, random, _read_only(kept, np.int64), total, explored,
     )  # fmt: skip
     return -total if game.loss.gain else total, explored
 
 
 def _loop(name: str):
     """The compiled loop "module:name" of `scant.kernels`. Imports are written out: digests of code follow them."""
-    from scant.kernels import cells, optimisation, pege, precision, table
+    from scant.kernels import cells, games, optimisation, pege, precision, table
 
+    modules = {
+        "cells": cells, "games": games, "optimisation": optimisation, "pege": pege, "precision": precision,
+        "table": table,
+    }  # fmt: skip
     module, _, function = name.partition(":")
-    modules = {"cells": cells, "optimisation": optimisation, "pege": pege, "precision": precision, "table": table}
     return getattr(modules[module], function)
 
 

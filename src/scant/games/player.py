@@ -99,7 +99,7 @@ class Player(declared.Learner):
         return np.full(np.shape(t), np.nan)
 
     def loop(self) -> tuple[str, dict] | None:
-        """The name of the compiled loop and its arguments; None if there is none."""
+        """The compiled loop of `scant.kernels`, "module:name", and its own arguments in its order; None without one."""
         return None
 
 
