@@ -1,4 +1,4 @@
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from scipy import integrate, stats
 from scipy.special import expit
 
 from scant.ads import campaigns
+from scant.ads.policies import Mixed
 from scant.data import logs
 from scant.errors import SettingError
 from scant.randomness import generator
@@ -21,20 +22,14 @@ def coarse():
     campaigns._make.cache_clear()
 
 
-@dataclass
-class Chosen:
-    """A stochastic policy, by its probabilities."""
-
-    probabilities: np.ndarray
-
-    def probability(self, action):
-        return self.probabilities[np.arange(len(action)), action]
-
-
 def greedy(best, count, epsilon=0.0):
     made = np.full((len(best), count), epsilon / (count - 1))
     made[np.arange(len(best)), best] = 1 - epsilon
-    return Chosen(made)
+    return Mixed(made)
+
+
+def true_ctr(campaign, choose, draws, random):
+    return campaigns.true_ctrs(campaign, [choose], draws, random)[0]
 
 
 def average(campaign, seed, chunks=8):
@@ -142,7 +137,7 @@ def test_rates_propensities_and_the_oracle_by_hand():
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 def test_the_true_ctr_is_that_of_quadrature(epsilon):
     campaign = by_hand()
-    found, error = campaigns.true_ctr(
+    found, error = true_ctr(
         campaign, lambda x: greedy(campaign.oracle(x), 2, epsilon), 300_000, np.random.default_rng(3)
     )
 
@@ -158,15 +153,13 @@ def test_the_true_ctr_is_that_of_quadrature(epsilon):
 
 def test_the_true_ctr_of_the_campaigns_own_policies_is_that_of_its_table():
     campaign = campaigns.make("hotel")
-    found, error = campaigns.true_ctr(
-        campaign, lambda x: Chosen(campaign.propensities(x)), 200_000, np.random.default_rng(4)
-    )
+    found, error = true_ctr(campaign, lambda x: Mixed(campaign.propensities(x)), 200_000, np.random.default_rng(4))
     assert abs(found - campaign.shares @ campaign.click_rates) < 4 * error
 
 
 def test_importance_weighting_of_both_logs_finds_the_true_ctr():
     campaign = campaigns.make("hotel")
-    truth, error = campaigns.true_ctr(campaign, lambda x: greedy(campaign.oracle(x), 5), 200_000, generator(0))
+    truth, error = true_ctr(campaign, lambda x: greedy(campaign.oracle(x), 5), 200_000, generator(0))
     for policy in campaigns.POLICIES:
         log = campaign.log(100_000, np.random.default_rng(5), policy)
         weighted = log.reward * (campaign.oracle(log.features) == log.action) / log.propensity
@@ -178,13 +171,13 @@ def test_true_ctrs_of_several_policies_are_those_of_each(monkeypatch):
     campaign = by_hand()
     policies = [lambda x, ad=ad: greedy(np.full(len(x), ad, np.int32), 5) for ad in range(2)]
     together = campaigns.true_ctrs(campaign, policies, 250, generator(0))
-    assert together == [campaigns.true_ctr(campaign, policy, 250, generator(0)) for policy in policies]
+    assert together == [true_ctr(campaign, policy, 250, generator(0)) for policy in policies]
     assert together[0] != together[1]
 
 
 def test_a_true_ctr_of_one_draw_is_refused():
     with pytest.raises(SettingError, match="draws is 1"):
-        campaigns.true_ctr(by_hand(), None, 1, np.random.default_rng(0))
+        true_ctr(by_hand(), None, 1, np.random.default_rng(0))
 
 
 def test_users_are_normal_in_two_thirds_of_the_features_and_0_or_1_in_the_others():

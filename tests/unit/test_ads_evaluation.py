@@ -15,7 +15,6 @@ from scant.ads.evaluation import (
     declared_weights,
     doubly_robust,
     evaluate,
-    full_information,
     importance_weighted,
     least_propensity,
     snips,
@@ -61,7 +60,7 @@ def test_estimates_are_those_of_the_open_bandit_pipeline(seed):
     assert importance_weighted(*log) == pytest.approx(ips, rel=1e-12)
     assert snips(*log)[0] == pytest.approx(snipw, rel=1e-12)
     model = q[at], (q * action_dist).sum(axis=1)
-    assert doubly_robust(*log, *model) == pytest.approx(dr, rel=1e-12)
+    assert doubly_robust(log[0], iw, *model).mean() == pytest.approx(dr, rel=1e-12)
     found = table(evaluate(*log, 1 / propensity.min(), q=model)) if iw.sum() ** 2 / (iw @ iw) >= 30 else {}
     for (estimator, _), row in found.items():
         expected = {"ips": ips, "snips": snipw, "doubly-robust": dr}[estimator]
@@ -87,7 +86,7 @@ def test_weighted_and_doubly_robust_are_unbiased_by_enumeration_of_all_logs():
         arrays = [np.array(part, float) for part in zip(*parts, strict=True)]
         total += likely
         mean_ips += likely * Fraction(importance_weighted(*arrays[:3]))
-        mean_dr += likely * Fraction(doubly_robust(*arrays))
+        mean_dr += likely * Fraction(doubly_robust(arrays[0], arrays[2] / arrays[1], *arrays[3:]).mean())
     truth = sum(context[x] * policy[x][a] * click[x][a] for x in range(2) for a in range(3))
     assert total == 1 and mean_ips == truth and mean_dr == truth
 
@@ -99,10 +98,8 @@ def test_a_hand_worked_log():
     assert estimate == pytest.approx(2 / 5)
     assert error == pytest.approx(np.sqrt(4 * 0.36 + 4 * 0.16 + 0 + 0.16) / 5)
     # q_policy + w (r - q): 0.5 + 2 * 0.75, 0.25 + 2 * -0.25, 0.5, 0.5 - 0.5
-    assert doubly_robust(reward, propensity, target, [0.25, 0.25, 0.5, 0.5], [0.5, 0.25, 0.5, 0.5]) == 0.5625
-    assert full_information([0, 1, 2, 2], [0, 2, 2, 1]) == 0.5
-    with pytest.raises(SettingError):
-        full_information([0, 1], [0])
+    weight = np.array([2, 2, 0, 1])
+    assert doubly_robust(np.array(reward), weight, [0.25, 0.25, 0.5, 0.5], [0.5, 0.25, 0.5, 0.5]).mean() == 0.5625
 
 
 @given(seeds, st.floats(0.05, 1))
@@ -114,10 +111,9 @@ def test_what_leaves_the_estimates_as_they_are(seed, factor):
     order = np.random.default_rng(seed).permutation(len(reward))
     assert snips(reward[order], propensity[order], target[order]) == pytest.approx((estimate, error), rel=1e-9)
     assert snips(np.ones(200), propensity, target) == pytest.approx((1, 0), abs=1e-6)
-    assert doubly_robust(reward, propensity, target, 0 * reward, 0 * reward) == pytest.approx(
-        importance_weighted(reward, propensity, target)
-    )
-    assert doubly_robust(reward, propensity, target, reward, q[:, 0]) == pytest.approx(q[:, 0].mean())
+    weight = target / propensity
+    assert doubly_robust(reward, weight, 0 * reward, 0 * reward) == pytest.approx(reward * weight)
+    assert doubly_robust(reward, weight, reward, q[:, 0]) == pytest.approx(q[:, 0])
 
 
 def test_the_logging_policy_evaluates_to_the_mean_reward():

@@ -255,11 +255,6 @@ def _check_arrays(campaign: Campaign) -> None:
         raise ValueError("another shape, or no rows")
 
 
-def true_ctr(campaign: Campaign, choose: Callable, draws: int, random: np.random.Generator) -> tuple[float, float]:
-    """The true click rate of a policy, and its standard error: see `true_ctrs`."""
-    return true_ctrs(campaign, [choose], draws, random)[0]
-
-
 def true_ctrs(
     campaign: Campaign, policies: list[Callable], draws: int, random: np.random.Generator
 ) -> list[tuple[float, float]]:

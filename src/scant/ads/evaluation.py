@@ -97,17 +97,6 @@ class Evaluation:
 # --- estimates
 
 
-def full_information(chosen, label) -> float:
-    """CTR of the ads chosen where the right ad of each row is known (thesis, eq. 5.3).
-
-    chosen, label : the ad chosen and the right ad, int (rows) each
-    """
-    chosen, label = np.asarray(chosen), np.asarray(label)
-    if chosen.shape != label.shape or not chosen.size:
-        raise SettingError(f"ads {chosen.shape} and labels {label.shape} must be as many, and one or more")
-    return float(np.mean(chosen == label))
-
-
 def importance_weighted(reward, propensity, target) -> float:
     """Importance-weighted CTR (thesis, eq. 5.4), from arrays (rows) as those of `evaluate`."""
     return float(np.mean(np.asarray(reward) * np.asarray(target) / np.asarray(propensity)))
@@ -130,23 +119,12 @@ def snips_of(w, wr, ww, wwr, wwrr):
         return estimate, np.sqrt(np.maximum(wwrr - 2 * estimate * wwr + estimate**2 * ww, 0.0)) / w
 
 
-def doubly_robust(reward, propensity, target, q_logged, q_policy) -> float:
-    """Doubly robust CTR: the mean of q(x, pi) + w (r - q(x, a)) (Dudik, Langford and Li 2011).
+def doubly_robust(reward, weight, q_logged, q_policy) -> np.ndarray:
+    """The terms q(x, pi) + w (r - q(x, a)), float64 (rows), whose mean is the CTR (Dudik, Langford and Li 2011).
 
-    Parameters
-    ----------
-    reward, propensity, target : as in `evaluate`
-    q_logged : (rows), the reward that a model expects of the logged ad
-    q_policy : (rows), the reward that the model expects of the policy
+    q_logged, q_policy : (rows), the rewards that a model expects of the logged ad, and of the policy
     """
-    return float(np.mean(_doubly_robust(np.asarray(reward), np.asarray(target) / propensity, q_logged, q_policy)))
-
-
-def _doubly_robust(reward, weight, q_logged, q_policy) -> np.ndarray:
-    terms = reward - np.asarray(q_logged, float)
-    terms *= weight
-    terms += q_policy
-    return terms
+    return (reward - np.asarray(q_logged, float)) * weight + q_policy
 
 
 def _weighted_sums(reward, weight) -> tuple[float, ...]:
@@ -247,17 +225,16 @@ def evaluate(
         )
     if weights is not None and not np.all((reward == 0) | (reward == 1)):
         raise SettingError("weights are declared for Clopper-Pearson, but rewards are not all 0 or 1; leave them out")
-    diagnosed, sums = _diagnose(reward, weight, target, largest_weight, level)
-    refused, warnings = _judged(diagnosed, weight.std(ddof=1))
-    terms = reward * weight
+    terms, matched = reward * weight, target > 0
+    sums = _weighted_sums(reward, weight)
+    clicks, of_matched = float(reward.sum()), float(reward @ matched)
+    diagnosed = _diagnosed(len(reward), sums, clicks, of_matched, matched.mean(), weight.max(), largest_weight, level)
     if shuffle is not None:
         shuffle.shuffle(terms)
-    bounds = _weighted_bounds(intervals.counted(terms, largest_weight, weights), level, random)
-    estimate, error = map(float, snips_of(*sums))
-    bounds.append(_normal("snips", "delta", estimate, error, level))
+    drawn, further = intervals.counted(terms, largest_weight, weights), []
     if q is not None:
-        bounds += _doubly_robust_bounds(reward, weight, q, largest_weight, level)
-    return _evaluation(diagnosed, bounds, refused, warnings)
+        further = _doubly_robust_bounds(reward, weight, q, largest_weight, level)
+    return _evaluation(diagnosed, sums, drawn, level, random, further)
 
 
 def evaluate_cells(weight, reward, count, drawn: intervals.Terms, level: float) -> Evaluation:
@@ -271,25 +248,41 @@ def evaluate_cells(weight, reward, count, drawn: intervals.Terms, level: float) 
     level : see `evaluate`
     """
     weight, reward, count = (np.asarray(part) for part in (weight, reward, count))
-    n, terms = int(count.sum()), weight * reward
+    n, terms, matched = int(count.sum()), weight * reward, count * (weight > 0)
     sums = tuple(float(count @ part) for part in (weight, terms, weight**2, weight * terms, terms**2))
-    w, wr, ww, _, wwrr = sums
-    variance, matched = max(ww - w**2 / n, 0.0) / (n - 1), weight > 0
-    low = intervals.t_of(n, w / n, variance, (1 + level) / 2)
-    diagnosed = Diagnostics(
-        n, float(count @ reward), float((count * matched) @ reward), wr**2 / wwrr if wwrr else 0.0,
-        w**2 / ww if ww else 0.0, float(weight.max()), drawn.largest,
-        float(1 - (count * matched).sum() / n), w / n, float(low), float(2 * w / n - low),
+    clicks, of_matched = float(count @ reward), float(matched @ reward)
+    diagnosed = _diagnosed(n, sums, clicks, of_matched, matched.sum() / n, weight.max(), drawn.largest, level)
+    return _evaluation(diagnosed, sums, drawn, level)
+
+
+def _diagnosed(
+    n: int, sums, clicks: float, matched_clicks: float, matched: float, largest: float, declared: float, level: float
+) -> Diagnostics:
+    """The diagnostics of n rows, from their sums (see `snips_of`), and the share whose ad the policy may show."""
+    w, wr, ww, _, wwrr = map(float, sums)
+    low = intervals.t_of(n, w / n, _variance(n, sums), (1 + level) / 2)
+    return Diagnostics(
+        n, clicks, matched_clicks, wr**2 / wwrr if wwrr else 0.0, w**2 / ww if ww else 0.0, float(largest),
+        float(declared), float(1 - matched), w / n, float(low), float(2 * w / n - low),
     )  # fmt: skip
-    refused, warnings = _judged(diagnosed, np.sqrt(variance))
-    bounds = _weighted_bounds(drawn, level, None)
+
+
+def _variance(n: int, sums) -> float:
+    """The variance of the weights, with n - 1 in its denominator."""
+    w, _, ww, *_ = map(float, sums)
+    return max(ww - w**2 / n, 0.0) / (n - 1)
+
+
+def _evaluation(diagnosed: Diagnostics, sums, drawn: intervals.Terms, level, random=None, further=()) -> Evaluation:
+    """An evaluation from the counted terms, without the numbers that would mean nothing.
+
+    sums : see `snips_of`
+    random : see `evaluate`
+    further : bounds to put at the end
+    """
+    refused, warnings = _judged(diagnosed, _variance(diagnosed.rows, sums))
     estimate, error = map(float, snips_of(*sums))
-    bounds.append(_normal("snips", "delta", estimate, error, level))
-    return _evaluation(diagnosed, bounds, refused, warnings)
-
-
-def _evaluation(diagnosed: Diagnostics, bounds: list[Bound], refused: Notice | None, warnings) -> Evaluation:
-    """An evaluation without the numbers that would mean nothing."""
+    bounds = [*_weighted_bounds(drawn, level, random), _normal("snips", "delta", estimate, error, level), *further]
     if refused:
         bounds = [_nan(bound) for bound in bounds]
     elif not diagnosed.matched_clicks:  # without a click, bounds that are not exact would be 0 with certainty
@@ -316,26 +309,8 @@ def _checked(reward, propensity, target, level) -> list[np.ndarray]:
     return arrays
 
 
-def _diagnose(reward, weight, target, largest_weight, level) -> tuple[Diagnostics, tuple[float, ...]]:
-    """The diagnostics, and the sums from which `snips_of` works."""
-    n, sums = len(reward), _weighted_sums(reward, weight)
-    w, wr, ww, _, wwrr = map(float, sums)
-    mean = w / n
-    variance = max(ww - n * mean**2, 0.0) / (n - 1)
-    low = intervals.t_of(n, mean, variance, (1 + level) / 2)
-    matched = target > 0
-    diagnosed = Diagnostics(
-        n, float(reward.sum()), float(reward @ matched), wr**2 / wwrr if wwrr else 0.0, w**2 / ww if ww else 0.0,
-        float(weight.max()), float(largest_weight), float(1 - matched.mean()), mean, float(low), float(2 * mean - low),
-    )  # fmt: skip
-    return diagnosed, sums
-
-
-def _judged(diagnosed: Diagnostics, deviation: float) -> tuple[Notice | None, list[Notice]]:
-    """The reason to refuse the evaluation, if there is one, and the warnings.
-
-    deviation : of the weights, with n - 1 in its denominator
-    """
+def _judged(diagnosed: Diagnostics, variance: float) -> tuple[Notice | None, list[Notice]]:
+    """The reason to refuse the evaluation, if there is one, and the warnings; `variance` is that of the weights."""
     if diagnosed.unmatched == 1:
         reason = "the policy never shows the logged ads: nothing can be said. Log with a policy that shows all ads"
         return Notice("no-overlap", reason), []
@@ -352,8 +327,7 @@ def _judged(diagnosed: Diagnostics, deviation: float) -> tuple[Notice | None, li
         clicks = f"{diagnosed.effective_clicks:.3g} effective clicks"
         reason = f"{clicks}: t, delta and bootstrap bounds may not hold; use exact ones"
         notices.append(Notice("few-clicks", reason))
-    error = deviation / np.sqrt(diagnosed.rows)
-    low = intervals.t_of(diagnosed.rows, diagnosed.mean_weight, error**2 * diagnosed.rows, (1 + ALARM) / 2)
+    low = intervals.t_of(diagnosed.rows, diagnosed.mean_weight, variance, (1 + ALARM) / 2)
     if abs(diagnosed.mean_weight - 1) > max(diagnosed.mean_weight - low, 1e-6):
         mean = f"the mean weight is {diagnosed.mean_weight:.4f}, not 1"
         reason = f"{mean}: propensities are wrong, or some ads cannot be logged"
@@ -394,7 +368,7 @@ def _doubly_robust_bounds(reward, weight, q, largest, level) -> list[Bound]:
     q = [np.asarray(part, float) for part in q]
     if len(q) != 2 or any(part.shape != reward.shape or not (part.min() >= 0 and part.max() <= 1) for part in q):
         raise SettingError("q must be two arrays with a row for each of the log's, from 0 to 1")
-    terms = _doubly_robust(reward, weight, *q)
+    terms = doubly_robust(reward, weight, *q)
     n, mean, variance = len(terms), float(terms.mean()), float(terms.var(ddof=1))
     width = 1 + 2 * largest  # each term is in [-B, 1 + B]
     levels = (level, (1 + level) / 2)
