@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scant import families
-from scant.ads import campaigns, draw, policies, quantities, scorers
+from scant.ads import campaigns, policies, quantities, scorers
 from scant.ads import family as ads
 from scant.ads import run as runs
 from scant.ads.family import Ads
@@ -127,9 +127,8 @@ def test_files_that_logs_are_drawn_from():
     assert ads.logs_in_use(study) == ["logged", "drawn"]
     assert ads.drawn_from(study, DATASETS, "drawn") == ["results/s/campaigns/drawn.json"]
     assert ads.drawn_from(study, DATASETS, "made") == ["results/data/tables/letter/all.parquet"]
-    assert [ads.log_origin(study["logs"][log], DATASETS) for log in ("made", "drawn", "logged")] == list(
-        draw.LOG_ORIGINS
-    )
+    for origin, log in (("classification", "made"), ("campaign", "drawn"), ("log", "logged")):
+        assert ads.log_origin(study["logs"][log], DATASETS) == origin
 
 
 def test_what_tables_read():
@@ -263,7 +262,7 @@ def test_figures_tables_and_quantities_are_there():
         assert callable(families.called(shown.frame))
         assert not shown.draw or callable(families.called(shown.draw))
         assert shown.caption.endswith(".") and shown.heading and "CSV" not in shown.caption
-        assert {*shown.sources} <= {*draw.LOG_ORIGINS}
+        assert {*shown.sources} <= {*ads.SETTINGS_BY_ORIGIN}
     for quantity in FAMILY.quantities.values():
         assert callable(families.called(quantity.values))
     assert [name for name, one in FAMILY.quantities.items() if one.compared] == ["ctr_gain"]

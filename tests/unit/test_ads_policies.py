@@ -62,6 +62,8 @@ def test_what_is_expected_of_values_is_the_sum_over_actions():
     choice, values = Choice(np.array([2, 0]), 0.3, 3), np.array([0.1, 0.5, 0.2])
     shown = np.array([choice.probability(np.full(2, action)) for action in range(3)])
     assert choice.expected(values) == pytest.approx(values @ shown)
+    of_rows = np.stack([values, values[::-1]])
+    assert choice.expected(of_rows) == pytest.approx((of_rows * shown.T).sum(axis=1))
 
 
 # --- thresholds

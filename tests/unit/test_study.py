@@ -12,7 +12,8 @@ import jsonschema
 import pytest
 
 from scant import families
-from scant.ads import campaigns, draw, scorers
+from scant.ads import campaigns, scorers
+from scant.ads.family import SETTINGS_BY_ORIGIN
 from scant.ads.family import log_origin
 from scant.ads.learners import KINDS as SCORERS
 from scant.data import simulated
@@ -325,8 +326,8 @@ def test_logs_have_the_settings_that_the_schema_says():
     read = {
         kind: [one.sources for one in families.family("ads").shown if one.reads == kind] for kind in ("logs", "traces")
     }
-    assert {source for sources in read["traces"] for source in sources} <= set(draw.LOG_ORIGINS)
-    assert {source for sources in read["logs"] for source in sources} == set(draw.LOG_ORIGINS)
+    assert {source for sources in read["traces"] for source in sources} <= {*SETTINGS_BY_ORIGIN}
+    assert {source for sources in read["logs"] for source in sources} == {*SETTINGS_BY_ORIGIN}
 
 
 def rule(kind, name) -> dict:

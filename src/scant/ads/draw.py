@@ -6,7 +6,6 @@ from scant.errors import DataError
 from scant.files import anew
 from scant.randomness import generator
 
-LOG_ORIGINS = ("classification", "campaign", "log")  # made from a classification set, drawn, or as they were logged
 PARTS = {"train": "targeted", "test": "uniform"}  # the policy of a campaign that logs each part
 
 

@@ -42,10 +42,13 @@ class Choice:
         return np.where(np.asarray(action) == self.best, 1.0 - self.epsilon, others)
 
     def expected(self, values: np.ndarray) -> np.ndarray:
-        """The expected value of the policy in each context, float64 (rows), from the value of each action, (K)."""
+        """The expected value of the policy in each context, float64 (rows).
+
+        values : of each action, float64 (K), or (rows x K)
+        """
         others = self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
-        best = np.asarray(values)[self.best]
-        return (1.0 - self.epsilon) * best + others * (np.sum(values) - best)
+        best = values[self.best] if values.ndim == 1 else values[np.arange(len(values)), self.best]
+        return (1.0 - self.epsilon) * best + others * (values.sum(axis=-1) - best)
 
 
 @dataclass(frozen=True)

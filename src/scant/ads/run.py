@@ -181,7 +181,7 @@ class Place:
     """The logs of a seed, on which all learners are fitted and judged.
 
     test : with the ads and features of the training log
-    log_origin : what the logs are made from, see `draw.LOG_ORIGINS`
+    log_origin : what the logs are made from: "classification", "campaign" or "log", see `scant.ads.family`
     """
 
     train: Log

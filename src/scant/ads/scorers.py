@@ -69,7 +69,7 @@ def resolve(learner: Mapping, readings: Mapping) -> Settings:
 def check(learner: Mapping, readings: Mapping, log_origin: str) -> None:
     """Raise a SettingError if a learner cannot learn from a log, as far as this can be told without reading the log.
 
-    log_origin : what the log is made from, see `scant.ads.draw.LOG_ORIGINS`
+    log_origin : what the log is made from: "classification", "campaign" or "log", see `scant.ads.family`
     """
     check_options(learner["kind"], resolve(learner, readings).options)
     if learner_of(learner["kind"]).needs_truth and log_origin == "log":

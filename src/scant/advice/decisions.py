@@ -35,14 +35,19 @@ def gridded(x: np.ndarray, low: float, high: float, random: np.random.Generator)
     if len(np.unique(x[:10_000])) <= intervals.EXACT:
         value, code = np.unique(x, return_inverse=True)
     if len(np.unique(x[:10_000])) > intervals.EXACT or len(value) > intervals.EXACT:
-        scaled = x * (CELLS / width)
-        code = np.minimum(np.floor(scaled), CELLS - 1).astype(np.int64)
-        code += random.random(len(x)) < scaled - code
-        value = np.linspace(0.0, width, CELLS + 1)
+        value, code, beyond = _on_grid(x, width)
+        code += random.random(len(x)) < beyond
     ends = intervals.stage_ends(len(x))
     stage = np.searchsorted(ends, np.arange(len(x)), side="right")
     count = np.bincount(stage * len(value) + code, minlength=len(ends) * len(value)).reshape(len(ends), len(value))
     return intervals.Terms(value, count, width)
+
+
+def _on_grid(x: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The grid on [0, width], the cell of each number, and how far it is beyond the cell's lower end, in cells."""
+    scaled = x * (CELLS / width)
+    code = np.minimum(np.floor(scaled), CELLS - 1).astype(np.int64)
+    return np.linspace(0.0, width, CELLS + 1), code, scaled - code
 
 
 @dataclass(frozen=True)
@@ -85,10 +90,8 @@ def difference(terms, count, largest: tuple[float, float], random, slack=None) -
     slack = np.zeros(len(moved)) if slack is None else slack[order]
     value, code = np.unique(moved, return_inverse=True)
     if len(value) > intervals.EXACT:
-        scaled = moved * (CELLS / width)
-        code = np.minimum(np.floor(scaled), CELLS - 1).astype(np.int64)
-        above = random.binomial(count, np.clip(scaled - code, 0.0, 1.0))
-        value = np.linspace(0.0, width, CELLS + 1)
+        value, code, beyond = _on_grid(moved, width)
+        above = random.binomial(count, np.clip(beyond, 0.0, 1.0))
         code, count, slack = np.r_[code, code + 1], np.r_[count - above, above], np.r_[slack, slack]
     off = np.zeros(len(value))
     np.maximum.at(off, code, slack)

@@ -7,8 +7,11 @@ CTR as its expectation, whatever the model says. So betting's intervals are as v
 those of the usual cross-fitting (Chernozhukov et al. 2018), whose folds depend on each other, are in the limit only.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
+from scant.ads import evaluation
 from scant.ads.policies import Choice
 
 FIRST = 1024  # rows before the first model
@@ -44,12 +47,9 @@ def doubly_robust(features, action, reward, weight, choice: Choice, order: np.nd
             q = np.clip(x @ slopes.T, 0.0, 1.0)
         else:
             q = np.zeros((len(stage), ads))
-        at = np.arange(len(stage))
-        of_policy = (1 - choice.epsilon) * q[at, choice.best[stage]]
-        if choice.epsilon:
-            of_policy += choice.epsilon / (ads - 1) * (q.sum(axis=1) - q[at, choice.best[stage]])
-        shown = action[stage]
-        terms[start:end] = of_policy + weight[stage] * (reward[stage] - np.where(shown >= 0, q[at, shown], 0.0))
+        shown, expected = action[stage], replace(choice, best=choice.best[stage]).expected(q)
+        of_shown = np.where(shown >= 0, q[np.arange(len(stage)), shown], 0.0)
+        terms[start:end] = evaluation.doubly_robust(reward[stage], weight[stage], of_shown, expected)
         for ad in range(ads):
             of_ad = shown == ad
             squares[ad] += x[of_ad].T @ x[of_ad]
