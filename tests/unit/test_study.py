@@ -13,8 +13,7 @@ import pytest
 
 from scant import families
 from scant.ads import campaigns, scorers
-from scant.ads.family import SETTINGS_BY_ORIGIN
-from scant.ads.family import log_origin
+from scant.ads.family import SETTINGS_BY_ORIGIN, log_origin
 from scant.ads.learners import KINDS as SCORERS
 from scant.data import simulated
 from scant.declared import settings_of
