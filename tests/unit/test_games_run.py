@@ -26,7 +26,7 @@ def frame(path):
 
 
 def test_a_run_file_has_the_traces_of_every_learner_seed_and_horizon(tmp_path):
-    games.run(job(), tmp_path / "run.parquet", [4, 5])
+    games.run_job(job(), tmp_path / "run.parquet", [4, 5], {})
     rows, about = frame(tmp_path / "run.parquet"), metadata_of(pq.read_schema(tmp_path / "run.parquet"))
     assert (about["items"], about["loss"], about["gain"], about["seeds"]) == (6, "dcg", True, [4, 5])
     assert [*rows] == games.SCHEMA.names and len(rows) == 2 * 2 * (len(kept_rounds(60)) + len(kept_rounds(120)))
@@ -76,7 +76,7 @@ def test_what_a_learner_of_ones_own_does_wrong_is_named(tmp_path, monkeypatch, r
     monkeypatch.syspath_prepend(tmp_path)
     learner = ["mine", {"kind": "own_of_a_game:Wrong", "options": {"raises": raises}}]
     with pytest.raises(SettingError, match="mine on g, seed 0, T = 60, round 7: ") as error:
-        games.run(job(learners=[learner], rounds=[60]), tmp_path / "a.parquet", [0])
+        games.run_job(job(learners=[learner], rounds=[60]), tmp_path / "a.parquet", [0], {})
     assert words in str(error.value) and not (tmp_path / "a.parquet").exists()
 
 

@@ -60,15 +60,6 @@ def test_the_bound_before_the_first_round_is_the_first_wealth():
     assert bounds.adagrad_regret(0.0, 3.0) == 0
 
 
-def test_adagrads_bound_on_the_top_grows_as_its_order():
-    small, large = (bounds.adagrad_top_regret(rounds, 100.0, 1.0, 0.1, 5.0) for rounds in (1e6, 1e9))
-    assert np.log(large / small) / np.log(1e3) == pytest.approx(2 / 3, abs=1e-3)
-    rounds = np.arange(1, 2001)
-    chances = 0.1 * rounds ** (-1 / 3)
-    exact = bounds.adagrad_regret(np.sum(100.0 / chances), 1.0) + 5.0 * np.sum(chances)
-    assert exact <= bounds.adagrad_top_regret(2000, 100.0, 1.0, 0.1, 5.0) < 1.02 * exact
-
-
 @pytest.fixture(scope="module")
 def short(packed):
     queries, _ = simulated.linear(np.random.default_rng(2), 100, 6, 5)

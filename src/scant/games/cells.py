@@ -17,8 +17,8 @@ from scant.games.losses import Loss
 from scant.theory import observability
 
 MEASURES = {"auc-loss": "auc"}  # losses that have another name in `scant.theory.observability`
-WITHOUT = ("position-loss", "spearman-loss")  # losses of values without end, or of more than relevances
-DIGITS = 12  # of the estimators: enough for any run, and equal on every machine, so that ties are
+WITHOUT = ("position-loss", "spearman-loss")  # losses of unbounded values, or of rankings
+DIGITS = 12  # of the estimators: enough for any run, and the same on every machine, so that ties are the same, too
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def cell(loss: str, m: int, k: int, top_grade: int = 1) -> Cell:
     ------
     SettingError : the loss has no cell, there are too many items or grades for tables, or k is not 1 to m
     """
-    of = losses.make(loss)
+    binary = losses.make(loss).binary
     if loss in WITHOUT:
         raise SettingError(f"{loss} has no cell in the atlas: it is not a loss of finitely many grades")
     if m > observability.MAX_ITEMS:
@@ -163,8 +163,8 @@ def cell(loss: str, m: int, k: int, top_grade: int = 1) -> Cell:
         )
     if not 1 <= k <= m:
         raise SettingError(f"k is {k}; with {m} items it must be from 1 to {m}")
-    if not 1 <= top_grade <= observability.MAX_TOP_GRADE or (of.binary and top_grade > 1):
-        greatest = 1 if of.binary else observability.MAX_TOP_GRADE
+    if not 1 <= top_grade <= observability.MAX_TOP_GRADE or (binary and top_grade > 1):
+        greatest = 1 if binary else observability.MAX_TOP_GRADE
         raise SettingError(f"the highest grade is {top_grade}; a cell of {loss} has grades up to {greatest}")
     stem, at, cut = loss.partition("@")
     return _cell(f"{stem}@{min(int(cut), m)}" if at else loss, m, k, top_grade)
@@ -176,9 +176,9 @@ def _cell(name: str, m: int, k: int, top_grade: int) -> Cell:
 
 
 def cell_of(facts, k: int) -> Cell:
-    """The cell of the game that a learner is to play and sees the top k of.
+    """The cell of a learner's game, of which it sees the top k.
 
-    facts : `scant.games.player.Facts`; the highest grade is that of its largest value
+    facts : `scant.games.player.Facts`; their largest value tells the highest grade
 
     Raises
     ------

@@ -59,10 +59,10 @@ def averages(frame: pd.DataFrame):
 
 
 def _apart(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with several panels in place of one of more than MANY learners, each of at most so many of them.
+    """The frame with each panel of more than MANY learners divided into panels of at most so many.
 
-    Learners that see all items are apart from those that see only a few. What tells a panel from the game's others
-    follows its title. The column `of` has the stream of all of them.
+    Learners that see all items are apart from those that see a few. The title of a panel says which of the game's
+    panels it is. The column `of` has the stream of all of them.
     """
     parts = []
     for _, rows in panels.split(frame.assign(of=frame["stream"])):
@@ -107,15 +107,10 @@ def growth(frame: pd.DataFrame, along: str):
         _whole_decades(axis)
         texts = {}
         for learner, rows in panel.groupby("learner", sort=False):
-            colour, marker, dashed = look = looks[learner]
-            rows = rows.sort_values(along)
-            axis.plot(rows[along], rows["bound"], ":", color=colour, lw=0.9, zorder=1, label=learner)
+            look, rows = looks[learner], rows.sort_values(along)
+            axis.plot(rows[along], rows["bound"], ":", color=look[0], lw=0.9, zorder=1, label=learner)
             points = rows[rows["mean"] > 0]
-            handles[learner] = axis.errorbar(
-                points[along], points["mean"],
-                np.clip([points["mean"] - points["low"], points["high"] - points["mean"]], 0, None),
-                color=colour, marker=marker, ls=dashed, markersize=3.5, elinewidth=0.9, label=learner,
-            )  # fmt: skip
+            handles[learner] = panels.points(axis, points, along, look, learner)
             if len(points) and points[along].iloc[-1] == ends[1]:
                 texts[learner] = points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look
         panels.beside(axis, texts)

@@ -15,8 +15,8 @@ CELL = ["measure", "grades", "m", "k"]  # the columns that identify a cell of th
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The traces with columns `regret` and `worst_regret`, which is that of the worst play.
 
-    Both are against the best fixed ranking that the experiment's `comparator` says: the one that is best up to the
-    round of the row ("prefix") or over all rounds ("horizon").
+    Both are against the best fixed ranking, as the experiment's `comparator` defines it: the best up to the round of
+    the row ("prefix") or over all rounds ("horizon").
     """
     against_prefix = [name for name, experiment in details.items() if experiment["comparator"] == "prefix"]
     best = traces["best"].where(traces["experiment"].isin(against_prefix), traces["best_at_horizon"])
@@ -24,12 +24,12 @@ def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     return traces.assign(**{name: (best - value).where(traces["gain"], value - best) for name, value in lost.items()})
 
 
-def _ends(frame: pd.DataFrame) -> pd.DataFrame:
+def ends(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of the last round of each horizon."""
     return frame[frame["round"] == frame["horizon"]]
 
 
-def _longest(frame: pd.DataFrame) -> pd.DataFrame:
+def longest(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of each game's longest horizon."""
     return frame[frame["horizon"] == frame.groupby(["experiment", "stream"])["horizon"].transform("max")]
 
@@ -56,7 +56,7 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     rows = []
     columns = [*GROUP, "horizon", "seed", "kind", "items", "loss", "k", "regret", "explored", "bound"]
-    for experiment, part in _ends(regrets(traces, details))[columns].groupby("experiment", sort=False):
+    for experiment, part in ends(regrets(traces, details))[columns].groupby("experiment", sort=False):
         baseline = details[experiment]["baseline"]
         runs_of_all = pd.MultiIndex.from_frame(part[["stream", "horizon", "seed"]])
         is_baseline = part["learner"] == baseline
@@ -101,10 +101,9 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             )  # fmt: skip
 
     for key, group in frame.groupby(GROUP, sort=False):
-        longest = group[group["horizon"] == group["horizon"].max()]
-        add(key, group, "round", late_rounds(longest, "horizon"))
-        add(key, group, "horizon", _ends(group))
-    for (experiment, _, _, learner), group in _ends(_longest(frame)).groupby(
+        add(key, group, "round", late_rounds(longest(group), "horizon"))
+        add(key, group, "horizon", ends(group))
+    for (experiment, _, _, learner), group in ends(longest(frame)).groupby(
         ["experiment", "game", "loss", "learner"], sort=False
     ):
         add((experiment, "all of the stream", learner), group, "items", group)
@@ -118,14 +117,14 @@ def averages(traces: pd.DataFrame, details: dict, start: float = 0.0) -> pd.Data
 
     start : rounds before this share of the horizon are left out
     """
-    frame = _longest(regrets(traces, details))
+    frame = longest(regrets(traces, details))
     frame = frame[frame["round"] >= start * frame["horizon"]]
     return _summed(frame.assign(average=frame["regret"] / frame["round"]), details, "average", "round")
 
 
 def against_horizon(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The final regret of each horizon, with its bound and slope."""
-    return _growths(_ends(regrets(traces, details)), details, "horizon")
+    return _growths(ends(regrets(traces, details)), details, "horizon")
 
 
 def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -133,7 +132,7 @@ def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     Games with the same stream and loss make one panel.
     """
-    frame = _ends(_longest(regrets(traces, details)))
+    frame = ends(longest(regrets(traces, details)))
     title = frame["game"].str.capitalize() + " stream, " + frame["loss"].str.replace("-loss", " loss")
     growths = _growths(frame.assign(stream=title), details, "items")
     return growths.assign(panel=growths["stream"])
@@ -175,9 +174,9 @@ def _untitled(key: tuple, details: dict) -> dict:
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """How fast the regret of each learner grows with the horizon in each cell of the atlas that it plays.
 
-    A cell is a measure, a number of grades, a number m of items, and how many of them, k, the learner sees. Of several
-    games of a learner in a cell that with the largest slope counts. Games and learners whose mean regret is not above 0
-    at some horizon have no slope, and are left out.
+    A cell is a measure, a number of grades, a number m of items, and how many of them, k, the learner sees. If a
+    learner plays several games in a cell, the one with the largest slope counts. Games and learners whose mean regret
+    is not above 0 at some horizon have no slope, and are left out.
 
     Returns
     -------
@@ -189,7 +188,7 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     SettingError : no game has enough horizons for a slope
     """
     rows = []
-    for key, group in _ends(regrets(traces, details)).groupby(GROUP, sort=False):
+    for key, group in ends(regrets(traces, details)).groupby(GROUP, sort=False):
         first, slopes = group.iloc[0], growth(group, "horizon")
         measure, m, horizon = MEASURES.get(first["loss"], first["loss"]), first["items"], group["horizon"].max()
         rows.append(

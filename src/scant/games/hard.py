@@ -22,7 +22,7 @@ from scant.errors import SettingError
 from scant.games.cells import DIGITS, Cell
 from scant.theory import observability
 
-EXPONENTS = {"T^(1/2)": 1 / 2, "T^(2/3)": 1 / 3, "T": 0}  # of w at T rounds, by the rate of the regret
+EXPONENTS = {"T^(1/2)": 1 / 2, "T^(2/3)": 1 / 3, "T": 0}  # w falls by this power of T, by the rate of the regret
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def _neighbours(cell: Cell) -> Iterator[Pair]:
 
 
 def _indistinguishable(cell: Cell) -> Iterator[Pair]:
-    """For each other ranking j, the p and d with the largest average loss over what 0 loses under p + d, j under p - d.
+    """For each other ranking j, the p and d with the largest cost, supposing that 0 is best under p + d, j under p - d.
 
-    It is the cost if 0 and j are the best; if they are not, another j is better. Rankings with equal losses count once.
+    If they are not the best there, the cost is larger for another j. Rankings with equal losses count once.
     """
     tops, losses = tuple(range(len(cell.tops))), cell.losses
     for j in np.unique(np.round(losses, DIGITS), axis=0, return_index=True)[1].tolist():

@@ -126,15 +126,13 @@ class ExplorationByOptimisation(Player):
         """
         from scant.kernels import optimisation
 
-        of = self.problem
-        shown, *arrays = vars(of).values()
-        value = optimisation.optimise(
-            q, self.eta, ACCURACY, 0.01 * self.scale, *arrays, self.variables, self.round > 0
-        )  # fmt: skip
+        program = self.problem
+        shown, *arrays = vars(program).values()
+        value = optimisation.optimise(q, self.eta, ACCURACY, 0.01 * self.scale, *arrays, self.variables, self.round > 0)
         if math.isinf(value):
             raise ArithmeticError("exploration by optimisation: no estimator was found")
         self.solved += 1
-        optimisation.fill(self.variables, of.base, of.null, of.span, of.actions_top, self.G, self.P)
+        optimisation.fill(self.variables, program.base, program.null, program.span, program.actions_top, self.G, self.P)
         self.p[:] = self.variables[-len(shown) - 1 : -1]
         self.found, self.found_for, self.reached = self.p.copy(), q, value
         return value
@@ -143,12 +141,13 @@ class ExplorationByOptimisation(Player):
         # The functions of the compiled loop: the solver would amplify the rounding of others.
         from scant.kernels.optimisation import carry, value_of, weigh
 
-        of, q, values = self.problem, np.empty(len(self.estimates)), np.empty(self.problem.losses.shape[1])
+        program, q = self.problem, np.empty(len(self.estimates))
+        values = np.empty(program.losses.shape[1])
         weigh(self.estimates, self.eta, q)
         moved = value = math.inf
         if self.round:
-            moved = carry(self.found, self.found_for, q, of.actions_class, of.actions_top, self.p, self.P)
-            arrays = of.losses, of.actions_class, of.actions_top, of.signal
+            moved = carry(self.found, self.found_for, q, program.actions_class, program.actions_top, self.p, self.P)
+            arrays = program.losses, program.actions_class, program.actions_top, program.signal
             value = value_of(q, self.eta, *arrays, self.p, self.G, self.P, values)
         if moved > TOLERANCE or not value <= self.reached + TOLERANCE * max(self.reached, 0.01 * self.scale):
             value = self._solve(q)
@@ -157,7 +156,7 @@ class ExplorationByOptimisation(Player):
         while self.action < len(self.p) - 1 and u >= self.p[self.action]:
             u -= self.p[self.action]
             self.action += 1
-        return self.cell.rankings[of.shown[self.action]]
+        return self.cell.rankings[program.shown[self.action]]
 
     def learn(self, ranking, seen):
         top = self.problem.actions_top[self.action]

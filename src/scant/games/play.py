@@ -18,7 +18,7 @@ class Game:
     ----------
     stream : (rounds x items), the relevance (or position, or value) of each item in each round
     loss : the name of a loss or gain, see `scant.games.losses.make`
-    foreseen : whether rounds differ in a way that learners may foresee
+    foreseen : whether learners may foresee how rounds differ
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ def play(
 def _plain(game: Game, player, kept: np.ndarray, own: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Play in plain Python, with the class of the learner.
 
-    own : whether it is a user's own learner, whose errors are an OwnError with the round
+    own : whether it is a user's own learner; then errors become an OwnError that names the round
 
     Returns
     -------

@@ -83,7 +83,7 @@ class SemiBandit(Player):
         return np.r_[inside, outside]
 
     def _first(self, items: np.ndarray, some: int) -> np.ndarray:
-        """The same items with `some` of them first, of which each is one equally often."""
+        """The same items with `some` of them first; each item is among these equally often."""
         start = self.random.random()
         places = [min(int((start + j) * len(items) / some), len(items) - 1) for j in range(some)]
         return np.r_[items[places], np.delete(items, places)]

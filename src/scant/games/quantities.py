@@ -30,7 +30,7 @@ def game_regret(
         kept, the last kept one before it stands for it
     """
     rows = frames.regrets(played.traces, played.about)
-    rows = _longest(rows if horizon is None else rows[rows["horizon"] == horizon])
+    rows = frames.longest(rows if horizon is None else rows[rows["horizon"] == horizon])
     regret = _up_to(rows, round)
     if since is not None:
         regret = regret - _up_to(rows, since)
@@ -38,15 +38,14 @@ def game_regret(
 
 
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
-    """Regret as a share of a bound at each horizon; one of several horizons is named with the game, in `stream`.
+    """Regret as a share of a bound at each horizon. If there are several, `stream` names the horizon, too.
 
-    The ceiling is the worst play's regret (`scant.games.play.Game.worst`). That of a bound from below is the least,
-    0, but on the `uniform` stream, where all plays have one expectation. `says_from` is the horizon at which the
-    worst play's regret, which grows as T, overtakes a bound that grows as T^(2/3) with feedback at the top, as T^(1/2)
-    else: that of a learner which knows the horizon.
+    The ceiling is the share that the worst play has (`scant.games.play.Game.worst`). For a bound from below it is the
+    least share, 0; on the `uniform` stream, where all plays have the same expectation, it is the mean. `says_from` is
+    the horizon at which the worst play's regret, which grows as T, overtakes the bound of a learner that knows the
+    horizon. Such a bound grows as T^(2/3) with feedback at the top, and else as T^(1/2).
 
-    bound : "own", the learner's bound; or a name from `BOUNDS`. Games and learners that it does not speak of are left
-        out
+    bound : "own", the learner's bound; or a name from `BOUNDS`. Games and learners without this bound are left out
     """
     if bound != "own" and bound not in BOUNDS:
         raise unknown("bound of game_share", bound, ["own", *BOUNDS])
@@ -77,10 +76,10 @@ def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
         "items", over games with the same stream and loss
     """
     if along == "rounds":
-        rounds = _longest(frames.regrets(played.traces, played.about))
+        rounds = frames.longest(frames.regrets(played.traces, played.about))
         return slopes_of_seeds(late_rounds(rounds, "horizon"), "round", frames.POINTS)
     if along == "items":
-        return slopes_of_seeds(_longest(_ends(played)), "items", frames.POINTS, ("game", "loss"))
+        return slopes_of_seeds(frames.longest(_ends(played)), "items", frames.POINTS, ("game", "loss"))
     return slopes_of_seeds(_ends(played), "horizon", frames.POINTS)
 
 
@@ -108,26 +107,19 @@ def _floor(name: str) -> float:
 
 
 FROM_BELOW = ("theorem-3.3", "theorem-24")
-BOUNDS = {  # on regret, by their place in the papers, from the ends of games; those of Theorems 3.3 and 24 from below
+BOUNDS = {  # on the regret at the ends of games, by their place in the papers
     "corollary-3.2": lambda ends: game_bounds.choice_regret(ends["horizon"], ends["items"], ends["choices"]),
     "theorem-3.3": lambda ends: game_bounds.online_rank_lower(ends["horizon"], ends["items"], ends["choices"]),
     "theorem-24": _floors,
 }
 
 
-def _ends(played: Played, horizon: int | None = None) -> pd.DataFrame:
-    """The rows of the last rounds with their regret, for all horizons or for one."""
-    rows = frames.regrets(played.traces, played.about)
-    rows = rows[rows["round"] == rows["horizon"]]
-    return rows if horizon is None else rows[rows["horizon"] == horizon]
+def _ends(played: Played) -> pd.DataFrame:
+    """The rows of the last round of each horizon, with their regret."""
+    return frames.ends(frames.regrets(played.traces, played.about))
 
 
 def _up_to(rows: pd.DataFrame, round: int | None) -> pd.Series:
     """The regret up to a round, or to the last one, by stream, learner and seed."""
     kept = rows if round is None else rows[rows["round"] <= round]
     return kept.sort_values("round", kind="stable").groupby(KEYS, sort=False)["regret"].last()
-
-
-def _longest(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of each game's longest horizon."""
-    return rows[rows["horizon"] == rows.groupby("stream")["horizon"].transform("max")]

@@ -1,7 +1,4 @@
-"""Runs of games on fixed items: one game with all its learners, seeds and horizons; and the time of a round.
-
-A round takes about a microsecond, but a process takes a second to start. So one job plays all learners of a game.
-"""
+"""Runs of games on fixed items: one game with all its learners, seeds and horizons; and the time of a round."""
 
 from time import perf_counter
 
@@ -43,11 +40,6 @@ PROBED = 100  # rounds that are drawn to check a game and to see its values
 
 
 def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
-    """Write the run file of a job, see `run`; a game has no inputs."""
-    run(job, target, seeds)
-
-
-def run(job: dict, target, seeds: list[int]) -> None:
     """Play all learners of a game for each seed and horizon, and write the run file, with columns of `SCHEMA`.
 
     All learners play on the same stream. The stream of a shorter horizon is the beginning of that of a longer one
@@ -56,6 +48,7 @@ def run(job: dict, target, seeds: list[int]) -> None:
 
     job : study, study_seed, experiment, stream (the game's id), game (its settings), learners (pairs of id and
         settings), rounds (the horizons)
+    inputs : none; engines of all families take them
     """
     tables = []
     for seed in seeds:
@@ -95,13 +88,13 @@ def drawn(job: dict, seed: int, horizon: int) -> Game:
 
 
 def played(learner: dict) -> dict:
-    """The settings of a study's learner as `play` takes them: without title, and with its `options` among them."""
+    """The settings of a study's learner as `play` takes them: without the title, and with its `options`."""
     settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
     return settings | learner.get("options", {})
 
 
 def probe(game: dict, rounds: int = PROBED) -> Game:
-    """A game of few rounds on a stream with a seed of its own, to check whether it can be played.
+    """A game of few rounds, to check whether it can be played.
 
     Raises
     ------
@@ -135,7 +128,7 @@ def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
     The time is the shortest of three plays, less the shortest of three plays of a single round, divided by the
     difference in rounds. A first play, which is not counted, compiles the loop. Drawing the stream does not count.
 
-    jobs : as for `run`; games are played with their longest horizon and seed 0
+    jobs : as for `run_job`; games are played with their longest horizon and seed 0
     details : what reports need to know about the experiment; the file's metadata
     least : how long a play should last, in seconds; it ends at the horizon if that is earlier
     """

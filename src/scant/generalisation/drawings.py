@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from scant.present import panels, style
@@ -33,8 +32,7 @@ def against(frame: pd.DataFrame, along: str):
             rows = panel[panel["learner"] == learner].sort_values(along)
             if rows.empty:
                 continue
-            colour, marker, dashes = look
-            known = rows.dropna(subset="bound")
+            colour, known = look[0], rows.dropna(subset="bound")
             dotted = {"color": colour, "lw": 0.9, "zorder": 1, "marker": "_", "markersize": 3, "label": learner}
             axis.plot(known[along], known["bound"], ":", **dotted)
             if len(known):
@@ -48,11 +46,7 @@ def against(frame: pd.DataFrame, along: str):
                     )  # fmt: skip
                     bounds.append((name, known["bound"].iloc[-1]))
             points = rows[rows["mean"] > 0]
-            handles[learner] = axis.errorbar(
-                points[along], points["mean"],
-                np.clip([points["mean"] - points["low"], points["high"] - points["mean"]], 0, None),
-                color=colour, marker=marker, ls=dashes, markersize=3.5, elinewidth=0.9, label=learner,
-            )  # fmt: skip
+            handles[learner] = panels.points(axis, points, along, look, learner)
             if len(points):
                 texts[learner] = points["mean"].iloc[-1], panels.slope(rows.iloc[-1]), look
         panels.beside(axis, texts)

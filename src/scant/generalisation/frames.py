@@ -38,9 +38,9 @@ def bounded(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The traces with further columns.
 
     gap : risk less mean loss, at the learner's weights
-    bound, bound_by : on the excess risk, and which it is; NaN and "" for what no theorem speaks of: other rates than
-        theory's, one's own learners, and n for which the theorem has not been proved
-    uniform_bound, uniform_by : the least bound on the largest gap, and which it is
+    bound, bound_by : the bound on the excess risk, and its name; NaN and "" where no theorem applies: to other rates
+        than theory's, to a user's own learners, and to n for which the theorem has not been proved
+    uniform_bound, uniform_by : the least bound on the largest gap, and its name
     """
     sizes = ["learner", "experiment", "stream", *SIZES]
     bounds = {}
@@ -88,7 +88,7 @@ def uniform_bounds(row: pd.Series) -> dict[str, float]:
 
 
 def largest(frame: pd.DataFrame, but: str) -> pd.DataFrame:
-    """The rows of each experiment's largest n, m and d, but for one of these."""
+    """The rows of each experiment's largest n, m and d, except for the size named by `but`."""
     for size in SIZES:
         if size != but:
             frame = frame[frame[size] == frame.groupby(["experiment", "stream"])[size].transform("max")]
@@ -97,7 +97,7 @@ def largest(frame: pd.DataFrame, but: str) -> pd.DataFrame:
 
 def resolved(group: pd.DataFrame, along: str, measured: str) -> pd.DataFrame:
     """A learner's rows without the values of `along` whose mean excess risk its certificate cannot tell from 0."""
-    if measured != "excess" or group["kind"].iloc[0] == "averaged-ogd":  # whose certificate is of what it does not seek
+    if measured != "excess" or group["kind"].iloc[0] == "averaged-ogd":  # which does not minimise the mean loss
         return group
     means = group.groupby(along)[["excess", "certificate"]].mean()
     return group[group[along].isin(means.index[~(means["excess"] <= means["certificate"])])]
@@ -106,7 +106,7 @@ def resolved(group: pd.DataFrame, along: str, measured: str) -> pd.DataFrame:
 def growth(group: pd.DataFrame, along: str, measured: str, bound: str) -> dict:
     """The slopes of the log of the mean of `measured` and of its bound on the log of `along`, as columns.
 
-    group : a learner's rows; of what is not `resolved` there is no slope
+    group : a learner's rows; those that are not `resolved` are left out
     """
     group = resolved(group, along, measured)
     means = group.groupby(along)[bound].mean()
@@ -122,7 +122,7 @@ def against(traces: pd.DataFrame, details: dict, along: str, measured: str = "ex
 
     Raises
     ------
-    SettingError : the experiments have nothing of this
+    SettingError : the experiments did not measure it
     """
     frame, rows = largest(bounded(traces, details), along), []
     bound, by = {"excess": ("bound", "bound_by"), "uniform": ("uniform_bound", "uniform_by")}[measured]

@@ -2,8 +2,8 @@
 
 A user's own learner is named `module:Class` in the settings, and made as `Class(radius=W, random=generator,
 **settings)`. Its method `fit(features, grades)` takes float32 (n, m, d) and int16 (n, m), which it must not change, and
-returns weights (d). Its attribute `surrogate` says whose risk is measured ("listnet" if absent), and `ball` against the
-best weights of which ball: "l2" (if absent), with W, or "l1", with W1.
+returns weights (d). Its attribute `surrogate` ("listnet" if absent) names the loss whose risk is measured. Its
+attribute `ball` says in which ball the best weights are sought: "l2" (if absent), of radius W, or "l1", of radius W1.
 """
 
 from typing import ClassVar
@@ -54,7 +54,7 @@ class Batch(declared.Learner):
     ball: ClassVar[str] = "l2"
     settings = (SURROGATE,)
     draws = False
-    needs_convex: ClassVar[str] = ""  # the setting that theory gives for convex surrogates alone
+    needs_convex: ClassVar[str] = ""  # the setting whose value theory knows for convex surrogates alone
 
     @classmethod
     def check(cls, settings):

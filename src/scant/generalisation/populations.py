@@ -115,8 +115,8 @@ class Separable(Population):
 
     The true grades are uniform on 1 to `grades` - 1. Features are independent and symmetric, but for what is added
     along the ranker so that the score is the grade: to Gaussian features this would be conditioning on the score.
-    Without moves, squared loss, KL and RankSVM are 0 at the ranker, and ListNet is the entropy that it cannot be below;
-    with moves the ranker is the best for squared loss.
+    Without moves, squared loss, KL and RankSVM are 0 at the ranker, and ListNet is the entropy of softmax(y), its least
+    value; with moves the ranker is the best for squared loss.
 
     Parameters
     ----------

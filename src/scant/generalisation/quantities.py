@@ -26,16 +26,16 @@ def excess_slope(played: Played, along: str = "n") -> pd.DataFrame:
 
 
 def gap_slope(played: Played, along: str = "n") -> pd.DataFrame:
-    """The same of the largest gap between risk and mean loss that ascent found."""
+    """The same for the largest gap between risk and mean loss that ascent found."""
     return _slope(played, along, "uniform")
 
 
 def excess_share(played: Played) -> pd.DataFrame:
-    """The excess risk as a share of its bound, at each n, m and d: a population of several is named with them.
+    """The excess risk as a share of its bound, at each n, m and d. If there are several, `stream` names them, too.
 
-    The ceiling is that of the larger excess risk of weights 0 and of the worst weights known, the opposite of the best
-    ones. The play `weights 0` is to learn nothing. `says_from` is the n at which a bound that falls as n^(-1/2) comes
-    below the ceiling.
+    The ceiling is the larger share of two plays: weights 0, and the worst weights known, the opposite of the best. The
+    play `weights 0` learns nothing. `says_from` is the n at which a bound that falls as n^(-1/2) comes below the
+    ceiling.
     """
     return _share(played, "excess", "bound")
 
@@ -43,7 +43,7 @@ def excess_share(played: Played) -> pd.DataFrame:
 def gap_share(played: Played) -> pd.DataFrame:
     """The largest gap that ascent found as a share of the least bound on it, likewise.
 
-    The ceiling is that of the risk of the worst weights known, from which a mean loss of 0 would be this far.
+    The ceiling is the share of the risk of the worst weights known: the gap if their mean loss on the sample were 0.
     """
     return _share(played, "uniform", "uniform_bound")
 

@@ -154,6 +154,19 @@ def curve(axis, curve: pd.DataFrame, look: tuple[str, str, str], alpha: float):
     return line
 
 
+def points(axis, rows: pd.DataFrame, along: str, look: tuple[str, str, str], label: str):
+    """A line through the means at each value of the column `along`, with their intervals; returns what a legend shows.
+
+    rows : those with a mean above 0, since axes are logarithmic
+    """
+    colour, marker, dashes = look
+    ends = np.clip([rows["mean"] - rows["low"], rows["high"] - rows["mean"]], 0, None)
+    return axis.errorbar(
+        rows[along], rows["mean"], ends, color=colour, marker=marker, ls=dashes, markersize=3.5, elinewidth=0.9,
+        label=label,
+    )  # fmt: skip
+
+
 def alpha(curves) -> float:
     """The opacity of bands. They may overlap, so that they are fainter where there are more curves."""
     return min(0.2, 0.8 / len(curves))

@@ -96,8 +96,8 @@ def estimate_constant(surrogate: str, m: int, radius: float, largest: int, ball:
 def printed_constant(surrogate: str, m: int, radius: float, largest: int, ball: float) -> float:
     """The constant C as the proof of Lemma 29 prints it (thesis, appendix B); arguments as in `estimate_constant`.
 
-    Those of squared and KL are too small in part: see `largest_moment`, and the table `theorems-top`. RankSVM's is
-    printed as O(m^4 R_D^2), and taken here from the line before that.
+    The constants of squared and KL are too small in part: see `largest_moment`, and the table `theorems-top`.
+    RankSVM's is printed as O(m^4 R_D^2), and taken here from the line before that.
     """
     return {
         "squared": m**4 * radius**4 * ball**2 * largest**2,
@@ -178,24 +178,12 @@ def adagrad_regret(squares, ball: float):
     """The regret of AdaGrad's norm version on the ball of radius U: `2 sqrt(2) U sqrt(sum of ||g||^2)`.
 
     Streeter and McMahan 2010; Orabona 2019, section 4.2 (the ball's diameter is 2U). It holds in every run for
-    gradients of convex losses. Of unbiased estimates, the expected regret is at most its expectation, and so, by
-    Jensen's inequality, at most `2 sqrt(2) U sqrt(sum of E ||z||^2)`; regret in rounds that explore comes on top.
+    gradients of convex losses. For unbiased estimates z, its expectation bounds the expected regret, and so, by
+    Jensen's inequality, does `2 sqrt(2) U sqrt(sum of E ||z||^2)`; regret in rounds that explore comes on top.
 
     squares : the sum of the squared norms of all gradients or estimates
     """
     return 2 * math.sqrt(2) * ball * squares**0.5
-
-
-def adagrad_top_regret(rounds, constant: float, ball: float, gamma: float, loss: float):
-    """AdaGrad's bound on the expected regret of RTop-kF, with the second moments of Lemma 29: of order T^(2/3).
-
-    E ||z||^2 is at most `constant / gamma_t`, where gamma_t = gamma t^(-1/3). Over T rounds the sum of t^(1/3) is at
-    most 3/4 (T + 1)^(4/3), and that of t^(-1/3) at most 3/2 T^(2/3).
-
-    constant, loss : as in `top_regret`
-    """
-    squares = 3 / 4 * constant / gamma * (rounds + 1) ** (4 / 3)
-    return adagrad_regret(squares, ball) + 3 / 2 * gamma * loss * rounds ** (2 / 3)
 
 
 def coin_regret(norm: float, lengths: float, largest: float) -> float:

@@ -13,12 +13,12 @@ TOLERANCE = 1e-9  # of rounding
 class Check:
     """A number beside what a theorem says of it.
 
-    check : the name of what is checked, the same for all settings that it is checked in
+    check : the name of what is checked, the same in all settings
     source : where it is stated
     quantity : what `value` is, in words
     setting : what it was computed for, in words
     m : the number of documents or items
-    value : the number; where several cases were tried, that of the case in which the theorem is closest to failing
+    value : the number; of several cases, that of the case in which the theorem is closest to failing
     relation : "=", "<=", ">=" or ">": how `value` should stand to `stated`
     stated : the number or bound that the theorem states
     cases : how many cases were tried

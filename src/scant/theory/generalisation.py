@@ -8,6 +8,7 @@ bound, the largest loss B. What papers call O~ is written out from their proofs.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -227,8 +228,9 @@ def optimistic_excess(n, problem: Problem):
 
 
 def covering_smooth(epsilon, n, problem: Problem, risk: float):
-    """Proposition 5: log2 of the covering number, in the l2 metric, of the losses of those w of F2 with an empirical
-    risk of at most `risk`: `ceil(12 H W^2 R_X^2 risk / epsilon^2) log2(2 m n + 1)`.
+    """Proposition 5: log2 of the covering number, in the l2 metric, of the losses of all w in F2 with a small risk.
+
+    The empirical risk is at most `risk`: `ceil(12 H W^2 R_X^2 risk / epsilon^2) log2(2 m n + 1)`.
     """
     square = 12 * problem.weight_smoothness * problem.ball**2 * risk
     return np.ceil(square / np.asarray(epsilon, float) ** 2) * np.log2(2 * problem.m * np.asarray(n) + 1)
@@ -281,15 +283,13 @@ def first_telling(bound: Callable, problem: Problem, most: int = 10**18) -> floa
 
 def _first(true: Callable[[int], bool], most: int) -> float:
     """The least n at which something is true that stays true, by bisection."""
-    low, high = 0, 1
+    high = 1
     while not true(high):
-        low, high = high, 2 * high
-        if low > most:
+        if high > most:
             return math.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if true(middle) else (middle, high)
-    return high
+        high *= 2
+    low = high // 2 + 1
+    return low + bisect_left(range(low, high), True, key=true)
 
 
 def _where_proved(factor, argument):

@@ -20,7 +20,7 @@ ENUMERATED = 10  # documents up to which all signs are tried
 
 
 def gradient(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
-    """The gradient (m) of a surrogate in the scores. Neither array is checked: the searches come here too often."""
+    """The gradient (m) of a surrogate in the scores. Arrays are not checked, since searches call this too often."""
     function = getattr(surrogates, surrogate).__wrapped__
     return function(scores, grades, sigma)[1] if surrogate == "smoothdcg" else function(scores, grades)[1]
 
