@@ -1,6 +1,6 @@
 """Frames on partial monitoring with feedback at the top: the tables of the thesis, and the atlas of minimax rates.
 
-The results are those of `scant.theory.observability`. In all frames `grades` is the number of grades; 2 is binary.
+`scant.theory.observability` computes the results. In all frames `grades` is the number of grades; 2 is binary.
 """
 
 import numpy as np
@@ -12,10 +12,10 @@ from scant.games.frames import CELL
 from scant.theory import observability
 
 EXPONENTS = {"0": 0.0, "T^(1/2)": 1 / 2, "T^(2/3)": 2 / 3, "T": 1.0}
-MARGIN = 0.05  # of slopes: a rate seen at finite horizons may be that much above the one that is possible
+MARGIN = 0.05  # by how much a slope, seen at finite horizons, may be above the possible rate
 LINEAR_FROM = 0.9  # the slope above which regret counts as linear
-# Statements of the thesis, of which the first that applies counts: its measures, whether it applies to m and k, the
-# rate, where it stands, and the m of its proof. Results 1 and 3 (and 4, for more grades) name no m.
+# Statements of the thesis: the measures, whether it applies to m and k, the rate, where it stands, and the m of its
+# proof. The first statement that applies counts. Results 1 and 3 (and 4, for more grades) name no m.
 LINEAR = ("sum-loss", "pairwise-loss", "dcg")  # and Precision@n
 NORMALISED = ("ndcg", "ap", "auc")
 STATED = (
@@ -81,7 +81,7 @@ def atlas_table(max_m: int = observability.MAX_ITEMS) -> pd.DataFrame:
 
     `stated` is a rate, a bound on the rate, "open", or missing; `source` says where the thesis states it, and whether
     it agrees with the rate computed. AISTATS'15 states the same for k = 1. Results 1 and 3 name no m, and need not hold
-    for an m smaller than that of their proof; where they do not, `source` says so.
+    for an m smaller than in their proof; where they do not, `source` says so.
     """
     frame = pd.DataFrame(observability.atlas(max_m))
     frame.insert(1, "grades", frame.pop("top_grade") + 1)
@@ -137,9 +137,9 @@ def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     Returns
     -------
-    frame : that of `scant.games.frames.observed`, and rate, the growth of minimax regret; best, whether no learner's
-        slope is less in this cell; verdict, see `compared`; constant, the mean regret at the longest horizon over the
-        horizon to the power of the rate
+    frame : the columns of `scant.games.frames.observed`, and rate, the growth of minimax regret; best, whether no
+        learner's slope is less in this cell; verdict, see `compared`; constant, the mean regret at the longest horizon
+        over the horizon to the power of the rate
     """
     rows = frames.observed(traces, details).reset_index(drop=True)
     played = list(rows[CELL].itertuples(index=False, name=None))

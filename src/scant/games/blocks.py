@@ -32,7 +32,7 @@ class Blocks(Player):
     from the estimate at the end of the block.
 
     k : how many items on top are seen
-    rest : the order of the items below a cell: "leader", that of the black box, or "random"; the thesis allows any
+    rest : the order of the items below a cell: "leader", the black box's, or "random"; the thesis allows any
     """
 
     sees = "top"
@@ -103,10 +103,10 @@ class Blocks(Player):
 
 
 class AnytimeRTopKF(Blocks):
-    """RTop-kF with FTPL that needs no T: blocks grow so that their number is that of theory at every horizon.
+    """RTop-kF with FTPL that needs no T: blocks grow so that there are as many as theory says at every horizon.
 
-    Block i ends at round ceil(m/k) i^(3/2) / sqrt(m). Its estimate is weighted by its number of rounds, and the noise
-    is that of FTPL after i such blocks. Not in the papers; the bound is `game_bounds.anytime`.
+    Block i ends at round ceil(m/k) i^(3/2) / sqrt(m). Its estimate is weighted by its number of rounds, and FTPL has
+    the noise for i such blocks. Not in the papers; the bound is `game_bounds.anytime`.
 
     k, rest : see `Blocks`
     """

@@ -13,7 +13,7 @@ CELL = ["measure", "grades", "m", "k"]  # the columns that identify a cell of th
 
 
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The traces with columns `regret` and `worst_regret`, which is that of the worst play.
+    """The traces with columns `regret`, and `worst_regret`, the regret of the worst play.
 
     Both are against the best fixed ranking, as the experiment's `comparator` defines it: the best up to the round of
     the row ("prefix") or over all rounds ("horizon").
@@ -35,7 +35,7 @@ def longest(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(frame: pd.DataFrame, along: str) -> dict:
-    """The slopes of the log of the mean regret and of that of its bound on the log of `along`, as columns.
+    """The slopes of the logs of the mean regret and of its bound on the log of `along`, as columns.
 
     frame : the columns seed, regret, bound and `along`, with a row for each seed and point
 
@@ -50,8 +50,8 @@ def growth(frame: pd.DataFrame, along: str) -> dict:
 def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The table of regrets: one row for each experiment, game, learner and horizon.
 
-    `regret` and `difference` are means over seeds with 95 % t intervals; `difference` is the regret less that of the
-    experiment's baseline, paired by seed, and NaN without a baseline. `bound` bounds the expected regret, `bound_share`
+    `regret` and `difference` are means over seeds with 95 % t intervals; `difference` is the regret less the
+    baseline's, paired by seed, and NaN without a baseline. `bound` bounds the expected regret, `bound_share`
     is the mean of regret over bound, and `explored` is the number of rounds spent on exploring.
     """
     rows = []
@@ -81,9 +81,9 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The table of slopes: one row for each experiment, game, learner and `along`.
 
-    `along` is what regret grows with: "rounds", those of the longest horizon; "horizon", over the final regrets of each
-    horizon; or "items", over the experiment's games with the same stream and loss. `slope` is that of the mean regret
-    over seeds, with a 95 % bootstrap interval, `bound_slope` the slope of the bound.
+    `along` is what regret grows with: "rounds", over the rounds of the longest horizon; "horizon", over the final
+    regrets of each horizon; or "items", over the experiment's games with the same stream and loss. `slope` is the slope
+    of the mean regret over seeds, with a 95 % bootstrap interval, `bound_slope` the slope of the bound.
 
     Raises
     ------

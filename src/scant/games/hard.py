@@ -1,6 +1,6 @@
 """Relevances that make the regret of any learner grow as fast as the minimax regret of a cell of the atlas.
 
-The constructions are those of the lower bounds for partial monitoring (Bartok et al. 2014; Lattimore & Szepesvari
+The constructions come from the lower bounds for partial monitoring (Bartok et al. 2014; Lattimore & Szepesvari
 2019), with numbers found by linear programs: two rankings i and j, a distribution p of relevance vectors, and a
 direction d. In each round relevances are drawn from p + w d, or in each from p - w d.
 
@@ -101,7 +101,7 @@ def _indistinguishable(cell: Cell) -> Iterator[Pair]:
 
 
 def _solve(cell: Cell, least: np.ndarray, zero: np.ndarray, tops) -> tuple[np.ndarray, np.ndarray]:
-    """p and d for which the least entry of `least @ (p, d)` is largest.
+    """The p and d with the largest least entry of `least @ (p, d)`.
 
     p + d and p - d are distributions, `zero @ (p, d)` is 0, and d shows in none of the top sets `tops`.
     """

@@ -129,7 +129,7 @@ class PEGE2(Phases):
     all: w = s sqrt(log(2 m b (b + 1) T) / (2b)), s being the range of values (Hoeffding). Once the least difference g
     of means that are next to each other, and whose places differ in weight, is at least 4w, the gap is at least g/2.
     From then on phase b ends with exp(b g^2 / (16 s^2)) rounds of the leader. The paper leaves constants to a norm of
-    the global observable set; these are those of the argument for single items.
+    the global observable set; these here follow from the argument for single items.
 
     The regret is of the order log T / gap^2 (see `game_bounds.pege2`). It needs T, and a single best ranking (places of
     equal weight count as one): where items that matter tie, it explores for ever.

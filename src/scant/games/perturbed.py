@@ -38,7 +38,7 @@ class Perturbed(Player):
 class FTPL(Perturbed):
     """Follow the perturbed leader, with noise uniform on [0, 1/epsilon] (Kalai & Vempala 2005; thesis 3.2.7.2).
 
-    epsilon : one over the width of the noise; infinity for no noise. Unless set, it is that of `parameters`
+    epsilon : one over the width of the noise; infinity for no noise. Unless set, `parameters` says which it is
     parameters : "thesis", 1 / (largest value * sqrt(m T)) (Corollaries 20 to 22), as if any item could have any value;
         or "ailon", sqrt(D / (R A T)) with the largest loss R and l1 norm A that any round has (Ailon, section 4.1),
         which is far less noise where few of the items have a value in each round

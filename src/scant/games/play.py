@@ -70,9 +70,9 @@ class Game:
     def worst(self, kept: np.ndarray) -> np.ndarray:
         """The cumulative loss or gain of the worst play: no learner's can be expected to be worse.
 
-        It is that of the fixed ranking that is worst for rounds 1..t, for each t of `kept`: where relevances are drawn
-        anew in each round from one distribution, no play has a worse expectation. Where learners may foresee how rounds
-        differ, and for AP, whose worst fixed ranking is hard to find, it is that of the worst ranking in each round.
+        For each t of `kept` it is the value of the fixed ranking that is worst for rounds 1..t: where relevances are
+        drawn anew in each round from one distribution, no play has a worse expectation. Where learners may foresee how
+        rounds differ, and for AP, whose worst fixed ranking is hard to find, the worst ranking is taken in each round.
         """
         key = kept.tobytes()
         if key not in self._worst:

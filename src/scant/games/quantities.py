@@ -84,7 +84,7 @@ def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
 
 
 def bound_share(played: Played) -> pd.DataFrame:
-    """The largest ratio of regret to its bound, and of its ceiling, over all horizons for which a bound is known."""
+    """The largest shares of regret and of its ceiling in the bound, over all horizons with a known bound."""
     ends = _ends(played)
     shares = ends.assign(value=ends["regret"] / ends["bound"], ceiling=ends["worst_regret"] / ends["bound"])
     return shares.dropna(subset="value").groupby(KEYS, sort=False)[["value", "ceiling"]].max().reset_index()

@@ -42,9 +42,9 @@ PROBED = 100  # rounds that are drawn to check a game and to see its values
 def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
     """Play all learners of a game for each seed and horizon, and write the run file, with columns of `SCHEMA`.
 
-    All learners play on the same stream. The stream of a shorter horizon is the beginning of that of a longer one
-    (except for `switching` and `hard`, which depend on the horizon). Learners have equal generators, so that those that
-    draw the same kind of noise share it.
+    All learners play on the same stream. For a shorter horizon it is the beginning of the stream for a longer one
+    (except for `switching` and `hard`, which depend on the horizon). Learners have equal generators, so that learners
+    with the same kind of noise share it.
 
     job : study, study_seed, experiment, stream (the game's id), game (its settings), learners (pairs of id and
         settings), rounds (the horizons)

@@ -63,7 +63,7 @@ def gauss(random, rounds: int, items: int = 10, relevant: int = 5, noise: float 
 def bernoulli(random, rounds: int, items: int = 20, relevant: int = 10):
     """In each round, `relevant` of the items are relevant with probability 0.7, the others with 0.2.
 
-    The probabilities are those of the code that the author of the thesis released.
+    The probabilities come from the code that the author of the thesis released.
     """
     _check_count("relevant", relevant, items)
     chances = np.where(_subset(random, items, relevant), 0.7, 0.2)

@@ -190,7 +190,7 @@ class CombBand(Table):
     Hedge on estimated losses, mixed with uniform exploration. If one item is relevant in each round, the loss tells
     which one; this is the bandit game of Ailon, section 4.
 
-    eta : the learning rate of Hedge, on losses scaled to [0, 1], that of theory unless set; the share of exploration is
+    eta : the learning rate of Hedge, on losses scaled to [0, 1]; theory's unless set. The share of exploration is
         eta m (m - 1), at most 1
     """
 

@@ -43,7 +43,7 @@ class Population:
 class Linear(Population):
     """Grades are a noisy linear score, cut at thresholds; features are independent and symmetric.
 
-    The score of a document is that of the ranker, standardised, plus `variation` times that of a Gaussian ranker drawn
+    The score of a document is the ranker's, standardised, plus `variation` times the score of a Gaussian ranker drawn
     for each query, standardised, plus `noise` times a standard Gaussian. A share `relevant` of the documents is
     relevant; half of these have grade 1, half of the others grade 2, and so on, and the last grade has the rest.
 
@@ -55,8 +55,8 @@ class Linear(Population):
     entries : the distribution of features: uniform on [-1, 1], signs (-1 or 1), or standard gaussian
     informative : how many features, the first ones, the ranker looks at; None for all
     decay : feature j is multiplied by j^(-decay / 2)
-    distinct : how many different documents a query has, of which its list is drawn with replacement; None for m, all
-        of which are in the list
+    distinct : how many different documents a query has; its list is drawn from them with replacement. None for m
+        documents, which are all in the list
     """
 
     def __init__(

@@ -45,8 +45,8 @@ SCHEMA = pa.schema(
         "risk_error": pa.float64(),  # its standard error
         "best": pa.float64(),  # mean loss of the best weights w* on the same fresh queries
         "at_zero": pa.float64(),  # mean loss of weights 0, on the queries that w* was found on
-        "worst": pa.float64(),  # that of the worst weights known, -w* with the ball's norm, on the same
-        "found": pa.float64(),  # that of w*, on the same
+        "worst": pa.float64(),  # mean loss of the worst weights known, -w* with the ball's norm, on the same queries
+        "found": pa.float64(),  # mean loss of w* on the same queries
         "best_error": pa.float64(),  # about how far the risk of w*, found on a sample, is above the least
         "excess": pa.float64(),  # risk - best
         "excess_error": pa.float64(),  # its standard error, of paired differences
@@ -236,11 +236,11 @@ def own(cls: type, settings: dict, ball: solve.Ball, mean: solve.Mean, random) -
 def best_weights(setup: Setup, surrogate: str, ball: solve.Ball, m: int) -> Best:
     """The weights of least risk in a ball for lists of length m.
 
-    Where they are known, they are the population's. Else they are found on a large sample of its own, from several
+    If the population knows them, they are taken from it. Else they are found on a large sample of its own, from several
     starts if the surrogate is not convex. Features that grades do not depend on have no weight: they are symmetric and
-    independent of all else, so that a convex risk is no larger without them. How far the risk is above the least is
-    estimated by how far that of the weights found on half of the sample is above it, on further queries: errors of a
-    minimum over N queries fall as 1/N, so that the half's are twice as large.
+    independent of all else, so that a convex risk is no larger without them. The error is estimated by the excess, on
+    further queries, of weights found on half of the sample: errors of a minimum over N queries fall as 1/N, so that the
+    half's are twice as large.
     """
     population = setup.population
     features, grades = setup.for_best

@@ -231,7 +231,7 @@ def from_starts(mean: Mean, ball: Ball, starts: int, random: np.random.Generator
 def descend(mean: Mean, ball: Ball, rate: float) -> Solution:
     """Online gradient descent over the sample, once, from 0 in the l2 ball; the average of its weights.
 
-    The gap is that of the average on the sample, which the learner does not minimise.
+    The gap is the average's, for the mean loss on the sample, which the learner does not minimise.
     """
     s = mean.sample
     weights, average = np.zeros(s.d), np.empty(s.d)

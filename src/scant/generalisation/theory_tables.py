@@ -17,7 +17,7 @@ LARGEST = 4  # grade
 def constants_table() -> pd.DataFrame:
     """Lipschitz and smoothness constants of each surrogate by m: as printed, least, and found by search; two seconds.
 
-    Grades are to 4; scores to 20 where constants are those of all scores, else to 2. `slope` is that of log `least` on
+    Grades are to 4; scores to 20 where constants hold for all scores, else to 2. `slope` is the slope of log `least` on
     log m, from m = 10 to 100.
     """
     rows = []

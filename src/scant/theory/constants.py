@@ -21,11 +21,11 @@ def lipschitz(
 ) -> float:
     """The least Lipschitz constant G of a surrogate, of m documents with grades from 0 to `largest`.
 
-    For ListNet and SmoothDCG it is that of all scores, and needs no `score_bound`; RankSVM's is reached at equal
-    scores; those of squared and KL are infinite unless scores are bounded. All are exact.
+    For ListNet and SmoothDCG it holds for all scores, and needs no `score_bound`; RankSVM's is reached at equal scores;
+    the constants of squared and KL are infinite unless scores are bounded. All are exact.
 
     - ListNet, sup norm: `2 (1 - 1 / (1 + (m - 1) e^largest))`, approached where softmax(s) goes to the document with
-      the least of softmax(y). It tends to 2 as m or `largest` grows, and is 2 for labels of any size. In l2 that is the
+      the least of softmax(y). It tends to 2 as m or `largest` grows, and is 2 for labels of any size. In l2 it is the
       distance of a corner of the simplex from softmax(y), sqrt(2) for labels of any size.
     - SmoothDCG, sup norm: `G(largest) / (2 sigma)`, the largest mean absolute deviation of the gains: documents of the
       largest grade have half of the probability, the others have grade 0. In l2 it is sqrt(2) times smaller.

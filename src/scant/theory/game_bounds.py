@@ -4,7 +4,7 @@ Throughout, m items are ranked over T rounds. A linear loss of a ranking is `sum
 weights of the places and s the values of a round. D is the largest l1 distance of the weight vectors of two rankings, R
 the largest difference of the losses of two rankings in a round, and A the largest l1 norm of the values of a round.
 Bounds are on the expected regret against the best fixed ranking of rounds 1..t; `t` may be an array. Where the papers
-only state orders, constants are those of their proofs, so that runs can be compared with the bound.
+only state orders, constants come from their proofs, so that runs can be compared with the bound.
 
 "Kalai & Vempala" is Efficient algorithms for online decision problems (2005).
 """
@@ -140,7 +140,7 @@ def anytime(t, lengths, noise, items: int, k: int, D: float, R: float, A: float)
     """RTop-kF with blocks of any lengths b_i and noise of any non-decreasing widths N_i, after n blocks.
 
     The bound is `R ceil(m/k) n + D N_n + R A sum_i b_i^2 / N_i`. Not in the papers: it follows from the argument of
-    Theorem 19, with each block's estimate weighted by b_i, and that of Kalai & Vempala with a growing width (the leader
+    Theorem 19, with each block's estimate weighted by b_i, and from Kalai & Vempala's with a growing width (the leader
     is perturbed by N_i q, with the same q throughout).
     """
     lengths, noise = np.asarray(lengths, float), np.asarray(noise, float)
@@ -152,7 +152,7 @@ def anytime(t, lengths, noise, items: int, k: int, D: float, R: float, A: float)
 def adaptive_lengths(start: int, items: int, k: int) -> tuple[int, int]:
     """The least and the largest length of an adaptive block that begins after t = `start` rounds.
 
-    The least is that of theory's K at this time, 1.5 (ceil(m/k)^2 t / m)^(1/3); the largest is sqrt(ceil(m/k) t).
+    The least is the length with theory's K at this time, 1.5 (ceil(m/k)^2 t / m)^(1/3); the largest is sqrt(ceil(m/k) t).
     Neither is below ceil(m/k).
     """
     c = cells(items, k)
@@ -228,10 +228,10 @@ def pege_phases(rounds: int, cells: int, exponential: bool) -> tuple[np.ndarray,
 
 
 def pege(t: int, gap: float, items: int, k: int, R: float, spread: float, exponential: bool = True) -> float:
-    """PEGE after t rounds: R times its rounds of exploration, and those of a leader that is not the best.
+    """PEGE after t rounds: R times its rounds of exploration and its rounds with a leader that is not the best.
 
     After n explorations of each cell the leader is not the best with probability at most
-    2 m exp(-n gap^2 / (2 spread^2)) (Hoeffding: some mean is off by half the gap). With exponential phases that is of
+    2 m exp(-n gap^2 / (2 spread^2)) (Hoeffding: some mean is off by half the gap). With exponential phases this is of
     the order ceil(m/k) log^2 t plus a constant. The paper's bound has a norm of the global observable set instead.
 
     gap : the least difference of the means of two items that have different means and whose order matters
@@ -244,8 +244,8 @@ def pege(t: int, gap: float, items: int, k: int, R: float, spread: float, expone
 def pege2(t: int, rounds: int, gap: float, items: int, k: int, R: float, spread: float) -> float:
     """PEGE2 after t of T rounds: `R (ceil(m/k) (max(b, 36 s^2 log(t) / gap^2) + 1) + 8 m s^2 / gap^2 + 1)`.
 
-    b is the least number of phases with gap >= 6 w (`hoeffding`): by then its estimate is at least 4 w. Unless an
-    estimate is off by more than w, which costs at most R, that of the gap is between gap / 1.5 and 2 gap. So phase b
+    b is the least number of phases with gap >= 6 w (`hoeffding`): by then its estimate is at least 4 w. Unless a mean
+    is off by more than w, which costs at most R, the estimate of the gap is between gap / 1.5 and 2 gap. So phase b
     exploits for at least exp(b gap^2 / (36 s^2)) rounds, and at most exp(b gap^2 / (4 s^2)), with which a wrong leader
     (as in `pege`) costs at most 8 m s^2 / gap^2 over all phases.
 
@@ -289,8 +289,8 @@ def online_rank_lower(t, items, choices=1):
 def top_one_floor(losses, probabilities) -> float:
     """What every learner loses a round, on average over two distributions that its feedback cannot tell apart.
 
-    It plays the same under both, so that its expected regret, averaged over the two, is at least that of the ranking
-    that is best for their mean. The thesis (Theorem 24) shows that it is above 0 on Table B.1 for NDCG and AP.
+    It plays the same under both, so that its expected regret, averaged over the two, is at least the regret of the
+    ranking that is best for their mean. The thesis (Theorem 24) shows that it is above 0 on Table B.1 for NDCG and AP.
 
     losses : (rankings x relevance vectors), of each ranking in a round
     probabilities : (2 x relevance vectors)
@@ -326,7 +326,7 @@ def multiplicative_weights(t, eta: float, actions: int, R: float):
 class ForecasterConstants:
     """What the bound of the forecaster needs of a game of partial monitoring (`scant.games.cells.Cell`).
 
-    actions : N, how many different losses its rankings have; each is that of equally many rankings
+    actions : N, how many different losses its rankings have; equally many rankings have each
     sets : A, how many top sets it explores
     difference : L, the largest difference of two rankings' losses for one outcome
     largest : the largest absolute entry of the estimators V

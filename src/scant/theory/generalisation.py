@@ -45,7 +45,7 @@ class Problem:
 
     @property
     def scale(self) -> float:
-        """`G W R_X`, the factor of most bounds: how far a loss may be from that of equal scores."""
+        """`G W R_X`, the factor of most bounds: how far a loss may be from the loss at equal scores."""
         return self.lipschitz * self.ball * self.radius
 
     @property
@@ -119,7 +119,7 @@ def chapelle_wu(n, problem: Problem):
 def covering_l2(epsilon, n, problem: Problem):
     """Proposition 3: log2 of the covering number of the losses of F2 on n queries, in the sup metric at scale epsilon.
 
-    `ceil((G W R_X / epsilon)^2) log2(2 m n + 1)`, from that of mn documents (Zhang 2002, Corollary 3).
+    `ceil((G W R_X / epsilon)^2) log2(2 m n + 1)`, from the bound for mn documents (Zhang 2002, Corollary 3).
     """
     return np.ceil((problem.scale / np.asarray(epsilon, float)) ** 2) * np.log2(2 * problem.m * np.asarray(n) + 1)
 

@@ -1,4 +1,4 @@
-"""What was found after the thesis on losses of vectors: uniform bounds on F2 or F1, beside those of chapter IV.
+"""What was found after the thesis on losses of vectors: uniform bounds on F2 or F1, beside the bounds of chapter IV.
 
 Functions called `..._gap` are bounds with all constants, like those of `scant.theory.generalisation`, from an
 inequality whose constant is known. Those called `..._order` are orders of growth only: the constant, which the papers
@@ -50,7 +50,7 @@ def foster_rakhlin_order(n, problem: Problem):
 def lei_2019_order(n, problem: Problem):
     """Lei et al. 2019: G sqrt(m) times the worst complexity on mn documents, W R_X / sqrt(mn), times log^(3/2)(mn).
 
-    The complexity is that of scalar scores on all documents of the sample, as in Proposition 3, so that sqrt(m)
+    The complexity is taken for scalar scores on all documents of the sample, as in Proposition 3, so that sqrt(m)
     cancels: G W R_X log^(3/2)(mn) / sqrt(n). Stated for classes in the place of documents.
     """
     n = np.asarray(n, float)
@@ -69,7 +69,7 @@ def lei_2023_order(n, problem: Problem):
 def wu_2021_order(n, problem: Problem, weight: float):
     """Wu et al. 2021: excess of regularised ERM, (G R_X)^2 / (weight n), logarithms of m and n apart.
 
-    weight : lambda of the regulariser (lambda/2)||w||^2, here fixed: the excess is that of the regularised risk, which
+    weight : lambda of the regulariser (lambda/2)||w||^2, here fixed: the excess is in the regularised risk, which
         is strongly convex. With lambda of order 1/sqrt(n) it is of the order of Theorem 36
     """
     return (problem.lipschitz * problem.radius) ** 2 / (weight * np.asarray(n, float))

@@ -427,7 +427,7 @@ def _some_losses(game: _Game, shown) -> np.ndarray:
     """The losses of some rankings: float64 of shape (rankings, relevance vectors)."""
     vectors, first = relevances(game.m, game.top_grade), np.arange(game.m)
     of_first = np.array([LOSSES[game.base](first, r, game.cut) for r in vectors], dtype=float)
-    # The loss of a ranking is that of ranking 0 for the relevance vector in the order of the ranking.
+    # A ranking has the loss that ranking 0 has for the relevance vector in the order of the ranking.
     digits = (game.top_grade + 1) ** first[::-1]
     return np.array([of_first[vectors[:, list(ranking)] @ digits] for ranking in shown])
 
@@ -450,7 +450,7 @@ def _neighbours_of_first(game: _Game) -> tuple[int, ...]:
     if game.base in NOT_LINEAR:
         return _neighbours_by_program(game)
     # Ranking 0 is best where v = E[g(R)] has v_a >= v_b for each a on a higher level than b, and v covers an open set:
-    # it can be 0 and positive in any one item alone. The inequalities that follow from no others are those of
+    # it can be 0 and positive in any one item alone. The inequalities that follow from no others are between
     # adjacent levels; a facet is where one of them is an equality, and behind it lies the cell of the rankings that
     # exchange a and b: one item a level down, one a level up.
     levels = _item_levels(game)
@@ -478,7 +478,7 @@ def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
         if back < j:  # by relabelling, 0 and j are neighbours if 0 and `back` are, which was checked before
             continue
         # Variables: the distribution p, and the margin, which is to be as great as can be. By how much a ranking of
-        # several blocks loses follows from those of one.
+        # several blocks loses follows from the rankings of one.
         others = beaten_by[[i for i in one_block if i != j]]
         above = np.hstack([-np.vstack([others, np.eye(outcomes)]), np.ones((len(others) + outcomes, 1))])
         ties = np.vstack([np.append(beaten_by[j], 0), np.append(np.ones(outcomes), 0)])

@@ -1,6 +1,6 @@
 """Constants of surrogates by search, without their closed forms: the suprema that `scant.theory.constants` states.
 
-Gradients are those of `scant.surrogates`. What is found is a lower bound of the supremum, up to rounding, and was
+`scant.surrogates` has the gradients. What is found is a lower bound of the supremum, up to rounding, and was
 reached at scores of absolute value at most `score_bound`.
 """
 
@@ -79,7 +79,7 @@ def largest_gradient(surrogate: str, m: int, largest: int, score_bound: float, s
 def largest_hessian(surrogate: str, m: int, largest: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
     """The largest norm of the Hessian that was found, inf -> 1 (`norm` "sup") or 2 -> 2 ("l2"), a float.
 
-    The scores of up to five documents are searched, those of the others are -`score_bound` (for "kl" and "squared",
+    The scores of up to five documents are searched, the others are -`score_bound` (for "kl" and "squared",
     whose Hessians are diagonal and increase in each score, all are `score_bound`).
     """
     if surrogate in ("squared", "kl"):
