@@ -152,7 +152,7 @@ def anytime(t, lengths, noise, items: int, k: int, D: float, R: float, A: float)
 def adaptive_lengths(start: int, items: int, k: int) -> tuple[int, int]:
     """The least and the largest length of an adaptive block that begins after t = `start` rounds.
 
-    The least is the length with theory's K at this time, 1.5 (ceil(m/k)^2 t / m)^(1/3); the largest is sqrt(ceil(m/k) t).
+    The least is the length with theory's K at this time, 1.5 (ceil(m/k)^2 t / m)^(1/3), the largest sqrt(ceil(m/k) t).
     Neither is below ceil(m/k).
     """
     c = cells(items, k)
