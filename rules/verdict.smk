@@ -74,6 +74,9 @@ rule report:
     input:
         rules.figures.input,
         rules.tables.input,
+        traces=[
+            plan.TRACES.format(study=STUDY["study"], experiment=name) for name in PLAN.stated if name in PLAN.played
+        ],
         claims=rules.claims.output.parquet if JUDGED else [],
         readings=rules.claims.output.readings if JUDGED else [],
         study=STUDY_FILE,
@@ -90,9 +93,16 @@ rule report:
     resources:
         **needs(1000, 5),
     params:
-        code=code("scant.page.about", "scant.page.page", "scant.compare.manifest", "scant.study.settings", *MADE_BY),
+        code=code(
+            "scant.page.about",
+            "scant.page.page",
+            "scant.compare.manifest",
+            "scant.study.settings",
+            *selection.modules(),
+            *MADE_BY,
+        ),
         captions=compact([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         settings=compact({"study_file": os.path.relpath(workflow.configfiles[-1])}),
-        files=lambda wildcards, input: inputs_by(input, "study", "claims", "readings"),
+        files=lambda wildcards, input: inputs_by(input, "study", "traces", "claims", "readings"),
     shell:
         "scant job report {params.files} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -168,6 +168,46 @@ class Quantity:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """A sentence that answers a question by the verdict on a claim; the page adds where it is so, and the numbers.
+
+    claim : its id
+    subject : who or what the sentence is about, "SLAM"
+    holds, fails : what is said of the subject if the claim holds, "keeps up with ListNet", and if it fails
+    """
+
+    claim: str
+    subject: str
+    holds: str
+    fails: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that the page of a study opens with, if the study tests one of its claims or has one of its figures.
+
+    id : by which the page links to it
+    text : the question
+    claims : patterns of the ids of claims that it is about, as for `fnmatch`
+    figures : names of figures that show it, the one to prefer first
+    answers : sentences, the most telling first. Without any of a claim that is tested, claims are counted
+    row : the only kind of row that it is about, such as "theorem"; any if empty
+    """
+
+    id: str
+    text: str
+    claims: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    row: str = ""
+
+
+QUESTIONS = (  # of all families, after theirs
+    Question("theorems", "Which theorems fail as printed?", ("*",), row="theorem"),
+)
+
+
+@dataclass(frozen=True)
 class Job:
     """A run file to make: of one place, one learner or all of them, and a batch of seeds.
 
@@ -210,6 +250,7 @@ class Family:
     learners : the classes of its built-in learners, by kind
     shown : its figures and tables, in the page's order
     quantities : what claims can be about, by name
+    questions : what the page of a study opens with
     told : the settings that reports need, besides those of `played`
     sections : the family's own sections of a study file, besides experiments and places: the JSON schema of each
     toys : the function without arguments that plays a toy with each loop that the family has compiled, for the types
@@ -225,6 +266,7 @@ class Family:
     learners: Mapping[str, type[Learner]] = {}
     shown: tuple[Shown, ...] = ()
     quantities: Mapping[str, Quantity] = {}
+    questions: tuple[Question, ...] = ()
     told: tuple[str, ...] = ()
     sections: Mapping[str, Mapping] = {}
     toys = ""
@@ -364,6 +406,11 @@ def classes(kind: str) -> list[type[Learner]]:
     if ":" in kind:
         return [learner for learner in [own_class(kind)] if hasattr(learner, "looks")]
     return kinds().get(kind, [])
+
+
+def questions() -> list[Question]:
+    """The questions that pages open with, in their order."""
+    return [*(question for family in families().values() for question in family.questions), *QUESTIONS]
 
 
 def shown() -> Iterator[tuple[Family, Shown]]:

@@ -202,7 +202,7 @@ def report(inputs, outputs, *, study_file: str) -> None:
     plan = Plan(*settings.load(study))
     stated = settings.claims(*settings.claims_files(plan.study))
     write_text(copy, json.dumps(study, indent=1, ensure_ascii=False) + "\n")
-    facts = about.facts(plan, stated, folder, study_file)
+    facts = about.facts(plan, stated, folder, study_file, inputs.get("traces", []))
     made = provenance.made()
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
     hashed = {"study.json": sha256(copy), "lock file": made["lock"]}

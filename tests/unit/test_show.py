@@ -112,7 +112,7 @@ def test_a_claim_is_shown_whole(folder):
 def test_a_table_is_shown(folder):
     head, first, second = show(folder, "top").splitlines()
     assert head.split() == ["learner", "ndcg", "n"]
-    assert first.split() == ["kl", "0.1235", "5"] and second.split() == ["squared", page.ABSENT, "5"]
+    assert first.split() == ["kl", "0.123", "5"] and second.split() == ["squared", page.ABSENT, "5"]
 
 
 def test_what_is_not_there_is_said(folder, tmp_path, capsys):

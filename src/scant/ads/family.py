@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from scant.ads.campaigns import RULES
 from scant.ads.learners import KINDS, LAMBDAS, Uniform, learner_of
+from scant.ads.questions import ADS
 from scant.ads.scorers import UNDERSAMPLED, check
 from scant.declared import Setting
 from scant.errors import SettingError
@@ -379,6 +380,7 @@ class Ads(Family):
     )
     learners = KINDS
     shown = (*FIGURES, *TABLES)
+    questions = ADS
     quantities: ClassVar = {
         "ctr": Quantity("CTR", "scant.ads.quantities:ctr", tuned=True, range=(0.0, 1.0), better="high"),
         # In percent of the mean CTR compared with, which is taken as known.

@@ -12,6 +12,7 @@ from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.games.learners import LEARNERS
+from scant.games.questions import FIXED_ITEMS
 from scant.games.streams import CERTAIN, RULES, choices, grades
 from scant.study.plan import batches, span, untitled
 
@@ -240,6 +241,7 @@ class FixedItems(Family):
     )
     learners = LEARNERS
     shown = (*FIGURES, *TABLES)
+    questions = FIXED_ITEMS
     quantities: ClassVar = {
         "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", between=(-math.inf, 1.0)),
         "game_regret": Quantity(

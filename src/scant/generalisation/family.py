@@ -11,6 +11,7 @@ from scant.declared import Setting
 from scant.errors import SettingError, unknown
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.generalisation.learners import LEARNERS
+from scant.generalisation.questions import GENERALISATION
 from scant.study.plan import STREAM, batches, span, untitled
 
 LARGEST_SAMPLE = 6e8  # bytes of the features of a sample
@@ -271,6 +272,7 @@ class Generalisation(Family):
     settings = SETTINGS
     learners = LEARNERS
     shown = (*FIGURES, *TABLES, *THEORY)
+    questions = GENERALISATION
     quantities: ClassVar = {
         "excess_risk": Quantity("excess risk", f"{QUANTITIES}:excess_risk"),
         "excess_slope": Quantity("slope of excess risk", f"{QUANTITIES}:excess_slope", options=("along",)),

@@ -9,6 +9,7 @@ from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Quantity, Shown, asked_for
 from scant.online import click_learners, clicks, learners, steps, top
+from scant.online.questions import PERCEPTRON, TOP
 from scant.online.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
 from scant.study.plan import DRAW, STREAM, batches, span, untitled
 
@@ -363,6 +364,7 @@ class Perceptron(Contextual):
         ),
         STREAMS_TABLE,
     )  # fmt: skip
+    questions = PERCEPTRON
     quantities: Mapping = {
         "final": Quantity(
             FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True, range=(0.0, 1.0), better="high"
@@ -522,6 +524,7 @@ class Top(Contextual):
         ),
         STREAMS_TABLE,
     )  # fmt: skip
+    questions = TOP
     quantities: Mapping = {
         "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True, range=(0.0, 1.0), better="high"),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),

@@ -3,12 +3,14 @@
 import os
 import platform
 import re
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
 from scant import families
 from scant.files import read_rows
 from scant.page import status
+from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
 from scant.study import missing, plan
 from scant.study.plan import OF_CLAIMS, Plan
@@ -29,17 +31,18 @@ PACKAGES = (
 )
 
 
-def facts(plan: Plan, stated: dict, folder, study_file: str = "") -> dict:
+def facts(plan: Plan, stated: dict, folder, study_file: str = "", traces: Iterable = ()) -> dict:
     """The argument `about` of `scant.page.page.make`.
 
     plan : of the study
     stated : its claims, see `scant.study.settings.claims`; empty if it judges none
     folder : the folder of its results
     study_file : the path of its file; empty for the default study
+    traces : the paths of the traces whose final measures are compared
 
     Raises
     ------
-    DataError : invalid citation or benchmarks
+    DataError : invalid citation or benchmarks, or damaged traces
     """
     study, datasets, names = plan.study, plan.datasets, files(plan, stated)
     return {
@@ -49,6 +52,10 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "") -> dict:
         "sources": sources(stated),
         "captions": captions(names, folder),
         "headings": headings(),
+        "titles": titles(plan),
+        "compared": {name: compared(claim) for name, claim in stated.items()},
+        "boards": boards(traces),
+        "shows": {name: target.experiments for name, target in plan.figures.items()},
         "datasets": _datasets(study, datasets),
         "environment": _environment(),
         "timings": status.by("rule", status.benchmarks(folder)),
@@ -121,6 +128,25 @@ def caption(shown: families.Shown) -> str:
 def headings() -> dict[str, str]:
     """The headings of figures and tables on the page, for those that declare one."""
     return {shown.name: shown.heading for _, shown in families.shown() if shown.heading}
+
+
+def titles(plan: Plan) -> dict[str, dict[str, str]]:
+    """The titles of each experiment's places and learners, by their ids."""
+    details = {name: family.details(plan.study, name)["titles"] for name, family in plan.families.items()}
+    return {name: by_kind["streams"] | by_kind["learners"] for name, by_kind in details.items()}
+
+
+def compared(claim: dict) -> str:
+    """What a claim about the difference of two rows of a table compares, by what tells them apart; "" for others."""
+    against = claim.get("against")
+    if "table" not in claim or not isinstance(against, dict):
+        return ""
+    row = {key: claim["cell"][key] for key in against}
+
+    def name(keys: dict) -> str:
+        return ", ".join(f"{value}" if isinstance(value, str) else f"{key} = {value}" for key, value in keys.items())
+
+    return f"{name(row)} minus {name(against)}"
 
 
 def studied(study: dict) -> list[dict[str, str]]:

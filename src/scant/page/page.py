@@ -11,20 +11,23 @@ from pathlib import Path
 from statistics import median_low
 from urllib.parse import quote
 
+from scant import families
 from scant.errors import SettingError
 from scant.files import read_cells, read_rows, visible, write_text
 from scant.page.inline import inline, size
+from scant.page.numbers import ABSENT, in_words, interval, measured, of_bound, padded, percent, shown, spread
+from scant.page.story import story
+from scant.present import ranking
 from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
-from scant.verdict.readings import Cell, Claim
+from scant.verdict.readings import Cell, Claim, titled
 
-ABSENT = "\N{EN DASH}"
 VERDICTS = dict(zip(words.VERDICTS, "✓✗?≈∅" + ABSENT, strict=True))  # in the order that sorts them
-TOLD = 3  # findings of each verdict that the page opens with, of each family
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
 FEW = 12  # cells; a claim of no more has them unfolded
-LIMIT = 8_000_000  # bytes
+ROWS = 200  # a table of more is not on the page, but in its file
+LIMIT = 5_000_000  # bytes
 
 
 def make(study_settings: dict, folder, target, claims: list[Claim], about: dict, cells: Iterable[Cell] = ()) -> None:
@@ -33,14 +36,16 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     Parameters
     ----------
     study_settings : the study's settings; `study` is its name
-    folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv
+    folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv, which the page links to
     claims : see `scant.verdict.readings.claims`; none if the study tests none
     cells : see `scant.verdict.readings.cells`; those of each claim's first reading are shown
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
         (see `scant.page.about`), `left_out` (see `scant.study.missing.notices`), `headings` ({figure or table: text},
-        for those whose name does not say it), `datasets` (a list of rows), `environment` ({name: version}), `timings`
-        (rows of `scant.page.status.by`), `citation` (a text) and `commands` ({purpose: command})
+        for those whose name does not say it), `titles` ({experiment: {id: text}} of places and learners), `compared`
+        ({claim: text}, what a claim about a table compares), `boards` (see `scant.page.boards`), `shows` ({figure: ids
+        of its experiments}), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of
+        `scant.page.status.by`), `citation` (a text) and `commands` ({purpose: command})
 
     Raises
     ------
@@ -48,23 +53,32 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     DataError : a figure or table cannot be read
     """
     folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
-    cells_by_claim = _cells_by_claim(cells)
-    claims = [_claim(row, cells_by_claim.get(row["id"], [])) for row in claims]
+    cells_by_claim = _cells_by_claim(cells, about.get("titles", {}))
+    compared = about.get("compared", {})
+    claims = [_claim(row, cells_by_claim.get(row["id"], []), compared.get(row["id"], "")) for row in claims]
+    figures = _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings)
+    boards, shows = about.get("boards", {}), about.get("shows", {})
+    boards_by_figure = {name: [boards[id] for id in ids if id in boards] for name, ids in shows.items()}
     parts = {
         "study": str(study_settings["study"]),
+        "questions": story(
+            families.questions(), claims, {figure["name"]: figure for figure in figures}, boards_by_figure
+        ),
+        "summary": _summary(claims),
         "claims": claims,
         "tested": claims != [],
         "verdicts": VERDICTS,
         "kinds": _kinds(claims),
         "few": FEW,
         "families": _families(claims),
-        "claims_files": [_download(path) for path in sorted(folder.glob("claims*.csv")) if claims],
+        "claims_files": [_download(path, folder) for path in sorted(folder.glob("claims*.csv")) if claims],
         "sentences": sentences(claims),
         "studied": about.get("studied", []),
         "left_out": about.get("left_out", []),
         "sources": about.get("sources", []),
-        "findings": findings(claims),
-        "figures": _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings),
+        "figures": figures,
+        "boards": boards,
+        "how": ranking.HOW,
         "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", about)],
         "datasets": _rows(about.get("datasets", [])),
         "settings": _yaml(study_settings),
@@ -73,12 +87,9 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
         "citation": about.get("citation", ""),
         "commands": about.get("commands", {}),
     }
-    downloads = [item for item in (*parts["figures"], *parts["tables"], *parts["claims_files"]) if item["csv"]]
     page = render(parts)
-    for download in sorted(downloads, key=lambda item: -len(item["csv"])):  # links to the largest, to get below LIMIT
-        if len(page.encode()) <= LIMIT:
-            break
-        download["csv"] = download["path"].relative_to(folder).as_posix()
+    if (excess := len(page.encode()) - LIMIT) > 0:
+        _leave_out(figures, {id(question["figure"]) for question in parts["questions"]}, excess)
         page = render(parts)
     if (needed := len(page.encode())) > LIMIT:
         raise SettingError(
@@ -86,6 +97,17 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
             "show fewer experiments in its figures, or make two studies of it"
         )
     write_text(target, page)
+
+
+def _leave_out(figures: list[dict], kept: set[int], excess: int) -> None:
+    """Leave the largest figures to their files, until that many bytes are saved.
+
+    kept : the `id` of figures that stay
+    """
+    for figure in sorted(figures, key=lambda figure: -len(figure["svg"])):
+        if excess > 0 and id(figure) not in kept:
+            excess -= len(figure["svg"].encode())
+            figure["svg"] = ""
 
 
 def sentences(claims: list[Claim]) -> list[str]:
@@ -113,24 +135,15 @@ def sentences(claims: list[Claim]) -> list[str]:
     return [f"{sentence}." for sentence in (*told, _robustness(claims))]
 
 
-def findings(claims: list[dict]) -> list[dict]:
-    """The main findings of each family of claims: up to TOLD statements that hold, and as many that fail.
-
-    What the papers measured comes first, then extensions, then checks of theorems; else they are in the claims' order.
-    """
-    told, order = [], list(words.ROWS)
-    for name in dict.fromkeys(claim["family"] for claim in claims):
-        of_family = sorted(
-            (claim for claim in claims if claim["family"] == name), key=lambda claim: order.index(claim["row"])
-        )
-        decided = {
-            verdict: [claim for claim in of_family if claim["verdict"] == verdict] for verdict in words.VERDICTS[:2]
-        }
-        if any(decided.values()):
-            counts = {verdict: len(of_verdict) for verdict, of_verdict in decided.items()}
-            firsts = [claim for of_verdict in decided.values() for claim in of_verdict[:TOLD]]
-            told.append({"name": words.family(name), "claims": firsts, "counts": counts, "total": len(of_family)})
-    return told
+def _summary(claims: list[dict]) -> str:
+    """How many claims could be tested, and what came of them."""
+    counts = Counter(claim["verdict"] for claim in claims)
+    tested = counts.total() - counts[words.UNTESTABLE]
+    if not tested:
+        return ""
+    holds, fails, rest = counts["holds"], counts["fails"], tested - counts["holds"] - counts["fails"]
+    decided = f"{_are(holds, 'holds', 'hold')}, {_are(fails, 'fails', 'fail')}"
+    return f"{tested} of {len(claims)} claims could be tested: {decided}, and {_are(rest, 'stays', 'stay')} open."
 
 
 def _counted(row: str, counts: Counter) -> str:
@@ -148,11 +161,8 @@ def _counted(row: str, counts: Counter) -> str:
 def tightness(claims: list[Claim]) -> str:
     """How tight the bounds of those theorem checks that hold are; "" if none is about a bound."""
     holding = [claim for claim in claims if claim["row"] == "theorem" and claim["verdict"] == "holds"]
-    shares = [100 * claim["tightness"] for claim in holding if _known(claim["tightness"])]
-    if not shares:
-        return ""
-    least = f"{min(shares):.2g} to " if len(shares) > 1 else ""
-    return f"what was measured is {least}{max(shares):.3g} % of the bounds that hold"
+    shares = [claim["tightness"] for claim in holding if _known(claim["tightness"])]
+    return f"what was measured is {spread(shares, percent)} of the bounds that hold" if shares else ""
 
 
 def _robustness(claims: list[dict]) -> str:
@@ -177,40 +187,56 @@ def _known(value) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _claim(row: Claim, cells: list[dict]) -> dict:
+def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
     """A claim as the page's template takes it.
 
     cells : those of its first reading
+    compared : what it compares, if it is about a table
     """
-    row = dict(row)
+    row = dict(row) | {"compared": compared, "place": row["source"].partition(", ")[2] or row["source"]}
+    pair = row["deciding"] if " minus " in row["deciding"] else compared
+    known = row["estimate"] is not None
+    row["measured"] = measured([row | {"low": None}], row["quantity"]) if known else ABSENT
+    row["told"] = measured([row], row["quantity"], pair) if known else ABSENT
+    if known and row["deciding"] and pair != row["deciding"]:
+        row["told"] += f", {row['deciding']}"
+    write = percent if of_bound(row["quantity"]) else shown
+    row |= {"measures": row["quantity"], "quantity": in_words(row["quantity"])}
     row["rank"] = list(VERDICTS).index(row["verdict"])
     row["anchor"] = slug(f"claim-{row['id']}")
     row["kind"], row["said"] = words.kind(row["row"]), words.said(row["row"], row["verdict"])
     row["in_cells"] = ""
     if row["cells_total"]:
         row["in_cells"] = words.cells(*(row[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
-    claimed = {words.claimed(cell["from"], cell["to"], shown) for cell in cells}
+    claimed = {words.claimed(cell["from"], cell["to"], write) for cell in cells}
     row["control_said"] = words.said(row["row"], row["control_verdict"])
     row["claimed"] = claimed.pop() if len(claimed) == 1 else ""
-    row["cells"] = _placed(cells)
+    row["cells"] = _placed(cells, write)
     return row
 
 
-def _cells_by_claim(cells) -> dict[str, list[dict]]:
-    """The cells of each claim's first reading, None in place of numbers that are not known."""
+def _cells_by_claim(cells, titles: dict) -> dict[str, list[dict]]:
+    """The cells of each claim's first reading, with titles for ids, and None in place of numbers that are not known."""
     by_claim = {}
     for cell in cells:
         if cell["first"]:
             known = {name: cell[name] if _known(cell[name]) else None for name in ("estimate", "low", "high")}
+            known |= {
+                name: titled(cell[name], titles.get(cell["experiment"], {}))
+                for name in ("stream", "learner", "against")
+            }
             said = words.said(cell["row"], cell["verdict"])
             by_claim.setdefault(cell["claim"], []).append(cell | known | {"said": said})
     return by_claim
 
 
-def _placed(cells: list[dict]) -> list[dict]:
+def _placed(cells: list[dict], write) -> list[dict]:
     """Cells with `place`: where to draw `estimate`, `low`, `high` and, as `claimed`, the claimed interval, in percent.
 
-    All have the scale of the claim, which begins and ends a little beyond what is drawn.
+    All have the scale of the claim, which begins and ends a little beyond what is drawn. Their numbers are beside that,
+    as texts: `measured`, `interval` and `claimed`.
+
+    write : writes a number
     """
     names = ("estimate", "low", "high", "from", "to")
     values = [cell[name] for cell in cells for name in names if _known(cell[name])] or [0.0]
@@ -220,7 +246,9 @@ def _placed(cells: list[dict]) -> list[dict]:
     for cell in cells:
         at = {name: round(100 * (cell[name] - start) / width, 1) for name in names if _known(cell[name])}
         place = {"from": 0.0, "to": 100.0} | at if "estimate" in at else None
-        placed.append(cell | {"place": place, "claimed": words.claimed(cell["from"], cell["to"], shown)})
+        texts = {"claimed": words.claimed(cell["from"], cell["to"], write), "interval": interval(cell, write)}
+        texts["measured"] = ABSENT if cell["estimate"] is None else write(cell["estimate"])
+        placed.append(cell | {"place": place} | texts)
     return placed
 
 
@@ -293,12 +321,18 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
         claim["all"] = next((ids[name] for name, of in drawn.items() if claim["id"] in of), None)
     for number, path in enumerate(paths, 1):
         svg, curves = inline(path, f"f{number}-")
+        svg = svg.replace("<svg ", f'<svg id="{ids[path.stem]}-drawn" ', 1)  # questions show it, too
         width, height = size(svg)
         data = path.with_suffix(".csv")
         figures.append(
-            {"id": ids[path.stem], "title": title(path.stem, headings), "caption": captions.get(path.stem, "").strip()}
+            {
+                "name": path.stem,
+                "id": ids[path.stem],
+                "title": title(path.stem, headings),
+                "caption": captions.get(path.stem, "").strip(),
+            }
             | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
-            | (_download(data) if data.is_file() else {"path": data, "csv": "", "file": data.name})
+            | (_download(data, path.parents[1]) if data.is_file() else {"csv": "", "file": data.name})
             | {"images": _images(path)}
             | {"claims": [one for one in claims if path.stem == one["figure"] or one["id"] in drawn.get(path.stem, ())]}
         )
@@ -318,24 +352,21 @@ def _claims_in(path: Path) -> set[str]:
     return {row["claim"] for row in read_rows(path)[1]} if path.is_file() else set()
 
 
-def _link(path: Path) -> str:
-    """The text of a CSV file as a `data:` address."""
-    return "data:text/csv;charset=utf-8," + quote(path.read_text(encoding="utf-8"), safe=" ,.:;/@()[]|=+*-")
-
-
-def _download(path: Path) -> dict:
-    """A CSV file that can be taken from the page, for the template."""
-    return {"path": path, "csv": _link(path), "file": path.name}
+def _download(path: Path, folder: Path) -> dict[str, str]:
+    """A CSV file beside the page, for the template: its relative address, and its name."""
+    return {"csv": quote(path.relative_to(folder).as_posix()), "file": path.name}
 
 
 def _table(path: Path, captions: dict, headings: dict) -> dict:
     """A table's cells, caption and data, for the template. DataError if it is damaged, or its rows differ in length."""
     check_table(path)
     head, rows = read_cells(path)
+    count = len(rows)
+    rows = rows if count <= ROWS else []
     return {
         "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem, headings),
         "caption": captions.get(path.stem, "").strip(),
-        **_download(path), **_cells(*_folded(head, rows)), "same": _same(head, rows),
+        "count": count, **_download(path, path.parents[1]), **_cells(*_folded(head, rows)), "same": _same(head, rows),
     }  # fmt: skip
 
 
@@ -408,16 +439,6 @@ def _number(text: str) -> bool:
     return True
 
 
-def shown(value) -> str:
-    """A number with four significant digits, whole numbers in full; a dash if there is none."""
-    if value is None or value == "":
-        return ABSENT
-    if re.fullmatch(r"-?\d+", str(value)):
-        return str(value)
-    value = float(value)
-    return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
-
-
 def _yaml(settings: dict) -> str:
     import yaml
 
@@ -442,6 +463,11 @@ def render(parts: dict, template: str = "page.html") -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         loader=jinja2.FunctionLoader(read),
     )  # fmt: skip
-    environment.filters |= {"shown": shown, "seeds": words.needed}
+    environment.filters |= {
+        "shown": shown,
+        "padded": padded,
+        "interval": lambda row: interval(row, padded),
+        "seeds": words.needed,
+    }
     parts = parts | {"style": Markup(style), "script": Markup(script), "digest": digest}
     return environment.get_template(template).render(parts) + "\n"

@@ -31,7 +31,7 @@ function sortable(table) {
   const heads = [...table.tHead.rows[0].cells];
   const units = () => [...(table.matches(".claims") ? table.tBodies : table.tBodies[0].rows)];
   const cell = (unit, column) => (unit.rows ? unit.rows[0] : unit).cells[column];
-  const value = (unit, column) => cell(unit, column).dataset.value ?? cell(unit, column).textContent.trim();
+  const value = (unit, column) => cell(unit, column).dataset.value ?? (cell(unit, column).title || cell(unit, column).textContent.trim());
   heads.forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -137,7 +137,7 @@ function legend(svg) {
   all("[data-entry]", svg).forEach((entry) => {
     const box = entry.getBBox();
     const area = document.createElementNS(svg.namespaceURI, "rect");
-    const place = { x: box.x - 2, y: box.y - 1, width: box.width + 4, height: box.height + 2 };
+    const place = { x: box.x - 2, y: box.y - 1, width: box.width + 4, height: box.height + 2, "fill-opacity": 0 };
     Object.entries(place).forEach(([name, value]) => area.setAttribute(name, value));
     entry.prepend(area);
     entry.setAttribute("role", "button");
@@ -240,7 +240,7 @@ document.addEventListener("DOMContentLoaded", () => {
   printing();
   const table = document.querySelector("table.claims");
   if (table) claims(table, document.getElementById("filter"));
-  all("figure").forEach((figure) => {
+  all("figure").filter((figure) => figure.querySelector("svg")).forEach((figure) => {
     legend(figure.querySelector("svg"));
     zoomable(figure);
   });

@@ -1,0 +1,32 @@
+"""What studies of fixed items answer on their pages."""
+
+from scant.families import Answer, Question
+
+LESS = ("lowers regret", "does not lower regret")
+
+FIXED_ITEMS = (
+    Question(
+        "fixed-items",
+        "How fast are fixed items put in order?",
+        ("items-*", "atlas-*", "choice-*"),
+        (
+            "figure-3.2",
+            "figure-3.3",
+            "figure-aistats15.2",
+            "figure-3.1",
+            "figure-games-horizon",
+            "figure-observability",
+        ),
+        (
+            Answer(
+                "items-rate",
+                "regret from the top one",
+                "grows as T^(2/3) or less, to within 0.05 of the exponent",
+                "grows faster than T^(2/3)",
+            ),
+            Answer("items-five-better-than-one", "seeing the top five in place of the top one", *LESS),
+            Answer("items-full-better", "seeing all items in place of the top one", *LESS),
+            Answer("choice-rate", "OnlineRank's regret", "grows as T^(1/2) or less", "grows faster than T^(1/2)"),
+        ),
+    ),
+)

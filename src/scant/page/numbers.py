@@ -1,0 +1,127 @@
+"""Numbers as the page writes them: three significant figures at most, and a noun for what each is of."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+
+ABSENT = "\N{EN DASH}"
+FIGURES = 3
+BOUNDS = re.compile(r"(?P<what>.+) / (?P<bound>(?:lower )?bound|floor)")
+OF_TABLE = re.compile(
+    r"(?P<kind>difference|deviation|share)(?: (?:in|of) (?P<column>.+?))? in the table (?P<table>\S+)"
+)
+DIFFERENCE = "difference in "
+EXACT = 1e-9  # a deviation as small is due to rounding
+
+
+def shown(value) -> str:
+    """A number with three significant figures, without exponents as far as that can be read; a dash if there is none.
+
+    Whole numbers that are written as such stay in full.
+    """
+    if value is None or value == "":
+        return ABSENT
+    if re.fullmatch(r"-?\d+", str(value)):
+        return str(value)
+    value = float(f"{float(value):.{FIGURES}g}")
+    if math.isnan(value):
+        return ABSENT
+    value = value or 0.0  # not minus 0
+    size = abs(value)
+    if 1000 <= size < 1e7:
+        return f"{value:,.0f}"
+    if 1e-6 <= size < 1e-4:
+        return f"{value:.{FIGURES + 5}f}".rstrip("0")
+    return f"{value:.{FIGURES}g}"
+
+
+def padded(value) -> str:
+    """A measured number with all its three figures, also where the last are 0, so that columns are even."""
+    text = shown(value)
+    exact = f"{float(value):#.{FIGURES}g}"
+    return exact if "." in exact[:-1] and "e" not in exact else text
+
+
+def signed(value: float) -> str:
+    """A difference, with its sign: "+0.02"."""
+    return ("+" if value > 0 else "") + shown(value)
+
+
+def percent(share: float) -> str:
+    """A share of a bound: "2 %", "less than 0.01 %"; of one that does not hold "13.2 times"."""
+    if share > 1 + EXACT:
+        return f"{shown(float(share))} times"
+    return "less than 0.01 %" if 0 < share < 1e-4 else f"{shown(float(f'{100 * share:.2g}'))} %"
+
+
+def spread(values: Iterable[float], write=shown) -> str:
+    """A number, or the least and the greatest of several, "0.1 to 0.4", with the decimals of the larger one."""
+    ends = min(values := list(values)), max(values)
+    if size := max(map(abs, ends)):
+        decimals = FIGURES - 1 - math.floor(math.log10(size))
+        ends = [end if end in (size, -size) else round(end, decimals) for end in ends] if write is not percent else ends
+    texts = list(dict.fromkeys(map(write, ends)))
+    if len(texts) > 1 and all(text.endswith(" %") for text in texts):
+        texts[0] = texts[0].removesuffix(" %")
+    return " to ".join(texts)
+
+
+def interval(row: Mapping, write=shown) -> str:
+    """The interval of a claim or cell, "[0.1, 0.4]"; "" without one."""
+    if row["low"] is None or row["high"] is None or row["low"] == row["high"]:
+        return ""
+    return f"[{write(row['low'])}, {write(row['high'])}]"
+
+
+def of_bound(quantity: str) -> bool:
+    """Whether a quantity is a share of a bound."""
+    found = OF_TABLE.fullmatch(quantity)
+    return BOUNDS.fullmatch(quantity) is not None or (found is not None and found["kind"] == "share")
+
+
+def in_words(quantity: str) -> str:
+    """A quantity as a reader knows it: "share of the bound", "difference in raw variance"."""
+    if found := BOUNDS.fullmatch(quantity):
+        return f"{found['what']} as a share of its {found['bound']}"
+    if found := OF_TABLE.fullmatch(quantity):
+        if found["kind"] != "difference":
+            return "share of the bound" if found["kind"] == "share" else "deviation from what is stated"
+        return f"difference in {found['column'].replace('_', ' ')}".removesuffix(" in value")
+    return quantity
+
+
+def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
+    """What was measured, in words: "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10", "2 % of the bound".
+
+    rows : claims or cells, with `estimate`, `low`, `high`; of several the range of their estimates is told
+    quantity : what they are estimates of, as claims have it
+    pair : what is compared, "SLAM minus ListNet"
+    """
+    estimates = [row["estimate"] for row in rows]
+
+    def numbers(write) -> str:
+        return " ".join(filter(None, [spread(estimates, write), interval(rows[0], write) if len(rows) == 1 else ""]))
+
+    named = f"{pair}: " if pair else ""
+    if found := BOUNDS.fullmatch(quantity):
+        return _of(spread(estimates, percent), found["bound"])
+    if found := OF_TABLE.fullmatch(quantity):
+        if found["kind"] == "deviation":
+            largest = max(map(abs, estimates))
+            return "exactly so" if largest < EXACT else f"off by {shown(largest)}"
+        if found["kind"] == "share":
+            return _of(spread(estimates, percent), "bound")
+        return f"{named}{numbers(signed)} of {found['column'].replace('_', ' ')}".removesuffix(" of value")
+    if " / " in quantity:
+        what, whole = quantity.split(" / ")
+        return f"{numbers(percent)} of {whole} {what}"
+    if quantity.startswith("gain in "):
+        return f"{named}{numbers(signed)} % of {quantity.removeprefix('gain in ').removesuffix(' (%)')}"
+    if quantity.startswith(DIFFERENCE):
+        return f"{named}{numbers(signed)} of {quantity.removeprefix(DIFFERENCE)}"
+    return f"{quantity} {numbers(shown)}"
+
+
+def _of(share: str, bound: str) -> str:
+    """A share with what it is of: "2 % of the bound", "13.2 times the bound"."""
+    return f"{share} {'' if share.endswith('times') else 'of '}the {bound}"

@@ -1,0 +1,162 @@
+"""What a page opens with: answers follow from verdicts and numbers, and say what is not known."""
+
+import re
+
+import pytest
+
+from scant import families
+from scant.families import Answer, Question
+from scant.page import numbers, story
+from scant.verdict import words
+
+ANSWER = Answer("c-1", "SLAM", "keeps up with ListNet", "falls behind ListNet")
+ASKED = Question("slam", "Does it keep up?", ("c-*",), ("figure-1", "figure-2"), (ANSWER,))
+
+
+def cell(stream="Digits", estimate=-0.1274, verdict="fails", **more) -> dict:
+    return {
+        "stream": stream, "learner": "SLAM", "against": "ListNet", "estimate": estimate, "low": estimate - 0.005,
+        "high": estimate + 0.005, "verdict": verdict,
+    } | more  # fmt: skip
+
+
+def claim(verdict="fails", cells=(), **more) -> dict:
+    return {
+        "id": "c-1", "verdict": verdict, "cells": [cell()] if cells == () else cells, "row": "extension", "n": 10,
+        "measures": "difference in NDCG@10", "estimate": -0.1274, "low": -0.1324, "high": -0.1224, "compared": "",
+        "control": "Random", "readings_holding": 3, "readings_total": 4, "needed": None, "tightness": None,
+        "anchor": "claim-c-1", "place": "2.8, Theorem 5", "statement": "It keeps up.", "measured": "", "said": "",
+        "cells_holding": 0, "cells_failing": 1, "cells_silent": 0, "cells_total": 1,
+    } | more  # fmt: skip
+
+
+def plain(text) -> str:
+    return re.sub("<[^>]*>", "", str(text))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "start"),
+    [
+        ("holds", "SLAM keeps up with ListNet on Digits (SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10)."),
+        ("fails", "SLAM falls behind ListNet on Digits (SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10)."),
+        ("undecided", "It is undecided whether SLAM keeps up with ListNet (SLAM minus"),
+        (words.ALIKE, "SLAM keeps up with ListNet on Digits (SLAM minus"),
+        (words.SILENT, "Whether SLAM keeps up with ListNet cannot be told here"),
+    ],
+)
+def test_the_sentence_is_that_of_the_verdict(verdict, start):
+    assert plain(story.sentence(ANSWER, claim(verdict))).startswith(start)
+
+
+def test_a_control_that_passes_is_told():
+    assert plain(story.sentence(ANSWER, claim(words.ALIKE))).endswith("; but so does Random, which should not.")
+
+
+def test_streams_that_came_out_the_other_way_are_told():
+    cells = [cell(), cell("Letters", 0.002, "holds"), cell(story.OVERALL, 0.0, "holds")]
+    text = plain(story.sentence(ANSWER, claim(cells=cells)))
+    assert text == (
+        "SLAM falls behind ListNet on Digits (SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10); it keeps up "
+        "with ListNet on Letters (+0.002 [-0.003, +0.007] of NDCG@10)."
+    )
+    held = claim("undecided", cells, cells_holding=1, cells_total=2)
+    assert plain(story.sentence(ANSWER, held)).endswith(": it holds in 1 of 2 cells, fails in 1.")
+
+
+def test_of_several_learners_the_range_is_told_and_of_many_streams_their_number():
+    cells = [cell(str(at), -0.1 * at, learner=f"learner-{at}") for at in range(1, 6)]
+    text = plain(story.sentence(ANSWER, claim(cells=cells)))
+    assert text == "SLAM falls behind ListNet on 5 streams (each minus ListNet: -0.5 to -0.1 of NDCG@10)."
+
+
+def test_titles_are_escaped():
+    assert "<b>" not in story.sentence(ANSWER, claim(cells=[cell("<b>x</b>", learner="<b>y</b>")]))
+
+
+def test_a_question_is_there_if_something_can_be_said_of_it():
+    figures = {"figure-2": {"id": "figure-2"}}
+    assert story.story([ASKED], [], {}, {}) == []
+    assert story.story([ASKED], [claim(words.UNTESTABLE)], {}, {}) == []
+    (drawn,) = story.story([ASKED], [claim(words.UNTESTABLE)], figures, {})
+    assert drawn["figure"] is figures["figure-2"] and "could be tested" in drawn["sentences"][0]["text"]
+    (tested,) = story.story([ASKED], [claim(), claim(id="other")], {}, {})
+    assert tested["figure"] is None and [one["id"] for one in tested["claims"]] == ["c-1"]
+    assert tested["sure"] == "10 seeds"
+    assert story.story([ASKED], [claim("holds")], {}, {})[0]["sure"] == "10 seeds; 3 of 4 readings agree"
+    needed = story.story([ASKED], [claim("undecided", needed=41.0)], {}, {})[0]["sure"]
+    assert needed == "10 seeds; 41 seeds or more would decide what is undecided"
+
+
+def test_without_claims_the_best_learners_are_told():
+    best = {"mean": 0.5, "low": 0.4, "high": 0.6, "best": True, "told_apart": False}
+    rows = [
+        {"learner": "KL", "cells": [best]},
+        {"learner": "Squared", "cells": [best | {"best": False}]},
+        {"learner": "Random", "cells": [best | {"best": False, "told_apart": True}]},
+    ]
+    board = {"streams": ["Digits"], "measure": "NDCG@10", "rows": rows}
+    (told,) = story.story([ASKED], [], {"figure-1": {}}, {"figure-1": [board]})
+    text = "KL is best on Digits (0.5 [0.4, 0.6] of NDCG@10), and Squared cannot be told from it."
+    assert [plain(one["text"]) for one in told["sentences"]] == [text]
+
+
+def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
+    asked = Question("theorems", "Which fail?", ("*",), row="theorem")
+    claims = [
+        claim(row="theorem", tightness=20.0), claim("holds", row="theorem", tightness=0.02), claim(),
+        claim("holds", row="theorem", tightness=0.5), claim("undecided", row="theorem"),
+    ]  # fmt: skip
+    (told,) = story.story([asked], claims, {}, {})
+    (sentence,) = told["sentences"]
+    assert plain(sentence["text"]) == (
+        "Of 4 tested, 2 hold and 1 fails: Theorem 5. "
+        "Of the bounds that hold 2 to 50 % is used, of half of them at most 50 %."
+    )
+    places = {dot["claim"]["tightness"]: dot["x"] for dot in told["strip"]["dots"]}
+    assert places[0.02] < places[0.5] < told["strip"]["bound"] < places[20.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("12", "12"), (1234567, "1234567"), ("1234567.5", "1,230,000"), (-120600.4, "-121,000"), (5.0, "5"),
+        (-0.000123456, "-0.000123"), (8.6e-05, "0.000086"), (1.5e-12, "1.5e-12"), (2.5e9, "2.5e+09"), (-0.0, "0"),
+        (None, numbers.ABSENT), ("", numbers.ABSENT), (float("nan"), numbers.ABSENT),
+    ],
+)  # fmt: skip
+def test_numbers_have_three_figures(value, text):
+    assert numbers.shown(value) == text
+
+
+@pytest.mark.parametrize(
+    ("quantity", "estimate", "pair", "text"),
+    [
+        ("loss / bound", 0.0189, "", "1.9 % of the bound"),
+        ("loss / bound", 8.6e-7, "", "less than 0.01 % of the bound"),
+        ("regret / floor", 14.94, "", "14.9 times the floor"),
+        ("share in the table theorems-top", 0.5, "", "50 % of the bound"),
+        ("deviation of value in the table theorems-top", 2e-16, "", "exactly so"),
+        ("deviation of value in the table theorems-top", -0.586, "", "off by 0.586"),
+        ("difference in raw_variance in the table variance", -120600.0, "a - b", "a - b: -121,000 of raw variance"),
+        ("difference in CTR", 0.02, "a minus b", "a minus b: +0.02 of CTR"),
+        ("gain in CTR (%)", -3.0, "a minus b", "a minus b: -3 % of CTR"),
+        ("lead over Random / ListNet's", 0.264, "", "26 % of ListNet's lead over Random"),
+        ("slope of regret", 0.7046, "", "slope of regret 0.705"),
+    ],
+)  # fmt: skip
+def test_what_was_measured_is_in_words(quantity, estimate, pair, text):
+    row = {"estimate": estimate, "low": None, "high": None}
+    assert numbers.measured([row], quantity, pair) == text
+
+
+def test_questions_name_what_there_is():
+    """Their figures are declared, and their claims stated."""
+    from scant.study import settings
+
+    stated, shown = settings.claims("config/claims.yaml"), {shown.name for _, shown in families.shown()}
+    ids = [question.id for question in families.questions()]
+    assert len(ids) == len(set(ids))
+    for question in families.questions():
+        assert set(question.figures) <= shown
+        for answer in question.answers:
+            assert story._asks(question, {"id": answer.claim, "row": stated[answer.claim].get("row", words.UNTOLD)})
