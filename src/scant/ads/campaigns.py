@@ -5,8 +5,8 @@ probability sigmoid(b_a + f_a(x)), where f_a is a random function of the feature
 ("targeted") policy shows offer a with probability floor + (1 - K floor) softmax(s(x) + c)_a, where s is an imperfect
 view of f. The offsets c and b are set so that, in expectation over users, the targeted policy gives each offer the
 impressions and the click rate of the table. Expectations are averages over a quasi-random sample (Sobol, 2^20 points)
-of the features that matter. At the default settings they differ from those of an independent sample by less than 1e-3,
-relative to their size.
+of the features that matter. At the default settings they differ from averages over an independent sample by less than
+1e-3, relative to their size.
 """
 
 import json
@@ -26,7 +26,7 @@ from scant.randomness import generator
 POINTS = 1 << 20  # users over whom offsets and intercepts are calibrated
 CHUNK = 1 << 16  # rows in work at a time, which bounds memory
 LARGEST = float(np.finfo(float).max)  # that a setting can be: whole numbers know no end
-DIMENSIONS = 10_000  # features of a user: those of a chunk of users take 2.6 GB
+DIMENSIONS = 10_000  # features of a user; the features of a chunk of users take 2.6 GB
 ROWS = 1 << 13  # rows of a softmax in work at a time, so that they stay in the cache
 SHAPES = ("linear", "tree", "bumps")
 POLICIES = ("targeted", "uniform")
@@ -59,7 +59,7 @@ class Settings:
     world: int = 0
 
 
-RULES = {  # what the settings mean, and their limits, see `scant.families.Place`; `_check` has those that hang together
+RULES = {  # what settings mean, and their limits, see `scant.families.Place`; `_check` has limits that depend on others
     "dimensions": ("Features of a user; the last third are 0 or 1.", {"minimum": 3, "maximum": DIMENSIONS}),
     "informative": ("How many of them matter.", {"minimum": 2}),
     "strength": ("How far users differ, the standard deviation of f in log-odds.", {"exclusiveMinimum": 0}),
@@ -172,7 +172,7 @@ class Pieces:
 def make(name: str, **settings) -> Campaign:
     """Make the campaign `name` of `CAMPAIGNS`; equal settings make the same campaign on every machine.
 
-    settings : those of `Settings` that are not to have their defaults
+    settings : fields of `Settings`; the others have their defaults
 
     Raises
     ------

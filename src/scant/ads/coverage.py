@@ -4,8 +4,8 @@ Every bound depends on a log only through counts: how often each pair of weight 
 betting. So the counts are drawn, as multinomials, which is the distribution that drawing rows would give them.
 
 Rates may drift: each part of a log then has click rates of its own, and the truth is their average over the log. The
-betting bound gets the rows in random order, as `evaluate` does where it is told to shuffle; the counts of its stages
-are then multivariate hypergeometric draws from those of the log. "betting, unshuffled" is it on the rows as logged.
+betting bound gets the rows in random order, as from `evaluate` with a generator to shuffle: the counts of its stages
+are then multivariate hypergeometric draws from the counts of the log. "betting, unshuffled" has the rows as logged.
 """
 
 import math

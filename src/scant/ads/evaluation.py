@@ -98,14 +98,14 @@ class Evaluation:
 
 
 def importance_weighted(reward, propensity, target) -> float:
-    """Importance-weighted CTR (thesis, eq. 5.4), from arrays (rows) as those of `evaluate`."""
+    """Importance-weighted CTR (thesis, eq. 5.4), from arrays (rows) as `evaluate` takes them."""
     return float(np.mean(np.asarray(reward) * np.asarray(target) / np.asarray(propensity)))
 
 
 def snips(reward, propensity, target) -> tuple[float, float]:
     """Self-normalised CTR, sum r w / sum w, and its standard error by the delta method (Swaminathan and Joachims 2015).
 
-    Both are NaN if all weights are 0. Arrays (rows) are as those of `evaluate`.
+    Both are NaN if all weights are 0. Arrays (rows) are as `evaluate` takes them.
     """
     weight = np.asarray(target, float) / propensity
     estimate, error = snips_of(*_weighted_sums(np.asarray(reward, float), weight))
@@ -136,7 +136,7 @@ def _weighted_sums(reward, weight) -> tuple[float, ...]:
 
 
 def least_propensity(propensity, declared: float | None = None) -> float | None:
-    """The least propensity possible: as declared, or that of the rows if all have the same.
+    """The least propensity possible: the declared one, or the propensity that all rows have.
 
     Else None: the least propensity in a log does not tell how small others could have been.
     """
@@ -258,7 +258,11 @@ def evaluate_cells(weight, reward, count, drawn: intervals.Terms, level: float) 
 def _diagnosed(
     n: int, sums, clicks: float, matched_clicks: float, matched: float, largest: float, declared: float, level: float
 ) -> Diagnostics:
-    """The diagnostics of n rows, from their sums (see `snips_of`), and the share whose ad the policy may show."""
+    """The diagnostics of n rows.
+
+    sums : see `snips_of`
+    matched : the share of rows whose ad the policy may show
+    """
     w, wr, ww, _, wwrr = map(float, sums)
     low = intervals.t_of(n, w / n, _variance(n, sums), (1 + level) / 2)
     return Diagnostics(
@@ -291,7 +295,7 @@ def _evaluation(diagnosed: Diagnostics, sums, drawn: intervals.Terms, level, ran
 
 
 def check_level(level: float) -> None:
-    """Raise a SettingError for a confidence that is none."""
+    """Raise a SettingError for a confidence out of range."""
     if not 0.5 <= level < 1:
         raise SettingError(f"level is {level}; a confidence is from 0.5 to below 1")
 
@@ -310,7 +314,7 @@ def _checked(reward, propensity, target, level) -> list[np.ndarray]:
 
 
 def _judged(diagnosed: Diagnostics, variance: float) -> tuple[Notice | None, list[Notice]]:
-    """The reason to refuse the evaluation, if there is one, and the warnings; `variance` is that of the weights."""
+    """The reason to refuse the evaluation, or None, and the warnings; `variance` is of the weights."""
     if diagnosed.unmatched == 1:
         reason = "the policy never shows the logged ads: nothing can be said. Log with a policy that shows all ads"
         return Notice("no-overlap", reason), []

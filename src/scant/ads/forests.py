@@ -21,7 +21,7 @@ class Trees:
         from scant.kernels.trees import average
 
         features = np.ascontiguousarray(features, np.float32).view()
-        features.flags.writeable = False  # as those of files are: else the loop would be compiled for either
+        features.flags.writeable = False  # as features from files are, so that the loop is compiled once
         arrays = (self.roots, self.left, self.right, self.feature, self.threshold, self.value)
         return average(features, *arrays)
 
@@ -29,10 +29,10 @@ class Trees:
 def grow(features: np.ndarray, rewards: np.ndarray, trees: int, rows: int, leaf: int, seed: int) -> Trees:
     """The forest that scikit-learn's `RandomForestClassifier(trees, min_samples_leaf=leaf, max_samples=rows)` grows.
 
-    Of rewards that are no clicks, it is that of `RandomForestRegressor`, also with `max_features="sqrt"`.
+    For rewards other than clicks it is the forest of `RandomForestRegressor`, also with `max_features="sqrt"`.
 
-    It is grown here, tree by tree with the same random numbers, since the forests of ads are many and of few rows: what
-    scikit-learn does besides growing trees takes longer than these.
+    It is grown here, tree by tree with the same random numbers, since ads need many forests of few rows, for which
+    scikit-learn spends more time around the trees than on growing them.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def best_on_test(fits: pd.DataFrame) -> pd.DataFrame:
     """For each policy and seed, the row of `ctrs` with the best CTR on the test log.
 
     This is how the thesis "recorded the best result". Each seed chooses among all of its fits, including those on a
-    part of the log. Where the true CTR is known, `ctr` is that of the chosen fit.
+    part of the log. Where the true CTR is known, `ctr` is the true CTR of the chosen fit.
     """
     ranked = fits.sort_values(["shown", "lambda"], ascending=False, kind="stable")  # of equal ones the largest lambda
     return ranked.drop_duplicates([*POLICY, "seed"]).sort_index()
@@ -99,7 +99,7 @@ def gain(policy: pd.DataFrame, against: pd.DataFrame) -> dict[str, float]:
 
 
 def _at_epsilon(frame: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """The rows to compare a policy of this epsilon with: those of the same epsilon, or of controls without one.
+    """The rows to compare a policy of this epsilon with: rows of the same epsilon, or of controls without one.
 
     A control without an epsilon (NaN) is compared with all rows if these have a single epsilon.
     """
@@ -198,7 +198,7 @@ def ads_readings_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The gains of AUC rankers over logistic classifiers and forests, and of logistic classifiers over forests.
 
     One row for each experiment (that is, for its readings), pair of learners, log and epsilon, and for each choice of
-    lambda (`tuning`): that of the experiment, and the best on the test log ("paper", see `best_on_test`).
+    lambda (`tuning`): the experiment's, and the best on the test log ("paper", see `best_on_test`).
     """
     fits, rows = ctrs(traces), []
     for experiment, part in fits.groupby("experiment", sort=False):
@@ -235,7 +235,7 @@ def table_5_1(paths) -> pd.DataFrame:
     """Table 5.1 for the classification sets among some logs, beside the numbers that the thesis prints.
 
     `positive` is the expected percentage of clicks among an ad's impressions, averaged over ads: 100 / K.
-    `positive_drawn` is that of the training log, averaged over the ads that it shows.
+    `positive_drawn` is the same percentage in the training log, averaged over the ads that it shows.
 
     paths : a training and a test log of each classification set; other logs are left out
     """

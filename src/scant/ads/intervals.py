@@ -233,7 +233,7 @@ def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
     m against which the capital has reached 1/delta at the end of a stage, or the mean of the terms if that is less. The
     bets are lambda_i = min(sqrt(2 ln(1/delta) / (N s^2)), CAP / m), with s^2 the regularised variance of the stages
     before. They are constant within a stage, so that counts of its rows suffice. Every row must have the same mean,
-    given those before it. Rows in the order in which they were logged have it if rates do not change. Rows in random
+    given the rows before it. Rows in the order in which they were logged have it if rates do not change. Rows in random
     order have it whatever happened, if the moments of the visits were random, too. For given moments, the expected
     product of shuffled rows at a constant bet is e_k(a) / binom(n, k) <= mean(a)^k with a_i = 1 + lambda (mu_i - m), by
     Maclaurin's inequality; bets that depend on earlier stages are left to simulation (`scant.ads.coverage`).
@@ -273,11 +273,11 @@ def betting_sequence(terms: Terms, level: float) -> np.ndarray:
 def betting_without_range(terms: Terms, level: float) -> np.ndarray:
     """`betting`'s lower bound where no largest value is known: of terms that are 0 or more, with a mean of at most 1.
 
-    The proof of `betting` needs of the range only that no bet loses more than the capital, and what a bet of at most
-    1 / m can lose in a row is bounded by X >= 0 alone. The range given to `betting` sets the first bets, here those of
-    the range [0, 1], which values may exceed; later ones follow from the variance of the stages before. There is no
-    such upper bound: that a rare large value has not been seen yet cannot be excluded. But if the mean weight is 1,
-    which needs every ad of the policy to be possible, 1 minus this bound for the terms w (1 - r) is one.
+    The proof of `betting` uses the range only to show that no bet loses more than the capital. A bet of at most 1 / m
+    cannot, since X >= 0. The range also sets the first bets: here it is [0, 1], which values may exceed. Later bets
+    follow from the variance of the stages before. There is no
+    such upper bound, since a rare large value may not have been seen yet. But if the mean weight is 1,
+    which needs every ad of the policy to be possible, 1 minus this bound for the terms w (1 - r) is an upper bound.
     """
     return betting(Terms(terms.value, terms.count, 1.0, None, terms.low, terms.high), level)
 

@@ -1,8 +1,8 @@
 """Empirical likelihood intervals of importance-weighted rewards (Karampatziakis, Langford and Mineiro 2020).
 
-Of all distributions Q of (w, r) with weights and rewards in their ranges and a mean weight of 1, those are kept whose
-empirical log-likelihood is at most chi2 / 2 below that of the likeliest; the interval is the range of their values
-E_Q[w r]. Self-normalised estimates, too, use that the mean weight is 1. The interval holds in the limit only.
+Let Q be a distribution of (w, r) with weights and rewards in their ranges and a mean weight of 1. The interval is the
+range of E_Q[w r] over all Q whose empirical log-likelihood is at most chi2 / 2 below the largest. Self-normalised
+estimates, too, use that the mean weight is 1. The interval holds in the limit only.
 
 For a value v, the log-likelihood ratio to the log itself is minus the maximum over (a, b) of the sum of
 log(1 + a (w - 1) + b (w r - v)). What is in the logarithm must not be negative for any possible (w, r), that is, at the

@@ -1,4 +1,4 @@
-"""The quantities that claims on ads are about: one number for each log, learner, epsilon and seed."""
+"""The quantities of claims on ads: one number for each log, learner, epsilon and seed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEYS_OF_COVERAGE = ["stream", "learner", "seed"]
 
 
 def ctr(played: Played) -> pd.DataFrame:
-    """The CTR of each policy: true, or by the best estimate that there is (`scant.ads.frames.ctrs`)."""
+    """The CTR of each policy: the true one, or the best estimate (`scant.ads.frames.ctrs`)."""
     fits = frames.ctrs(played.traces)
     chosen_on_test = played.tuning == "paper" and played.details["tuning"] != "paper"
     return (frames.best_on_test(fits) if chosen_on_test else fits[fits["chosen"]]).assign(

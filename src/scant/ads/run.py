@@ -92,9 +92,9 @@ def fits(
 
     Parameters
     ----------
-    kind : of `scant.ads.learners.KINDS`, or `module:Class` of one's own
+    kind : of `scant.ads.learners.KINDS`, or a user's `module:Class`
     log : the training log
-    settings : those of the scorers, but for lambda
+    settings : of the scorers, but for lambda
     lambdas : the grid; with a single lambda, or a learner without one, there is nothing to choose
     tuning : "held-out" fits the grid to a part of the log, and chooses by the importance-weighted CTR on the rest;
         "paper" fits it to the whole log, and leaves the choice to the test log
@@ -266,13 +266,13 @@ class Case:
             yield diagnosed | {key: row[key] for key in ("estimator", "bound", "exact", *NUMBERS)}
 
     def _choice(self, fit: Fit | None, epsilon: float, features: np.ndarray):
-        """The policy on some contexts; of a classification set they must be those of the test log, for the oracle."""
+        """The policy on some contexts; of a classification set these must be the test log's, for the oracle."""
         if fit:
             return fit.choice(features, epsilon)
         return self.learner.choice(features, len(self.place.train.actions), epsilon, self.world, self.place.test.action)
 
     def _truths(self, policies: list[tuple[Fit | None, float]]) -> list[list[dict]]:
-        """For each policy, a fit with its epsilon, its row with the true CTR in the campaign; no row if there is none.
+        """For each policy, a fit with its epsilon, the row of its true CTR in a list; no row without a campaign.
 
         Rows have a 95 % interval of the average over users.
         """

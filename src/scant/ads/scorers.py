@@ -15,7 +15,7 @@ from scant.errors import DataError, SettingError, unknown
 
 READINGS = ("standardise", "undersample", "undersampled")  # settings of an experiment that change how models are fitted
 UNDERSAMPLED = ("classifiers", "all")
-ROWS = 1 << 13  # rows whose deviations are in work at a time, so that they stay in the cache
+ROWS = 1 << 13  # rows worked on at a time, so that they stay in the cache
 LEAST_STEPS = 50_000  # of gradient descent for an ad, where they follow from its rows; they take 2 ms
 MOST = 1e100  # of a lambda, as in the settings of a study
 CHUNK = 1 << 25  # numbers (features and scores) in work at a time, which bounds memory
@@ -31,8 +31,8 @@ class Settings:
     undersample : how many negatives to keep for each positive, drawn at random for each ad; None for all
     undersampled : whose negatives: "classifiers", or "all" for rankers too; learners of the whole log keep theirs
     options : the learner's own settings by name; one that is absent has the default that the learner declares
-    passes : gradient descent takes as many steps as so many passes over an ad's rows have, though `LEAST_STEPS` at
-        least, and at most those of `options`; None for those of `options` whatever an ad's rows
+    passes : of gradient descent over an ad's rows, with `LEAST_STEPS` steps at least and at most as many as `options`
+        say; None for the steps of `options`, however many rows an ad has
 
     Raises
     ------
@@ -111,7 +111,7 @@ class Model:
         return scores
 
     def best(self, features: np.ndarray, by: str = "f1") -> np.ndarray:
-        """The ad to show in each context, int32 (rows): that of the largest score, for rankers score less threshold.
+        """The ad to show in each context, int32 (rows): the one with the largest score, less the threshold for rankers.
 
         Of equal ads the first is shown.
 
@@ -169,7 +169,7 @@ def train(
     log : a checked log
     random : a NumPy generator
     settings : see `Settings`
-    progress : called with a sentence on what is begun
+    progress : called with a sentence on each step that begins
     scale : what `_scale` gives for this log, if it is known
 
     Raises
@@ -215,8 +215,8 @@ def _rewards(learner: type, log: Log, settings: Settings) -> np.ndarray:
 
     Raises
     ------
-    DataError : the learner learns from clicks alone, and these are none
-    SettingError : hits and misses to be under-sampled, and there are none
+    DataError : the learner learns from clicks alone, and rewards are other than 0 and 1
+    SettingError : misses are to be under-sampled, and rewards are other than 0 and 1
     """
     odd = np.flatnonzero((log.reward != 0) & (log.reward != 1))
     if not odd.size:
@@ -233,7 +233,7 @@ def _rewards(learner: type, log: Log, settings: Settings) -> np.ndarray:
 
 
 def _options(settings: Settings, learner: type, rows: int) -> Mapping:
-    """The options of the scorer of an ad that is learnt from so many rows; see `Settings.passes`."""
+    """The options of an ad's scorer, from the number of its rows; see `Settings.passes`."""
     steps = settings_of(learner).get(STEPS.name)
     if settings.passes is None or steps is None:
         return settings.options

@@ -16,7 +16,7 @@ from scant.theory.checks import Check, table
 ROWS = 3  # of an enumerated log
 CLICK = np.array([0.5, 0.2, 0.1])  # the probability that each ad is clicked on
 SHOWN = np.array([0.2, 0.3, 0.5])  # the logging policy's probability of each ad
-TARGET = np.array([0.8, 0.1, 0.1])  # that of the policy to judge: 0.8 for the best ad
+TARGET = np.array([0.8, 0.1, 0.1])  # the probability of each ad under the policy to judge
 
 
 def ads_table() -> pd.DataFrame:

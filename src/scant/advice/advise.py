@@ -42,14 +42,14 @@ def compare(
         kind of learner (`LEARNT`), the same as `Policy(kind)`; NAME, or column:NAME, for the probabilities in the
         column `policy:NAME` of `test`; ad:ID for one ad for everyone, or each-ad for all such. "logging" (today's) is
         always compared, and "uniform" unless today's is that, or only ads are asked for
-    test, train : logs; if both are halves of one, today's CTR is that of the test half
+    test, train : logs; if both are halves of one log, today's CTR is estimated on the test half
     level : the confidence of each lower bound, two-sided interval and verdict
     declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ. If it
         is "unknown", bounds are `intervals.betting_without_range`
     shared : what is done with rows of `test` that are in `train`, too, if they are more than chance explains:
         "refuse" the logs, "drop" the rows from the test, or "keep" them
     seed : of the order of the rows for the betting bounds
-    progress : called with a sentence on what is begun
+    progress : called with a sentence on each step that begins
     doubly_robust : whether to add doubly robust estimates of learnt policies: the columns dr, dr_lower (one-sided),
         dr_low and dr_high; see `rewards`. The test is then read into memory, too
     rows : of a batch
@@ -136,14 +136,14 @@ def compare(
 
 
 def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dict[str, object]:
-    """Policies by name; of several with one name, the later ones are numbered. Those always compared are left out.
+    """Policies by name, without the ones that are always compared. Later policies of the same name are numbered.
 
     columns : NAMEs of the columns `policy:NAME` of the test
 
     Raises
     ------
-    SettingError : a policy that is there twice; a name of one that is always compared for another, or a name that is
-        also that of a column, so that either could be meant
+    SettingError : a policy that is given twice; another policy with the name of one that is always compared; a name
+        that a column has, too, so that either could be meant
     """
     if isinstance(policies, Mapping):
         given = list(policies.items())
@@ -173,7 +173,7 @@ def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dic
 
 
 def check_meant(policy: str, columns: Iterable[str]) -> None:
-    """Raise a SettingError for a name of this program's that a column has, too, so that either could be meant.
+    """Raise a SettingError for a name of a policy that a column has, too, so that either could be meant.
 
     columns : NAMEs of the columns `policy:NAME` of the test
     """

@@ -51,7 +51,7 @@ def evaluate(
     seed : of the order of the rows for the betting bounds
     doubly_robust : whether to add doubly robust estimates of learnt policies
     results : a folder of files that `write_part` wrote, one for each file of a log in a folder, which are then not read
-    progress : called with a sentence on what is begun
+    progress : called with a sentence on each step that begins
 
     Raises
     ------
@@ -71,7 +71,7 @@ def write_part(
     log: Log, name: str, target, policies: Iterable[Policy | str] | Mapping[str, Policy | str] = (),
     train: Log | None = None, progress=silent,
 ) -> None:  # fmt: skip
-    """Read one file of a log in a folder, and write what `evaluate` and `check_parts` need of it, as a job may do.
+    """Read one file of a log in a folder, and write what `evaluate` and `check_parts` need of it.
 
     name : of the file, in the folder
     target : the file to write; for `results` of `evaluate`, of the same name in another folder

@@ -1,4 +1,4 @@
-"""A policy in use: which ad each new visit is shown, and with what probability, for what is logged next."""
+"""A policy in use: the ad that each new visit is shown, and its propensity, for the next log."""
 
 import secrets
 from contextlib import ExitStack
@@ -66,7 +66,7 @@ def apply(
     epsilon : other than the policy's own
     seed : of exploration; None draws one. Visits of another day need another one
     keep : columns of the visits to write again, such as an id
-    progress : called with a sentence on what is begun
+    progress : called with a sentence on each step that begins
 
     Raises
     ------

@@ -65,7 +65,7 @@ def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple
     """The cells of the rows that show an ad, with weights of 1.
 
     They are a random sample of all rows if the ad has the same propensity in all of them, and if they are `as_many` as
-    this says: fewer are those of an ad that some visits cannot get.
+    this says. There are fewer if some visits cannot get the ad.
 
     weight, reward, count : float64, float64, int64 (cells), of all rows
     """
@@ -74,9 +74,9 @@ def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple
 
 
 def as_many(weight: np.ndarray, count: np.ndarray) -> bool:
-    """Whether the rows that show an ad are about as many as its propensity, the same in all of them, says.
+    """Whether the rows that show an ad are about as many as its propensity says, which is the same in all of them.
 
-    Of independent rows that are, one sample in a thousand is said not to be.
+    If rows are independent, one sample in a thousand is wrongly said not to be.
     """
     from scipy import special
 
@@ -104,7 +104,7 @@ class Difference:
         return first - second
 
     def interval(self, level: float) -> tuple[float, float]:
-        """The two-sided interval: differences whose score test, with a continuity correction, does not refute them."""
+        """The two-sided interval: the differences that a score test with a continuity correction does not refute."""
         from scipy import special
 
         quantile = float(special.ndtri((1 + level) / 2))

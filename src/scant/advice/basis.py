@@ -96,7 +96,7 @@ class Basis:
         return replace(tally, ads=ads | tally.ads)
 
     def today(self, tally: Tally) -> Tally:
-        """The tally of the log of today's policy; `tally` is that of the test."""
+        """The tally of the log by which today's rate is known; `tally` is the test's."""
         return tally if self.same_log else self.training.tally
 
     def _note(self, name: str, problems: Iterable) -> None:
@@ -180,7 +180,7 @@ class Basis:
 
 
 def check_declared(declared: float | str | None) -> None:
-    """Raise a SettingError for a least propensity that is none."""
+    """Raise a SettingError for a least propensity out of range."""
     if declared not in (None, UNKNOWN) and not (isinstance(declared, Real) and LEAST <= declared <= 1):
         raise SettingError(
             f"--least-propensity is {declared}; a propensity is above 0 and at most 1, here from {LEAST:g}"

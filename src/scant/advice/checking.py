@@ -14,7 +14,7 @@ MOST = 10  # ads that are listed
 def facts(log, summary) -> dict:
     """Facts about a log, fit for JSON.
 
-    log, summary : a `Log`, and what is kept of its rows
+    log, summary : a `Log`, and the `tally.Summary` of its rows
 
     Returns
     -------

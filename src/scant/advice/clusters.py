@@ -1,4 +1,4 @@
-"""Visits of one user depend on each other: what is kept of users, and bounds for which only users are independent.
+"""Sums by user, and bounds for logs in which visits of one user depend on each other, and only users are independent.
 
 A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and n_u, how many visits
 the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over the users, whatever happens among a user's
@@ -10,10 +10,10 @@ visit of each user the bounds are betting's.
 If users come at random, the capital is a nonnegative martingale. For given users, each with a mean of its own, the
 expected product of the first k of them in random order at a constant bet is e_k(a) / binom(U, k) <= mean(a)^k = 1 with
 a_u = 1 + b (E S_u - m n_u), by Maclaurin's inequality; what bets that depend on earlier stages change is left to
-simulation (`benchmarks/ads_users.py`). Upper ends are those of B n_u - S_u, with B the largest term.
+simulation (`benchmarks/ads_users.py`). Upper ends follow from B n_u - S_u, with B the largest term.
 
 What a visit can earn at most, B, a user can earn max n_u times. So an upper end, and both ends of a difference, are
-wide if a user made very many visits: a few more such users, all of whose visits are clicked, would change the mean.
+wide if a user made very many visits: a few more such users with a click at every visit would change the mean.
 """
 
 import base64
@@ -28,7 +28,7 @@ from scant.ads.learners import Logging, Uniform
 from scant.advice.quotients import Quotient
 from scant.errors import SettingError
 
-SCALE = 1 << 30  # sums are of whole numbers, so that their order does not matter
+SCALE = 1 << 30  # sums are of whole numbers, so that the order of terms does not matter
 FEW = 1 << 20  # users that wait until they are merged
 
 
@@ -86,7 +86,7 @@ class Users:
     def design(self, policy: str, rows: int, square: float) -> float:
         """How many times the variance of a mean is that for independent visits, 1 at least; 1 without users.
 
-        policy : whose terms w r they are
+        policy : the terms are its w r
         rows, square : of all visits their number, and the sum of the squares of the terms
         """
         if not len(self.settle().key):
@@ -102,7 +102,7 @@ class Users:
         return (len(visits), int(visits.max()) // SCALE) if len(visits) else None
 
     def packed(self) -> dict:
-        """All of it, fit for JSON, which `Users.unpacked` takes."""
+        """The content as JSON takes it, for `Users.unpacked`."""
         self.settle()
         return {"key": _text(self.key), "sums": {name: _text(sums) for name, sums in self.sums.items()},
                 "largest": self.largest}  # fmt: skip
@@ -151,7 +151,7 @@ class Difference:
 class ByUser:
     """The quotients of a log whose users are known, all in one random order of the users.
 
-    users : what is kept of them
+    users : their sums
     ads : how many there are, for "uniform"
     visits, most : float64 (users), how many visits each made, and the largest number
 
@@ -175,7 +175,7 @@ class ByUser:
         return len(self.visits)
 
     def rate(self, policy: str, largest: float) -> Quotient:
-        """The CTR of a policy, whose weights are at most `largest`, which may be infinite."""
+        """The CTR of a policy with weights of at most `largest`, which may be infinite."""
         return self._quotient(self._sums(policy)[1], self.visits, 0.0, largest)
 
     def missed(self, policy: str) -> Quotient:
@@ -188,7 +188,7 @@ class ByUser:
         return self._quotient(self._sums(policy)[0], self.visits, 0.0, largest)
 
     def of_shown(self, policy: str, weight: float) -> Quotient:
-        """The click rate of the visits to which a policy gives a weight, which is the same for all of these."""
+        """The click rate of the visits to which a policy gives a weight, the same weight for all."""
         shown, terms = self._sums(policy) / weight
         return self._quotient(terms, shown, 0.0, 1.0)
 
@@ -198,7 +198,7 @@ class ByUser:
         return self._quotient(first - second, self.visits, -largest[1], largest[0])
 
     def lift(self, policy: str, largest: float) -> Quotient | None:
-        """A policy's CTR over that of the policy that logged; None without a click."""
+        """A policy's CTR over the logging policy's; None without a click."""
         clicks = self._sums("")[1]
         return self._quotient(self._sums(policy)[1], clicks, 0.0, largest) if clicks.any() else None
 
@@ -218,7 +218,7 @@ class ByUser:
         return self.users.sums[name] / (SCALE * (self.ads if policy == Uniform.kind else 1))
 
     def _quotient(self, gain: np.ndarray, stake: np.ndarray, low: float, high: float) -> Quotient:
-        """The quotient of two sums by user; of the many users without a gain those with equal stakes are counted."""
+        """The quotient of two sums by user; users without a gain, who are many, are counted by their stakes."""
         some, none = np.flatnonzero(gain), np.flatnonzero((gain == 0) & (stake > 0))
         value, code = np.unique(stake[none], return_inverse=True)
         cell, count = np.unique(self.stage[none] * len(value) + code, return_counts=True)

@@ -341,7 +341,7 @@ def _policies(arguments, test) -> dict:
 
 
 def _settings(arguments) -> dict:
-    """The settings of a policy; those that a command has not are as they are by default."""
+    """The settings of a policy that a command has; the others have their defaults."""
     names = ("epsilon", "lambdas", "validation", "threshold", "select", "undersample", "steps", "trees", "tree_rows",
              "leaf", "seed")  # fmt: skip
     return {name: value for name, value in vars(arguments).items() if name in names}
@@ -362,7 +362,7 @@ def _test_and_train(arguments, paths, progress, guard: str | None = None) -> tup
 def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = None) -> list:
     """The logs of some files, read as the arguments say.
 
-    guard : the column to take as the reward in place of the log's own; those of all guard rails are no features
+    guard : the column to take as the reward in place of the log's own; columns of guard rails are no features
 
     Raises
     ------

@@ -1,11 +1,11 @@
 """Decisions among several policies: which is better of each pair, and which to choose with an error that is known.
 
-All work on one test log. Which is better of two policies is told by the mean of r (w - v), where w and v are their
-weights: it varies less than either estimate where they show the same ads. Its interval is betting's. Of all pairs at
-once, and of all policies that are compared with today's, Holm's procedure says which answers can be relied on together.
+All work on one test log. The mean of r (w - v), where w and v are the weights of two policies, tells which policy is
+better. It varies less than either estimate where both show the same ads. Its interval is betting's. Holm's procedure
+says which answers on all pairs can be relied on together.
 
-The policy chosen is that with the largest lower bound, each bound with an error of (1 - level) / m for m policies, so
-that all of them, and hence that of the chosen one, hold with confidence `level`.
+The policy with the largest lower bound is chosen. With m policies each bound has an error of (1 - level) / m, so that
+all bounds, and hence the bound of the chosen policy, hold with confidence `level`.
 """
 
 import math
@@ -82,7 +82,7 @@ def difference(terms, count, largest: tuple[float, float], random, slack=None) -
     terms, count : float64 and int64 (cells), r (w - v), and how often each occurs
     largest : the weights w and v possible
     random : the generator of the order, and of the rounding
-    slack : float64 (cells), how far each term may be off; bounds allow for it
+    slack : float64 (cells), the rounding error of each term, for which bounds allow
     """
     width, order = float(sum(largest)), np.argsort(terms, kind="stable")
     count, moved = count[order], np.clip(terms[order] + largest[1], 0.0, width)
@@ -127,8 +127,8 @@ def pairs(names: Sequence[str], means: Mapping[tuple[str, str], Mean], rows: int
     Returns
     -------
     rows : one mapping for each pair, with policy, other; difference of their CTRs with low and high, each interval by
-        itself with a confidence of `level`; better, the better one, or "" if that is open, all of them together with
-        this confidence; needed, how many rows would tell if the estimate stayed the same, NaN if they do
+        itself with a confidence of `level`; better, the better one, or "" if that is open: all answers hold together
+        with this confidence; needed, how many rows would tell if the estimate stayed the same, NaN if it is told
     """
 
     def better(pair):
@@ -166,13 +166,13 @@ def chosen(
     Parameters
     ----------
     lowers : by policy, its one-sided lower bound at a confidence
-    upper : today's one-sided upper bound at a confidence; None if nothing is known of it
+    upper : today's one-sided upper bound at a confidence; None if today's CTR is not known
     estimates : by policy, its estimated CTR
 
     Returns
     -------
     choice : policy; lower, its bound; of, how many policies; today, today's upper bound (NaN without); better, whether
-        the one is above the other, which is wrong with a probability of 1 - `level` at most
+        `lower` is above `today`, which is wrong with a probability of 1 - `level` at most
     """
     confidence = 1 - (1 - level) / (len(lowers) + (upper is not None))
     bounds = {name: lower(confidence) for name, lower in lowers.items()}

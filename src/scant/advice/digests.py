@@ -1,9 +1,8 @@
-"""Digests of rows, by which equal rows of logs are found that are larger than memory.
+"""Digests of rows, which find equal rows in logs larger than memory.
 
 A digest has 128 bits, two sums modulo 2^64 over the columns (`scant.data.hashing`). As 0 adds nothing, a one-hot column
-that a part lacks counts as one of zeros. Equal rows have the same digest. Different rows may, too, with a probability
-of about 2^-128 for each two: among 10^10 rows any two have with about 10^-19. That is for logs as they come, not for
-rows made to collide.
+that a part lacks counts as one of zeros. Equal rows have the same digest. Two different rows have the same with a
+probability of about 2^-128, and any two of 10^10 rows with about 10^-19, unless rows were made to collide.
 
 Numbers are compared as they were given. Where a log has some in single precision, a log written from it as text has
 the same only in single precision: then that is what is compared.
@@ -21,16 +20,16 @@ import numpy as np
 from scant.data import hashing, logs
 from scant.data.visits import Visits
 
-GROUPS = 256  # of digests, by their first byte: what is looked through at a time
+GROUPS = 256  # of digests, by their first byte; one group is searched at a time
 TABLE = 40  # low bits that the table of a training log's digests ignores, of their first 64
 
 
 def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) -> np.ndarray:
     """The digests of a log's rows, uint64 (2 x rows).
 
-    log : a log; that its texts have other codes, and its features another order than a second log's does not matter
-    roles : columns besides features and ads, of reward, propensity, position, timestamp, user, which the log has; None
-        for all, and those of policies; or, if the log has ids, of id, ad and position alone
+    log : a log; codes of texts and the order of features may differ between logs
+    roles : columns besides features and ads: some of reward, propensity, position, timestamp and user. None for all
+        that the log has, with the columns of policies; or, if the log has ids, for id, ad and position alone
     single : whether to take features in single precision though they were given in double
     """
     if roles is None and log.id is not None:
@@ -86,7 +85,7 @@ def roles_of(log: Visits) -> tuple[str, ...]:
 
 
 class Known:
-    """The digests of a training log, uint64 (2 x rows), among which those of other rows are looked for."""
+    """The digests of a training log, uint64 (2 x rows), in which other rows are looked up."""
 
     def __init__(self, found: np.ndarray):
         order = np.argsort(found[0])
@@ -132,7 +131,7 @@ class Digests:
             start += 2 * rows
 
     def equal(self, half: bool = False) -> int:
-        """How many rows equal an earlier one; or those whose first half does: of a log with ids, the id."""
+        """How many rows equal an earlier one; `half` compares first halves alone, which are hashes of ids."""
         if half not in self.repeats:
             self.repeats[half] = self._equal(half) if self.counts else 0
         return self.repeats[half]

@@ -21,7 +21,7 @@ class Encoder:
     names : of the features, as they came
     texts : by text feature, the texts of the training log
     numeric : indices of the other features, int (numbers)
-    lacking : indices of those of which the training log lacks values; each has a column that says where
+    lacking : indices of the features of which the training log lacks values; each has a column that says where
     medians : float32 (numbers), what a missing number becomes
     places : by text feature, the encoded column that is 1 for each of its texts and, last, for a text that the training
         log lacks; int (texts + 1), -1 for none. Rare texts share a column, which texts that are unknown have, too
@@ -37,7 +37,7 @@ class Encoder:
     encoded: tuple[str, ...]
 
     def transform(self, visits: Visits, where="log") -> Log:
-        """The log with encoded features; its `features` are those of `visits` themselves if nothing is to be done.
+        """The log with encoded features, which are the array of `visits` itself if nothing is to be done.
 
         visits : a log whose features have these names, in this order
 

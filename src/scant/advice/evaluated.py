@@ -1,4 +1,4 @@
-"""What came of comparing policies with today's: the numbers, the answers, and how they are told."""
+"""The result of comparing policies with today's: numbers and answers, and how they are shown."""
 
 import math
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Evaluation:
     unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     guards : one mapping for each guard rail and policy; see `guards.judged`
-    inputs : the files, and folders, that all of it was made from, which `write` and `report` do not overwrite
+    inputs : the files and folders that it was made from, which `write` and `report` do not overwrite
     """
 
     level: float
@@ -123,7 +123,7 @@ class Evaluation:
     def report(self, path, *logs, settings: Mapping = (), inputs=()) -> None:
         """Write one self-contained HTML file.
 
-        logs : each a `Log`, whose health is told
+        logs : each a `Log`, whose facts and problems are shown
         settings, inputs : see `report.write`
         """
         files.check_outputs([path], [*self.inputs, *inputs])
@@ -193,7 +193,7 @@ class Evaluation:
     def plot(self, axes=None):
         """Draw the click rates of all policies, with intervals and lower bounds; returns Matplotlib's axes.
 
-        axes : to draw on; None for those of a new figure
+        axes : to draw on; None for a new figure
         """
         return plotting.intervals(self.rows, self.level, self.unit, axes)
 

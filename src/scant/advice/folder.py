@@ -22,7 +22,7 @@ class Folder:
     """The parts of a log, in the order of their names, which have the same columns, and of each feature the same kind.
 
     files, counts : the parts, in order, and their rows
-    left_out : what is no part, though it is parquet; see `files.parts`
+    left_out : parquet files that are no parts; see `files.parts`
     types : by column, named by its role, its Arrow type, unless that has no values
 
     Raises

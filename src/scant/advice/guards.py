@@ -19,12 +19,12 @@ def judged(name: str, share: float, rows: Sequence[Mapping], others: Sequence[Ma
     ----------
     name : of the guard rail
     share : by which the mean of its reward may be below today's, such as 0.05
-    rows, others : of the evaluation, and of that of the other reward
+    rows, others : of the evaluation, and of the evaluation by the other reward
 
     Returns
     -------
     rows : one mapping for each policy with guard, share, policy; lift, lift_low and lift_high of the other reward (NaN
-        where nothing is known of it); answer, `HOLDS`, `BROKEN` or `OPEN`
+        where it is not known); answer, `HOLDS`, `BROKEN` or `OPEN`
 
     Raises
     ------

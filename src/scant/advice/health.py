@@ -1,4 +1,4 @@
-"""What is doubtful about a readable log: probabilities that do not sum to 1, rates that drift, rows logged twice.
+"""Doubts about a readable log: probabilities that do not sum to 1, rates that drift, rows logged twice.
 
 Defects of single cells are found in reading (`scant.data.checks`).
 """
@@ -53,7 +53,7 @@ def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int 
     ----------
     lengths, sums : int64 and float64 (pieces), of each piece of the log its rows, and the sum of their terms
     square : the sum of squares of all terms
-    cuts : where pieces end, as fractions of the log; of these are the ends of any number of parts up to `BLOCKS`
+    cuts : where pieces end, as fractions of the log; they include the ends of any number of parts up to `BLOCKS`
     design : how many times the variance of a mean is that of independent rows
     """
     from scipy import special
@@ -74,7 +74,7 @@ def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int 
 
 
 def problems(summary, policies: Iterable[str], unit: Unit = CLICKS) -> Iterator[Problem]:
-    """All that is doubtful about a log.
+    """All doubts about a log.
 
     summary : `tally.Summary`, of all rows
     policies : columns `policy:NAME`, by name, whose probabilities are to sum to 1
@@ -205,7 +205,7 @@ def equal_rows(summary) -> Iterator[Problem]:
 
 
 def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:
-    """Whether so many rows of a test are in the training log, too, that they are more than are equal by chance.
+    """Whether more rows of a test are in the training log, too, than are equal by chance.
 
     Rows of the second half of the training log are in its first half as often as chance makes rows equal. In twice as
     many rows a row is found at most twice as often. If it is, the test's part of all rows found is binomial (an exact

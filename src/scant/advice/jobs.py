@@ -1,8 +1,8 @@
-"""A log in a folder, a job for each of its files: what is kept of one (`tally.Summary`) as a file, and all together.
+"""A job for each file of a log in a folder: its `tally.Summary` is written to a file, and all of them are put together.
 
 A file is parquet. Its rows are the digests of the part's rows, its metadata all else, with what it was made of: the
-log's files and their rows, the part as it then was, how columns were read, the policies, the training log. Whoever puts
-parts together has to say the same, so that numbers are those of one process, to the last bit, or there are none.
+log's files and their rows, the part as it then was, how columns were read, the policies, the training log. Parts are
+put together only if all of this is the same, so that numbers equal one process's to the last bit.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from scant.errors import DataError, SettingError
 KIND = "ads part"  # `kind` in the metadata of a file
 VERSION = [5, __version__]  # of the file's form, and of the program whose numbers it has
 HALVES = ("first", "second")
-OTHER = {  # why a file is of no use, by what differs
+OTHER = {  # why a file cannot be used, by what differs
     "version": "is of another version of this program",
     "log": "was made when the folder had other files, or other rows in them",
     "reading": "was read with other options of reading, such as --columns or --ignore",
@@ -41,7 +41,7 @@ OTHER = {  # why a file is of no use, by what differs
 def write(
     log: Log, name: str, target, policies: Mapping[str, Policy | str], train: Training | None = None, progress=silent
 ) -> Summary:
-    """Read one file of a log, and write what is kept of it, whole or not at all.
+    """Read one file of a log, and write its summary, whole or not at all.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read(
     log: Log, folder, policies: Mapping[str, Policy | str] | None = None, train: Training | None = None,
     progress=silent,
 ) -> Summary:  # fmt: skip
-    """What is kept of a log, from the files that `write` wrote.
+    """The summary of a log, from the files that `write` wrote.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _read(path) -> tuple[Summary, dict]:
 
 
 def _path(log: Folder, name: str) -> Path:
-    """The path of a file of a log; a SettingError if there is none."""
+    """The path of a file of a log; a SettingError if the log has no such file."""
     path = log.path / name
     if path not in log.files:
         raise SettingError(f"{log.path} has no parquet file {str(name)!r}: name one in it, such as "

@@ -37,7 +37,7 @@ WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are
 
 @dataclass(frozen=True)
 class Judged:
-    """What is known of a policy with a verdict, besides its row.
+    """A policy with a verdict, besides its row.
 
     key : what the tally calls it
     largest : the largest weight possible
@@ -82,7 +82,7 @@ class Judge:
 
         key : what the tally calls it
         possible : its probabilities that are possible, if they are few; None for any up to 1
-        sample : the cells of rows by which alone its CTR is told, all of weight 1; see `arms.own_rows`
+        sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
         """
         cells = self.tally.of_uniform() if key == Uniform.kind else self.tally.cells[key].arrays()
         if sample is not None:
@@ -164,7 +164,7 @@ class Judge:
         return lifts.ratio(np.minimum(weight, largest), reward, count, largest, random, self._rounded(key), exact)
 
     def _rounded(self, key: str, tally: Tally | None = None) -> bool:
-        """Whether weights and rewards of a policy are rounded in the tally, that of the test unless given."""
+        """Whether weights and rewards of a policy are rounded in a tally, the test's by default."""
         return (tally or self.tally).cells["" if key == Uniform.kind else key].rounded
 
     def _row(
@@ -172,7 +172,7 @@ class Judge:
     ) -> lifts.Bounds | Quotient:
         """Add the row of a policy without its verdict, and the notes on it; returns the bounds of its CTR.
 
-        cells : the weights, rewards and counts of the rows, those of today's log for "", today's policy
+        cells : the weights, rewards and counts of the rows; for today's policy, "", of the rows of its log
         weights : those possible, if they are few and known, so that Clopper-Pearson's bound can be given
         of_users : the bounds by user, where users are known
         """
@@ -293,9 +293,7 @@ class Judge:
         return self.tally.difference(keys, largest, random)
 
     def _lift_of_choice(self, choice: Mapping) -> dict:
-        """The lift of the policy chosen; a lower bound of it that holds however the policy was chosen; whether that is
-        above 0.
-        """
+        """The chosen policy's lift, a lower bound that holds however it was chosen, and whether that is above 0."""
         if self.rows[0]["refused"]:
             return {"lift": np.nan, "lift_lower": np.nan}
         row = next(row for row in self.rows if row["policy"] == choice["policy"])
@@ -319,7 +317,7 @@ class Judge:
         return found if self.today_is_uniform else found | {Uniform.kind: dict.fromkeys(ads, 1 / len(ads))}
 
     def about(self) -> tuple[str, ...]:
-        """Sentences that describe the logs, after those by which all answers may be wrong."""
+        """Sentences that describe the logs, after the reasons why all answers may be wrong."""
         basis, training = self.basis, self.basis.training
         reasons = [basis.wrong.reason] if basis.wrong is not None else basis.undecided
         found = [*(f"No verdict: {reason}" for reason in reasons), *basis.careful]

@@ -1,5 +1,5 @@
-"""What a log tells too well, or not yet, or of others: features that come after the click, clicks still to come, texts
-never seen, visits that click otherwise than those of the training log."""
+"""Features that come after the click, clicks that are still to come, texts that the training log lacks, and visits that
+click otherwise than in the training log."""
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -21,8 +21,8 @@ CHANCE = 1e-6  # of such rows in a row, at most, by the share of rows with a rew
 PARTS = 20  # of the log; the last ones, up to half of them, are compared with the rest
 LATE = 1 / 3  # rewards of the last parts below this share of the rest's look not joined yet
 ALARM = 1e-3  # the probability of a false alarm
-ROUNDED = 2e-3  # by which what is kept of a log may be off
-SHARE = 1e-3  # of rows with texts that the training log lacks, from which on they are told
+ROUNDED = 2e-3  # the largest relative error of a rounded tally
+SHARE = 1e-3  # of rows with texts that the training log lacks, from which on a note says so
 
 
 def problems(head: Iterable[Visits]) -> Iterator[Problem]:
@@ -56,8 +56,8 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
 def _values(head: list[Visits], name: str, rewarded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A feature's numbers, float64 (rows), and where they are missing, bool (rows).
 
-    The number of a text is the share of rewarded rows among those with it: for odd rows that of the even ones, and the
-    other way round, since many texts would tell their own rows well.
+    A text becomes the share of rewarded rows among the rows with it. Odd rows get the share among even rows, and the
+    other way round, since a rare text would tell its own rows too well.
     """
     columns = [part.features[:, part.names.index(name)].astype(float) for part in head]
     if name not in head[0].categories:
@@ -89,7 +89,7 @@ def late(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, design: flo
     """A warning if rewards of the last visits look not joined yet: they are far fewer than those before.
 
     Given all rewards, how many of them are in the last parts is binomial if rates do not change. With rewards other
-    than 0 or 1 they count as many as of equal size would tell as much, and likewise if visits of a user are alike.
+    than 0 or 1, or if visits of a user are alike, they count as their effective number.
 
     lengths, sums, square, cuts, design : of rewards, see `health.drift`
     """

@@ -18,14 +18,14 @@ from scant.randomness import generator
 LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
 FOREST = {"trees": 40, "tree_rows": 1 << 14, "leaf": 20}  # quick on millions of rows, and no worse than whole trees
 PASSES = 20  # of gradient descent over an ad's rows: no worse than a million steps for each ad, and quick for many
-TIME_SHARE = 0.7  # of the rows of a log that is split by time, those of the training part
+TIME_SHARE = 0.7  # the training part of a log that is split by time
 
 
 @dataclass(frozen=True)
 class Learnt:
     """What a policy has learnt.
 
-    encoder : turns a log's features into those of the model
+    encoder : turns a log's features into the model's
     fitted : the model, and how it was chosen
     """
 
@@ -62,7 +62,7 @@ def fit(
     log : the training log, its features encoded
     settings, lambdas, validation, threshold, select : see `run.fits`
     seed : the seed of the fit
-    progress : called with a sentence on what is begun
+    progress : called with a sentence on each step that begins
 
     Raises
     ------
@@ -94,7 +94,7 @@ def split(
     rows : of the log
     share : of the rows that train
     seed : of the rows drawn at random, if there are no times
-    times : of the rows, of which the earliest train; of equal ones those that come first
+    times : of the rows; the earliest train, and of equal times the first rows
     users : of the rows; if given, this share of the users is drawn, and all their rows train
 
     Raises

@@ -7,7 +7,7 @@ were clicked, as the CTR itself does not matter.
 With rewards of 0 or 1 and weights of 0 or c the quotient is c times the chance that a click is on an ad with weight c.
 Given how many clicks there are, Clopper-Pearson's interval of this chance is exact.
 
-If today's rate is that of another log, the interval's ends are quotients of those of the two rates.
+If today's rate is known from another log, the interval's ends are quotients of the ends of the two rates' intervals.
 """
 
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None 
 
 
 def quotient(over: Bounds, under: Bounds) -> Bounds:
-    """The bounds of the quotient of two rates, of which each may be wrong in half of the cases that a bound may be."""
+    """The bounds of the quotient of two rates, each of which has half of the error."""
 
     def lower(level: float) -> float:
         most = under.upper((1 + level) / 2)

@@ -93,7 +93,7 @@ class Log:
 
     @property
     def visits(self) -> Visits:
-        """All rows in memory; a DataError with the first thing that must be mended, if there is one."""
+        """All rows in memory; a DataError with the first problem that must be mended, if any."""
         if self.in_folder:
             batches = list(self.batches())
             self.refuse([(place, problem, problem.count) for *_, problems in batches for place, problem in problems])
@@ -107,7 +107,7 @@ class Log:
 
     @property
     def learnable(self) -> "Log":
-        """The rows to learn from: of a log in a folder with more than `LEARNT`, about so many, drawn at random."""
+        """The rows to learn from: about `LEARNT`, drawn at random, if a folder has more."""
         return self._drawn if self.in_folder and len(self) > LEARNT else self
 
     @cached_property
@@ -163,7 +163,7 @@ class Log:
     def check(self, progress=silent) -> "Report":
         """What the log holds, and all that is wrong with it; rows that have been evaluated are not read again.
 
-        progress : called with a sentence on what is begun
+        progress : called with a sentence on each step that begins
         """
         progress(f"looks through {self.name}")
         return Report(checking.facts(self, self.summarised or summing.summary(self, progress=progress)))
@@ -228,7 +228,7 @@ class Log:
 
     @cached_property
     def _head(self) -> list[Visits]:
-        """Its first rows; none if there is an error in one of them."""
+        """Its first rows; none if one of them has an error."""
         head, rows = [], 0
         for visits, *_ in self.batches(checks.HEAD):
             if visits is None or rows >= checks.HEAD:

@@ -72,7 +72,7 @@ class Policy:
         return self.kind if isinstance(self.kind, str) else type(self.kind).__name__
 
     def get_params(self, deep: bool = True) -> dict:
-        """The settings by name, as scikit-learn has them; those of a model of your own are `kind__NAME`."""
+        """The settings by name, as scikit-learn has them; settings of a model of your own are `kind__NAME`."""
         own = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         if deep and not isinstance(self.kind, str):
             own |= {f"kind__{name}": value for name, value in self.kind.get_params().items()}
@@ -119,7 +119,7 @@ class Policy:
         """A copy that is fitted to a log.
 
         encoded : the encoder of this log, and the log as it encodes it, if they are known
-        progress : called with a sentence on what is begun
+        progress : called with a sentence on each step that begins
         """
         copy = type(self)(**self.get_params(deep=False))
         copy.learnt = self._learnt(train, encoded, progress)

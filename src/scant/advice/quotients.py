@@ -17,7 +17,7 @@ from scant.ads import intervals
 class Quotient:
     """The quotient of the sums of two terms of units, rows or users, which are in random order.
 
-    gain, stake : float64 (cells), pairs of terms, that of the denominator above 0
+    gain, stake : float64 (cells), terms of the numerator and of the denominator, the latter above 0
     stage, count : int64 (cells), in which stage they occur, and how often
     units : int64 (stages), all units of each stage, also those without a stake
     most : the largest stake possible
@@ -57,9 +57,9 @@ class Quotient:
         return self.lower((1 + level) / 2), self.upper((1 + level) / 2)
 
     def _refuted(self, gain: np.ndarray, level: float) -> float:
-        """The largest quotient in [0, 1] that betting refutes from below; 0 if there is none. See `intervals.betting`.
+        """The largest quotient in [0, 1] that betting refutes from below, or 0; see `intervals.betting`.
 
-        gain : float64 (cells), those of the numerator, 0 or more
+        gain : float64 (cells), terms of the numerator, 0 or more
         """
         stages, goal = len(self.units), -np.log1p(-level)
         powers = (gain, self.stake, gain**2, gain * self.stake, self.stake**2)

@@ -88,7 +88,7 @@ def _row(evaluation, name: str) -> Mapping:
 
 
 def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
-    """What is said of a policy beside today's, as texts."""
+    """The comparison of a policy with today's, as texts."""
     return {
         "policy": row["policy"], "rate": unit.number(row["estimate"]), "lift": text.signed(row["lift"]),
         "interval": text.interval(row["lift_low"], row["lift_high"]), "verdict": row["verdict"],

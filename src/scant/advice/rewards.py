@@ -2,9 +2,9 @@
 
 The rows are put in random order. A ridge regression for each ad, of its rewards on the features, is fitted at the end
 of each stage (1,024, 2,048, 4,096 rows, and so on) to all rows before, and used for the next stage; before the first
-there is none, and the terms are those of importance weighting. Given the rows before it, a row's term has the policy's
-CTR as its expectation, whatever the model says. So betting's intervals are as valid as for importance weighting, which
-those of the usual cross-fitting (Chernozhukov et al. 2018), whose folds depend on each other, are in the limit only.
+there is none, and the terms are importance-weighted rewards. Given the rows before it, a row's term has the policy's
+CTR as its expectation, whatever the model says. So betting's intervals are as valid as for importance weighting. The
+folds of the usual cross-fitting (Chernozhukov et al. 2018) depend on each other: its intervals hold in the limit only.
 """
 
 from dataclasses import replace

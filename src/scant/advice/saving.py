@@ -1,4 +1,4 @@
-"""Saved policies: an Arrow file of numbers, with settings as JSON in its metadata. To load one runs no code of it."""
+"""Saved policies: an Arrow file of numbers, with settings as JSON in its metadata. Loading one runs no code."""
 
 import math
 from dataclasses import replace

@@ -23,12 +23,12 @@ from scant.data.visits import Problem, Visits
 
 WRONG = "wrong-propensities"  # the kind of the problem
 ALARM = 0.009  # the probability of a false alarm, at most; with `evaluation.ALARM` of the sum over all ads, 1 %
-ROUNDED = 1e-3  # by which propensities may be too small, relatively: those written with three digits
+ROUNDED = 1e-3  # the relative rounding error of propensities written with three digits
 RATES = 2.0 ** -np.arange(1, 16)  # the rates a: large ones find much in few rows, small ones little in many
 LEAST = 1e-4  # smaller propensities count as this one, so that the sums stay whole numbers that are exact
-SCALE = 256  # sums are of whole numbers, in this part of 1, so that their order does not matter
+SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
 BLOCKS = 10  # successive parts of the log that are looked at
-FEATURES = 64  # the first features, by which groups of users are made
+FEATURES = 64  # the first features, which make groups of users
 TEXTS = 3  # the most frequent texts of a feature, each of which makes a group
 WEIGHTS = {"all": 0.5, "time": 0.25, "feature": 0.25}  # of the mean of e-values, by what groups are of
 
@@ -76,7 +76,7 @@ class Groups:
 
     @property
     def features(self) -> list[str]:
-        """The feature of each column of `marks`, "" for those of none, and of the further groups of `_with_others`."""
+        """The feature of each column of `marks`, "" without one, and of the further groups of `_with_others`."""
         texts = [name for name, kept in self.texts.items() for _ in kept]
         return [*[""] * (1 + BLOCKS), *self.middles, *texts, *self.middles]
 
@@ -158,7 +158,7 @@ class Showings:
         return shares if abs(sum(shares.values()) - 1) <= len(shares) * logs.SLACK else None
 
     def packed(self) -> dict:
-        """All of it, fit for JSON, which `Showings.unpacked` takes."""
+        """The content as JSON takes it, for `Showings.unpacked`."""
         return {
             "middles": self.groups.middles, "texts": self.groups.texts, "rows": self.rows.tolist(),
             "ads": {ad: sums.tolist() for ad, sums in self.ads.items()}, "range": self.range,
@@ -181,7 +181,7 @@ def problem(showings: Showings, most_visits: float = 1) -> Problem | None:
     """The error that ads are shown more often than their propensities allow, with the ad and group that show it best.
 
     None if all may be right. Visits of one user may get the same ad by one draw. If a user makes m visits at most, the
-    e-value of all rows is a product of m, each of one visit of each user, of which the geometric mean is an e-value.
+    e-value of all rows is a product of m e-values, each of one visit of each user. Their geometric mean is an e-value.
 
     most_visits : m
     """

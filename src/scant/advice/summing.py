@@ -1,4 +1,4 @@
-"""A log read once, in batches, of which sums and small tables are kept (`tally`): all that is told of it follows.
+"""A log is read once, in batches; the sums and small tables that are kept (`tally`) suffice for all that follows.
 
 Rows that are logged twice, or that the training log has, too, are found by their digests (`digests`). Rows that both
 logs have are tallied apart, since only at the end is it known whether they are more than chance explains.
@@ -24,10 +24,10 @@ BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piec
 
 
 class Training:
-    """A training log, among whose rows those of the test are looked for.
+    """A training log, in which rows of the test are looked up.
 
     What is compared: ids, where both logs have them. Else features, ad, reward, propensity and, where both logs have
-    them, time, position and user. Where users are told apart by little, rows of different visits are equal, too: about
+    them, time, position and user. If few columns tell users apart, rows of different visits are equal by chance: about
     as often as rows of the second half of the training log are in its first half.
 
     log : the log
@@ -73,7 +73,7 @@ class Training:
         return visits.id.T if self.by_id else digests.of(visits, self.roles, self.single)
 
     def shares(self, count: int, rows: int) -> bool:
-        """Whether so many of a test's rows are in it, too, that they are more than chance explains."""
+        """Whether more of a test's rows are in it, too, than chance explains."""
         return bool(count) if self.by_id else health.beyond_chance(count, rows, self.alike, self.rows)
 
 
@@ -81,7 +81,7 @@ def summary(
     log, policies: Mapping | None = None, training: Training | None = None, progress=silent, rows: int = ROWS,
     only: Path | None = None,
 ) -> Summary:  # fmt: skip
-    """Read all rows of a log once, and keep what is needed of them.
+    """Read all rows of a log once, and summarise them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is kept of the rows of a log: sums and small tables, which add up over its parts.
+"""The sums and small tables that are kept of a log's rows, which add up over its parts.
 
 A tally has, for each policy, how often each pair of weight and reward occurs. All bounds depend on a log through these
 counts alone: rows in random order, which betting needs, are a random draw from them (`intervals.drawn`). For two
@@ -24,11 +24,11 @@ from scant.data.visits import Problem, Visits
 
 MOST = 1 << 18  # distinct pairs of a table; with more they are rounded
 BITS = 42  # low bits of a double that rounding drops
-ROUNDED = 2.0 ** (BITS - 53)  # by which rounding changes a number at most, relatively
-ADS = 1000  # of which the sums in the pieces of the log are kept apart
+ROUNDED = 2.0 ** (BITS - 53)  # the largest relative error of rounding
+ADS = 1000  # at most, for each of which sums are kept by piece of the log
 FULL = 1 << 16  # pairs of a table after rounding; two policies with more are not compared
 SCALE = 1 << 32  # sums over rows are of whole numbers, so that their order does not matter
-LARGEST = 2.0**30  # weight in a sum of weights; larger ones are of propensities next to 0
+LARGEST = 2.0**30  # weight in a sum of weights; larger ones come from propensities next to 0
 CUTS = np.array(sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for i in range(1, n + 1)}))
 
 
@@ -85,7 +85,7 @@ class Cells:
         self._add(*pairs)
 
     def packed(self) -> list:
-        """All of it, fit for JSON, which `Cells.unpacked` takes."""
+        """The content as JSON takes it, for `Cells.unpacked`."""
         return [self.rounded, *(values.tolist() for values in self.arrays())]
 
     @classmethod
@@ -163,7 +163,7 @@ class Tally:
     def add(self, log: Visits, piece: np.ndarray, weights: Mapping[str, np.ndarray]) -> None:
         """Add rows.
 
-        piece : int (rows), that of each row
+        piece : int (rows), the piece of the log of each row
         weights : by policy, float64 (rows)
         """
         self.rows += len(log)
@@ -191,7 +191,7 @@ class Tally:
         self._merge_ads(dict(zip(log.actions, by_ad, strict=True)))
 
     def add_mix(self, name: str, sums: Mapping[str, int]) -> None:
-        """Add by ad, of a policy, what `mix` has of it."""
+        """Add to the `mix` of a policy, by ad."""
         kept = self.mix.setdefault(name, {})
         for ad, added in sums.items():
             if added:
@@ -227,7 +227,7 @@ class Tally:
         return int(self.segments[name].sum()) / SCALE / ads / self.rows
 
     def difference(self, pair: tuple[str, str], largest: tuple[float, float], random) -> decisions.Mean | None:
-        """The mean of r (w - v) of two policies, see `decisions.difference`; None if too much is to be known for it."""
+        """The mean of r (w - v) of two policies, see `decisions.difference`; None with too many pairs."""
         swapped = pair not in self.pairs and pair[::-1] in self.pairs
         cells = self.pairs.get(pair[::-1] if swapped else pair, Cells())
         if cells is None:
@@ -255,9 +255,9 @@ class Tally:
         return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
-        """The tests of drift that a log allows: of all its rewards ("", first), and of those of each ad.
+        """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards of each ad.
 
-        An ad's rate may drift although that of all ads does not: rows sorted by what users like.
+        An ad's rate may drift although the rate of all ads does not, as in rows sorted by what users like.
         """
         tests = [("", self.drift(""))]
         most = len(tests[0][1].rates)
@@ -270,7 +270,7 @@ class Tally:
         return tests
 
     def packed(self) -> dict:
-        """All of it, fit for JSON, which `Tally.unpacked` takes."""
+        """The content as JSON takes it, for `Tally.unpacked`."""
         return {
             "rows": self.rows, "lengths": self.lengths.tolist(), "new": self.new, "mix": self.mix,
             "users": self.users.packed(),
@@ -327,7 +327,7 @@ def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
 
 @dataclass
 class Features:
-    """What is kept of a log's features: of each how many numbers are missing, the least and the largest, and texts.
+    """What is kept of a log's features: missing numbers, the least and the largest number, and texts.
 
     missing, range : by feature
     texts : by text feature, its texts, and how many rows have each
@@ -376,7 +376,7 @@ class Features:
 class Summary:
     """What is kept of the rows of a log.
 
-    alone, shared : tallies of rows that the training log lacks, and of those that it has, too
+    alone, shared : tallies of the rows that the training log lacks, and of the rows that it has, too
     digests : of all rows
     features : of all rows
     showings : of the ads, in all rows
@@ -412,7 +412,7 @@ class Summary:
         return None if self.times is None else tuple(np.datetime64(time, "us") for time in self.times)
 
     def merge(self, other: "Summary") -> None:
-        """Add the summary of other rows, which come after these where places are told."""
+        """Add the summary of further rows of the log."""
         self.alone.merge(other.alone)
         self.shared.merge(other.shared)
         for run in other.digests.runs():

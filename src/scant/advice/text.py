@@ -8,7 +8,7 @@ from scant.advice.unit import Unit
 from scant.advice.verdicts import DOUBTS
 from scant.errors import printable
 
-HOPELESS = 1000  # if it takes so many times the rows, no number is given
+HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 
 def headings(unit: Unit) -> tuple[str, ...]:

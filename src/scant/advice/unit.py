@@ -1,4 +1,4 @@
-"""What rewards are counted in, and how numbers are told in it. Inside, every reward is a share of the largest one."""
+"""What rewards are counted in, and numbers as text. In computations every reward is a share of the largest one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ SUMS = ("clicks", "matched_clicks")
 
 @dataclass(frozen=True)
 class Unit:
-    """Clicks, whose rates are told in percent; or a unit of the user's own.
+    """Clicks, whose rates are shown in percent; or a unit of the user's own.
 
-    largest : the reward that is 1 inside
+    largest : the reward that is 1 in computations
     name : the unit, such as EUR; "" for clicks, or for shares of the largest reward
     binary : whether every reward is 0 or the largest
     """
@@ -22,7 +22,7 @@ class Unit:
 
     @property
     def percent(self) -> bool:
-        """Whether means are told in percent."""
+        """Whether means are shown in percent."""
         return self.largest == 1 and not self.name
 
     @property
@@ -52,7 +52,7 @@ class Unit:
 
     @property
     def words(self) -> str:
-        """The same in a sentence."""
+        """The heading of means in a sentence."""
         return self.heading.replace(", ", " in ")
 
     def converted(self, row: Mapping) -> dict:
@@ -60,7 +60,7 @@ class Unit:
         return dict(row) | {name: row[name] * self.largest for name in (*MEANS, *SUMS) if name in row}
 
     def number(self, mean: float) -> str:
-        """A mean in this unit as text, with as many decimals as all others; a dash for NaN."""
+        """A mean in this unit as text, with a fixed number of decimals; a dash for NaN."""
         if mean != mean:
             return "-"
         decimals = 3 if self.largest <= 1000 else 1 if self.largest <= 100_000 else 0
@@ -71,7 +71,7 @@ class Unit:
         return " to ".join(map(self.number, means)) + (" %" if self.percent else f" {self.name}" if self.name else "")
 
     def total(self, rewards: float) -> str:
-        """A sum of rewards as text; inside it was a sum of shares of the largest."""
+        """A sum of rewards as text; `rewards` is a sum of shares of the largest."""
         if self.clicks:
             return f"{rewards:,.0f} clicks"
         total = rewards * self.largest

@@ -1,4 +1,4 @@
-"""What is told of a policy: its row, whether that can be used, the verdict, and the notes on it."""
+"""The row of a policy, whether it can be used, its verdict, and the notes on it."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from scant.ads import evaluation
 from scant.advice.leaks import LEAK
 from scant.advice.showings import WRONG
 
-OTHER_VISITS = "other-visits"  # the training log, by which today's rate is known, is of these
+OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
 DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
     WRONG: "propensities are wrong, see above",
     "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
