@@ -4,8 +4,6 @@ Digests of its plans: test_plan_digests.
 """
 
 import json
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -241,13 +239,6 @@ def test_a_run_is_that_of_the_engine(tmp_path):
     assert FAMILY.identity(metadata) == {
         "experiment": "e", "stream": "drawn", "learner": "tree", "source": "log", "kind": "forest"
     }  # fmt: skip
-
-
-def test_declarations_are_light_to_import():
-    heavy = ("sklearn", "numba", "pandas", "scipy", "pyarrow", "matplotlib", "jsonschema")
-    code = f"import sys, scant.ads.family; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 # --- presenting

@@ -1,7 +1,5 @@
 """The family of games on fixed items: it plans, plays and shows them. Digests of its plans: test_plan_digests."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -10,12 +8,11 @@ import pandas as pd
 import pytest
 
 from scant import families
-from scant.declared import called, settings_of
+from scant.declared import called
 from scant.errors import SettingError
 from scant.files import metadata_of, read_parquet
-from scant.games import frames, quantities
-from scant.games.family import TIMED, FixedItems, times_job
-from scant.games.learners import LEARNERS
+from scant.games import quantities
+from scant.games.family import TIMED, FixedItems
 from scant.present.traces import Played
 from scant.schema import read_yaml
 from scant.study import settings as studies
@@ -37,17 +34,6 @@ def experiments(study):
 
 
 # --- planning
-
-
-def test_every_game_and_experiment_passes_its_check(study):
-    study, datasets = study
-    for settings in study["games"].values():
-        FAMILY.place.check(settings, datasets)
-    for name in experiments(study):
-        FAMILY.check(study, datasets, study["experiments"][name])
-        jobs, details = times_job(study, name)
-        assert details == FAMILY.details(study, name)
-        assert [job["stream"] for job in jobs] == study["experiments"][name]["games"]
 
 
 @pytest.mark.parametrize(
@@ -80,38 +66,12 @@ def test_an_experiment_that_cannot_be_played_is_refused():
 # --- settings
 
 
-def test_rules_are_rules_and_defaults_keep_them():
-    jsonschema.Draft202012Validator.check_schema(FAMILY.place.schema)
-    for setting in (*FAMILY.settings, *(one for learner in LEARNERS.values() for one in learner.settings)):
-        jsonschema.Draft202012Validator.check_schema(setting.schema)
-        if "default" in setting.rule:
-            jsonschema.validate(setting.rule["default"], setting.rule)
-        assert setting.about.endswith("."), setting.name
-
-
 def test_settings_that_play_and_readings():
     assert {setting.name: (setting.plays, setting.reading) for setting in FAMILY.settings} == {
         "rounds": (True, True), "comparator": (False, True), "baseline": (False, False),
     }  # fmt: skip
     with pytest.raises(jsonschema.ValidationError):  # a game has no horizon of its own: no null, unlike other families
         jsonschema.validate(None, FAMILY.settings[0].schema)
-
-
-def test_learners_have_the_settings_that_they_heed():
-    eta = ("fpl-gumbel", "hedge", "multiplicative-weights", "permelearn", "comb-band")
-    heeded = {
-        "random": set(), "best-fixed": set(), "ftpl": {"epsilon", "parameters"}, **{kind: {"eta"} for kind in eta},
-        "online-rank": {"eta", "sort"}, "rtopkf": {"blocks", "k", "black_box", "rest"},
-        "rtopkf-anytime": {"k", "rest"}, "rtopkf-adaptive": {"k", "rest"},
-        "forecaster": {"k"}, "exploration-by-optimisation": {"k"},
-        "semi-bandit": {"k", "eta"}, "pege": {"k", "exploitation"}, "pege2": {"k"},
-    }  # fmt: skip
-    assert {kind: {*settings_of(LEARNERS[kind])} for kind in heeded} == heeded
-    swept = {
-        (kind, setting.name) for kind, made_of in LEARNERS.items() for setting in made_of.settings if setting.reading
-    }
-    assert swept == {("ftpl", "epsilon"), ("ftpl", "parameters")}
-    assert all(learner.kind == kind for kind, learner in LEARNERS.items())
 
 
 # --- what is shown
@@ -126,15 +86,7 @@ def test_figures_show_the_experiments_that_ask_for_them(study):
         assert (plan.figures[figure.name].experiments if figure.name in plan.figures else []) == asking
 
 
-def test_the_atlas_has_the_slopes_that_were_measured(monkeypatch):
-    cell = {"measure": "dcg", "grades": 2, "m": 3, "k": 1, "learner": "l", "kind": "rtopkf", "stream": "g"}
-    measured = pd.DataFrame([cell | {"slope": 0.7, "low": 0.6, "high": 0.8, "horizon": 8, "regret": 4.0, "n": 3}])
-    monkeypatch.setattr(frames, "observed", lambda traces, details: measured)
-    frame = families.called("scant.games.atlas:measured")(None, {})
-    assert frame.dropna(subset="slope")[["measure", "m", "k", "slope"]].to_numpy().tolist() == [["dcg", 3, 1, 0.7]]
-
-
-# --- what claims are of
+# --- quantities of claims
 
 GAMES = {"small": 5, "middle": 10, "large": 20, "other": 5}  # items; all but the last are of one stream
 EXPONENTS = {"one": 0.7, "two": 0.5}
@@ -284,13 +236,3 @@ def test_only_the_time_is_measured():
     assert FAMILY.jobs(study, {}, "e") == []
     experiment["figures"] = [TIMED, "figure-games-rounds"]
     assert [job.path for job in FAMILY.jobs(study, {}, "e")] == ["e/g/seed-0"]
-
-
-def test_declaring_is_light():
-    code = """
-import sys
-import scant.games.family
-heavy = {"numba", "pandas", "matplotlib", "scipy", "pyarrow"}
-assert not heavy & set(sys.modules), heavy & set(sys.modules)
-"""
-    assert subprocess.run([sys.executable, "-c", code], timeout=100).returncode == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from regret import regret
 
 from scant.errors import SettingError
-from scant.games import streams, weights
+from scant.games import streams
 from scant.games.learners import Facts, make
 from scant.games.losses import make as make_loss
 from scant.games.play import Game, build, play
@@ -475,4 +475,3 @@ class Declaring(Learner):
 def test_every_ranking_of_a_table_is_there_once():
     rankings = make("hedge", facts(4, 10), generator(0)).rankings
     assert sorted(map(tuple, rankings)) == sorted(permutations(range(4)))
-    assert weights.LARGEST_TABLE == 6

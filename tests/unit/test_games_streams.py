@@ -6,7 +6,6 @@ import pytest
 from scant.errors import SettingError
 from scant.games import streams
 from scant.games.streams import FIRST, SECOND, STREAMS, VECTORS, draw
-from scant.measures import discount
 from scant.randomness import generator
 
 ROUNDS = 4000
@@ -80,18 +79,6 @@ def test_switching_changes_what_is_true():
 def test_ties():
     stream = draw("ties", generator(0), 5, items=5)
     assert stream.tolist() == [[0, 0, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]
-
-
-def test_table_b1():
-    """Equal means, so that the top item's relevance tells nothing; unequal means of R / Z, by which NDCG ranks."""
-    np.testing.assert_allclose(FIRST @ VECTORS, [0.45, 0.45, 0.40], rtol=1e-12)
-    np.testing.assert_allclose(SECOND @ VECTORS, [0.45, 0.45, 0.40], rtol=1e-12)
-    ideal = -np.sort(-VECTORS, axis=1) @ discount([1, 2, 3])
-    scaled = VECTORS[1:] / ideal[1:, None]
-    np.testing.assert_allclose(FIRST[1:] @ scaled, [0.3533, 0.3920, 0.3226], atol=1e-4)
-    np.testing.assert_allclose(SECOND[1:] @ scaled, [0.3339, 0.3339, 0.4000], atol=1e-4)
-    assert FIRST.sum() == pytest.approx(1)
-    assert SECOND.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The family of generalisation: it plans, refuses what cannot be, plays, and shows what came out."""
 
-import subprocess
-import sys
 from copy import deepcopy
 from pathlib import Path
 
@@ -10,20 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scant import families
 from scant.declared import called
 from scant.errors import SettingError
 from scant.generalisation import frames, quantities, run
 from scant.generalisation.family import Generalisation
 from scant.present import making, traces
 from scant.present.traces import Played
-from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.theory import generalisation as theory
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted([ROOT / "config/config.yaml", *ROOT.glob("config/studies/*.yaml")])
 FAMILY = Generalisation()
 STUDY = {
     "study": "toy",
@@ -88,15 +83,6 @@ def loaded(path=(), value=None, others=()):
 # --- planning
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_experiments_of_the_projects_studies_pass_their_check(path):
-    study, datasets = studies.load(read_yaml(path), ROOT / "config/datasets.yaml")
-    for name, experiment in study["experiments"].items():
-        if experiment["kind"] == "generalisation":
-            FAMILY.check(study, datasets, experiment)
-            assert FAMILY.jobs(study, datasets, name)
-
-
 def test_a_job_plays_all_learners_of_a_population():
     study, datasets = loaded()
     jobs = Plan(study, datasets).jobs["toy"]
@@ -120,122 +106,63 @@ def test_a_population_of_a_stream_reads_its_file():
     assert {tuple(job.settings["d"]) for job in Plan(study, datasets).jobs["toy"]} == {(20,)}
 
 
-OF_TOY, OF_LISTS = ("experiments", "toy"), [(("experiments", "toy", "populations"), ["lists"])]
-SMALL = [((*OF_TOY, "n"), [4]), *OF_LISTS]
+TOY, LISTS = ("experiments", "toy"), [(("experiments", "toy", "populations"), ["lists"])]
+SMALL = [((*TOY, "n"), [4]), *LISTS]
+NOISY = ("populations", "noisy", "settings")
+REFUSED = [
+    ((*TOY, "n"), [8, 10], LISTS, r"experiments\.toy: lists: n is 10, and mine has 9 queries"),
+    ((*TOY, "d"), [7], SMALL, "lists: d is 7, and mine has 6 features"),
+    ((*TOY, "m"), [43], [*SMALL, (("populations", "lists", "lists"), "cut")],
+     "lists: m is 43, and mine has 42 documents in a query at most"),
+    ((*TOY, "n"), [2 * 10**7], [], "noisy: n x m x d: 20,000,000 queries of 3 documents with 4 features take 1.0 GB"),
+    ((*TOY, "reference"), 10**8, [], "noisy: reference x m x d: .* lower reference"),
+    (NOISY, {"informative": 5}, [], "noisy: d is 4, and grades depend on 5 features"),
+    ((*TOY, "W"), 0, [], "W: 0 is less than or equal to the minimum of 0"),
+    ((*TOY, "W1"), -1.0, [], "W1: -1.0 is less than or equal to the minimum of 0"),
+    ((*TOY, "sigma"), 0, [], "sigma: 0 is less than or equal to the minimum of 0"),
+    ((*TOY, "n"), [0], [], "n.0: 0 is less than the minimum of 1"),
+    ((*TOY, "fresh"), 1, [], "fresh: 1 is less than the minimum of 2"),
+    (("learners", "ogd", "surrogate"), "smoothdcg", [], r"learners\.ogd: step is theory's .* smoothdcg is not convex"),
+    (("learners", "faster", "surrogate"), "smoothdcg", [], r"learners\.faster: step is theory's .* a multiple of it"),
+    (("learners", "ridge", "surrogate"), "smoothdcg", [], r"learners\.ridge: lambda is theory's"),
+    (("learners", "ogd"), {"kind": "averaged-ogd", "surrogate": "ranksvm", "step": "optimistic"}, [],
+     "step: the optimistic step is for smooth surrogates"),
+    (("learners", "listnet", "starts"), 3, [], r"learners\.listnet: starts does nothing for the surrogate 'listnet'"),
+    (("learners", "ogd", "starts"), 3, [], "starts does nothing for the kind 'averaged-ogd'"),
+    (NOISY, {"entries": "gaussian"}, [],
+     "noisy: averaged-ogd has its rate from R_X, and Gaussian features have no bound"),
+    (NOISY, {"entries": "gaussian"}, [((*TOY, "learners"), ["listnet", "sparse"])],
+     "noisy: erm-l1 needs features that are bounded"),
+    (("populations", "lists", "stream"), "raw", SMALL, "lists: erm-l1 needs features that are bounded"),
+    (("populations", "lists", "stream"), "mien", SMALL, "lists: unknown stream 'mien': did you mean 'mine'"),
+    (("populations", "lists", "stream"), "drawn", SMALL, "lists: the stream 'drawn' is simulated"),
+    (("populations", "lists", "settings"), {"grades": 2}, [],
+     r"populations\.lists: settings does nothing for a stream"),
+    (("populations", "noisy", "lists"), "cut", [], r"populations\.noisy: lists does nothing for a generator"),
+    (("populations", "scores", "settings"), {"grades": 1}, [], r"populations\.scores: settings\.grades"),
+    (("populations", "scores", "settings"), {"noise": 1}, [], r"populations\.scores"),
+    (("populations", "noisy", "stream"), "mine", [], r"populations\.noisy"),
+    ((*TOY, "rounds"), 10, [], "rounds does nothing in an experiment of kind 'generalisation'"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "others", "words"),
-    [
-        ((*OF_TOY, "n"), [8, 10], OF_LISTS, r"experiments\.toy: lists: n is 10, and mine has 9 queries"),
-        ((*OF_TOY, "d"), [7], SMALL, "lists: d is 7, and mine has 6 features"),
-        (
-            (*OF_TOY, "m"),
-            [43],
-            [*SMALL, (("populations", "lists", "lists"), "cut")],
-            "lists: m is 43, and mine has 42 documents in a query at most",
-        ),
-        (
-            (*OF_TOY, "n"),
-            [2 * 10**7],
-            [],
-            "noisy: n x m x d: 20,000,000 queries of 3 documents with 4 features take 1.0 GB",
-        ),
-        ((*OF_TOY, "reference"), 10**8, [], "noisy: reference x m x d: .* lower reference"),
-        (
-            ("populations", "noisy", "settings"),
-            {"informative": 5},
-            [],
-            "noisy: d is 4, and grades depend on 5 features",
-        ),
-        ((*OF_TOY, "W"), 0, [], "W: 0 is less than or equal to the minimum of 0"),
-        ((*OF_TOY, "W1"), -1.0, [], "W1: -1.0 is less than or equal to the minimum of 0"),
-        ((*OF_TOY, "sigma"), 0, [], "sigma: 0 is less than or equal to the minimum of 0"),
-        ((*OF_TOY, "n"), [0], [], "n.0: 0 is less than the minimum of 1"),
-        ((*OF_TOY, "fresh"), 1, [], "fresh: 1 is less than the minimum of 2"),
-        (
-            ("learners", "ogd", "surrogate"),
-            "smoothdcg",
-            [],
-            r"learners\.ogd: step is theory's .* smoothdcg is not convex",
-        ),
-        (
-            ("learners", "faster", "surrogate"),
-            "smoothdcg",
-            [],
-            r"learners\.faster: step is theory's .* a multiple of it",
-        ),
-        (("learners", "ridge", "surrogate"), "smoothdcg", [], r"learners\.ridge: lambda is theory's"),
-        (
-            ("learners", "ogd"),
-            {"kind": "averaged-ogd", "surrogate": "ranksvm", "step": "optimistic"},
-            [],
-            "step: the optimistic step is for smooth surrogates",
-        ),
-        (
-            ("learners", "listnet", "starts"),
-            3,
-            [],
-            r"learners\.listnet: starts does nothing for the surrogate 'listnet'",
-        ),
-        (("learners", "ogd", "starts"), 3, [], "starts does nothing for the kind 'averaged-ogd'"),
-        (
-            ("populations", "noisy", "settings"),
-            {"entries": "gaussian"},
-            [],
-            "noisy: averaged-ogd has its rate from R_X, and Gaussian features have no bound",
-        ),
-        (
-            ("populations", "noisy", "settings"),
-            {"entries": "gaussian"},
-            [((*OF_TOY, "learners"), ["listnet", "sparse"])],
-            "noisy: erm-l1 needs features that are bounded",
-        ),
-        (("populations", "lists", "stream"), "raw", SMALL, "lists: erm-l1 needs features that are bounded"),
-        (("populations", "lists", "stream"), "mien", SMALL, "lists: unknown stream 'mien': did you mean 'mine'"),
-        (("populations", "lists", "stream"), "drawn", SMALL, "lists: the stream 'drawn' is simulated"),
-        (
-            ("populations", "lists", "settings"),
-            {"grades": 2},
-            [],
-            r"populations\.lists: settings does nothing for a stream",
-        ),
-        (("populations", "noisy", "lists"), "cut", [], r"populations\.noisy: lists does nothing for a generator"),
-        (("populations", "scores", "settings"), {"grades": 1}, [], r"populations\.scores: settings\.grades"),
-        (("populations", "scores", "settings"), {"noise": 1}, [], r"populations\.scores"),
-        (("populations", "noisy", "stream"), "mine", [], r"populations\.noisy"),
-        ((*OF_TOY, "rounds"), 10, [], "rounds does nothing in an experiment of kind 'generalisation'"),
-    ],
-)
+@pytest.mark.parametrize(("path", "value", "others", "words"), REFUSED)
 def test_bad_input_is_refused_at_planning(path, value, others, words):
     with pytest.raises(SettingError, match=words):
         loaded(path, value, others)
 
 
 def test_gaussian_features_are_for_what_needs_no_bound():
-    others = [((*OF_TOY, "learners"), ["listnet", "dcg"])]
-    assert loaded(("populations", "noisy", "settings"), {"entries": "gaussian"}, others)
+    others = [((*TOY, "learners"), ["listnet", "dcg"])]
+    assert loaded(NOISY, {"entries": "gaussian"}, others)
 
 
-def test_the_schema_describes_populations():
-    rule = FAMILY.place.schema | {"$defs": {"id": {"type": "string"}}}
-    jsonschema.Draft202012Validator.check_schema(rule)
-    for bad in (
-        {},
-        {"generator": "cubic"},
-        {"generator": "linear", "stream": "mine"},
-        {"generator": "linear", "seed": 1},
-    ):
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(bad, rule)
-
-
-def test_the_family_is_light_to_import():
-    code = (
-        "import sys, scant.generalisation.family; print([m for m in ('numpy', 'numba', 'pandas') if m in sys.modules])"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "numba" not in result.stdout and "pandas" not in result.stdout
+@pytest.mark.parametrize("others", [{"generator": "cubic"}, {"stream": "mine"}, {"seed": 1}])
+def test_what_is_no_population_breaks_the_schema(others):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(
+            {"generator": "linear"} | others, FAMILY.place.schema | {"$defs": {"id": {"type": "string"}}}
+        )
 
 
 # --- what is shown
@@ -341,7 +268,3 @@ def test_the_slope_on_log_d_is_that_of_a_power_of_log_d():
     details = {"toy": {"learners": {"sparse": {"kind": "erm-l1"}}}}
     whole = Played("toy", None, rows, details["toy"], None)
     assert quantities.excess_slope(whole, "log d")["value"].to_numpy() == pytest.approx(0.5)
-
-
-def test_the_family_is_registered():
-    assert type(families.family("generalisation")) is Generalisation

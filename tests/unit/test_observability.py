@@ -26,8 +26,6 @@ from scant.theory.observability import (
     regret_rate,
     relevances,
     signal_matrix,
-    table_3_1,
-    table_3_2,
     table_b_1,
 )
 
@@ -159,34 +157,7 @@ def locally_by_definition(measure, m, sets, top_grade=1):
     ]
 
 
-# The thesis.
-
-LOSSES_OF_TABLE_3_1 = """
-0 3 2 5 1 4 3 6
-0 2 3 5 1 3 4 6
-0 3 1 4 2 5 3 6
-0 1 3 4 2 3 5 6
-0 2 1 3 3 5 4 6
-0 1 2 3 3 4 5 6
-"""
-FEEDBACK_OF_TABLE_3_2 = """
-0 0 0 0 1 1 1 1
-0 0 0 0 1 1 1 1
-0 0 1 1 0 0 1 1
-0 1 0 1 0 1 0 1
-0 0 1 1 0 0 1 1
-0 1 0 1 0 1 0 1
-"""
-
-
-@pytest.mark.parametrize(("table", "printed"), [(table_3_1, LOSSES_OF_TABLE_3_1), (table_3_2, FEEDBACK_OF_TABLE_3_2)])
-def test_tables_3_1_and_3_2_are_those_of_the_thesis(table, printed):
-    table = table()
-    assert table.rows == ("123", "132", "213", "231", "312", "321")
-    assert table.columns == ("000", "001", "010", "011", "100", "101", "110", "111")
-    assert table.entries.dtype == np.int64
-    assert table.entries.tolist() == [[int(x) for x in row.split()] for row in printed.split("\n") if row]
-
+# The thesis; its tables are held in test_atlas.
 
 L = np.log2(3)
 
@@ -257,20 +228,6 @@ def test_local_observability_fails_at_three_items_and_top_1(measure):
     # The pair in the proof: neighbours with nothing but themselves in their neighbourhood.
     assert neighbours(measure, 3)[0, 1]
     assert neighbourhood(measure, 3, 0, 1).tolist() == [0, 1]
-
-
-def test_table_b_1():
-    table = table_b_1()
-    assert table.probabilities.astype(float).tolist() == [
-        [0.0, 0.1, 0.15, 0.05, 0.2, 0.3, 0.2, 0.0],
-        [0.0, 0.3, 0.0, 0.0, 0.15, 0.15, 0.4, 0.0],
-    ]
-    assert " ".join("".join(map(str, r)) for r in table.relevances) == "000 110 101 011 100 010 001 111"
-    assert table.probabilities.sum(axis=1).tolist() == [1, 1]
-    assert table.means.tolist() == [[Fraction(9, 20), Fraction(9, 20), Fraction(2, 5)]] * 2
-    np.testing.assert_allclose(table.gains, [[0.3533, 0.3920, 0.3226], [0.3339, 0.3339, 0.4000]], atol=5e-5)
-    # 0.15 = 100, 0.3 = 110: E[R_1 / Z] = 0.15 / D(1) + 0.3 / (D(1) + D(2)).
-    assert table.coefficients[1, 0].tolist() == [Fraction(3, 20), Fraction(3, 10), 0]
 
 
 def test_the_distributions_of_table_b_1_look_alike_and_have_other_best_rankings():

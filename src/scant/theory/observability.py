@@ -104,15 +104,12 @@ class Indistinguishable:
     relevances : int64 of shape (8, 3), the relevance vectors in the order of the table
     probabilities : Fraction of shape (2, 8), the distributions
     means : Fraction of shape (2, 3), `E[R]`, which is all that top-1 feedback reveals
-    coefficients : Fraction of shape (2, 3, 3): `E[G(R_i) / Z(R)]` of an item is the sum over c = 1, 2, 3 of
-        coefficient c over `D(1) + ... + D(c)`
     gains : float64 of shape (2, 3), `E[G(R) / Z(R)]`; ranking by it in descending order is best for NDCG
     """
 
     relevances: np.ndarray
     probabilities: np.ndarray
     means: np.ndarray
-    coefficients: np.ndarray
     gains: np.ndarray
 
 
@@ -245,10 +242,11 @@ def table_b_1() -> Indistinguishable:
     """
     vectors, twentieths = np.array(table_b1.VECTORS), np.array(list(table_b1.TWENTIETHS.values()))
     probabilities = twentieths * Fraction(1, 20)
+    # An item's E[G(R) / Z(R)] is the sum over c = 1, 2, 3 of its coefficient c over D(1) + ... + D(c).
     of_size = vectors.sum(axis=1) == np.arange(1, 4)[:, None]
     coefficients = np.einsum("dr,ri,cr->dic", twentieths, vectors, of_size) * Fraction(1, 20)
     gains = coefficients.astype(float) @ (1 / np.cumsum(measures.discount(np.arange(1, 4))))
-    return Indistinguishable(vectors, probabilities, probabilities @ vectors, coefficients, gains)
+    return Indistinguishable(vectors, probabilities, probabilities @ vectors, gains)
 
 
 def optimal_rankings(measure: str, m: int, probabilities, top_grade: int = 1, tolerance: float = 1e-12) -> np.ndarray:
