@@ -26,7 +26,8 @@ def claim(verdict="fails", cells=(), **more) -> dict:
         "measures": "difference in NDCG@10", "estimate": -0.1274, "low": -0.1324, "high": -0.1224, "compared": "",
         "control": "Random", "readings_holding": 3, "readings_total": 4, "needed": None, "tightness": None,
         "anchor": "claim-c-1", "place": "2.8, Theorem 5", "statement": "It keeps up.", "measured": "", "said": "",
-        "cells_holding": 0, "cells_failing": 1, "cells_silent": 0, "cells_total": 1,
+        "test": "anytime t",
+        "deciding": "SLAM minus ListNet on Digits", "cells_holding": 0, "cells_failing": 1, "cells_silent": 0, "cells_total": 1,
     } | more  # fmt: skip
 
 
@@ -60,7 +61,13 @@ def test_streams_that_came_out_the_other_way_are_told():
         "with ListNet on Letters (+0.002 [-0.003, +0.007] of NDCG@10)."
     )
     held = claim("undecided", cells, cells_holding=1, cells_total=2)
-    assert plain(story.sentence(ANSWER, held)).endswith(": it holds in 1 of 2 cells, fails in 1.")
+    assert plain(story.sentence(ANSWER, held)).endswith(": cell by cell it holds in 1 of 2 cells, fails in 1.")
+    some = [cell(), cell("Letters", 0.002, "undecided")]
+    assert plain(story.sentence(ANSWER, claim(cells=some))).endswith(" of NDCG@10); undecided on Letters.")
+    some = [cell(), cell(learner="SLAM, cut", verdict="undecided")]
+    assert plain(story.sentence(ANSWER, claim(cells=some))).endswith(" of NDCG@10); undecided in 1 of 2 cells.")
+    text = plain(story.sentence(ANSWER, claim("holds", cells, deciding=story.OVERALL)))
+    assert text == "SLAM keeps up with ListNet in the mean over 2 cells (0 [-0.005, +0.005] of NDCG@10)."
 
 
 def test_of_several_learners_the_range_is_told_and_of_many_streams_their_number():
@@ -109,7 +116,7 @@ def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
     (told,) = story.story([asked], claims, {}, {})
     (sentence,) = told["sentences"]
     assert plain(sentence["text"]) == (
-        "Of 4 tested, 2 hold and 1 fails: Theorem 5. "
+        "Of 4 tested, 2 hold and 1 fails: Theorem 5; 1 stays open. "
         "Of the bounds that hold 2 to 50 % is used, of half of them at most 50 %."
     )
     places = {dot["claim"]["tightness"]: dot["x"] for dot in told["strip"]["dots"]}

@@ -4,8 +4,8 @@ from scant.families import Answer, Question
 
 CONVEX = "the papers' learners from the top, squared, KL and RankSVM,"
 WITH_LISTNET = ("keep up with ListNet", "fall behind ListNet")
+DBGD = ("ranks better than DBGD", "ranks worse than DBGD")
 SLAM = ("SLAM", "keeps up with ListNet", "falls behind ListNet")
-OVER_DBGD = ("ranks better than DBGD", "ranks worse than DBGD")
 
 PERCEPTRON = (
     Question(
@@ -16,9 +16,13 @@ PERCEPTRON = (
         (
             Answer("perceptron-slam-competitive", *SLAM),
             Answer("perceptron-slam-competitive-elsewhere", *SLAM),
-            Answer("seen-average-slam", "ranking by the average of its weights, SLAM", *SLAM[1:]),
             Answer(
-                "steps-slam-behind-listnet", "whatever its steps, SLAM", "falls behind ListNet", "keeps up with ListNet"
+                "seen-average-slam",
+                "SLAM",
+                *(f"{said} when it ranks by the average of its weights" for said in SLAM[1:]),
+            ),
+            Answer(
+                "steps-slam-behind-listnet", "SLAM", "falls behind ListNet whatever its steps", "keeps up with ListNet"
             ),
             Answer("perceptron-slam-converges", "SLAM", "comes near 1", "does not come near 1"),
             Answer("perceptron-slam-over-listnet-separable", "SLAM", "is ahead of ListNet", "is behind ListNet"),
@@ -34,8 +38,15 @@ TOP = (
         (
             Answer("top-competitive", CONVEX, *WITH_LISTNET),
             Answer("top-competitive-elsewhere", CONVEX, *WITH_LISTNET),
-            Answer("top-above-random-elsewhere", "they", "rank better than at random", "rank no better than at random"),
-            Answer("top-aistats16-competitive-elsewhere", f"with the paper's fixed steps, {CONVEX[4:]}", *WITH_LISTNET),
+            Answer(
+                "top-above-random-elsewhere",
+                "learners from the top",
+                "rank better than at random",
+                "rank no better than at random",
+            ),
+            Answer(
+                "top-aistats16-competitive-elsewhere", CONVEX, *(f"{said} with fixed steps" for said in WITH_LISTNET)
+            ),
         ),
     ),
     Question(
@@ -44,8 +55,12 @@ TOP = (
         ("top-clicks-*", "seen-clicks-*"),
         ("figure-top-k",),
         (
-            Answer("top-clicks-pdgd-above-dbgd-perfect", "from a perfect user's clicks, PDGD", *OVER_DBGD),
-            Answer("top-clicks-pdgd-above-dbgd-informational", "from a distracted user's clicks, PDGD", *OVER_DBGD),
+            Answer(
+                "top-clicks-pdgd-above-dbgd-perfect",
+                "PDGD",
+                *(f"{said} from the clicks of a perfect user" for said in DBGD),
+            ),
+            Answer("top-clicks-pdgd-above-dbgd-informational", "PDGD", *(f"{said} from noisy clicks" for said in DBGD)),
             Answer(
                 "seen-clicks-perfect",
                 "a loss of pairs of what was clicked and not, without weights,",
@@ -74,9 +89,9 @@ TOP = (
             ),
             Answer(
                 "steps-variance-squared",
-                "with the same steps, squared",
-                "is better where it sees every grade",
-                "is no better where it sees every grade",
+                "squared",
+                "does better with every grade than from the top, with the same steps,",
+                "does no better with every grade than from the top",
             ),
         ),
     ),

@@ -48,7 +48,7 @@ def story(
         by_id = {claim["id"]: claim for claim in tested}
         said = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id][:SENTENCES]
         sentences = [{"text": sentence(answer, claim), "claim": claim} for answer, claim in said]
-        sure = _sure([claim for _, claim in said])
+        sure = _sure([claim for _, claim in said]) or _sure([claim for claim in tested if claim["verdict"] in DECIDED])
         if not sentences:
             texts = [_counted(tested)] if tested else [_best(board) for board in boards.get(name, [])[:SENTENCES]]
             if asked and not tested and not texts:
@@ -72,43 +72,50 @@ def _asks(question: Question, claim: dict) -> bool:
 def sentence(answer: Answer, claim: dict) -> Markup:
     """What a claim came to, in words: who did what, where, and by how much.
 
-    Cells that came out the other way by themselves are told, too.
+    Streams whose cells, by themselves, came out otherwise than the claim are told apart from the others.
     """
-    verdict, control = claim["verdict"], claim["control"]
-    cells = [cell for cell in claim["cells"] if cell["stream"] != OVERALL and cell["estimate"] is not None]
-    groups = {name: [cell for cell in cells if cell["verdict"] == name] for name in DECIDED}
+    verdict, cells = claim["verdict"], [cell for cell in claim["cells"] if cell["estimate"] is not None]
+    mean, cells = ([cell for cell in cells if (cell["stream"] == OVERALL) == of_all] for of_all in (True, False))
     if verdict == words.SILENT:
         return Markup("Whether {} {} cannot be told here: nothing that could be measured would deny it.").format(
             answer.subject, answer.holds
         )
-    if verdict not in (*DECIDED, words.ALIKE):
-        text = Markup("It is undecided whether {} {}{}").format(answer.subject, answer.holds, _numbers(claim, cells))
+    if verdict == "undecided":
         some = words.cells(*(claim[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
-        return text + (Markup(": it {}.").format(some) if groups["holds"] or groups["fails"] else ".")
-    does, doubt = (answer.fails, answer.holds) if verdict == "fails" else (answer.holds, answer.fails)
-    agreed, other = (
-        groups["fails" if verdict == "fails" else "holds"],
-        groups["holds" if verdict == "fails" else "fails"],
-    )
-    mixed = agreed and other and len({cell["stream"] for cell in cells}) > 1
-    text = Markup("{} {}{}{}").format(
-        _capital(answer.subject), does, _places(agreed if mixed else cells), _numbers(claim, agreed if mixed else cells)
-    )
-    if mixed:
-        again = _numbers(claim, other) if _pair(other) != _pair(agreed) else _numbers(claim, other, brief=True)
-        text += Markup("; it {}{}{}").format(doubt, _places(other), again)
+        known = Markup(": cell by cell it {}").format(some) if claim["cells_holding"] or claim["cells_failing"] else ""
+        return Markup("It is undecided whether {} {}{}{}.").format(
+            answer.subject, answer.holds, _numbers(claim, cells), known
+        )
+    says = {"holds": answer.holds, "fails": answer.fails}
+    came_out = "fails" if verdict == "fails" else "holds"
+    if claim["deciding"] == OVERALL and mean:
+        agreed, others = cells, []
+        where = Markup(" in the mean over {} cells ({})").format(len(cells), measured(mean, claim["measures"]))
+    else:
+        agreed = [cell for cell in cells if cell["verdict"] == came_out] or cells
+        others = [cell for cell in cells if cell not in agreed]
+        where = _places(agreed) + _numbers(claim, agreed)
+    text = Markup("{} {}{}").format(_capital(answer.subject), says.pop(came_out), where)
+    for other, said in says.items():
+        if contrary := [cell for cell in others if cell["verdict"] == other]:
+            again = _numbers(claim, contrary, brief=_pair(contrary) == _pair(agreed))
+            text += Markup("; it {}{}{}").format(said, _places(contrary), again)
+    if open_ := [cell for cell in others if cell["verdict"] not in DECIDED]:
+        places = {cell["stream"] for cell in open_} - {cell["stream"] for cell in agreed}
+        where = _places([cell for cell in open_ if cell["stream"] in places]) if places else ""
+        text += Markup("; undecided{}").format(where or f" in {len(open_)} of {len(cells)} cells")
     if verdict == words.ALIKE:
-        text += Markup("; but so does {}, which should not").format(control)
+        text += Markup("; but so does {}, which should not").format(claim["control"])
     return text + "."
 
 
 def _places(cells: list[dict]) -> Markup:
-    """On which streams: " on Digits and Yahoo"."""
-    places = list(dict.fromkeys(cell["stream"] for cell in cells))
+    """On which streams: " on Digits, Letters and Yahoo"."""
+    places = [Markup("<i>{}</i>").format(place) for place in dict.fromkeys(cell["stream"] for cell in cells)]
     if len(places) > PLACES:
         return Markup(" on {} streams").format(len(places))
-    named = Markup(" and ").join(Markup("<i>{}</i>").format(place) for place in places)
-    return Markup(" on {}").format(named) if places else Markup("")
+    listed = Markup(" and ").join([Markup(", ").join(places[:-1]), places[-1]] if places[1:] else places)
+    return Markup(" on {}").format(listed) if places else Markup("")
 
 
 def _numbers(claim: dict, cells: list[dict], brief: bool = False) -> Markup:
@@ -132,10 +139,10 @@ def _pair(cells: list[dict]) -> str:
 
 def _sure(claims: list[dict]) -> str:
     """On how many seeds answers rest, under how many readings they hold, and how many seeds would decide them."""
-    if not claims:
-        return ""
-    seeds = [claim["n"] for claim in claims if claim["n"]]
-    parts = [f"{spread(seeds, lambda n: f'{n:g}')} seeds"] if seeds else []
+    exact = sum(claim["test"] == "exact" for claim in claims)
+    parts = [f"{exact} checked exactly"] if exact else []
+    if seeds := [claim["n"] for claim in claims if claim["test"] != "exact" and claim["n"]]:
+        parts.append(f"{'the others on ' if exact else ''}{spread(seeds, lambda n: f'{n:g}')} seeds")
     holding = [claim for claim in claims if claim["verdict"] == "holds" and claim["readings_total"]]
     if any(claim["readings_total"] > 1 for claim in holding):
         agreed, tried = (sum(claim[f"readings_{of}"] for claim in holding) for of in ("holding", "total"))
@@ -157,7 +164,8 @@ def _counted(claims: list[dict]) -> Markup:
             for name, claim in {_printed(claim["place"]): claim for claim in reversed(failing)}.items()
         )
         text += Markup(": ") + Markup(", ").join(reversed(list(links)))
-    text += Markup(".")
+    others = len(claims) - counts["holds"] - counts["fails"]
+    text += Markup("; {} {} open.").format(others, "stays" if others == 1 else "stay") if others else Markup(".")
     shares = sorted(claim["tightness"] for claim in claims if claim["verdict"] == "holds" and claim["tightness"])
     if shares:
         half = shares[len(shares) // 2]
@@ -168,9 +176,11 @@ def _counted(claims: list[dict]) -> Markup:
 
 
 def _printed(place: str) -> str:
-    """The name of a statement in its document, or else its section: "Lemma 29", "4.3.1"."""
-    found = NAMED.search(place)
-    return found[0] if found else place.partition(";")[0]
+    """The name of a statement in its document, or else its section: "Lemma 29", "section 4.3.1"."""
+    if found := NAMED.search(place):
+        return found[0]
+    first = re.split("[;,]", place)[0]
+    return f"section {first}" if first[:1].isdigit() else first
 
 
 def strip(claims: list[dict]) -> dict | None:
