@@ -47,7 +47,7 @@ try:
     settled = (json.loads(decided.read_text()), {}) if decided and decided.is_file() else studies.settled(config)
     SETTINGS, missing_files = settled
     STUDY, DATASETS = studies.load(SETTINGS)
-    studies.check_own_files(STUDY)
+    studies.check_own_files(STUDY, DATASETS)
     if workflow.configfiles:
         studies.check_file(
             config, os.path.relpath(workflow.configfiles[-1]), f".snakemake/scant/{config['study']}.file"

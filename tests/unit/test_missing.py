@@ -84,7 +84,7 @@ def test_what_needs_a_missing_set_is_left_out_and_nothing_else():
     left = Plan(study, datasets).jobs["both"]
     assert [job.path for job in left] == [path for path in jobs if "/two/" not in path]
     assert all(jobs[job.path] == job for job in left)  # so that nothing is played anew once the set is there
-    studies.check_own_files(study)
+    studies.check_own_files(study, datasets)
     assert settled(settings) == settings  # decided once
 
 

@@ -99,9 +99,9 @@ def test_files_that_cannot_be(tmp_path):
         schema.read_yaml(tmp_path)
     part = {"file": "x" * 5000}
     own = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": part}}
-    study, _ = studies.load(changed("datasets", {"o": own}))
+    study, datasets = studies.load(changed("datasets", {"o": own}))
     with pytest.raises(SettingError, match=r"datasets.o.parts.all: 'x.*': File name too long"):
-        studies.check_own_files(study)
+        studies.check_own_files(study, datasets)
 
 
 def test_ids_of_sweeps_fit_the_name_of_a_file():

@@ -123,13 +123,13 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SCANT_DATA", raising=False)
     own = {"task": "ranking", "parser": "letor", "features": 3, "parts": {"all": {"file": "october.txt"}}}
-    study = load(small(datasets={"mine": own}))[0]
+    study, datasets = load(small(datasets={"mine": own}))
     Path("oktober.txt").write_text("")
     with pytest.raises(SettingError, match=r"there is no file october\.txt; did you mean oktober\.txt"):
-        studies.check_own_files(study)
+        studies.check_own_files(study, datasets)
     Path("data/mine").mkdir(parents=True)
     Path("data/mine/october.txt.gz").write_bytes(b"")
-    studies.check_own_files(study)
+    studies.check_own_files(study, datasets)
 
 
 def test_a_learner_that_cannot_be_imported_is_named_with_the_nearest(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from scant import families
-from scant.data import registry
+from scant.data import fetch, registry
 from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
@@ -134,10 +134,12 @@ def check_file(config: dict, file, record) -> None:
     write_text(record, file)
 
 
-def check_own_files(study: dict) -> None:
+def check_own_files(study: dict, datasets: Mapping) -> None:
     """Refuse a file of the study's own data that is neither at its path nor where mirrors and data/ are looked up.
 
     Files of sets with a folder or an address are not looked for: they may come later.
+
+    study, datasets : as `load` returns them
 
     Raises
     ------
@@ -147,14 +149,11 @@ def check_own_files(study: dict) -> None:
     for name, entry in study["datasets"].items():
         for part, settings in entry["parts"].items():
             file = Path(settings["file"])
-            stem = Path(entry.get("folder", name), file)
-            places = [Path(place, stem) for place in (mirror, "data") if place and "://" not in place]
             elsewhere = {"archive", "folder"} & entry.keys() or {"url", "package"} & settings.keys()
-            if elsewhere or (mirror and "://" in mirror):
+            if elsewhere or fetch.is_address(mirror):
                 continue
             try:
-                paths = (of_project(file), *places)
-                if any(Path(f"{path}{ending}").is_file() for path in paths for ending in ("", ".gz", ".Z")):
+                if fetch.on_disk(datasets[name], datasets[name].part(part), mirror):
                     continue
                 names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
             except OSError as error:  # such as for a name that is too long
