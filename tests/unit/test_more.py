@@ -57,6 +57,7 @@ CLAIMS = {
     "never": CLAIM | {"needed": math.inf},
     "unknown": CLAIM | {"needed": math.nan, "n": 1},
     "too-many": CLAIM | {"needed": 2e6},
+    "bounds": CLAIM | {"experiment": ""},  # judged on the study of bounds, which has no seeds to add
     "decided": CLAIM | {"verdict": "holds", "needed": math.nan},
 }
 READINGS = [("two", True, "slam (like-it)"), ("two", False, "slam (games)"), ("online-a", True, "random")]
@@ -117,7 +118,7 @@ def test_steps_are_in_order_of_what_a_claim_costs(finished):
         (games[1][0], ("games-b",), pytest.approx(costs[1])),
         ({"online": (12, 20), "like-it": (8, 20)}, ("two",), pytest.approx(two)),
     ]
-    assert found.never == ["never", "unknown", "too-many"] and found.beyond == []
+    assert found.never == ["never", "unknown", "too-many", "bounds"] and found.beyond == []
     assert found.seconds == pytest.approx(online + sum(costs) + two)
     assert found.seeds == {"online": (8, 20), "games": (10, 40), "like-it": (8, 20)}
 
@@ -188,7 +189,7 @@ def test_the_command_says_what_to_do(finished, tmp_path, capsys):
     (tmp_path / ".snakemake/scant/s.file").write_text("s.yaml")
     assert main(["more", "results/s"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("Study s: 7 claims are undecided.") and "would decide 4," in text
+    assert text.startswith("Study s: 8 claims are undecided.") and "would decide 4," in text
     assert "4 more seeds of online (8 so far): 4.8 s, 4.8 s for each claim\n    online-a\n" in text
     assert "8 more seeds of online (12 so far) and 12 more seeds of like-it (8 so far)" in text
     assert "no number of seeds would decide:\n    never, unknown, too-many\n" in text and "--output FILE" in text

@@ -127,7 +127,7 @@ def _wanted(folder: Path, plan: Plan) -> dict[str, dict[str, int]]:
     others = _compared_with(folder / "claims-readings.csv", experiments)
     wanted: dict[str, dict[str, int]] = {}
     for claim in undecided:
-        involved = [claim["experiment"], *others.get(claim["id"], ())]
+        involved = [name for name in (claim["experiment"], *others.get(claim["id"], ())) if name]  # bounds have none
         if unknown := [name for name in involved if name not in experiments]:
             raise SettingError(
                 f"claim {claim['id']} is judged on the experiment {unknown[0]!r}, which the study file has not: name "
