@@ -155,7 +155,7 @@ def campaign_file(study: Mapping, log: str) -> list[str]:
 
 
 def drawn_from(study: Mapping, datasets: Mapping, log: str) -> list[str]:
-    """The files that a log is drawn or made from: that of the campaign, or the tables of the data set."""
+    """The files that a log is drawn or made from: the campaign's file, or the tables of the data set."""
     return campaign_file(study, log) or tables(study, datasets, log)
 
 
@@ -174,46 +174,40 @@ def _has_coverage(study: dict, experiment: str, name: str) -> bool:
 
 
 FRAMES, DRAWINGS = "scant.ads.frames", "scant.ads.drawings"
+
+
+def _figure(name: str, frame: str, heading: str, caption: str, source: str) -> Shown:
+    """A figure of logs of one origin, which experiments ask for; `frame` names its frame and its drawing."""
+    return Shown(
+        name, heading=heading, caption=caption, frame=f"{FRAMES}:{frame}", draw=f"{DRAWINGS}:{frame}",
+        shows=asked_for, sources=(source,),
+    )  # fmt: skip
+
+
 FIGURES = (
-    Shown(
-        "figure-5.1",
-        heading="CTR on classification sets (thesis, Figure 5.1)",
-        caption="CTR on the test part, of which everything is known, of policies learnt from a bandit log of the "
-        "training part. Points are means over seeds (a new split and a new log each), bars 95 % t intervals.",
-        frame=f"{FRAMES}:deterministic",
-        draw=f"{DRAWINGS}:deterministic",
-        shows=asked_for,
-        sources=("classification",),
+    _figure(
+        "figure-5.1", "deterministic", "CTR on classification sets (thesis, Figure 5.1)",
+        "CTR on the test part, of which everything is known, of policies learnt from a bandit log of the training "
+        "part. Points are means over seeds (a new split and a new log each), bars 95 % t intervals.",
+        "classification",
     ),
-    Shown(
-        "figure-5.2",
-        heading="Importance-weighted CTR in campaigns, and the truth (thesis, Figure 5.2)",
-        caption="What a log of the uniform policy says of policies learnt from a log of the targeted one: the "
-        "importance-weighted CTR, its lower bounds by Student's t and by betting, and the true CTR. Means over seeds.",
-        frame=f"{FRAMES}:weighted",
-        draw=f"{DRAWINGS}:weighted",
-        shows=asked_for,
-        sources=("campaign",),
+    _figure(
+        "figure-5.2", "weighted", "Importance-weighted CTR in campaigns, and the truth (thesis, Figure 5.2)",
+        "What a log of the uniform policy says of policies learnt from a log of the targeted one: the importance-"
+        "weighted CTR, its lower bounds by Student's t and by betting, and the true CTR. Means over seeds.",
+        "campaign",
     ),
-    Shown(
-        "figure-ctr-by-rate",
-        heading="CTR against the click rate of the training log",
-        caption="True CTR over that of the uniform policy, against the click rate of the training log. Points are "
-        "means over seeds, bars 95 % t intervals.",
-        frame=f"{FRAMES}:by_rate",
-        draw=f"{DRAWINGS}:by_rate",
-        shows=asked_for,
-        sources=("campaign",),
+    _figure(
+        "figure-ctr-by-rate", "by_rate", "CTR against the click rate of the training log",
+        "True CTR over that of the uniform policy, against the click rate of the training log. Points are means over "
+        "seeds, bars 95 % t intervals.",
+        "campaign",
     ),
-    Shown(
-        "figure-logs",
-        heading="Importance-weighted CTR on logs as they were logged",
-        caption="What the test log says of policies learnt from the training log: the importance-weighted CTR, and "
-        "its lower bounds by Student's t and by betting. Means over seeds.",
-        frame=f"{FRAMES}:weighted",
-        draw=f"{DRAWINGS}:weighted",
-        shows=asked_for,
-        sources=("log",),
+    _figure(
+        "figure-logs", "weighted", "Importance-weighted CTR on logs as they were logged",
+        "What the test log says of policies learnt from the training log: the importance-weighted CTR, and its lower "
+        "bounds by Student's t and by betting. Means over seeds.",
+        "log",
     ),
     Shown(
         "figure-coverage",
@@ -225,7 +219,7 @@ FIGURES = (
         reads="coverage",
         shows=_has_coverage,
     ),
-)
+)  # fmt: skip
 TABLES = (
     Shown(
         "ads",
@@ -472,6 +466,6 @@ class Ads(Family):
 
 
 def _inputs(study: dict, datasets: Mapping, log: str, seeds: list[int]) -> dict[str, list[str]]:
-    """The files that a run reads: the logs "train" and "test" (see `files`), and the "campaign", if there is one."""
+    """The files that a run reads: the logs "train" and "test" (see `files`), and the "campaign", if any."""
     logs = {part: files(study, datasets, log, part, seeds) for part in ("train", "test")}
     return logs | {"campaign": campaign_file(study, log)}
