@@ -192,6 +192,7 @@ class Question:
     figures : names of figures that show it, the one to prefer first
     answers : sentences, the most telling first. Without any of a claim that is tested, claims are counted
     row : the only kind of row that it is about, such as "theorem"; any if empty
+    alone : whether a figure without a claim is about it, too
     """
 
     id: str
@@ -200,6 +201,7 @@ class Question:
     figures: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ()
     row: str = ""
+    alone: bool = True
 
 
 QUESTIONS = (  # of all families, after theirs

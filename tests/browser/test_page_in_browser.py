@@ -1,5 +1,6 @@
 """The page in a real browser."""
 
+import shutil
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -40,7 +41,8 @@ def cells() -> list[dict]:
     """Two cells of each claim that has an estimate; of claim 4 twenty."""
     return [
         {
-            "claim": claim["id"], "row": claim["row"], "first": True, "stream": f"stream-{at}", "learner": "learner",
+            "claim": claim["id"], "row": claim["row"], "first": True, "experiment": "top", "stream": f"stream-{at}",
+            "learner": "learner",
             "against": "other", "estimate": claim["estimate"], "low": claim["low"], "high": claim["high"], "n": 5,
             "from": 0.0, "to": float("inf"), "verdict": claim["verdict"],
         }
@@ -89,7 +91,8 @@ def visit(browser, file):
     for context in contexts:
         context.close()
     assert said == []
-    assert {url.partition("#")[0] for url in asked if not url.startswith("data:")} == {file.as_uri()}
+    pages = {url.partition("#")[0] for url in asked if not url.startswith("data:")}
+    assert {url for url in pages if not url.endswith(".csv")} == {file.as_uri()}  # which are saved on a click
 
 
 def seen(tab, column: int) -> list[str]:
@@ -155,10 +158,10 @@ def test_claims_sort_by_every_column(visit):
         assert heads.nth(i).get_attribute("aria-sort") == "ascending"
         assert tab.locator("table.claims [aria-sort]").count() == 1
     heads.nth(5).get_by_role("button").click()  # estimates
-    up = [float(text) for text in seen(tab, 5) if text != pages.ABSENT]
+    up = [float(text.split()[0]) for text in seen(tab, 5) if text != pages.ABSENT]
     assert up == sorted(up) and len(up) == 9 and seen(tab, 5)[9:] == [pages.ABSENT] * 3
     heads.nth(5).get_by_role("button").press("Enter")  # again, by the keyboard: the other way, gaps last still
-    assert [float(text) for text in seen(tab, 5)[:9]] == up[::-1] and seen(tab, 5)[9:] == [pages.ABSENT] * 3
+    assert [float(text.split()[0]) for text in seen(tab, 5)[:9]] == up[::-1] and seen(tab, 5)[9:] == [pages.ABSENT] * 3
     heads.nth(0).get_by_role("button").press("Space")
     numbers = sorted(range(12), key=lambda i: (i % 3 == 0, i))  # by statement: "gains" before "loses"
     assert names(tab) == [f"claim-{i}" for i in numbers]
@@ -247,6 +250,33 @@ def test_a_claims_columns_fit_the_screen(visit, viewport):
         assert tab.locator(selector).evaluate("box => box.scrollWidth <= box.clientWidth"), selector
     shown = tab.locator("#claim-claim-4 > tr:first-child > *:visible").count()
     assert shown == (2 if viewport is PHONE else 10)
+
+
+def test_the_menu_is_not_cut_on_a_phone(visit):
+    tab = visit(PHONE)
+    boxes = tab.locator("header a:visible, header button").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect())"
+    )
+    assert len(boxes) > 6 and all(box["left"] >= 0 and box["right"] <= PHONE["width"] for box in boxes)
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, tmp_path, viewport):
+    shutil.copytree(file.parent, tmp_path / "study")
+    for path in (tmp_path / "study/figures").iterdir():
+        path.rename(path.with_name(path.name.replace("figure-1", "figure-2.2")))
+    asked = claims()[0] | {"id": "perceptron-slam-competitive", "verdict": "undecided"}
+    pages.make({"study": "told"}, tmp_path / "study", tmp_path / "study/report.html", [asked], {})
+    with browser.new_context(viewport=viewport) as context:
+        tab = context.new_page()
+        tab.goto((tmp_path / "study/report.html").as_uri())
+        question = tab.locator("#perceptrons")
+        assert "It is undecided whether SLAM keeps up with ListNet" in question.inner_text()
+        drawn = question.locator(".picture use").bounding_box()
+        assert drawn["x"] >= 0 and drawn["x"] + drawn["width"] <= viewport["width"] and drawn["height"] > 50
+        assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+        question.locator(".picture").click()
+        assert tab.locator("figure").evaluate("figure => figure.getBoundingClientRect().top") < 200
 
 
 def test_curves_are_hidden_by_the_legend(visit):

@@ -1,6 +1,7 @@
 """What a page opens with: answers follow from verdicts and numbers, and say what is not known."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -27,7 +28,8 @@ def claim(verdict="fails", cells=(), **more) -> dict:
         "control": "Random", "readings_holding": 3, "readings_total": 4, "needed": None, "tightness": None,
         "anchor": "claim-c-1", "place": "2.8, Theorem 5", "statement": "It keeps up.", "measured": "", "said": "",
         "test": "anytime t",
-        "deciding": "SLAM minus ListNet on Digits", "cells_holding": 0, "cells_failing": 1, "cells_silent": 0, "cells_total": 1,
+        "deciding": "SLAM minus ListNet on Digits",
+        "cells_holding": 0, "cells_failing": 1, "cells_silent": 0, "cells_total": 1,
     } | more  # fmt: skip
 
 
@@ -86,6 +88,7 @@ def test_a_question_is_there_if_something_can_be_said_of_it():
     assert story.story([ASKED], [claim(words.UNTESTABLE)], {}, {}) == []
     (drawn,) = story.story([ASKED], [claim(words.UNTESTABLE)], figures, {})
     assert drawn["figure"] is figures["figure-2"] and "could be tested" in drawn["sentences"][0]["text"]
+    assert story.story([replace(ASKED, alone=False)], [], figures, {}) == []
     (tested,) = story.story([ASKED], [claim(), claim(id="other")], {}, {})
     assert tested["figure"] is None and [one["id"] for one in tested["claims"]] == ["c-1"]
     assert tested["sure"] == "10 seeds"

@@ -68,6 +68,7 @@ TOP = (
                 "stays behind PDGD",
             ),
         ),
+        alone=False,
     ),
     Question(
         "feedback",

@@ -43,7 +43,7 @@ def story(
         asked = [claim for claim in claims if _asks(question, claim)]
         tested = [claim for claim in asked if claim["verdict"] != words.UNTESTABLE]
         name = next((name for name in question.figures if name in figures), None)
-        if not tested and name is None:
+        if not tested and (name is None or not question.alone):
             continue
         by_id = {claim["id"]: claim for claim in tested}
         said = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id][:SENTENCES]
