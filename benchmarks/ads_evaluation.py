@@ -18,7 +18,7 @@ from rounds import best
 
 from scant.ads import intervals
 from scant.ads.coverage import coverage, settings
-from scant.ads.evaluation import declared_weight, declared_weights, evaluate, importance_weighted, snips
+from scant.ads.evaluation import declared_weights, evaluate, importance_weighted, snips
 from scant.randomness import generator
 
 EPSILON = 0.2
@@ -37,7 +37,7 @@ def log(rows: int, actions: int, rate: float, kind: str) -> dict:
         "reward": reward,
         "propensity": np.where(logged, best_one, other),
         "target": np.where(logged, 1 - EPSILON, EPSILON / (actions - 1)),
-        "largest_weight": declared_weight(least, EPSILON, actions),
+        "largest_weight": declared_weights((least,), EPSILON, actions)[-1],
         "q": (np.full(rows, rate), np.full(rows, rate)),
     }
     if kind == "uniform":

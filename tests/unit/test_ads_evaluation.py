@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from scant.ads import intervals
 from scant.ads.evaluation import (
-    declared_weight,
     declared_weights,
     doubly_robust,
     evaluate,
@@ -304,9 +303,7 @@ def test_what_cannot_be_evaluated():
 
 
 def test_declared_weights():
-    assert declared_weight(0.2, 0.2, 5) == pytest.approx(4)
-    assert declared_weight(0.05) == pytest.approx(20)
-    assert declared_weight(0.2, 1.0, 2) == pytest.approx(5)
+    assert declared_weights([0.2], 1.0, 2) == pytest.approx((5,))
     assert declared_weights([0.2], 0.2, 5) == pytest.approx((0.25, 4))
     assert declared_weights([0.2]) == pytest.approx((5,))
     assert declared_weights([0.5, 0.25], 0.5, 2) == pytest.approx((1, 2))

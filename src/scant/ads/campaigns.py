@@ -434,12 +434,7 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray:
-    """The offsets c (K) at which `_floored(scores + c)` averages to `shares`, by Newton's method on a convex function.
-
-    Raises
-    ------
-    SettingError : the method does not converge
-    """
+    """The offsets c (K) at which `_floored(scores + c)` averages to `shares`, by Newton's method on a convex function."""
     target = (shares - floor) / (1 - len(shares) * floor)
     offsets = np.log(target)
     for _ in range(50):
@@ -460,10 +455,6 @@ def _intercepts(f: np.ndarray, shown: np.ndarray, rates: np.ndarray) -> np.ndarr
     """The intercepts b (K) at which the averages of sigmoid(b + f), weighted by `shown`, are `rates`.
 
     Newton's method on the logs of the averages, which for small rates are nearly linear in b.
-
-    Raises
-    ------
-    SettingError : the method does not converge
     """
     weights = shown / shown.sum(axis=0)
     intercepts = np.log(rates)

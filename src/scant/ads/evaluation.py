@@ -146,26 +146,13 @@ def least_propensity(propensity, declared: float | None = None) -> float | None:
     return first if np.all(propensity == first) else None
 
 
-def declared_weight(least_propensity: float, epsilon: float = 0.0, actions: int | None = None) -> float:
-    """The largest weight possible: the largest probability of an epsilon-greedy policy over the least propensity.
-
-    Parameters
-    ----------
-    least_propensity : the least probability that the logging policy gives to any ad in any context, by its design; 1/K
-        if it is uniform
-    epsilon : of the policy; with 0 the weight is large enough for every policy
-    actions : K, the number of ads; needed if epsilon is above 0
-    """
-    return declared_weights((least_propensity,), epsilon, actions)[-1]
-
-
 def declared_weights(propensities, epsilon: float = 0.0, actions: int | None = None) -> tuple[float, ...]:
     """Every weight above 0 that an epsilon-greedy policy can have, ascending.
 
     Parameters
     ----------
-    propensities : all those that the logging policy can have
-    epsilon : of the policy
+    propensities : all that the logging policy can give, by its design; the least alone gives the largest weight
+    epsilon : of the policy; with 0 the largest weight is large enough for every policy
     actions : K, the number of ads; needed if epsilon is above 0
 
     Raises
@@ -197,7 +184,7 @@ def evaluate(
     reward : (rows), in [0, 1], in the log's order
     propensity : (rows), in (0, 1], the logging policy's probability of the logged ad
     target : (rows), in [0, 1], the policy's probability of the logged ad
-    largest_weight : the largest weight possible, see `declared_weight`; not the largest in the log, which is no bound
+    largest_weight : the largest weight possible, the last of `declared_weights`; not the largest in the log
     level : of each lower bound, and of each two-sided interval
     random : a generator for the bootstrap; without it there is no bootstrap
     q : for the doubly robust estimate: the rewards that a model expects of the logged ad and of the policy, each (rows)

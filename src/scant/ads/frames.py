@@ -412,10 +412,6 @@ def _summed(frame: pd.DataFrame, details: dict, measure: str, *further: str) -> 
     """The mean over seeds of a measure, with 95 % t interval, and of further columns: one row for each policy.
 
     A policy's label names its learner, and its epsilon where the learner has several.
-
-    Raises
-    ------
-    SettingError : no policy has a value of the measure
     """
     several = frame.groupby(GROUP)["epsilon"].transform("nunique") > 1
     rows = []

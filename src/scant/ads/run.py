@@ -335,13 +335,12 @@ def estimates(
         )
     binary = np.all((test.reward == 0) | (test.reward == 1))
     constant = evaluation.least_propensity(test.propensity) is not None
-    weights = evaluation.declared_weights((least,), chosen.epsilon, chosen.actions) if binary and constant else None
+    weights = evaluation.declared_weights((least,), chosen.epsilon, chosen.actions)
     shown = np.bincount(train.action, minlength=chosen.actions)
     rates = np.bincount(train.action, train.reward, chosen.actions) / np.maximum(shown, 1)
     return evaluation.evaluate(
-        test.reward, test.propensity, chosen.probability(test.action),
-        evaluation.declared_weight(least, chosen.epsilon, chosen.actions), level, random,
-        (rates[test.action], chosen.expected(rates)), weights, shuffle,
+        test.reward, test.propensity, chosen.probability(test.action), weights[-1], level, random,
+        (rates[test.action], chosen.expected(rates)), weights if binary and constant else None, shuffle,
     )  # fmt: skip
 
 

@@ -211,13 +211,7 @@ def train(
 
 
 def _rewards(learner: type, log: Log, settings: Settings) -> np.ndarray:
-    """What a learner is fitted to: clicks, bool (rows), or the rewards where some are other than 0 and 1.
-
-    Raises
-    ------
-    DataError : the learner learns from clicks alone, and rewards are other than 0 and 1
-    SettingError : misses are to be under-sampled, and rewards are other than 0 and 1
-    """
+    """What a learner is fitted to: clicks, bool (rows), or rewards; an error where it needs clicks and has none."""
     odd = np.flatnonzero((log.reward != 0) & (log.reward != 1))
     if not odd.size:
         return log.reward > 0

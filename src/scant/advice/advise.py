@@ -10,6 +10,7 @@ from functools import partial
 from itertools import chain, count
 from shlex import quote
 
+from scant.ads import evaluation
 from scant.ads.learners import Logging, Uniform
 from scant.advice import arms, encoding, mixes, summing
 from scant.advice.arms import AD, Always
@@ -38,20 +39,8 @@ def compare(
 
     Parameters
     ----------
-    policies : the policies, or a mapping of names to them: a `Policy`, which is fitted to `train` if it is not yet; a
-        kind of learner (`LEARNT`), the same as `Policy(kind)`; NAME, or column:NAME, for the probabilities in the
-        column `policy:NAME` of `test`; ad:ID for one ad for everyone, or each-ad for all such. "logging" (today's) is
-        always compared, and "uniform" unless today's is that, or only ads are asked for
-    test, train : logs; if both are halves of one log, today's CTR is estimated on the test half
-    level : the confidence of each lower bound, two-sided interval and verdict
-    declared : the least propensity that the logging policy of `test` can give; needed if its propensities differ. If it
-        is "unknown", bounds are `intervals.betting_without_range`
-    shared : what is done with rows of `test` that are in `train`, too, if they are more than chance explains:
-        "refuse" the logs, "drop" the rows from the test, or "keep" them
-    seed : of the order of the rows for the betting bounds
-    progress : called with a sentence on each step that begins
-    doubly_robust : whether to add doubly robust estimates of learnt policies: the columns dr, dr_lower (one-sided),
-        dr_low and dr_high; see `rewards`. The test is then read into memory, too
+    policies, test, train, level, declared, shared, seed, progress, doubly_robust : see `api.evaluate`; `declared` is
+        its `least_propensity`
     rows : of a batch
     summarised : called with the policies, None for any, and the `Training` log, gives the summary of the test; None to
         read its rows
@@ -61,13 +50,14 @@ def compare(
     evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
         importance-weighted CTR, 1 if it is above; like high NaN if the log lacks ads of the policy), snips, lower
         (one-sided), low and high (two-sided); lift, CTR / today's - 1, with lift_low and lift_high (two-sided, see
-        `lifts`; NaN without a verdict); the fields of `evaluation.Diagnostics`; untrained (ids of ads, separated by
-        blanks); new_ads (the share of the rows of `test` whose ad is not in `train`, which a learnt policy never
-        shows); drift (the p-value of the test that the rate is constant over the log; NaN with too few clicks); verdict
-        ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty for today's policy); needed_test
-        and needed_train (how many rows of each log would make the verdict clear if the estimates stayed the same; NaN
-        if it is clear, or if that log need not grow); refused and warnings (kinds of `evaluation.Notice`, and why there
-        is no verdict: "user", "leak", "other-visits")
+        `lifts`; NaN without a verdict); with `doubly_robust` dr, dr_lower (one-sided), dr_low and dr_high; the fields
+        of `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the share of the rows of
+        `test` whose ad is not in `train`, which a learnt policy never shows); drift (the p-value of the test that the
+        rate is constant over the log; NaN with too few clicks); verdict ("yes", "no", "cannot tell", "none" if the log
+        tells nothing usable, or empty for today's policy); needed_test and needed_train (how many rows of each log
+        would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if that log need not
+        grow); refused and warnings (kinds of `evaluation.Notice`, and why there is no verdict: "user", "leak",
+        "other-visits")
 
     Raises
     ------
@@ -77,6 +67,7 @@ def compare(
     """
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
+    evaluation.check_level(level)
     check_declared(declared)
     if train is not None and train.unit != test.unit:
         raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with "

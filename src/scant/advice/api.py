@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from scant.ads import evaluation
-from scant.advice import advise, basis, jobs
+from scant.advice import advise, jobs
 from scant.advice.evaluated import Evaluation
 from scant.advice.log import Log, Report
 from scant.advice.policy import Policy
@@ -38,18 +37,19 @@ def evaluate(
 
     Parameters
     ----------
-    policies : each a `Policy`; the kind of one, which is learnt from `train`; the NAME of a column `policy:NAME` of the
-        test, which has the policy's probability of the ad shown; "ad:ID" for one ad for everyone; or "each-ad" for all
-        such. "logging", today's, and "uniform" are compared, too, as `advise.compare` says
+    policies : each, also by name, a `Policy`, which is fitted to `train` if it is not yet; the kind of one; NAME, or
+        column:NAME, of a column `policy:NAME` of the test, with the policy's probability of the ad shown; "ad:ID" for
+        one ad for everyone; or "each-ad" for all such. "logging", today's policy, is always compared, and "uniform"
+        unless today's is that, or only ads are asked for
     test : the log to evaluate on
-    train : the log that policies are learnt from, whose rewards are those of today's policy; None if all policies are
-        fitted. Today's is then the policy that logged `test`, and nobody sees whether `test` was learnt from
+    train : the log that policies are learnt from, which tells today's rate, unless both logs are halves of one; None if
+        all policies are fitted. Today's is then the policy that logged `test`, and nobody sees what was learnt from it
     level : the confidence of each bound, interval and verdict
     least_propensity : the least probability, by design, of any ad under the policy that logged `test`; needed if its
         propensities differ. "unknown" makes do with wider bounds that need none
-    shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too
+    shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too, if chance does not explain them
     seed : of the order of the rows for the betting bounds
-    doubly_robust : whether to add doubly robust estimates of learnt policies
+    doubly_robust : whether to add doubly robust estimates of learnt policies; reads the test into memory
     results : a folder of files that `write_part` wrote, one for each file of a log in a folder, which are then not read
     progress : called with a sentence on each step that begins
 
@@ -57,8 +57,6 @@ def evaluate(
     ------
     DataError, SettingError : see `advise.compare`
     """
-    evaluation.check_level(level)
-    basis.check_declared(least_propensity)
     test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
     summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
     found = advise.compare(

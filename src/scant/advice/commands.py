@@ -299,13 +299,8 @@ def _policies(arguments, test) -> dict:
     """What --policy asks for of a test log, by its name in tables: saved policies, kinds or models to be learnt, or
     columns.
 
-    A saved policy has the name of its file without .arrow, after as many folders of its path as tell it from others
-    with that name; with .arrow, where a kind, a column or a policy that is always compared has the same name. A model
-    has the name of its class, with as much of what was asked for as tells it from others.
-
-    Raises
-    ------
-    SettingError : the same policy twice, or a name that a column has, too
+    A saved policy has the name of its file without .arrow, with as many folders as tell it from others; with .arrow, if
+    another policy has this name. A model has the name of its class, with as much more as tells it from others.
     """
     from scant.advice import Policy, models
     from scant.advice.advise import ALWAYS, COLUMN, check_meant
@@ -348,10 +343,7 @@ def _settings(arguments) -> dict:
 
 
 def _test_and_train(arguments, paths, progress, guard: str | None = None) -> tuple:
-    """The log to evaluate on, and that to learn from, None without one.
-
-    guard : the column to take as the reward in place of the log's own
-    """
+    """The log to evaluate on, and the log to learn from, None without one; for `guard` see `_logs`."""
     test, *trained = _logs(arguments, *paths, progress=progress, guard=guard)
     if not arguments.split:
         return test, trained[0] if trained else None
@@ -363,10 +355,6 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     """The logs of some files, read as the arguments say.
 
     guard : the column to take as the reward in place of the log's own; columns of guard rails are no features
-
-    Raises
-    ------
-    SettingError : a column to leave out, or to take as text, that no file has
     """
     from scant.advice import Log
     from scant.errors import SettingError, unknown
