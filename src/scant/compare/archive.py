@@ -1,7 +1,7 @@
 """One zip of a finished study, to send, keep or deposit: a Workflow Run RO-Crate.
 
 It is a Workflow Run Crate 0.5 on RO-Crate 1.1: `ro-crate-metadata.json` names the workflow, the settings that it was
-given, the results and the action that made these of those (https://w3id.org/ro/wfrun/workflow/0.5).
+given, the results, and the run that made them (https://w3id.org/ro/wfrun/workflow/0.5).
 """
 
 import json
@@ -41,14 +41,14 @@ def write(folder, target=None, runs: bool = False) -> Path:
     Parameters
     ----------
     folder : the study's results, results/{study}
-    target : the file to write, not one of the study's own, nor one that is there but for an earlier archive of the
-        study; if None, that of the folder's name, with .zip, in the working folder
-    runs : with run files, traces and those streams that are kept, which are large and can be made again
+    target : the file to write. It may replace an earlier archive of the study, and no other file. By default it has
+        the folder's name, with .zip, and is in the working folder
+    runs : whether to pack run files, traces and streams, too, which are large and can be made again
 
     Raises
     ------
-    SettingError : the file to write is another file that is there, or one of the study
-    DataError : the study is not finished, or files of it, or the workflow, have changed since
+    SettingError : the file to write exists and is no archive of the study, or is in its folder
+    DataError : the study is not finished, or its files or the workflow have changed since
     """
     folder = Path(folder)
     found = verifying.verify(folder)
@@ -82,7 +82,7 @@ def write(folder, target=None, runs: bool = False) -> Path:
 
 
 def _study_of(path: Path) -> str | None:
-    """The study that a file is an archive of; None for other files."""
+    """The id of the study whose archive this file is; None for other files."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open(manifest.NAME) as file:
             archive.getinfo(CRATE)

@@ -50,9 +50,9 @@ class Judged:
     """A claim, or a cell of one, in both studies.
 
     name : the claim's id
-    where : what tells the cell from others of the claim, in words; "" for the claim as a whole
-    verdicts : in A and in B; "" where it is not judged
-    a, b : the estimates; None where it is not judged
+    where : which cell of the claim it is, in words; "" for the claim as a whole
+    verdicts : in A and in B; "" in a study that does not judge it
+    a, b : the estimates; None in a study that does not judge it
     how : a key of MEANINGS
     row : the row of the claim or cell in B, or else in A
     """
@@ -89,7 +89,7 @@ class Cell:
 
 
 class Change(NamedTuple):
-    """A setting, version or checksum that differs, as text; "" where it is not there."""
+    """A setting, version or checksum that differs, as text; "" in the study that has none."""
 
     name: str
     a: str
@@ -100,10 +100,10 @@ class Change(NamedTuple):
 class Comparison:
     """What differs between the studies A and B.
 
-    claims, cells : those that both studies judge, the same ones included; what changed most comes first
+    claims, cells : judged in both studies, whether they differ or not; what changed most comes first
     alone : the claims that only one study judges
-    tables : the cells that differ, of each table that both have, likewise
-    rows : how many rows of each table both have
+    tables : by table, the cells that differ; what changed most comes first
+    rows : by table, how many rows both studies have
     settings, code, modules, versions, data : what differs, by key path, part of the code, module, package, data set
     restated : the claims that are tested otherwise
     """
@@ -151,7 +151,7 @@ class Comparison:
 
 
 def compare(a: Finished, b: Finished) -> Comparison:
-    """What differs between two studies. Columns and tables that only one of them has are left out.
+    """What differs between two studies. Columns and tables of only one of them are left out.
 
     Raises
     ------
@@ -173,25 +173,20 @@ def compare(a: Finished, b: Finished) -> Comparison:
     }
     claims = _ordered(_claims(a.claims, b.claims) if judged else [])
     alone = [claim for claim in claims if not claim.shared]
-    cells = (
-        [cell for cell in _cells(a.cells, b.cells) if cell.name not in {claim.name for claim in alone}]
-        if judged
-        else []
-    )
+    only = {claim.name for claim in alone}
+    cells = [cell for cell in _cells(a.cells, b.cells) if cell.name not in only] if judged else []
+    both = {part: [change for change in changes.pop(part) if change.a and change.b] for part in ("modules", "claims")}
     return Comparison(
-        a,
-        b,
-        [claim for claim in claims if claim.shared],
-        _ordered(cells),
-        alone,
-        found,
-        rows,
-        changes["settings"],
-        changes["code"],
-        [change for change in changes["modules"] if change.a and change.b],
-        changes["versions"],
-        changes["data"],
-        [change.name for change in changes["claims"] if change.a and change.b],
+        a=a,
+        b=b,
+        claims=[claim for claim in claims if claim.shared],
+        cells=_ordered(cells),
+        alone=alone,
+        tables=found,
+        rows=rows,
+        modules=both["modules"],
+        restated=[change.name for change in both["claims"]],
+        **changes,
     )
 
 
@@ -239,9 +234,8 @@ def _text(value) -> str:
 def compare_tables(name: str, a: list[dict], b: list[dict]) -> tuple[list[Cell], int]:
     """The cells of a table that differ, and how many rows both have.
 
-    Rows belong together if they are about the same: if they have the same words in the columns NAMES and the same
-    numbers in LEVELS, and, where these do not tell rows apart, are as many rows from the top. An estimate with its
-    interval is one cell.
+    Rows belong together if they have the same words in the columns NAMES and the same numbers in LEVELS. Where several
+    rows have the same, they are matched in their order. An estimate with its interval is one cell.
     """
     columns = [column for column in (b[0] if b else {}) if a and column in a[0]]
     about = [column for column in columns if column in LEVELS or (column in NAMES and _words(column, a, b))]
@@ -274,7 +268,7 @@ def _words(column: str, *tables: list[dict]) -> bool:
 
 
 def _by_key(rows: Iterable[dict], about: Iterable[str]) -> dict[tuple, dict]:
-    """Rows by what they are about, numbers in one form, with a count of those before that are about the same."""
+    """Rows by what they are about, and by how many earlier rows are about the same; numbers in one form."""
     seen, by_key = Counter(), {}
     for row in rows:
         key = tuple(_name(row.get(column, "")) for column in about)
@@ -289,7 +283,7 @@ def _name(text: str) -> str:
 
 
 def _key_words(key: tuple) -> str:
-    """What a row is about, in words; rows that are about the same are numbered from the second on."""
+    """What a row is about, in words; the second row about the same is called so, and those after it."""
     *words, before = key
     return ", ".join([*filter(None, words), *([f"row {before + 1}"] if before or not any(words) else [])])
 
@@ -330,5 +324,5 @@ def _cells(a: list[dict], b: list[dict]) -> list[Judged]:
 
 
 def _ordered(judged: list[Judged]) -> list[Judged]:
-    """Those whose verdict turned first, then those that moved most; else as they come."""
+    """In order: first what turned its verdict, then what moved most."""
     return sorted(judged, key=lambda item: (not item.turned, HOWS.index(item.how)))

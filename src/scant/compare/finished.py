@@ -1,4 +1,4 @@
-"""Reading finished studies, and keeping what others are held to: results/reference/{study}."""
+"""Reads finished studies, and keeps the references that others are compared with: results/reference/{study}."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from scant.verdict.readings import Cell, Claim
 REFERENCE = "reference"
 CLAIMS, CELLS = "claims.csv", "claims-readings.csv"
 NUMBERS = ("estimate", "low", "high", "n")
-CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")  # what tells one cell of a claim from another
+CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")  # identify a cell of a claim
 NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}  # earlier versions had no others
 # The tables of a reference.
 KEPT = ("finals", "top", "steps", "steps-top", "seen", "seen-steps", "games", "slopes", "generalisation", "ads")
@@ -45,12 +45,12 @@ class Finished:
 
     @property
     def is_reference(self) -> bool:
-        """Whether it is what `keep` keeps of a study."""
+        """Whether it is a reference."""
         return is_reference(self.folder)
 
 
 def is_reference(folder: Path) -> bool:
-    """Whether the folder is that of a reference, results/reference/{study}."""
+    """Whether the folder holds a reference: results/reference/{study}."""
     return folder.resolve().parent.name == REFERENCE
 
 
@@ -61,12 +61,12 @@ def reference_of(folder) -> Path:
 
 
 def studied(reference: Path) -> Path:
-    """The folder of the study that a reference is of: the inverse of `reference_of`."""
+    """The folder of the study behind a reference: the inverse of `reference_of`."""
     return reference.parent.parent / reference.name
 
 
 def pair(a, b) -> tuple[Path, Path]:
-    """The folders of two studies to compare. The word `reference` stands for that of the other study.
+    """The folders of two studies to compare. The word `reference` stands for the reference of the other study.
 
     Raises
     ------
@@ -112,10 +112,10 @@ def read(folder) -> Finished:
 
 
 def keep(folder) -> Path:
-    """Make a finished study the reference of its name, instead of the one before; returns the reference's folder.
+    """Make a finished study the reference of its name, in place of an earlier one; returns the reference's folder.
 
-    A reference is small: the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits.
-    Other files in its folder are left alone.
+    A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits. Other
+    files in its folder are left alone.
 
     Raises
     ------
@@ -174,9 +174,7 @@ def number(text: str | None) -> float | None:
 
 
 def manifest_of(folder: Path) -> dict:
-    """The manifest of a study, held against the files that studies are compared by.
-
-    It is empty if there is none.
+    """The manifest of a study, empty if there is none. The files that are compared have to fit it.
 
     Raises
     ------
@@ -199,7 +197,7 @@ def _again(path: Path) -> str:
 
 
 def owned(folder) -> dict:
-    """The manifest of a study that a command is to change files of; it has to be that of the folder itself.
+    """The manifest of a study whose files a command will change. It has to belong to this very folder.
 
     Raises
     ------

@@ -34,9 +34,9 @@ def rows(found: Comparison) -> list[dict[str, str]]:
 
     part : "verdict", "estimate", "cell verdict", "cell", "table", "settings", "code", "modules", "versions", "data" or
         "restated"
-    name, where, column : of what: the id of a claim and the words for its cell; the table, its row and its column; the
-        path of a setting's keys; the part of the code, module, package or data set
-    difference : of estimates and tables, a key of `scant.compare.differences.MEANINGS`
+    name, where, column : what differs: a claim's id and its cell; a table, its row and its column; a setting's path of
+        keys; a part of the code, a module, a package or a data set
+    difference : for estimates and tables, a key of `scant.compare.differences.MEANINGS`
     a, b : in A and in B, with the ends of the interval and the number of seeds of an estimate
     """
     listed = []

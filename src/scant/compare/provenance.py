@@ -12,7 +12,7 @@ from scant.verdict import selection
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
-DRAWN = ("streams/", "bandit/", "campaigns/")  # what runs are played on, which is drawn, or packed, again if it is gone
+DRAWN = ("streams/", "bandit/", "campaigns/")  # what runs are played on, which can be drawn or packed again
 FOLDERS = ("runs", "traces", "comparators", "times", "streams", "bandit", "campaigns", "figures", "tables")
 WORKFLOW = ("Snakefile", "CITATION.cff", LOCK, "rules/*.smk", "workflow/**/*", "config/*.yaml")
 PAGE = "report.html"
@@ -59,7 +59,7 @@ def workflow() -> list[str]:
 
 
 def results(plan: Plan, claims: dict) -> list[str]:
-    """The files that the jobs of a study make, but for logs, benchmarks and the manifest, below its folder of results.
+    """The files that the jobs of a study make, below its folder of results, without logs, benchmarks and the manifest.
 
     claims : the study's claims by id; empty if it judges none
     """

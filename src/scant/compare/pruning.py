@@ -1,6 +1,4 @@
-"""Deleting what a finished study does not need: files that its settings do not ask for any more, or that can be drawn
-again.
-"""
+"""Deletes files of a finished study that its settings no longer ask for, or that can be drawn again."""
 
 import os
 from collections.abc import Iterator
@@ -15,12 +13,12 @@ from scant.page.status import recorded
 
 @dataclass(frozen=True)
 class Prunable:
-    """Files below a study's folder that its settings do not ask for, and those of them that are not deleted.
+    """Files below a study's folder that its settings do not ask for.
 
     deleted : what `prune --delete` deletes
-    size : of these, in bytes
-    foreign : not recorded as made by a job of this study, or links
-    newer : changed after the study was finished
+    size : of what is deleted, in bytes
+    foreign : kept, since they are links, or no job of this study is recorded to have made them
+    newer : kept, since they changed after the study was finished
     """
 
     deleted: list[str]
@@ -36,13 +34,12 @@ def prunable(folder, drawn: bool = False) -> Prunable:
     this study made, and that have not changed since the manifest was written. Links are not followed, nor deleted.
     Logs, benchmarks and what does not lie in a folder of results are left alone.
 
-    drawn : with the streams and logs that runs were played on, most of a study's size, which a job that needs them
-        makes again, of the same bytes
+    drawn : whether to delete streams and logs, too: most of a study's size, which jobs that need them draw again
 
     Raises
     ------
     SettingError : the folder is a link
-    DataError : the study is not finished, is not that of the folder, or a run is at work
+    DataError : the study is not finished, has another name than its folder, or a run is at work
     """
     folder = Path(folder).absolute()
     listed, root = finished.owned(folder).get("results"), folder.parent.parent

@@ -28,8 +28,8 @@ from scant.page import page
 MOST = 20  # items of a section
 LEAST = 40  # columns, however narrow the terminal
 LONGEST = 60  # characters of a setting
-SHOWN = (*BEYOND, OUTSIDE, ONLY_A, ONLY_B)  # estimates that are listed; of studies with the same seeds, all that differ
-COUNTED = {  # what the number of a table's cells is followed by
+SHOWN = (*BEYOND, OUTSIDE, ONLY_A, ONLY_B)  # estimates that are listed; between equal seeds, all that differ
+COUNTED = {  # the words after a number of cells
     ONLY_A: "rows only in A",
     ONLY_B: "rows only in B",
     UNEQUAL: "differ",

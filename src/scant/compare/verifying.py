@@ -11,10 +11,12 @@ from scant.schema import PROJECT
 
 
 class Verified(NamedTuple):
-    """How the files of a study stand to its manifest: how many are as they were, and which are not.
+    """A study's files beside its manifest.
 
-    What `prune --drawn` deletes is not `gone` but in `drawn`, if it is not there. `workflow` are the files of the
-    workflow, as it is here, that are not those which made the study.
+    same : how many are as they were
+    changed, gone : the names of the others
+    drawn : how many are gone that `prune --drawn` may delete; they are not in `gone`
+    workflow : the files of the workflow here that are not as they were when they made the study
     """
 
     same: int
@@ -25,7 +27,7 @@ class Verified(NamedTuple):
 
 
 def verify(folder) -> Verified:
-    """Hold all files of a study's results against the checksums of its manifest, and the workflow here, too.
+    """Compare all files of a study's results, and the workflow here, with the checksums of its manifest.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def verify(folder) -> Verified:
 
 
 def describe(found: Verified, folder: Path) -> Iterator[str]:
-    """What `verify` found of the study in a folder, as lines for the terminal."""
+    """What `verify` found in a folder, as lines for the terminal."""
     yield f"{found.same:,} files are what they were when the study was made."
     if found.drawn:
         yield f"{found.drawn:,} streams and logs were deleted by scant prune --drawn; what needs them draws them again."

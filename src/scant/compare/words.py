@@ -18,7 +18,7 @@ from scant.compare.differences import (
 from scant.compare.finished import Finished, studied
 from scant.page import page
 
-MADE_BY = {  # what made the studies: the parts of a comparison, and what they are called
+MADE_BY = {  # what made the studies: parts of a comparison, and their titles
     "settings": "Settings",
     "code": "Code",
     "versions": "Packages",
