@@ -112,3 +112,21 @@ def test_a_deployed_workflow_has_what_comes_with_it(wheel, tmp_path):
         assert re.search(r"^total +\d\d", run("snakemake", "-n", folder=folder, package=package), re.M)
         run("snakemake", "--cores", 1, "--forcerun", "fetch", "--", log, folder=folder, package=package)
         assert (folder / log).read_bytes() == (ROOT / "examples/logs/targeted.csv").read_bytes()
+
+
+@pytest.mark.slow
+def test_a_deployed_workflow_makes_its_page(saved, tmp_path):
+    """From the runs of a finished study, none of which it plays again."""
+    folder = deployed(tmp_path, ROOT)
+    shutil.copy(ROOT / "config/studies/tiny.yaml", folder / "config/config.yaml")
+    for part in ("results/data", "results/tiny"):
+        shutil.copytree(saved / part, folder / part, symlinks=True)
+    tiny, made = folder / "results/tiny", saved / "results/tiny"
+    for name in ("report.html", "manifest.json", "claims.csv", "tables/finals.csv"):
+        (tiny / name).unlink()
+    run("snakemake", "--cores", 1, folder=folder, package=ROOT / "src")
+    for name in ("claims.csv", "tables/finals.csv"):
+        assert (tiny / name).read_bytes() == (made / name).read_bytes()
+    assert (tiny / "report.html").stat().st_size > 10**6 and (tiny / "manifest.json").is_file()
+    runs = [path.relative_to(made) for path in made.glob("runs/**/*.parquet")]
+    assert runs and all((tiny / run).stat().st_mtime_ns == (made / run).stat().st_mtime_ns for run in runs)
