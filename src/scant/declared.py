@@ -72,7 +72,7 @@ class Learner:
     draws : whether it draws random numbers. If it does not, seeds that share their place's draws are one observation
     heeds : the readings that affect it, among those of its family that affect only some learners (`Setting.some`)
     released : the settings that differ in the authors' released code (the reading `source: released-code`)
-    released_rates : the learning rates in that code; None if it takes those of the study
+    released_rates : the learning rates in that code; None if it takes the study's rates
     """
 
     kind: ClassVar[str] = ""

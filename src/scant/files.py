@@ -157,7 +157,7 @@ def visible(folder: Path, pattern: str) -> list[Path]:
 
 
 def parts(folder) -> tuple[list[Path], list[Path]]:
-    """The parquet files of a folder and of those below it, in order; and, in order, those that are no part of it.
+    """The parquet files of a folder and its subfolders, in order; and, in order, the hidden files that are left out.
 
     These are as for Arrow and Spark the files whose names, or those of their folders, begin with "." or "_": what a
     writer has not finished, or what other programs keep there.
@@ -217,7 +217,7 @@ def braces(paths) -> str:
 
 
 def _braced(texts: list[str]) -> str:
-    """Texts as one word of bash, in which what all begin and end with is written once."""
+    """Texts as one word of bash, which has their common start and end once."""
     start = os.path.commonprefix(texts)  # noqa: RUF071 (letter by letter is what is meant)
     rest = [text.removeprefix(start)[::-1] for text in texts]
     end = os.path.commonprefix(rest)  # noqa: RUF071
@@ -233,7 +233,7 @@ def _quoted(text: str) -> str:
 
 
 def refuse_page(path, origin=None, advice: str = "Get the file again") -> None:
-    """Raise a DataError for a page of HTML, or XML, which no data are: servers send one where they have no file.
+    """Raise a DataError for a page of HTML or XML, which servers send where they have no file.
 
     origin : where the file is from, for the error
     """
@@ -333,7 +333,7 @@ def encoded(metadata: dict) -> dict:
 
 
 def seal(path) -> None:
-    """Write the CRC-32 of a file of ours into the place that its metadata keep for it."""
+    """Write a file's CRC-32 into the place that its metadata keep for it."""
     with open(path, "r+b", buffering=0) as file:
         at = _place_of_seal(file)
         crc = _crc(file, at)
@@ -343,7 +343,7 @@ def seal(path) -> None:
 
 @once
 def check_seal(path) -> None:
-    """Look through a file of ours for damage, at 2.5 GB/s, block by block: to map it would count as memory.
+    """Look through a sealed file for damage, at 2.5 GB/s, block by block: to map it would count as memory.
 
     Raises
     ------
@@ -505,7 +505,7 @@ def batches(file, rows: int, groups: Iterable[int] | None = None, columns: list[
 
     Raises
     ------
-    ValueError : they have not as many rows as the metadata say: Arrow ends a column at a damaged page without a word
+    ValueError : the rows are fewer than the metadata say: Arrow silently ends a column at a damaged page
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     about = file.metadata
@@ -530,7 +530,7 @@ def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
     Raises
     ------
     ValueError : its seal is broken; it has not as many rows as its metadata say; or it holds more than FREE bytes, and
-        more than RATIO times those of the file
+        more than RATIO times the bytes of the file
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     import pyarrow as pa

@@ -2,7 +2,7 @@
 
 A job reads the files `inputs`, by their role, and writes the files `outputs`, in the order of the rule. Its further
 parameters are the keys of `--settings`. Packages are imported where they are used, so that each job only loads what it
-needs. Jobs check that the files which they read are those that their paths say (`scant.study.named`).
+needs. Jobs check that the files they read are what their paths say (`scant.study.named`).
 """
 
 import json
@@ -60,8 +60,8 @@ def run(
 
     engine : what plays, module:function, see `scant.families.Family.engine`
     identity : the ids of study, experiment and place, and the digest of the code, for the metadata of the files
-    settings : those that all learners share
-    learners : for each file to write, what its settings have besides: the learner's id, and settings of its own
+    settings : the settings that all learners share
+    learners : for each file to write, its further settings: the learner's id, and settings of its own
     """
     from scant.declared import called
     from scant.files import read_once
@@ -90,7 +90,7 @@ def times(inputs, outputs, *, jobs: list, details: dict) -> None:
     """Measure how long a round takes.
 
     jobs : what to play
-    details : what reports need of the study
+    details : what reports need to know about the study
     """
     from scant.games import run
 
@@ -114,17 +114,17 @@ def traces(inputs, outputs, *, details: dict) -> None:
 
 
 def figure(inputs, outputs, *, name: str, told: dict[str, str]) -> None:
-    """Draw a figure: SVG, PNG, CSV, of which the last is named. See `_show`."""
+    """Draw a figure: SVG, PNG, CSV; `outputs` names the CSV. See `_show`."""
     _show(name, True, inputs, outputs, told)
 
 
 def table(inputs, outputs, *, name: str, told: dict[str, str], study_seed: int) -> None:
-    """Make a table: CSV, which is named, and LaTeX. See `_show`."""
+    """Make a table: CSV and LaTeX; `outputs` names the CSV. See `_show`."""
     _show(name, False, inputs, outputs, told, study_seed)
 
 
 def _show(name: str, drawn: bool, inputs, outputs, told: dict[str, str], study_seed: int | None = None) -> None:
-    """Make a figure (if `drawn`) or a table of `files` and `comparators` (those of best fixed weights).
+    """Make a figure (if `drawn`) or a table of `files` and `comparators` (files of best fixed weights).
 
     told : by experiment, a digest of what its traces carry
     """

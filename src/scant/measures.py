@@ -316,7 +316,7 @@ def named(name):
         raise unknown("measure", name, [*whole, *cuts])
     measure = RECORDABLE[base]
     if at and measure.cut == "never":
-        raise SettingError(f"the measure {base!r} is of whole lists, without a cut-off; got {name!r}")
+        raise SettingError(f"the measure {base!r} has no cut-off, since it is defined for whole lists; got {name!r}")
     if not at and measure.cut == "must":
         raise SettingError(f"the measure {base!r} needs a cut-off, as in '{base}@5'")
     if at and not re.fullmatch("[1-9][0-9]{0,5}", cut):

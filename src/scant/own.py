@@ -10,7 +10,7 @@ from scant.errors import SettingError
 
 
 class OwnError(Exception):
-    """What a user's own learner raised, and the round in which it did."""
+    """An error that a user's own learner raised, and its round."""
 
     def __init__(self, error: Exception, round_: int):
         self.error, self.round = error, round_
@@ -32,7 +32,7 @@ def naming(where: str) -> Iterator[None]:
 def check_scores(learner) -> None:
     """Raise a ValueError if the last scores of a user's own learner, its attribute `scores`, are not all finite.
 
-    A sort of its own would put what is not a number last, without a word; `scant.measures.rank` refuses it.
+    Its own sort would silently put NaN last; `scant.measures.rank` refuses it.
     """
     scores = getattr(learner, "scores", None)
     if isinstance(scores, np.ndarray) and scores.dtype.kind == "f" and not np.isfinite(scores).all():

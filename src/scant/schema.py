@@ -108,11 +108,11 @@ def _check_size(path, events) -> None:
 def _check_scalars(path, node, seen: set[int]) -> None:
     """Raise a SettingError for a key that is no text or there twice, or a number too long to be printed.
 
-    Of keys that are there twice, the loader would take the last. All settings have names that are text, and no other
+    The loader would take the last of two equal keys. All settings have names that are text, and no other
     kind can mean the same when it is written otherwise, as `1` and `1.0`, `true` and `True`, `~` and `null` do.
 
     node : a node of the parser
-    seen : the nodes that have been looked at, of which an alias may be one
+    seen : the nodes that have been looked at; an alias may refer to one
     """
     if id(node) in seen:
         return

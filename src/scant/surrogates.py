@@ -198,7 +198,7 @@ def _worst_gaps(scores, grades):
     place[by_score] = np.arange(len(scores))
     by_grade = np.argsort(grades, kind="stable")
     best_so_far = by_score[np.minimum.accumulate(place[by_grade])]  # best-scored from the lowest grade up
-    lower = np.searchsorted(grades[by_grade], grades)  # how many documents are of lower grade
+    lower = np.searchsorted(grades[by_grade], grades)  # how many documents have a lower grade
     rival = np.where(lower > 0, best_so_far[lower - 1], -1)
     return np.where(lower > 0, scores[rival] - scores, -np.inf), rival
 

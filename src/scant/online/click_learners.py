@@ -1,4 +1,4 @@
-"""Learners that see clicks on the documents shown, instead of grades: PDGD, DBGD, which is older, and a plain one.
+"""Learners that see clicks on the documents shown, instead of grades: PDGD, the older DBGD, and a plain one.
 
 All are linear. A simulated user (`scant.online.clicks`) clicks on the first documents of the ranking; grades reach
 these learners in no other way. `learn` gets -1 for the grades of documents that are not shown.
@@ -25,7 +25,7 @@ class Settings:
     user : the simulated user's name
     click, stop : the user's probabilities, by grade from 0
     shown : how many documents the user is shown, 10 in studies
-    pairs : of which documents the kind "clicked" learns, see `Clicked`
+    pairs : the pairs of documents that the kind "clicked" learns from, see `Clicked`
     delta : DBGD's exploration: how far the candidate's weights are from the learner's
     measure : the measure whose loss is recorded as the learner's own
     """
@@ -153,7 +153,7 @@ def team_draft(
 
 
 class FromClicks(declared.Learner):
-    """What they share.
+    """What learners from clicks share.
 
     published_rate : its learning rate as published, if a study gives none
     learns : whether it learns, and so has rates
@@ -256,8 +256,8 @@ class DBGD(FromClicks):
 class Clicked(FromClicks):
     """Shows its own ranking, and descends on the logistic loss of pairs of documents that clicks prefer.
 
-    Pairs count alike, with no weights, and nothing is explored: what would be built first. The pairs are those of
-    `preferences`, or with `pairs` "above" those of a click over what was skipped above it (Joachims 2002). The loss is
+    Pairs count alike, with no weights, and nothing is explored: what would be built first. `preferences` gives the
+    pairs; with `pairs` "above" only clicks over documents skipped above them count (Joachims 2002). The loss is
     RankNet's, and steps are rate / sqrt(t).
     """
 

@@ -54,7 +54,7 @@ class User:
     stop: tuple[float, ...]
 
     def clicks(self, grades: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        """Which documents are clicked: bool of the shape of `grades`, those of the documents shown from the top."""
+        """Which documents are clicked: bool of the shape of `grades`, the grades of the list shown."""
         clicked = np.zeros(len(grades), bool)
         for place, grade in enumerate(grades):
             clicked[place] = random.random() < self.click[grade]

@@ -2,9 +2,9 @@
 
 For each prefix of t rounds, F(w), the sum of the surrogate over the queries, is minimised over the ball ||w|| <= U.
 F is convex, so that its value and gradient g at any w give a lower bound on its minimum in the ball:
-F* >= F(w) - <g, w> - U ||g||. For RankSVM, value and gradient are those of the dual point that belongs to its smoothed
-hinges (see `scant.kernels.batch`). The gap between F(w) and the best lower bound certifies the weights w, however the
-search came to them.
+F* >= F(w) - <g, w> - U ||g||. For RankSVM, value and gradient belong to the dual point of its smoothed hinges (see
+`scant.kernels.batch`). The gap between F(w) and the best lower bound certifies the weights w, however the search came
+to them.
 """
 
 import numpy as np
@@ -97,7 +97,7 @@ def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) ->
 
     Returns
     -------
-    weights : shape (d,), those with the smallest F that the search came to
+    weights : shape (d,), the weights with the smallest F that the search found
     value : F at these weights
     gap : no weights in the ball have F below value - gap
     """

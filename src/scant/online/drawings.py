@@ -21,10 +21,10 @@ WAYS = dict(  # the colour and marker of each way to take steps
         strict=True,
     )
 )
-ITERATES = {  # likewise, of the weights that lists are ranked by
+ITERATES = {  # the same by the weights that learners rank by
     "last weights": ("#000000", "*"), "average of all": ("blue", "o"), "average of a suffix": ("green", "D"),
 }  # fmt: skip
-USES = {  # likewise, of what is made of what was seen
+USES = {  # the same by what learners make of what they saw
     AS_SEEN: ("blue", "o"), CLIPPED: ("sky", "^"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
     EVERY_GRADE: ("green", "D"), "clicks as they are": ("brown", "X"), "clicks by PDGD": ("olive", "*"),
     "clicks by DBGD": ("pink", "h"), "no feedback": ("grey", "x"),

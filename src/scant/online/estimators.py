@@ -2,8 +2,8 @@
 
 With probability gamma, RTop-kF shows a uniformly random ranking; otherwise it shows the ranking by its scores. So a
 document i is among the k on top with probability p(i), and a pair {i, j} with probability p(i, j). A gradient that is a
-sum of terms, each of which depends on one grade (or on two), is estimated by the sum of the terms that are seen, each
-divided by the probability of seeing it (Lemma 25). For k above the papers' 1 and 2 this is the estimator of Horvitz and
+sum of terms that depend on one grade each (or on two) is estimated by the sum of the terms that are seen, each divided
+by the probability of seeing it (Lemma 25). For k above the papers' 1 and 2 this is the estimator of Horvitz and
 Thompson.
 """
 
@@ -91,14 +91,14 @@ def estimate(
     ----------
     surrogate : squared, kl, smoothdcg, ranksvm or logistic; with `floor` 1 also listnet
     scores : shape (m,)
-    grades : shape (m,); only those of the k documents on top are used
+    grades : shape (m,); only the grades of the k documents on top are used
     shown : shape (m,), the ranking shown
     k : how many grades are seen
     gamma : the probability of exploring
     epsilon : SmoothDCG's smoothing
     mismatch : see `inclusion`
     ordered : whether to divide a pair by the probability of its documents in this order (released code; only for k = 2)
-    floor : no probability that is divided by counts as less
+    floor : the least probability to divide by
     order : shape (m,), the ranking that is shown without exploration; by default that of the scores
     control : whether the estimate of the squared surrogate's gradient has its own scores as control variate: each grade
         is estimated by s + (R - s) 1[seen] / p in place of R 1[seen] / p

@@ -1,7 +1,7 @@
-"""The families `perceptron`, whose learners see every grade, and `top`, whose learners see those of the top k."""
+"""The families `perceptron`, whose learners see every grade, and `top`, whose learners see the grades of the top k."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 
 from scant import measures
@@ -119,30 +119,28 @@ MEASURES = Setting(
 IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")  # readings that change nothing against it
 
 
-def _needs_no_rate(study: dict, experiment: str, name: str) -> bool:
-    """Whether an experiment has a learner whose steps need no rate."""
-    learners = (study["learners"][learner] for learner in study["experiments"][experiment]["learners"])
-    return any(learner.get("steps") in steps.STEPS for learner in learners)
+def _with_learner(fits: Callable[[dict], bool]):
+    """The condition of `Shown.shows` that an experiment has a learner whose settings fit."""
+
+    def shows(study: dict, experiment: str, name: str) -> bool:
+        return any(fits(study["learners"][learner]) for learner in study["experiments"][experiment]["learners"])
+
+    return shows
 
 
-def _learns_from_what_it_saw(study: dict, experiment: str, name: str) -> bool:
-    """Whether an experiment has a learner of the kind `seen`."""
-    return any(study["learners"][learner]["kind"] == "seen" for learner in study["experiments"][experiment]["learners"])
-
-
-def _ranks_by_an_average(study: dict, experiment: str, name: str) -> bool:
-    """Whether an experiment has a learner that ranks by an average of its weights."""
-    return any("iterate" in study["learners"][learner] for learner in study["experiments"][experiment]["learners"])
+NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.STEPS)
+LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen")
+RANKS_BY_AN_AVERAGE = _with_learner(lambda learner: "iterate" in learner)
 
 
 def _iterates(suffix: str, of: str) -> Shown:
-    """The figure of which weights lists are ranked by."""
+    """The figure that compares which weights learners rank by."""
     return Shown(
         f"figure-iterates{suffix}",
         caption=f"Time-averaged NDCG@10 at the horizon of {of}, by which of its weights a learner ranks: the last, the "
         "average of all so far, or of a suffix (the last half to three quarters of the rounds). Bars are 95 % t "
         f"intervals over seeds. {TUNED}",
-        frame="scant.online.frames_seen:iterates", draw="scant.online.drawings:steps", shows=_ranks_by_an_average,
+        frame="scant.online.frames_seen:iterates", draw="scant.online.drawings:steps", shows=RANKS_BY_AN_AVERAGE,
         heading=f"NDCG@10 by which weights rank, {of}",
     )  # fmt: skip
 
@@ -156,13 +154,13 @@ def _steps(suffix: str, of: str) -> tuple[Shown, Shown]:
     frames = "scant.online.frames_steps"
     figure = Shown(
         f"figure-steps{suffix}", caption=f"{caption} Bars are 95 % t intervals over seeds.", frame=f"{frames}:compared",
-        draw="scant.online.drawings:steps", shows=_needs_no_rate, heading=f"Steps that need no rate, {of}",
+        draw="scant.online.drawings:steps", shows=NEEDS_NO_RATE, heading=f"Steps that need no rate, {of}",
     )  # fmt: skip
     table = Shown(
         f"steps{suffix}",
         caption=f"{caption} With 95 % t intervals over seeds, and paired differences to the same learner, and to "
         "ListNet, at the best rate in hindsight.",
-        frame=f"{frames}:table", shows=_needs_no_rate, heading=f"Final NDCG@10 by how steps are taken, {of}",
+        frame=f"{frames}:table", shows=NEEDS_NO_RATE, heading=f"Final NDCG@10 by how steps are taken, {of}",
     )  # fmt: skip
     return figure, table
 
@@ -210,7 +208,7 @@ class Contextual(Family):
             raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
 
     def _several_rates(self, study, experiment) -> bool:
-        """Whether a learner of the experiment may have several rates, of which one is chosen."""
+        """Whether a learner of the experiment may have several rates to choose from."""
         return True
 
     def jobs(self, study, datasets, name):
@@ -237,7 +235,7 @@ class Contextual(Family):
         }
 
     def _resampled(self, study: dict, experiment: dict, stream: str) -> dict:
-        """The reading `queries` as runs are told it: only if they are resampled, which the adversary's never are."""
+        """The setting `queries` of a run: given only if queries are resampled, which the adversary's never are."""
         settings = study["streams"][stream]
         chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
         return {"queries": chosen} if chosen == "resampled" and settings.get("generator") != ADVERSARY else {}
@@ -494,7 +492,7 @@ class Top(Contextual):
             caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the lists shown, by loss, "
             "by what is made of it (way) and by the number of grades seen, with 95 % t intervals over seeds, and "
             "paired differences to ListNet, to the unbiased estimate from as many grades, and to every grade seen.",
-            frame="scant.online.frames_seen:table", shows=_learns_from_what_it_saw,
+            frame="scant.online.frames_seen:table", shows=LEARNS_FROM_WHAT_IT_SAW,
             heading="Final NDCG@10 by what is made of the grades seen",
         ),
         Shown(
@@ -504,7 +502,7 @@ class Top(Contextual):
             "variance in squared norms of the gradient (over 100 queries of the stream, exact over what may be shown), "
             "its squared mean over its variance (signal), and how often the documents on top are those of a learner "
             "that sees every grade.",
-            frame="scant.online.frames_seen:steps_table", reads="streams", shows=_learns_from_what_it_saw,
+            frame="scant.online.frames_seen:steps_table", reads="streams", shows=LEARNS_FROM_WHAT_IT_SAW,
             heading="Bias and variance of steps from what was seen",
         ),
         Shown(

@@ -20,7 +20,7 @@ OWN = "own"  # the column that `by_own_measure` adds
 def belongs(frame: pd.DataFrame, measure: str) -> pd.Series:
     """For each row, whether its learner is shown under `measure`.
 
-    Learners of AP are shown under AP, those of NDCG under NDCG, and those without a measure of their own under both.
+    Learners of AP are shown under AP, learners of NDCG under NDCG, and learners without a measure under both.
     """
     neutral = frame["kind"].isin(kinds("neutral")) | frame["kind"].str.contains(":")
     return neutral | ((frame["own_measure"] == "ap") == (measure == "ap"))
@@ -39,8 +39,8 @@ def free(frame: pd.DataFrame) -> pd.Series:
 def by_own_measure(last: pd.DataFrame) -> pd.DataFrame:
     """The final rows with a further column `OWN`: AP for learners of AP, NDCG@10 for all others.
 
-    It chooses the rates at which measures are shown that no learner learns, so that these are the measures of the same
-    runs as are shown under AP and NDCG@10.
+    It chooses the rates for measures that no learner learns, so that their rows show the same runs as the rows of AP
+    and NDCG@10.
     """
     return last.assign(**{OWN: last["ap"].where(last["own_measure"] == "ap", last["ndcg@10"])})
 

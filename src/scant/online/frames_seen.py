@@ -20,7 +20,7 @@ from scant.randomness import generator
 WITHOUT_GRADES = {  # what learners make of clicks, or of nothing, by kind
     "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD", "random": "no feedback",
 }  # fmt: skip
-FEWEST = 3  # a line of the figure has so many values of k
+FEWEST = 3  # values of k that a line of the figure needs
 ROUNDS, QUERIES = (100, 1000, 10_000), 100  # of the table of steps
 STEPS = {  # learners of the table of steps, all with AdaGrad's steps in the unit ball
     ("squared", 1): {AS_SEEN: {"exploration": 0.1}, CLIPPED: {}, CONTROL: {}, UNBIASED: {"control": "none"}},
@@ -56,7 +56,7 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def _beside(group: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
-    """A learner's final values less those of the first of some others, by seed; none for this learner itself."""
+    """A learner's final values minus the first other learner's, by seed; empty for this learner itself."""
     others = others[(others["iterate"] == group["iterate"].iloc[0]) & (others["steps"] == group["steps"].iloc[0])]
     others = others[others["learner"] == others["learner"].iloc[0]] if len(others) else others
     if group["learner"].iloc[0] in set(others["learner"]):
@@ -105,13 +105,13 @@ def steps_table(paths) -> pd.DataFrame:
 
     A learner plays the first file of each stream by AdaGrad's steps, U = 1, RTop-kF's exploration (without weights: of
     0.1). At its weights after some rounds, for `QUERIES` queries drawn at random: the mean of its step over what may be
-    shown, exact by enumeration, and averaged over the queries; and the same of the gradient.
+    shown, exact by enumeration, and averaged over the queries; and the average gradient.
 
     cosine : of the angle between the two averages
     bias : the squared norm of their difference; variance : the mean squared distance of a step from the average step.
         Both in squared norms of the average gradient, by which a descent that sees every grade moves
     signal : the squared norm of the average step, over that variance
-    same_top : the share of queries on which the k on top are those by the weights of a descent that sees every grade
+    same_top : the share of queries whose top k are the same by the weights of a descent that sees every grade
     """
     from scant.data import stream as streams  # which needs Numba
 

@@ -1,6 +1,6 @@
 """How steps that need no rate do beside rates: the frames of `figure-steps` and `figure-steps-top`, and their tables.
 
-Learners are compared that differ in nothing but how they take steps (or in how they explore): they are of one base.
+Learners with one base are compared: they differ only in how they take steps, or in how they explore.
 """
 
 import pandas as pd
@@ -59,7 +59,7 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bases(rows: pd.DataFrame) -> pd.Series:
-    """What a learner is but for its steps, in words, for each row."""
+    """What a learner is, except for its steps, in words, for each row."""
     constant = rows["gamma"].where(rows["exploration"] != "adaptive", 0.0)
     keys = rows.assign(gamma=constant)[BASE].itertuples(index=False, name=None)
     return pd.Series([_words(*key) for key in keys], rows.index, dtype=str)

@@ -92,7 +92,7 @@ def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame 
 
 
 def final_rows(traces: pd.DataFrame, details: dict):
-    """For each learner: its key, its final rows on reported seeds at its chosen rate, and those of its experiment."""
+    """For each learner: its key, its final rows on reported seeds at its chosen rate, and such rows of its experiment."""
     for experiment, part in traces.groupby("experiment", sort=False):
         last = finals(part)
         last = at_chosen_rates(last, chosen_rates(last, MEASURE, details[experiment]["tuning"]))
@@ -101,7 +101,7 @@ def final_rows(traces: pd.DataFrame, details: dict):
 
 
 def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
-    """The columns that identify a learner and its settings as played; None or NaN for those that do nothing in it."""
+    """The columns that identify a learner and its settings as played; None or NaN for settings without effect."""
     run = group.iloc[0]
     descends, explores, smooths = run["objective"] != "", run["k"] > 0, "smoothdcg" in (run["objective"], run["judge"])
     schedule = "released-code" if run["source"] == "released-code" else details[key[0]]["readings"]["schedule"]
@@ -195,7 +195,7 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def without_failed(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of which at least one run did not fail (n > 0). Raise a SettingError if there is none."""
+    """The rows with a run that did not fail (n > 0). Raise a SettingError if there is none."""
     if not frame["n"].any():
         raise SettingError("every run of this figure failed: the tables say where")
     return frame[frame["n"] > 0]

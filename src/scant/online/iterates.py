@@ -16,7 +16,7 @@ ITERATE = Setting(
 
 
 class Iterates:
-    """The weights of all rounds so far, of which `mean` are ranked by.
+    """The weights of all rounds so far; a learner ranks by `mean`, an average of them.
 
     A suffix begins at the last power of two but one, so that two sums are enough.
     """
@@ -25,7 +25,7 @@ class Iterates:
         self.iterate, self.rounds = iterate, []
 
     def mean(self, weights: np.ndarray) -> np.ndarray:
-        """Take in the weights (d) of the next round, and return those to rank it by."""
+        """Take in the weights (d) of the next round, and return the weights to rank it by."""
         if self.iterate == "last":
             return weights
         self.rounds.append(weights.copy())

@@ -32,7 +32,7 @@ class Settings:
     decay : the step at round t is rate * t^-decay
     by_loss : whether the step is multiplied by 1 - trigger measure
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
-    averaged : whether SLAM's weights are those of the whole list, averaged within each grade
+    averaged : whether SLAM's weights are computed over the whole list and averaged within each grade
     learn_on_empty : whether ListNet also learns from queries without a relevant document (namely equal scores)
     steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
     iterate : the weights that it ranks by, one of `scant.online.iterates.CHOICES`
@@ -173,7 +173,7 @@ class Contextual(declared.Learner):
     """What learners on streams of queries declare, besides what all learners do.
 
     branch : the learner's number in the compiled loop
-    defaults : its default settings, where they differ from those of `Settings`
+    defaults : its default settings, where they differ from the defaults of `Settings`
     released_simulated : the settings that differ in the released code for simulated streams, besides `released`
     learns : whether it learns, and so has rates
     neutral : whether it has no measure of its own, so that it is shown under every measure
@@ -231,7 +231,7 @@ class Linear(Contextual):
         steps.check(settings)
 
     def scores(self, features, weights=None) -> np.ndarray:
-        """By the last weights, if no others are given."""
+        """The scores of documents, float32 (m), by the last weights if none are given."""
         return (features.astype(np.float64) @ (self.weights if weights is None else weights)).astype(np.float32)
 
     def rank(self, features) -> np.ndarray:

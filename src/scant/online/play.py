@@ -38,7 +38,7 @@ class Play:
 
 
 def recorded(measures: Iterable[str] = (), largest_grade: int = 0) -> tuple[str, ...]:
-    """The names of the measures that a play records: those that learners may learn, then the others in `measures`.
+    """The names of the measures that a play records: the measures that learners may learn, then others in `measures`.
 
     largest_grade : of the stream
 
@@ -86,9 +86,9 @@ def query_order(
     order : "shuffled", or "as-is" for the order of the files
     empty : "skip" leaves out queries without a relevant document
     keep : the probability with which each query of a pass is kept (released code: 0.8 on some data sets)
-    resampled : draws the queries of every pass: as many as there are, with replacement (the bootstrap of queries);
-        under "as-is" they are in the order of the files, those that were drawn again after all others, and so on. None
-        for each query once
+    resampled : draws the queries of every pass: as many as there are, with replacement (the bootstrap of queries).
+        Under "as-is" they are in the order of the files, all second copies after all first ones, and so on. None for
+        each query once
 
     Returns
     -------
@@ -113,7 +113,7 @@ def query_order(
 
 
 def _shared(stream: Stream, queries: np.ndarray, empty: str, measures: Iterable[str]) -> tuple:
-    """What all compiled loops take: `Rounds`, `Tables`, what is to be `Measured`, the weights, and what is updated."""
+    """The arguments of all compiled loops: `Rounds`, `Tables`, `Measured`, the weights, and which rounds updated."""
     from scant.kernels.pieces import Measured, Rounds, Tables
 
     grade = max(1, stream.metadata["largest_grade"])
@@ -128,7 +128,7 @@ def _shared(stream: Stream, queries: np.ndarray, empty: str, measures: Iterable[
 
 
 def _of_explorer(stream, queries, played, measured, updated, weights, ranker, surrogate, events, watched=None) -> Play:
-    """The play of a learner that explores, of which the loop played so many rounds."""
+    """The play of a learner that explores, cut to the rounds that the loop played."""
     own_loss = np.where(stream.relevant[queries] > 0, 1 - measured.values[:, 0], 0.0)
     of_rounds = (None if array is None else array[:played] for array in (ranker, surrogate, events, watched))
     failed_in = 0 if played == len(queries) else played + 1
@@ -149,7 +149,7 @@ def play_compiled(
     queries : the query of each round, see `query_order`
     random : the generator of the learner's own random numbers
     empty : the measures of a query without a relevant document: "zero", "one", or "skip" if there is none
-    measures : to record besides those of all plays
+    measures : to record besides the measures of all plays
     """
     from scant.kernels import full
 
@@ -180,7 +180,7 @@ def play_top(
 ) -> Play:
     """Play RTop-kF or online gradient descent in the compiled loop.
 
-    The learner updates on every query, also on those without a relevant document, which the top k do not reveal.
+    The learner updates also on queries without a relevant document, since the top k do not reveal that there is none.
 
     rate : the constant in front of the steps, None if they need none; all other parameters as for `play_compiled`
     """
@@ -236,7 +236,7 @@ KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # the numb
 
 
 def _own(settings, error: Exception, round_: int) -> Exception:
-    """An error of a user's own learner with its round; one of ours as it is."""
+    """An error of a user's own learner, with its round; an error of this project unchanged."""
     return OwnError(error, round_) if ":" in settings.kind and not isinstance(error, ScantError) else error
 
 
@@ -251,7 +251,7 @@ def play_python(
     settings : of the learner; only `kind` and `measure` are used
     empty : as for `play_compiled`
     k : the learner sees the grades of its top k, and -1 for all others; None for every grade
-    measures : to record besides those of all plays
+    measures : to record besides the measures of all plays
     """
     functions = [function_of(name) for name in recorded(measures)]
     value = 1.0 if empty == "one" else 0.0
@@ -291,7 +291,7 @@ def play_python(
             ranker.append(MEASURES["ndcg@10"](learner.own, grades, value))
             surrogate.append(learner.suffered(grades))
             events.append(learner.events(ranking))
-        # A user's own learner may sort what is not a number without a word.
+        # A user's own learner may sort NaN silently.
         if own and not np.all(np.isfinite(getattr(learner, "weights", 0.0))):
             failed_in = len(loss)
             break

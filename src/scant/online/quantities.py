@@ -36,7 +36,7 @@ def final(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
 def final_at_own_rates(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
     """The same, at the rates that the measure itself chooses if it is one that learners may learn.
 
-    A measure that the experiment asked for is at the rates of the table `finals`; losses are at those of NDCG@10.
+    A measure that the experiment asked for is at the rates of the table `finals`; losses are at the rates of NDCG@10.
     """
     if measure in MEASURES:
         return _final(played, measure, measure)
@@ -69,9 +69,9 @@ def _with_edges(rows: pd.DataFrame) -> pd.DataFrame:
 def rounds_to_settle(played: Played) -> pd.DataFrame:
     """The last round with a loss, as log10: how long a learner takes until its rankings lose nothing of its measure.
 
-    Learners differ by factors here, and single runs take several times as long as others, so that means are of the
-    logarithm. It is the first round that traces keep, some 20 in each power of ten, up to which all is lost that is
-    lost at all. Learners that still lose something in their last round have the horizon.
+    Learners, and single runs, differ by factors, so that means are of the logarithm. The round is the first that traces
+    keep, some 20 in each power of ten, with the whole loss of the run. Learners that still lose something in their last
+    round have the horizon.
     """
     rows = _at_own_rates(played)
     lost = rows.groupby(KEYS)["loss"].transform("max")
@@ -86,8 +86,8 @@ def rounds_to_settle(played: Played) -> pd.DataFrame:
 def late_mistakes(played: Played) -> pd.DataFrame:
     """The share of the late rounds, the second half of the horizon, in which a perceptron-like learner updates.
 
-    It updates exactly in the rounds in which its ranking has a loss in the measure that it learns. Late rounds begin
-    after the first kept round that is not before half of the horizon.
+    It updates exactly when its ranking has a loss in the measure that it learns. Late rounds begin after the first kept
+    round that is not before half of the horizon.
     """
     rows = _at_own_rates(played)
     horizon = rows.groupby(KEYS)["round"].transform("max")
@@ -104,9 +104,9 @@ def _at_own_rates(played: Played) -> pd.DataFrame:
 
 
 def behind_best(played: Played) -> pd.DataFrame:
-    """The final NDCG@10 of steps that need no rate, less that of the same learner at the best rate of its grid.
+    """The final NDCG@10 of steps that need no rate, minus the same learner's at the best rate of its grid.
 
-    The best rate is that of the highest mean on the very seeds that are reported. The play `Random` ranks at random.
+    The best rate has the highest mean on the very seeds that are reported. The play `Random` ranks at random.
     """
     rows = _with_edges(frames_steps.ways(played.traces))
     best = rows[rows["steps"] == frames_steps.BEST].drop_duplicates(["stream", "base"]).set_index(["stream", "base"])

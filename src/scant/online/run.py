@@ -33,7 +33,7 @@ from scant.theory import bounds
 SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come after these
     {
         "seed": pa.int64(),
-        "rate": pa.float64(),  # of the learner; NaN for those that have none
+        "rate": pa.float64(),  # of the learner; NaN if it has none
         "theory": pa.int8(),  # 1 if theory gave the rate
         "round": pa.int64(),
         **{name: pa.float64() for name in MEASURES},  # time-averaged up to the round
@@ -48,7 +48,7 @@ SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come 
         # bound on their regret. NaN if there is none.
         "bound": pa.float64(),
         "general_bound": pa.float64(),  # on the loss: the smallest over some comparators; NaN if there is none
-        "failed_in": pa.int64(),  # the round in which scores were no longer finite, which ended the run; 0 if none
+        "failed_in": pa.int64(),  # the round whose scores were no longer finite, which ended the run; 0 if none
     }
 )
 # The comparators of the general bound are these multiples of the ranker of a separable stream, or, on other streams, of

@@ -150,8 +150,8 @@ class Exploration:
     With probability gamma in T rounds, AdaGrad's bound is `2 sqrt(2) U sqrt(T v / gamma)`, where v is the mean of gamma
     times the squared norm, and exploring costs at most `2 U g` in each of gamma T rounds, where g is the norm of a
     gradient. The sum is least at `gamma^3 = v / (2 g^2 T)`. Here v is the mean over the rounds so far, g^2 that of the
-    squared norms in those that did not explore, and T their number. It depends on earlier rounds alone, so that
-    estimates stay unbiased.
+    squared norms in the rounds that did not explore, and T the number of rounds. It depends on earlier rounds alone, so
+    that estimates stay unbiased.
     """
 
     def __init__(self):
@@ -180,7 +180,7 @@ CHOICES = (SCHEDULE, *STEPS)  # in the order of scant.kernels.steps
 
 
 def made(kind: str, features: int, scale: float) -> Steps | None:
-    """Steps of this kind, for so many features; None for those of a schedule."""
+    """Steps of this kind, for this number of features; None for a schedule's steps."""
     return STEPS[kind](features, scale) if kind in STEPS else None
 
 

@@ -23,6 +23,7 @@ EVENTS = ("explored", "mismatched", "clipped", "idle")  # events in rounds, whic
 OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared")  # in the order of scant.kernels.top
 LOSSES = ("squared", "logistic", "listnet", "ranksvm")  # of the documents seen
 CODES = (*OBJECTIVES, "logistic")  # what can be descended on, in the order of scant.kernels.top
+PAIRWISE = ("ranksvm", "logistic")  # a query of one document has nothing for these
 EVERY_GRADE = 2**31 - 1  # a k that no query has as many documents as
 ADAPTIVE = "adaptive"  # exploration that follows from the estimates so far
 NOT_CONVEX = "smoothdcg"  # the surrogate whose best fixed weights cannot be certified
@@ -37,7 +38,7 @@ RELEASED_CODE = {"smoothdcg": {"epsilon": 0.001, "sign": "as-printed"}, "ranksvm
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of such a learner, except the constant in front of its steps.
+    """The settings of a learner with feedback at the top, except the constant in front of its steps.
 
     kind : "rtop", "seen", "ogd" or "listnet"
     objective : the surrogate that the learner descends on
@@ -135,9 +136,7 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
             settings, k=k, gamma=learner.get("gamma", schedule["gamma"]), gamma_decay=1 / 3, decay=2 / 3,
             mismatch=readings["mismatch"],
         )  # fmt: skip
-    settings = replace(
-        settings, ordered=settings.ordered and settings.k == 2, steps=learner.get("steps", SCHEDULE)
-    )  # fmt: skip
+    settings = replace(settings, ordered=settings.ordered and settings.k == 2, steps=learner.get("steps", SCHEDULE))
     if learner.get("exploration") == ADAPTIVE:
         settings = replace(settings, exploration=ADAPTIVE, gamma=steps.MOST_EXPLORED, gamma_decay=0.0)
     if schedule["fixed"]:
@@ -156,7 +155,7 @@ def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]
 
 
 def _resolve_seen(settings: Settings, learner: dict, gamma: float) -> Settings:
-    """The same of a learner from what it saw; `gamma` is the constant of the exploration that a schedule has."""
+    """The complete settings of a learner from what it saw; `gamma` is the constant of the schedule's exploration."""
     least = 1 if settings.objective == "squared" else 2
     k = learner.get("k", least)
     if k != estimators.ALL and k < least:
@@ -198,8 +197,8 @@ def regret_bound(
     NaN if none is proved for the learner. If steps are fixed at the horizon, it is the bound at the horizon throughout.
 
     rate : the constant in front of the steps, None if they need none
-    watched : the rows of `Play.watched` at these rounds; AdaGrad's bound is in terms of what a run's gradients were, so
-        that under feedback at the top its expectation bounds that of the regret
+    watched : the rows of `Play.watched` at these rounds. AdaGrad's bound depends on the gradients of a run, so that
+        under feedback at the top its expectation bounds the expected regret
     """
     if settings.steps != SCHEDULE or settings.adaptive:
         if watched is None or settings.steps != "adagrad" or not _estimates_are_judged(settings):
@@ -217,13 +216,11 @@ def regret_bound(
     if not settings.k:
         return bounds.descent_regret(at, rate, norm, settings.radius, settings.fixed)
     loss = bounds.exploration_loss(settings.objective, stream["largest_query"], stream["largest_grade"])
-    return bounds.top_regret(
-        at, rate, constant, settings.radius, settings.gamma_constant, loss, settings.fixed
-    )  # fmt: skip
+    return bounds.top_regret(at, rate, constant, settings.radius, settings.gamma_constant, loss, settings.fixed)
 
 
 def _estimates_are_judged(settings: Settings) -> bool:
-    """Whether descent is on unbiased estimates of the gradient of what judges the learner, which is convex."""
+    """Whether the learner descends on unbiased estimates of its judge's gradient, and the judge is convex."""
     convex = ("squared", "kl", "ranksvm") if settings.k else tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
     proved = settings.kind != "seen" and settings.iterate == "last" and not settings.altered
     return settings.objective in convex and settings.judge == settings.objective and proved
@@ -373,7 +370,7 @@ class Top(declared.Learner):
     def learn(self, features, grades, ranking) -> bool:
         """Take a step from the grades seen and project on the ball; return whether there was enough to learn."""
         settings, scores = self.setup, self.scores.astype(np.float64)
-        if settings.objective in ("ranksvm", "logistic") and len(scores) < 2:
+        if settings.objective in PAIRWISE and len(scores) < 2:
             self.exploration.saw(0.0, self.chance, self.explored)
             return False
         if settings.k:
@@ -407,7 +404,7 @@ class Top(declared.Learner):
             clipped = int(np.sum(scores[seen] > estimators.surrogates.EXP_CLIP))
         elif self.setup.objective == "smoothdcg":
             clipped = int(np.sum(scores / self.smoothing > np.log(np.finfo(float).max)))
-        idle = self.setup.objective in ("ranksvm", "logistic") and len(ranking) < 2
+        idle = self.setup.objective in PAIRWISE and len(ranking) < 2
         return [self.explored, set(ranking[:k]) != set(self.own[:k]), clipped, idle]
 
     def suffered(self, grades) -> float:

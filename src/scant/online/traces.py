@@ -78,7 +78,7 @@ def completed(table: pa.Table) -> pa.Table:
 
 
 def further_measures(columns) -> list[str]:
-    """The measures among the columns of traces that an experiment asked for, besides those that all runs record."""
+    """The columns of traces with measures that an experiment asked for, besides the measures that all runs record."""
     return [name for name in columns if name not in MEASURED and recordable(name)]
 
 

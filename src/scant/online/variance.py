@@ -12,7 +12,7 @@ from scant.randomness import generator
 MISMATCHES = (1.0, 10.0, 100.0)
 GRADES = {  # the shares of grades 0 to 4
     "uniform": (0.2, 0.2, 0.2, 0.2, 0.2),
-    "web": (0.515, 0.325, 0.134, 0.019, 0.007),  # those of MSLR-WEB30K
+    "web": (0.515, 0.325, 0.134, 0.019, 0.007),  # as in MSLR-WEB30K
 }
 LENGTHS = (5, 10, 20)
 
