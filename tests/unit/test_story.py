@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -170,3 +171,8 @@ def test_questions_name_what_there_is():
         assert set(question.figures) <= shown
         for answer in question.answers:
             assert story._asks(question, {"id": answer.claim, "row": stated[answer.claim].get("row", words.UNTOLD)})
+
+
+def test_the_findings_answer_the_questions_of_pages():
+    headings = re.findall("^## (.*)", Path("docs/findings.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings[:-1] == [question.text for question in families.questions()]
