@@ -92,7 +92,7 @@ def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame 
 
 
 def final_rows(traces: pd.DataFrame, details: dict):
-    """For each learner: its key, its final rows on reported seeds at its chosen rate, and such rows of its experiment."""
+    """For each learner: its key, its final rows (reported seeds, chosen rate), and all such rows of its experiment."""
     for experiment, part in traces.groupby("experiment", sort=False):
         last = finals(part)
         last = at_chosen_rates(last, chosen_rates(last, MEASURE, details[experiment]["tuning"]))
