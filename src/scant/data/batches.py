@@ -136,7 +136,7 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
     names : of the features, in their order; a one-hot column ("variable=category") that is absent is 0, if another of
         its variable is there; `COLUMN.KEY` may be in a column of JSON objects, or of structs, and is missing where
         that lacks the key
-    texts : the names of those that are text
+    texts : the names of the columns that are text
     where, first : what messages call the table, and how many rows came before its first one
 
     Raises

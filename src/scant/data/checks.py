@@ -22,7 +22,7 @@ MISSING = frozenset(("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null",
 MOSTLY = 0.9  # a column of text with this share of numbers, or more, is one of numbers with mistakes
 EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
-PERCENT = 1.01  # propensities that go further, and of which most are above 1, look like percent
+PERCENT = 1.01  # propensities that go further, and mostly exceed 1, look like percent
 HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature holds
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
 LEAST_USERS = 20  # values from which on a column looks like one of users, if it is called so
@@ -155,7 +155,7 @@ class Columns:
     # numbers
 
     def numbers(self, name: str, mend: str = "") -> np.ndarray:
-        """A column of which every row needs a number, float64 (rows); NaN where there is a problem."""
+        """A column that needs a number in every row, float64 (rows); NaN where there is a problem."""
         column = plain(self.table.pop(name))
         values, texts = numeric(column)
         if values is None:

@@ -27,7 +27,7 @@ ENDINGS = {".zip": "application/zip", ".gz": "application/gzip", ".csv": "text/c
 def described(dataset: Dataset) -> dict:
     """A data set as JSON-LD, with a file for its archive and for each part, as far as they have checksums.
 
-    Croissant allows no file without one; the description names those that are not listed.
+    Croissant allows no file without one; the description names the files that are not listed.
     """
     archive, files, unlisted = dataset.archive, [], []
     if archive and archive.sha256:

@@ -30,7 +30,7 @@ MEMBERS = 10_000  # of an archive; none in the registry has 100
 ATTEMPTS = 3  # to download a file
 ABSENT = (403, 404, 410)  # statuses of files that a mirror does not have
 ENCODINGS = {"": "", "identity": "", "gzip": ".gz", "x-gzip": ".gz", "compress": ".Z", "x-compress": ".Z"}  # of HTTP
-REASON = 200  # characters of what a server said, of which an error shows no more
+REASON = 200  # characters that an error shows of what a server said
 READ = 16 << 20  # bytes that are read at once when the headers of an archive are read
 
 # What decompressors and readers of archives raise on damaged input; gzip and bz2 raise OSError.
@@ -105,7 +105,7 @@ def is_address(mirror: str | None) -> bool:
 def on_disk(dataset: Dataset, part: Part, mirror: str | None = None) -> Path | None:
     """The file of a part that is on this machine, plain or compressed; None if there is none.
 
-    mirror : a mirror, of which only a folder is looked in
+    mirror : a mirror; it is looked in if it is a folder, not if it is an address
 
     Raises
     ------
@@ -166,7 +166,7 @@ _SOURCES = (_address_of_mirror, _disk, _file_url, _archive)
 
 
 def _in_package(dataset: Dataset, package: str) -> Path:
-    """The file of an installed package, of which `package` is the name and the file's path."""
+    """A file that an installed Python package brings; `package` is the package's name and the file's path in it."""
     from importlib.util import find_spec
 
     name, _, file = package.partition("/")
@@ -413,7 +413,7 @@ def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
 
 
 def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
-    """The members of a zip by name, None for those that are no regular files; and a function that opens one."""
+    """The members of a zip by name, None if a member is no regular file; and a function that opens one."""
     if len(archive.filelist) > MEMBERS:
         raise DataError(path, f"the archive has more than {MEMBERS:,} members")
     limit = _limit(path.stat().st_size)
@@ -426,7 +426,7 @@ def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
         # Other methods decompress without a limit on the bytes at once.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise NotImplementedError(f"compression method {info.compress_type}; deflate is read")
-        if info.file_size > limit:  # of which no more is read, whatever it is in truth
+        if info.file_size > limit:  # no more than this is read, whatever it is in truth
             raise DataError(path, f"{info.filename} decompresses to more than {limit:,} bytes", advice=TOO_MUCH)
         return archive.open(info)
 
@@ -481,7 +481,7 @@ def _verify(request: _Request, source: str, rejected: Path | None = None) -> str
 
 
 def check_copy(dataset: Dataset, part: str, original) -> None:
-    """Hold the copy that `fetch` made against the registered checksums, or against a study's own file that it is of.
+    """Compare what `fetch` made with the registered checksums, or with the study's own file if it is a copy of one.
 
     Raises
     ------

@@ -70,8 +70,8 @@ def read(
     Parameters
     ----------
     columns : by role, one of `ROLES`, the column of the file that has it
-    ignore : columns to leave out; those that the file lacks are passed over
-    categorical : features to take as texts though they are numbers; those that the file lacks are passed over
+    ignore : columns to leave out; names that the file lacks are passed over
+    categorical : features to take as texts though they are numbers; names that the file lacks are passed over
     units : what propensities and rewards are written as
     study : whether it is for a study, which has no columns `policy:NAME`, no objects and no logs of Vowpal Wabbit
     whole : whether something else, such as a checksum, tells that a text is whole whose last line does not end
@@ -227,7 +227,7 @@ def table_of(frame):
 
 
 def roles(path, header, columns: Mapping[str, str], ignore=()) -> list[str]:
-    """The names of a file's columns by their roles, "" for those that are left out; raises what `read` does of them."""
+    """The names of a file's columns by their roles, "" if a column is left out; raises what `read` does of them."""
     return Renaming(path, columns, frozenset(ignore)).names(header)
 
 

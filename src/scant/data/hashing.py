@@ -1,4 +1,4 @@
-"""Hashes of the entries of rows, from which those of rows are made: sums modulo 2^64 over the columns.
+"""Hashes of entries, which add up to the hashes of rows: sums modulo 2^64 over the columns.
 
 What a column adds is its entry times an odd number that comes of the column's name, mixed as splitmix64 ends (Steele,
 Lea & Flood 2014). So the order of the columns does not matter, and 0 adds nothing.

@@ -105,7 +105,7 @@ def refuse_row(where, row: int, reason: str, lines: np.ndarray | None, advice: s
 def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = None, where="log") -> Log:
     """The log with the actions and features of another log, in their order.
 
-    Actions that the log lists but never showed are dropped; those that it lacks are added. For features see
+    Actions that the log lists but never showed are dropped; actions that it lacks are added. For features see
     `align_features`.
 
     Raises

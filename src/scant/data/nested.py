@@ -134,11 +134,11 @@ class Keys:
 
     @property
     def names(self) -> list[str]:
-        """The names of all values in the first rows, also of those that are left out."""
+        """The names of all values in the first rows, also of values that are left out."""
         return [*self.kinds, *self.lists, *sorted(self.met)]
 
     def flat(self, thing: Mapping, prefix: str | None = None, found: dict | None = None) -> dict:
-        """The values of an object by their names, also those of objects within it; a ValueError if two have one."""
+        """The values of an object, and of objects within it, by their names; a ValueError if two have the same name."""
         prefix, found = self.prefix if prefix is None else prefix, {} if found is None else found
         for key, value in thing.items():
             name = prefix + key
@@ -163,7 +163,7 @@ class Keys:
     def decide(self, objects: Iterable[Mapping | None], where) -> "Keys":
         """Find out which keys there are, and what they hold.
 
-        objects : those of the first rows, flat; None where there is none
+        objects : the objects of the first rows, flat; None where a row has none
         where : the log, for the DataError if there are more than `MOST` keys
         """
         held: dict[str, set[type]] = {}

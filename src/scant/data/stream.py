@@ -53,8 +53,8 @@ class Stream:
 def random_name(name: str, settings: dict) -> str:
     """The name from which the random numbers of a stream are derived.
 
-    It is the stream's id or, in a sweep of readings, that of the stream it is a variant of, so that results under two
-    readings differ by the readings alone.
+    It is the stream's id. A variant that a sweep of readings made has the id of the stream that it stands for, so that
+    results under two readings differ by the readings alone.
     """
     return settings.get("stands_for", name)
 
@@ -94,7 +94,7 @@ def _weights(grades: np.ndarray, cut: int | None) -> np.ndarray:
 
 
 def gap(scores: np.ndarray, grades: np.ndarray) -> float:
-    """The smallest score of a document less that of one of a lower grade; inf if all grades are equal."""
+    """The smallest lead in score of a document over one of a lower grade; inf if all grades are equal."""
     order = np.argsort(grades)
     starts = np.flatnonzero(np.diff(grades[order], prepend=-1))
     by_grade = np.asarray(scores, np.float64)[order]

@@ -84,7 +84,7 @@ def _is_declared(part: Part) -> bool:
 
 
 def _check_end(original, dataset: Dataset, part: Part) -> None:
-    """Raise a DataError for a text whose last line does not end, and of which nothing else tells that it is whole.
+    """Raise a DataError for a text whose last line does not end, if nothing else tells that the text is whole.
 
     Such a line may have been cut inside a field, `3:34` to `3:3`, which no reader could see.
     """

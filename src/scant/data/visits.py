@@ -42,7 +42,7 @@ class Visits(Log):
 
     categories : by name of a text feature, its texts; its column in `features` holds their indices; "" is missing
     given : float64 (rows x policies), the probabilities of the logged ad under policies of the user's own
-    policies : the names of these
+    policies : the names of the policies
     exact : uint64 (rows x 2), what the features that are numbers add to the hashes of rows (`hashing`), by the values
         as they were given; None where some of them were given in single precision, which `features` have
     id : uint64 (rows x 2), hashes of the visit's id; None without ids
@@ -58,7 +58,7 @@ class Visits(Log):
 
     @property
     def missing(self) -> dict[str, int]:
-        """How many numbers each feature lacks, for those that lack some."""
+        """How many numbers each feature lacks; features that lack none are left out."""
         counts = zip(self.names, np.isnan(self.features).sum(axis=0).tolist(), strict=True)
         return {name: count for name, count in counts if count}
 
@@ -110,7 +110,7 @@ class Reading:
         return self.required().exact is not None
 
     def batches(self, rows: int, only=None) -> Iterator[tuple["Reading", None, int, int]]:
-        """Successive parts of at most `rows` rows, of which the first has the problems; as those of `folder.Folder`."""
+        """Successive parts of at most `rows` rows; the first has the problems. `folder.Folder` has the same method."""
         for start in range(0, max(1, len(self.visits or ())), rows):
             visits = self.visits and self.visits.take(slice(start, start + rows))
             yield replace(self, visits=visits, problems=() if start else self.problems), None, 0, start

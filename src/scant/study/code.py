@@ -44,13 +44,13 @@ def digest(*entries: str) -> str:
 
 
 def digests(*entries: str) -> dict[str, str]:
-    """The digest of each of the modules that `digest` is of, by dotted name."""
+    """The digest of each module that counts in `digest`, by dotted name."""
     return {name: _read(path)[0][:12] for name, path in sorted(closure(*entries).items())}
 
 
 @cache
 def closure(*entries: str) -> dict[str, Path]:
-    """The source files, by dotted name, of some modules, of all that they import, and of the packages of these.
+    """The source files, by dotted name, of some modules, of all modules that they import, and of the packages of both.
 
     Imports are followed in this package and below the working folder, not in other projects.
     """

@@ -15,7 +15,7 @@ KEPT = {PLANNED: ["stats"], BEGUN: ["jobid", "rule_name"], FINISHED: ["job_id"],
 
 
 class Events(logging.Handler):
-    """Writes the events of a run that has jobs to do, over those of an earlier run. A run that was killed has no end.
+    """Writes the events of a run that has jobs to do, in place of an earlier run's. A run that was killed has no end.
 
     path : of the record
     """

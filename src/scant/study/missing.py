@@ -14,7 +14,7 @@ STOP, LEAVE_OUT = "stop", "leave-out"
 
 
 def parts_read(settings: Mapping, dataset: Dataset) -> list[str]:
-    """The parts of its data set that a stream or log reads; by default those that hold each query or row once."""
+    """The parts of its data set that a stream or log reads; by default the parts that hold each query or row once."""
     named = settings.get("parts") or [settings[key] for key in ("train", "test") if key in settings]
     return named or list(dataset.cover)
 

@@ -1,6 +1,6 @@
 """Whether a file of a study is what its name says: its own metadata are held against its path.
 
-A file can be where another one belongs, with a time that tells nothing. Paths that are not those of `scant.study.plan`
+A file can be where another one belongs, with a time that tells nothing. Paths that `scant.study.plan` does not compose
 say nothing, and are not looked at.
 """
 
@@ -65,7 +65,7 @@ def _expected(kind: str, parts: dict) -> dict:
 def check(paths, settings: Mapping | None = None, jobs: Mapping[str, Mapping] | None = None) -> None:
     """Hold the metadata of some files against their paths.
 
-    settings : of the place that learners play on, where that is a stream or a log: those that its file was made with
+    settings : of the stream or log that learners play on, with which its file should have been made
     jobs : the settings of the jobs that made some of the files, by path
 
     Raises
@@ -84,7 +84,7 @@ def check(paths, settings: Mapping | None = None, jobs: Mapping[str, Mapping] | 
 
 
 def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> None:
-    """Raise a DataError for a stream or log that was made with other settings than those of its place."""
+    """Raise a DataError for a stream or log that was made with other settings than the study has for it."""
     differing(
         path, metadata, {key: settings[key] for key in ("campaign", "dataset") if key in settings and key in metadata}
     )

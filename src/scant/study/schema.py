@@ -195,7 +195,7 @@ def learner_settings(kind: str) -> dict[str, Setting]:
 
 
 def own_settings(learner: type) -> dict:
-    """The schema of a user's own learner: the settings that its class declares, and those that all have."""
+    """The schema of a user's own learner: the settings that its class declares, and those of all learners."""
     declared = {name: setting.schema for name, setting in settings_of(learner).items()}
     built_in = {name: setting.schema for kind in kinds() for name, setting in learner_settings(kind).items()}
     of_all = {"title": TITLE, "kind": {}, "options": {**OPTIONS, "properties": declared}}

@@ -115,7 +115,7 @@ def check_file(config: dict, file, record) -> None:
 
     Raises
     ------
-    SettingError : names both files; or the id differs from that of other results in upper and lower case alone
+    SettingError : names both files; or the id differs from another one in results in upper and lower case alone
     """
     file, record, id = str(file), Path(record), config["study"]
     _refuse_alike(
