@@ -247,15 +247,19 @@ def filled(patterns, wildcards):
     return [str(pattern).format(**dict(wildcards.items())) for pattern in patterns]
 
 
-def runs_of(wildcards):
-    """The run files that a job makes, see `scant.study.plan.Plan.processes`."""
-    names = (getattr(wildcards, name, None) for name in ("run", "experiment", "stream", "seeds"))
-    return PLAN.processes["/".join(filter(None, names))]
+def runs_of(path, wildcards):
+    """The run files that a process makes, see `scant.study.plan.Plan.processes`."""
+    return PLAN.processes[filled([path], wildcards)[0]]
 
 
-def family_of(wildcards):
-    """The family of a job's experiment."""
-    return PLAN.families[runs_of(wildcards)[0].identity["experiment"]]
+def family_of(path, wildcards):
+    """The family of a process's experiment."""
+    return PLAN.families[runs_of(path, wildcards)[0].identity["experiment"]]
+
+
+def minutes_of(path, wildcards):
+    """The minutes that a process may take."""
+    return family_of(path, wildcards).minutes * len(runs_of(path, wildcards))
 
 
 def identity(jobs, code):
@@ -264,10 +268,10 @@ def identity(jobs, code):
     return shared | {"study": STUDY["study"], "code": code}
 
 
-def played(wildcards):
-    """The command that makes a job's run files: those of a place, one after another, and then of the next."""
-    family, commands = family_of(wildcards), []
-    for _, jobs in groupby(runs_of(wildcards), key=lambda job: (job.identity["stream"], job.inputs)):
+def played(path, wildcards):
+    """The command that makes a process's run files: those of a place, one after another, and then of the next."""
+    family, commands = family_of(path, wildcards), []
+    for _, jobs in groupby(runs_of(path, wildcards), key=lambda job: (job.identity["stream"], job.inputs)):
         jobs = list(jobs)
         shared = {
             name: value
@@ -298,30 +302,31 @@ def compared(job):
 
 
 def run_rules():
-    """Names of the rule `run`, each with the name of its log, its files as patterns, and what its wildcards may be."""
-    alone = [path for path, jobs in PLAN.processes.items() if len(jobs) == 1]
-    batches = {}
+    """Names of the rule `run`, each with the path of its processes, their files, and what wildcards in these may be.
+
+    The path of a process, see `scant.study.plan.Plan.processes`, names its log.
+    """
+    alone, rules = [], {}
     for path, jobs in PLAN.processes.items():
         if len(jobs) == 1:
+            alone.append(path)
             continue
-        experiment, *place, seeds = path.split("/")
-        files = [str(Path(job.path).relative_to(experiment).parent) for job in jobs]  # place/learner, or place alone
-        if place:
-            files = [file.replace(place[0], "{stream}", 1) for file in files]
-        streams, spans = batches.setdefault((experiment, tuple(files)), ([], []))
-        streams += place
-        spans.append(seeds)
-    if alone or not batches:
-        yield "run", "{run}", [kept(plan.RUN)], {"run": one_of(alone) if batches else ".+"}
-    names = Counter()
-    for (experiment, files), (streams, spans) in batches.items():
-        name = f"run_{re.sub('[^A-Za-z0-9]', '_', experiment)}"
-        names[name] += 1
-        patterns = [kept(plan.RUN).format(run=f"{{experiment}}/{file}/{{seeds}}") for file in files]
-        limits = {"experiment": re.escape(experiment), "stream": one_of(streams), "seeds": one_of(spans)}
-        path = "{experiment}/{stream}/{seeds}" if streams else "{experiment}/{seeds}"
-        # The learners of an experiment may play different seeds: it then has several rules.
-        yield name + "_more" * (names[name] - 1), path, patterns, limits
+        place, (_, *where, seeds) = jobs[0].identity["stream"], path.split("/")
+        patterns = [f"{file.removesuffix(seeds)}{{seeds}}" for file in (path, *(job.path for job in jobs))]
+        if where == [place]:
+            patterns = [pattern.replace(f"/{place}/", "/{stream}/", 1) for pattern in patterns]
+        names = rules.setdefault(tuple(patterns), {"stream": [], "seeds": []})
+        names["stream"].append(place)
+        names["seeds"].append(seeds)
+    if alone or not rules:
+        yield "run", "{run}", [kept(plan.RUN)], {"run": one_of(alone) if rules else ".+"}
+    counts = Counter()
+    for (path, *files), names in rules.items():
+        name = f"run_{re.sub('[^A-Za-z0-9]', '_', path.partition('/')[0])}"
+        counts[name] += 1
+        limits = {wildcard: one_of(dict.fromkeys(known)) for wildcard, known in names.items()}
+        # The learners of an experiment may play different seeds, or be many: it then has several rules.
+        yield name + "_more" * (counts[name] - 1), path, [kept(plan.RUN).format(run=file) for file in files], limits
 
 
 def traces_together():

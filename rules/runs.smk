@@ -13,7 +13,9 @@ for name, path, files, limits in run_rules():
         name:
             name
         input:
-            lambda wildcards: list(dict.fromkeys(file for job in runs_of(wildcards) for file in job.files)),
+            lambda wildcards, path=path: list(
+                dict.fromkeys(file for job in runs_of(path, wildcards) for file in job.files)
+            ),
         output:
             files,
         log:
@@ -24,10 +26,10 @@ for name, path, files, limits in run_rules():
             **limits,
         priority: 5
         resources:
-            mem_mb=lambda wildcards, attempt: family_of(wildcards).memory * attempt,
-            runtime=lambda wildcards, attempt: family_of(wildcards).minutes * len(runs_of(wildcards)) * attempt,
+            mem_mb=lambda wildcards, attempt, path=path: family_of(path, wildcards).memory * attempt,
+            runtime=lambda wildcards, attempt, path=path: minutes_of(path, wildcards) * attempt,
         params:
-            runs=lambda wildcards: played(wildcards),
+            runs=lambda wildcards, path=path: played(path, wildcards),
         shell:
             "scant {params.runs} 2>&1 | tee {log:q}"
 

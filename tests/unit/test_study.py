@@ -27,7 +27,7 @@ from scant.online.learners import LEARNERS, MEASURES, Settings
 from scant.online.streams import SEPARABLE
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
-from scant.study.plan import BANDIT, DRAW, MOST_PLACES, Plan, span, spanned, tables_of, total
+from scant.study.plan import BANDIT, DRAW, MOST_PLACES, MOST_SEEDS, Plan, span, spanned, tables_of, total
 from scant.study.schema import experiment_settings, readings, schema
 
 ROOT = Path(__file__).parents[2]
@@ -814,6 +814,22 @@ def test_built_in_learners_of_a_place_and_of_the_same_seeds_are_played_together(
     config["experiments"]["top"]["streams"] = [name for name in config["streams"] if name.startswith("sim")]
     many, alike = (planned(config | {"together": together}).processes for together in ("all", True))
     assert [path for path in many if path[:4] == "top/"] == [path for path in alike if path[:4] == "top/"]
+
+
+def test_processes_share_an_experiment_whose_files_have_many_seeds():
+    config = with_top(learners=["random"], streams=["sim"]) | {"together": "all"}
+    config["streams"] |= {f"sim-{number}": config["streams"]["sim"] for number in range(4)}
+    config["experiments"]["top"]["streams"] = [name for name in config["streams"] if name.startswith("sim")]
+    for seeds, lengths in ((MOST_SEEDS // 5, [5]), (MOST_SEEDS // 3, [2, 3]), (MOST_SEEDS + 1, [1] * 5)):
+        config["experiments"]["top"] |= {"seeds": seeds, "batch": seeds}
+        plan = planned(config)
+        shared = {path: jobs for path, jobs in plan.processes.items() if path.startswith("top/")}
+        assert [len(jobs) for jobs in shared.values()] == lengths
+        assert [job for jobs in shared.values() for job in jobs] == sorted(plan.jobs["top"], key=lambda job: job.path)
+    config["experiments"]["top"] |= {"seeds": MOST_SEEDS // 3, "batch": MOST_SEEDS // 3}
+    assert [path for path in planned(config).processes if path.startswith("top/")] == [
+        f"top/seed-0-{MOST_SEEDS // 3 - 1}", f"top/part-2/seed-0-{MOST_SEEDS // 3 - 1}",
+    ]  # fmt: skip
 
 
 def test_one_process_draws_all_seeds_that_a_job_is_the_first_to_need():

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from scant import families
@@ -23,6 +24,9 @@ COVERAGE = "results/{study}/coverage.parquet"
 # The rules that have several names if the study's key `together` is set, each beginning with the rule's: `traces_top`.
 SEVERAL = ("run", "traces", "figure", "table", "claims_figures", "simulate", "draw")
 MOST_PLACES = 8  # of an experiment that one process plays: a command holds at most 128 KB
+MOST_SEEDS = (
+    75  # that it plays with `together: all`, those of each run file counted: cores are to share long experiments
+)
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
 
@@ -55,26 +59,34 @@ class Plan:
         """The run files that each process makes, by the path that names its log.
 
         One file each; or, with the study's key `together`, those of all built-in learners that play the same seeds of
-        an experiment at one place, and with "all" at any of its places if they are at most `MOST_PLACES`, in the order
-        of their paths. The path of several is experiment/place/seeds, or experiment/seeds if it is of any place.
+        an experiment at one place. With "all" they may be at any of its places, if these are at most `MOST_PLACES`; and
+        if all files together have more seeds than `MOST_SEEDS`, several processes share them, in the order of their
+        paths. The path of several files is experiment/place/seeds, or experiment/seeds if they may be at any place, and
+        experiment/part-2/seeds for the second process.
         """
         groups: dict[str, list[Job]] = {}
-        for jobs in self.jobs.values():
-            places = {job.path.split("/")[1] for job in jobs}
-            # What is left out may come later: then a process of all places would play them all again.
-            stays = self.study.get("missing", "stop") == "stop"
-            anywhere = self.study["together"] == "all" and len(places) <= MOST_PLACES and stays
+        for name, jobs in self.jobs.items():
+            anywhere = self._anywhere(jobs)
             for job in jobs:
-                experiment, place, *_, seeds = job.path.split("/")
-                shared = f"{experiment}/{seeds}" if anywhere else f"{experiment}/{place}/{seeds}"
+                _, place, *_, seeds = job.path.split("/")
+                shared = f"{name}/{seeds}" if anywhere else f"{name}/{place}/{seeds}"
                 groups.setdefault(shared if self._has_company(job) else job.path, []).append(job)
         processes = {}
         for path, jobs in groups.items():
-            if len(jobs) > 1:
-                processes[path] = sorted(jobs, key=lambda job: job.path)
-            else:
-                processes[jobs[0].path] = jobs
+            name, *place, seeds = path.split("/")
+            ordered = sorted(jobs, key=lambda job: job.path)
+            for number, part in enumerate([ordered] if place else _parts(ordered), 1):
+                several = path if number == 1 else f"{name}/part-{number}/{seeds}"
+                processes[several if len(part) > 1 else part[0].path] = part
         return processes
+
+    def _anywhere(self, jobs: list[Job]) -> bool:
+        """Whether a process plays an experiment at all of its places."""
+        # What is left out may come later: then a process of all places would play them all again.
+        stays = self.study.get("missing", "stop") == "stop"
+        return (
+            self.study["together"] == "all" and stays and len({job.path.split("/")[1] for job in jobs}) <= MOST_PLACES
+        )
 
     def drawn(self, pattern: str) -> list[tuple[str, list[int]]]:
         """The stream or log, and the seeds, that each process draws: all that a job needs and none before it.
@@ -184,6 +196,13 @@ class Plan:
     def details(self, experiment: str) -> dict:
         """What reports need to know of an experiment, see `scant.families.Family.details`."""
         return self.families[experiment].details(self.study, experiment)
+
+
+def _parts(jobs: list[Job]) -> list[list[Job]]:
+    """Jobs with the same seeds in consecutive parts of nearly the same length, of at most `MOST_SEEDS` seeds."""
+    count = -(-len(jobs) // max(1, MOST_SEEDS // len(jobs[0].seeds)))
+    ends = [round(number * len(jobs) / count) for number in range(count + 1)]
+    return [jobs[start:end] for start, end in pairwise(ends)]
 
 
 def rule_of(name: str) -> str:
