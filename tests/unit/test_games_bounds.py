@@ -95,7 +95,6 @@ def test_online_rank_by_hand():
     paper = n * math.sqrt(T * M * math.log(2))
     assert 0.95 * paper < bounds.online_rank(T, eta, n, M) <= paper
     assert bounds.online_rank(T, eta, n, M) == pytest.approx(paper * (1 + 19 / 20) / 2)
-    assert bounds.online_rank_lower(10_000, 100) == pytest.approx(0.003 * 1000 * 100)
     assert bounds.online_rank_lower(10_000, 100, 4) == pytest.approx(0.006 * 1000 * 100)
 
 

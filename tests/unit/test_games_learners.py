@@ -24,6 +24,14 @@ def facts(items, rounds, loss="dcg", lowest=0.0, largest=1.0, pairs=None, **othe
     return Facts(items, rounds, make_loss(loss), lowest, largest, pairs or items**2 / 4, **others)
 
 
+def led(learner, stream, k=1):
+    """The learner after the rounds of a stream of which it sees the top k."""
+    for row in stream:
+        ranking = learner.rank()
+        learner.learn(ranking, row[ranking[:k]])
+    return learner
+
+
 # --- blocks
 
 
@@ -65,10 +73,7 @@ def test_the_estimate_of_a_block_is_unbiased(items, k, length, kind):
             learner.lengths = np.array([length])
         taken = []
         learner.end = lambda learner=learner, taken=taken: taken.append(learner.estimate.copy())
-        for row in stream:
-            ranking = learner.rank()
-            assert sorted(ranking) == list(range(items))
-            learner.learn(ranking, row[ranking[:k]])
+        led(learner, stream, k)
         assert len(taken) == 1
         assert learner.explored == -(-items // k)
         total += random.chance
@@ -110,14 +115,9 @@ def test_what_is_learnt_of_a_block():
     given_to, random = [], generator(1)
     learner = make("rtopkf", facts(4, 40), random, blocks=4)
     learner.black_box.learn = lambda ranking, seen: given_to.append(seen)
-    for row in np.repeat(np.eye(4), 10, axis=0):
-        ranking = learner.rank()
-        learner.learn(ranking, row[ranking[:1]])
+    led(learner, np.repeat(np.eye(4), 10, axis=0))
     np.testing.assert_array_equal(given_to, np.eye(4))
-    learner = make("rtopkf-anytime", facts(4, 400), random)
-    for _ in range(400):
-        ranking = learner.rank()
-        learner.learn(ranking, np.arange(4)[ranking[:1]])
+    learner = led(make("rtopkf-anytime", facts(4, 400), random), np.tile(np.arange(4), (400, 1)))
     done = learner.lengths[: learner.block + (learner.left == 0)].sum()
     np.testing.assert_array_equal(learner.black_box.scores, done * np.arange(4))
 
@@ -135,9 +135,7 @@ def test_blocks_chosen_by_data_stay_within_theirs_and_grow_where_nothing_is_lost
         return lengths[-1]
 
     learner.begin = watched
-    for row in stream:
-        ranking = learner.rank()
-        learner.learn(ranking, row[ranking[:1]])
+    led(learner, stream)
     for start, length in zip(starts, lengths, strict=True):
         least, most = game_bounds.adaptive_lengths(start, 6, 1)
         assert least <= length <= most
@@ -151,15 +149,11 @@ def test_where_exploiting_loses_more_blocks_are_short():
     stream = np.zeros((4000, 2), np.int8)
     phases = np.arange(4000) // 400 % 2
     stream[np.arange(4000), phases] = 1
-    learner = build(Game(stream, "dcg"), "rtopkf-adaptive", generator(0))
-    for row in stream:
-        ranking = learner.rank()
-        learner.learn(ranking, row[ranking[:1]])
-    calm = build(Game(np.tile(stream[:1], (4000, 1)), "dcg"), "rtopkf-adaptive", generator(0))
-    for _ in range(4000):
-        ranking = calm.rank()
-        calm.learn(ranking, stream[0][ranking[:1]])
-    assert learner.explored > 1.5 * calm.explored
+    explored = [
+        led(build(Game(rounds, "dcg"), "rtopkf-adaptive", generator(0)), rounds).explored
+        for rounds in (stream, np.tile(stream[:1], (4000, 1)))
+    ]
+    assert explored[0] > 1.5 * explored[1]
 
 
 @pytest.mark.parametrize(

@@ -55,14 +55,11 @@ def test_phases_are_those_of_the_paper(exploitation, m, k):
 
 
 def test_the_gap_is_that_of_the_places_that_matter():
-    learner = build(Game(steps(50, [0.5] * 4), "precision@2"), "pege2", None)
-    learner.sums, learner.leader, learner.phase = np.array([1.0, 9.0, 4.0, 8.0]), np.array([1, 3, 2, 0]), 10
-    assert learner.gap() == pytest.approx(0.4)  # the second's less the third's
-    learner = build(Game(steps(50, [0.5] * 4), "dcg"), "pege2", None)
-    learner.sums, learner.leader, learner.phase = np.array([1.0, 9.0, 4.0, 8.0]), np.array([1, 3, 2, 0]), 10
-    assert learner.gap() == pytest.approx(0.1)
-    learner = build(Game(steps(50, [0.5] * 4), "precision@4"), "pege2", None)
-    assert learner.gap() == 0  # all rankings are alike
+    gaps = {"precision@2": 0.4, "dcg": 0.1, "precision@4": 0}  # the second's mean less the third's, the least, none
+    for loss, gap in gaps.items():
+        learner = build(Game(steps(50, [0.5] * 4), loss), "pege2", None)
+        learner.sums, learner.leader, learner.phase = np.array([1.0, 9.0, 4.0, 8.0]), np.array([1, 3, 2, 0]), 10
+        assert learner.gap() == pytest.approx(gap)
 
 
 def test_pege2_explores_until_it_is_sure_of_the_order():

@@ -156,13 +156,17 @@ def test_weights_that_are_far_apart():
     assert sorting.marginals(sorting.quicksort_distribution(weights))[0, 2] == pytest.approx(0.5)
 
 
+def places(scores):
+    place, order, spare = np.empty((3, len(scores)), np.int64)
+    kernels.place_by(scores, place, order, spare)
+    return place
+
+
 @given(st.integers(1, 400), st.integers(0, 2**32 - 1), st.booleans())
 def test_places_are_those_of_numpys_stable_sort(m, seed, tied):
     random = np.random.default_rng(seed)
     scores = random.integers(-3, 4, m) / 4 if tied else random.standard_normal(m)
-    place, order, spare = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
-    kernels.place_by(scores, place, order, spare)
-    np.testing.assert_array_equal(np.argsort(place), np.argsort(-scores, kind="stable"))
+    np.testing.assert_array_equal(np.argsort(places(scores)), np.argsort(-scores, kind="stable"))
 
 
 @given(st.floats(-1e6, 1e6))
@@ -175,10 +179,7 @@ def test_odds_are_the_exponential_of_the_weight(weight):
 
 def test_places_either_side_of_the_limit():
     for m in (kernels.COUNTING_LIMIT, kernels.COUNTING_LIMIT + 1):
-        scores = np.repeat([0.0, 2.0, 1.0], m)[:m]
-        place, order, spare = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
-        kernels.place_by(scores, place, order, spare)
-        np.testing.assert_array_equal(place, np.arange(m))
+        np.testing.assert_array_equal(places(np.repeat([0.0, 2.0, 1.0], m)[:m]), np.arange(m))
 
 
 def test_a_pair_comes_first_or_not():

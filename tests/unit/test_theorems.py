@@ -277,14 +277,6 @@ def test_which_losses_a_round_reveals_by_what_it_shows(games):
             assert found[m, f"n = k = {n}"] == revealed * each
 
 
-def test_pairwise_loss_by_its_definition():
-    for ranking, vector in product(permutations(range(4)), product((0, 1), repeat=4)):
-        shown = [vector[item] for item in ranking]
-        pairs = sum(a < b for a, b in combinations(shown, 2))
-        relevant = sum(vector)
-        assert pairs - sum(i * r for i, r in enumerate(shown, 1)) == -relevant * (relevant + 1) / 2
-
-
 def test_neighbours_by_linear_programs(games):
     """Two rankings are neighbours if they can tie while all others lose by a margin, under a positive distribution."""
     losses = observability.loss_matrix("sum-loss", 3).entries
@@ -306,25 +298,6 @@ def test_gumbel_noise_by_drawing_it():
     for ranking, chance in sorting.plackett_luce_distribution(weights).items():
         share = np.mean(np.all(drawn == ranking, axis=1))
         assert abs(share - chance) < 5 * math.sqrt(chance * (1 - chance) / 200_000)
-
-
-@pytest.mark.parametrize(
-    ("check", "exponent"),
-    [
-        ("bound of SumLoss in m", 7 / 3 + 1 / 3),
-        ("bound of SumLoss in k", -1 / 3),
-        ("bound of SumLoss in T", 2 / 3),
-        ("bound of DCG in k", -1 / 3),
-        ("bound of DCG in 2^n - 1", 1),
-        ("bound of Precision@n in m", 1 / 3 + 1 / 3),
-        ("bound of Precision@n in n", 1),
-        ("bound of FPL in n", 3 / 2),
-        ("FPL over OnlineRank in k", 1 / 2),
-    ],
-)
-def test_bounds_grow_as_stated(games, check, exponent):
-    found = rows(games, check)
-    assert found["value"].item() == pytest.approx(exponent, abs=0.01) == found["stated"].item()
 
 
 def test_the_bound_of_dcg_grows_more_slowly_by_logarithms(games):
