@@ -434,7 +434,7 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray:
-    """The offsets c (K) at which `_floored(scores + c)` averages to `shares`, by Newton's method on a convex function."""
+    """The offsets c (K) at which `_floored(scores + c)` averages to `shares`, by Newton's method."""
     target = (shares - floor) / (1 - len(shares) * floor)
     offsets = np.log(target)
     for _ in range(50):
