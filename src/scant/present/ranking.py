@@ -6,6 +6,7 @@ together (Bonferroni): with 95 % confidence none that is told apart is as good a
 """
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,47 @@ ROUNDING = 1e-12  # differences this small are none
 HOW = "by paired t intervals over seeds, 95 % for all pairs on a stream together (Bonferroni)"
 
 
+class Finals(NamedTuple):
+    """What learners of an experiment are ranked by.
+
+    table : the final measure by `stream`, `learner` and `seed`, as the column `value`
+    quantity : its declaration
+    measure : its name
+    tuning : how learning rates are chosen, or None
+    details : of the experiment
+    """
+
+    table: pd.DataFrame
+    quantity: families.Quantity
+    measure: str
+    tuning: str | None
+    details: dict
+
+
 def leaderboard(path, measure: str | None = None, tuning: str | None = None) -> pd.DataFrame:
     """The final measures of one experiment: see `ranked` for the columns; `experiment`, `measure` and `tuning` besides.
+
+    path, measure, tuning : see `finals`
+
+    Raises
+    ------
+    SettingError : there is no such measure or reading
+    DataError : there is nothing to show, or a single seed
+    """
+    found = finals(path, measure, tuning)
+    if found is None:
+        kind = traces.read([path])[1][Path(path).stem]["kind"]
+        raise SettingError(f"learners of kind {kind!r} have no final measure in common to be ranked by")
+    if found.table.empty:
+        raise DataError(path, f"has no final {found.measure}: every run failed, or there is none")
+    if found.table["seed"].nunique() < 2:
+        raise DataError(path, "has a single seed, which gives no interval", advice="Ask for more seeds in the study")
+    board = ranked(found.table, found.quantity.better)
+    return board.assign(experiment=Path(path).stem, measure=found.measure, tuning=found.tuning)
+
+
+def finals(path, measure: str | None = None, tuning: str | None = None) -> Finals | None:
+    """The final measures of one experiment, without runs that failed; None if its learners have none in common.
 
     path : the experiment's traces
     measure : for online learners NDCG@10 or another that the runs recorded; otherwise the family's only one
@@ -33,34 +73,23 @@ def leaderboard(path, measure: str | None = None, tuning: str | None = None) -> 
     Raises
     ------
     SettingError : there is no such measure or reading
-    DataError : there is nothing to show, or a single seed
     """
-    frame, details = traces.read([path])
+    frame, details_by_name = traces.read([path])
     name = Path(path).stem
-    quantity, measure, options = _final(frame, details[name], measure)
-    tuning = _reading(name, details[name], tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
-    played = traces.Played(name, tuning, frame, details[name], None)
-    values = called(quantity.values)(played, **options).dropna(subset="value")
-    if values.empty:
-        raise DataError(path, f"has no final {measure}: every run failed, or there is none")
-    if values["seed"].nunique() < 2:
-        raise DataError(path, "has a single seed, which gives no interval", advice="Ask for more seeds in the study")
-    board = ranked(_by_policy(values), quantity.better)
-    return board.assign(experiment=name, measure=measure, tuning=tuning)
-
-
-def _final(frame: pd.DataFrame, details: dict, measure: str | None) -> tuple[families.Quantity, str, dict]:
-    """The quantity that learners are ranked by, what it is called, and the options that its function takes."""
+    details = details_by_name[name]
     declared = families.of(details).quantities
     final = next((name for name, quantity in declared.items() if quantity.better), None)
     if final is None:
-        raise SettingError(f"learners of kind {details['kind']!r} have no final measure in common to be ranked by")
+        return None
     several = "measure" in declared[final].options
     known = [column for column in frame.columns if recordable(column)] if several else [final]
     measure = measure or known[0]
     if measure not in known:
         raise unknown("measure", measure, known)
-    return declared[final], measure, {"measure": measure} if several else {}
+    tuning = _reading(name, details, tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
+    played = traces.Played(name, tuning, frame, details, None)
+    values = called(declared[final].values)(played, **({"measure": measure} if several else {}))
+    return Finals(_by_policy(values.dropna(subset="value")), declared[final], measure, tuning, details)
 
 
 def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> str | None:
