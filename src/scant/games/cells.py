@@ -175,18 +175,25 @@ def _cell(name: str, m: int, k: int, top_grade: int) -> Cell:
     return Cell(name, m, k, top_grade)
 
 
-def cell_of(facts, k: int) -> Cell:
+def cell_of(learner: str, facts, k: int, locally: bool = False) -> Cell:
     """The cell of a learner's game, of which it sees the top k.
 
+    learner : its kind, which errors name
     facts : `scant.games.player.Facts`; their largest value tells the highest grade
+    locally : whether the learner needs a locally observable cell, not just a globally observable one
 
     Raises
     ------
-    SettingError : see `cell`
+    SettingError : see `cell`; or the cell is not observable
     """
     grades = facts.loss.values(np.arange(16)) if not facts.loss.binary else np.arange(2)
     top_grade = max(1, int(np.searchsorted(grades, facts.largest)))
-    return cell(facts.loss.name, facts.items, k, top_grade)
+    try:
+        found = cell(facts.loss.name, facts.items, k, top_grade)
+        check_observable(found, locally)
+    except SettingError as error:
+        raise SettingError(f"learner {learner!r}: {error}") from None
+    return found
 
 
 def check_observable(cell: Cell, locally: bool = False) -> None:

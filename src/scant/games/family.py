@@ -39,12 +39,9 @@ GAME = {
     "required": ["stream", "loss"],
     "properties": {
         "stream": {
-            "description": "What the items are worth in each round; scant.games.streams has them, docs/games.md says "
-            "what they are.",
+            "description": "What the items are worth in each round, by the name of a stream in docs/games.md.",
         },
-        "settings": {
-            "description": "Settings of the stream. Which ones it has, and their defaults, docs/games.md says."
-        },
+        "settings": {"description": "Settings of the stream; docs/games.md has them, with their defaults."},
         "shared": {
             "description": "Whether all seeds share one draw of the stream, as in AISTATS'15; else each seed draws its "
             "own.",
@@ -221,7 +218,7 @@ class FixedItems(Family):
                     {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "integer", "minimum": 1}},
                 ]
             },
-            about="The horizon T; a list is of horizons that are each played by themselves. It has no default.",
+            about="The horizon T, or a list of horizons, each of which is a game of its own. It has no default.",
             reading=True,
         ),
         Setting(

@@ -5,8 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from scant.declared import Look
-from scant.errors import SettingError
-from scant.games.cells import cell_of, check_observable
+from scant.games.cells import cell_of
 from scant.games.player import K, Player
 from scant.theory import game_bounds
 
@@ -43,11 +42,7 @@ class Forecaster(Player):
 
     def __init__(self, facts, random, k: int = 1):
         super().__init__(facts, random)
-        try:
-            self.cell, self.k = cell_of(facts, k), k
-            check_observable(self.cell)
-        except SettingError as error:
-            raise SettingError(f"learner {self.kind!r}: {error}") from None
+        self.cell, self.k = cell_of(self.kind, facts, k), k
         self.constants = game_bounds.forecaster_constants(self.cell.estimators, self.cell.feedback, self.cell.losses)
         self.eta, self.gamma = game_bounds.forecaster_rates(self.constants, facts.rounds)
         self.logs = np.zeros(len(self.cell.rankings))

@@ -9,7 +9,7 @@ import numpy as np
 
 from scant.declared import Look
 from scant.errors import SettingError
-from scant.games.cells import Cell, cell_of, check_observable
+from scant.games.cells import Cell, cell_of
 from scant.games.player import K, Player, check_k
 
 VARIABLES = 500  # of the convex program: a step of Newton's method takes a tenth of a second with as many
@@ -96,11 +96,7 @@ class ExplorationByOptimisation(Player):
     def __init__(self, facts, random, k: int = 1):
         super().__init__(facts, random)
         self.k = check_k(k, facts.items)
-        try:
-            self.cell = cell_of(facts, k)
-            check_observable(self.cell, locally=True)
-        except SettingError as error:
-            raise SettingError(f"learner {self.kind!r}: {error}") from None
+        self.cell = cell_of(self.kind, facts, k, locally=True)
         self.problem = problem(self.cell)
         if self.problem.variables > VARIABLES:
             raise SettingError(

@@ -25,12 +25,12 @@ FIRST, SECOND = (np.array(table_b1.TWENTIETHS[name]) / 20 for name in ("first", 
 RULES = {  # what the settings mean, and their limits, see `scant.families.Place`
     "items": ("m, how many items.", {"minimum": 1}),
     "relevant": ("How many of them are relevant.", {"minimum": 1}),
-    "probability": ("Of a flip.", {"minimum": 0, "maximum": 1}),
+    "probability": ("With which a relevance flips, or is redrawn.", {"minimum": 0, "maximum": 1}),
     "noise": ("The standard deviation of Gaussian noise.", {"minimum": 0}),
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 15}),
     "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second", "either", "mixture"]}),
     "choices": ("How many items are chosen in a round.", {"minimum": 1}),
-    "exponent": ("Of Zipf's law.", {"minimum": 0}),
+    "exponent": ("The exponent of Zipf's law.", {"minimum": 0}),
     "k": ("How many items on top are seen, for hard relevances.", {"minimum": 1}),
     "gap": (
         "How hard relevances are: whether the gap between the two best rankings falls with the horizon, or is as wide "

@@ -29,7 +29,7 @@ RULES = {  # what the settings of generators mean, and their limits, see `scant.
     "informative": ("How many features grades depend on; all if absent.", {"minimum": 1}),
     "decay": ("Feature j is multiplied by j^(-decay / 2).", {"minimum": 0}),
     "distinct": (
-        "How many different documents a query has, of which lists repeat some; all differ if absent.",
+        "How many different documents a query has, so that its list repeats some; all differ if absent.",
         {"minimum": 1},
     ),
     "moves": ("The share of grades that move by one.", {"minimum": 0, "maximum": 1}),
@@ -53,8 +53,7 @@ POPULATION = {
             "default": "resampled",
         },
         "settings": {
-            "description": "Settings of the generator. Which ones it has, and their defaults, docs/generalisation.md "
-            "says.",
+            "description": "Settings of the generator; docs/generalisation.md has them, with their defaults.",
         },
     },
 }
