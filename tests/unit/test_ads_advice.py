@@ -97,17 +97,6 @@ def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
     assert np.isnan(found["forest"]["lambda"])
 
 
-def test_lambda_is_chosen_on_a_validation_part(pair):
-    train = formats.read(pair[1]).required()
-    alone = [Policy(steps=2000, lambdas=(value,)).fit(train).learnt for value in (0.01, 100.0)]
-    chosen = Policy(steps=2000, lambdas=(0.01, 100.0)).fit(train).learnt
-    assert [one.fitted.regularisation for one in alone] == [0.01, 100.0]
-    assert chosen.fitted.regularisation in (0.01, 100.0)
-    suits = 2 * (train.features[:, 0] > 0) + (train.features[:, 1] > 0)
-    right = [np.mean(one.choice(train).best == suits) for one in (*alone, chosen)]
-    assert right[2] >= min(right[:2])
-
-
 @pytest.mark.parametrize(
     ("propensities", "epsilon", "reward", "declared", "bound"),
     [

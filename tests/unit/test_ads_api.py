@@ -93,15 +93,6 @@ def test_a_report_is_a_mapping_that_reads_as_text(logs):
     assert "3,000 rows" in str(report) and "3,000 rows" in report._repr_html_()
 
 
-def test_a_log_is_split(logs):
-    train, test = logs[0].split(0.6, seed=3)
-    assert (len(train), len(test)) == (1800, 1200)
-    found = sa.evaluate([], test, train=train)
-    assert [row["rows"] for row in found.rows] == [1200]  # today's policy is judged on the test part
-    with pytest.raises(SettingError, match="unknown way to split a log 'tme': did you mean 'time'"):
-        logs[0].split(by="tme")
-
-
 @pytest.mark.parametrize("kind", LEARNT)
 def test_a_policy_is_used_as_an_estimator(kind, logs):
     train, test = logs

@@ -5,16 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from test_ads_api import frame
 from test_ads_health import as_log
 
-from scant.advice import Policy, encoding
+from scant.advice import encoding
 from scant.data import formats
 from scant.errors import DataError, SettingError
 
 
 def log(tmp_path, name="train.csv", **columns):
-    frame = pd.DataFrame({"action": list("abab"), "reward": [0, 1, 1, 0], "propensity": 0.5} | columns)
-    frame.to_csv(tmp_path / name, index=False)
+    made = pd.DataFrame({"action": list("abab"), "reward": [0, 1, 1, 0], "propensity": 0.5} | columns)
+    made.to_csv(tmp_path / name, index=False)
     return formats.read(tmp_path / name).required()
 
 
@@ -43,9 +44,8 @@ def test_texts_are_one_hot_and_new_ones_are_none(tmp_path):
 
 def test_rare_texts_share_a_column(tmp_path):
     cities = [f"c{i % 40}" if i < 80 else "Ulm" for i in range(200)]
-    frame = pd.DataFrame({"action": list("ab") * 100, "reward": 0, "propensity": 0.5, "city": cities})
-    frame.to_csv(tmp_path / "log.csv", index=False)
-    encoder = encoding.fit(made := formats.read(tmp_path / "log.csv").required())
+    made = log(tmp_path, action=list("ab") * 100, reward=0, city=cities)
+    encoder = encoding.fit(made)
     features = encoder.transform(made).features
     assert len(encoder.encoded) == features.shape[1] == encoding.MOST
     assert (features.sum(axis=1) == 1).all()
@@ -62,32 +62,9 @@ def test_a_feature_is_text_in_both_logs_or_in_none(tmp_path):
         encoder.transform(log(tmp_path, x=["u", "v", "v", "u"]), "test.csv")
 
 
-def campaign(tmp_path, rows=3000, seed=0):
-    """Ads that suit users by a text, which are shown alike, and a number that lacks values."""
-    random = np.random.default_rng(seed)
-    kind, shown = random.integers(0, 3, rows), random.integers(0, 3, rows)
-    click = random.random(rows) < np.where(kind == shown, 0.5, 0.05)
-    frame = pd.DataFrame({
-        "action": np.array(list("abc"))[shown], "reward": click.astype(int), "propensity": 1 / 3,
-        "kind": np.array(["red", "green", "blue"])[kind], "age": np.where(random.random(rows) < 0.2, np.nan, kind),
-        "timestamp": np.datetime64("2026-01-01") + random.permutation(rows) * np.timedelta64(1, "s"),
-    })  # fmt: skip
-    frame.to_csv(tmp_path / f"{seed}.csv", index=False)
-    return formats.read(tmp_path / f"{seed}.csv").required()
-
-
-@pytest.mark.parametrize("kind", ["logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"])
-def test_policies_learn_from_texts_and_missing_numbers(kind, tmp_path):
-    train, test = (campaign(tmp_path, seed=seed) for seed in (0, 1))
-    policy = Policy(kind, steps=2000, lambdas=(0.01,)).fit(train).learnt
-    shown = np.array(policy.actions)[policy.choice(test).best]
-    kinds = np.array(test.categories["kind"])[test.features[:, test.names.index("kind")].astype(int)]
-    suited = {"red": "a", "green": "b", "blue": "c"}
-    assert np.mean(shown == [suited[kind] for kind in kinds]) > 0.9
-
-
-def test_logs_are_split(tmp_path):
-    made = campaign(tmp_path)
+def test_logs_are_split():
+    times = np.datetime64("2026-01-01") + np.random.default_rng(0).permutation(3000) * np.timedelta64(1, "s")
+    made = formats.read_frame(frame().assign(timestamp=times)).required()
     log = as_log(made)
     train, test = (part.visits for part in log.split(0.7, "time"))
     assert (len(train), len(test)) == (2100, 900) and train.timestamp.max() < test.timestamp.min()
@@ -102,3 +79,5 @@ def test_logs_are_split(tmp_path):
     for by in ("time", "random"):
         with pytest.raises(SettingError, match="without any"):
             log.split(0.99999, by)
+    with pytest.raises(SettingError, match="unknown way to split a log 'tme': did you mean 'time'"):
+        log.split(by="tme")

@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import Ridge
+from test_ads_asked import frame
 
 import scant.advice as sa
 from scant.advice import models
@@ -38,24 +38,15 @@ class Broken:
 """
 
 
-def frame(rows=1500, seed=0):
-    """A log of two ads, shown by chance, the first of which is for those with a positive x."""
-    random = np.random.default_rng(seed)
-    x, shown = random.normal(size=(rows, 2)), random.integers(2, size=rows)
-    clicked = random.random(rows) < np.where((x[:, 0] > 0) == (shown == 0), 0.6, 0.2)
-    return pd.DataFrame({"action": np.array(["a", "b"])[shown], "reward": clicked.astype(int), "propensity": 0.5,
-                         "x": x[:, 0], "y": x[:, 1]})  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     for seed, name in enumerate(("train", "test", "parts/0")):
         (folder / name).parent.mkdir(exist_ok=True)
-        frame(seed=seed).to_parquet(folder / f"{name}.parquet", index=False)
+        frame(1500, seed).to_parquet(folder / f"{name}.parquet", index=False)
     (folder / "own_models_here.py").write_text(OWN)
     columns = {f"policy:{name}": 0.5 for name in ("Ridge", RIDGE)}
-    frame(seed=1).assign(**columns).to_parquet(folder / "columns.parquet", index=False)
+    frame(1500, 1).assign(**columns).to_parquet(folder / "columns.parquet", index=False)
     return folder
 
 
@@ -104,7 +95,7 @@ def test_a_column_keeps_its_name():
     assert [*taken.index] == ["Ridge", RIDGE + '={"alpha": 3}']
     assert taken["lambda"].tolist() == ["", ""]
     column = evaluated(RIDGE, "uniform", test="columns.parquet")  # the column, whose policy is uniform
-    assert [*column.index] == [RIDGE] and column["estimate"].tolist() == [frame(seed=1)["reward"].mean()]
+    assert [*column.index] == [RIDGE] and column["estimate"].tolist() == [frame(1500, 1)["reward"].mean()]
 
 
 def test_a_class_of_the_working_folder_is_a_model():
@@ -138,12 +129,6 @@ def test_what_is_no_model_is_refused(capsys, asked, message):
     printed = capsys.readouterr()
     assert printed.err.startswith("scant: ") and message in printed.err and printed.err.count("\n") == 1
     assert not Path("none.csv").exists()
-
-
-def test_the_same_model_twice_is_refused(capsys):
-    command = ["ads", "evaluate", "test.parquet", "--train", "train.parquet", "--policy", RIDGE, "--policy", RIDGE]
-    assert main(command) == 1
-    assert "is given twice" in capsys.readouterr().err
 
 
 def test_what_needs_a_saved_policy_says_so_before_it_learns(capsys, monkeypatch):

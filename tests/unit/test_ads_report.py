@@ -59,12 +59,6 @@ def test_a_log_of_which_nothing_can_be_said_has_a_report(tmp_path):
     assert formats.read_frame(frame(3)).visits is not None
 
 
-def test_a_report_does_not_overwrite_a_log(paths, capsys):
-    test = str(paths[1])
-    assert main(["ads", "evaluate", test, "--policy", "uniform", "--report", test]) == 1
-    assert "never overwritten" in capsys.readouterr().err
-
-
 def test_the_report_begins_with_the_answer(paths, tmp_path):
     """Then what to worry about, and numbers after that."""
     train, test = map(sa.Log.read, paths)
