@@ -15,6 +15,7 @@ FIXED_ITEMS = (
             "figure-aistats15.2",
             "figure-3.1",
             "figure-games-horizon",
+            "figure-games-rounds",
             "figure-observability",
         ),
         (

@@ -40,28 +40,31 @@ def story(
     """
     told = []
     for question in questions:
-        asked = [claim for claim in claims if _asks(question, claim)]
-        tested = [claim for claim in asked if claim["verdict"] != words.UNTESTABLE]
+        tested = [claim for claim in claims if _asks(question, claim) and claim["verdict"] != words.UNTESTABLE]
         name = next((name for name in question.figures if name in figures), None)
         if not tested and (name is None or not question.alone):
             continue
-        by_id = {claim["id"]: claim for claim in tested}
-        said = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id][:SENTENCES]
-        sentences = [{"text": sentence(answer, claim), "claim": claim} for answer, claim in said]
-        sure = _sure([claim for _, claim in said]) or _sure([claim for claim in tested if claim["verdict"] in DECIDED])
-        if not sentences:
-            texts = [_counted(tested)] if tested else [_best(board) for board in boards.get(name, [])[:SENTENCES]]
-            if asked and not tested and not texts:
-                texts = ["None of the claims about it could be tested here."]
-            sentences = [{"text": text, "claim": None} for text in texts]
-        about = {
-            "id": question.id,
-            "text": question.text,
-            "figure": figures.get(name),
-            "strip": strip(tested) if name is None else None,
-        }
-        told.append(about | {"sentences": sentences, "sure": sure, "claims": tested})
+        row = {"id": question.id, "text": question.text, "figure": figures.get(name), "claims": tested, "sure": ""}
+        row["strip"] = strip(tested) if name is None else None
+        if tested:
+            row |= _answered(question, tested)
+        else:
+            compared = boards.get(name, [])
+            row["text"] = f"Who has the best {compared[0]['measure']}?" if compared else question.text
+            row["sentences"] = [{"text": _best(board), "claim": None} for board in compared[:SENTENCES]]
+        told.append(row)
     return told
+
+
+def _answered(question: Question, tested: list[dict]) -> dict:
+    """The `sentences` that answer a question by claims, and how `sure` they are."""
+    by_id = {claim["id"]: claim for claim in tested}
+    said = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id][:SENTENCES]
+    if said:
+        sentences = [{"text": sentence(answer, claim), "claim": claim} for answer, claim in said]
+        return {"sentences": sentences, "sure": _sure([claim for _, claim in said])}
+    decided = [claim for claim in tested if claim["verdict"] in DECIDED]
+    return {"sentences": [{"text": _counted(tested), "claim": None}], "sure": _sure(decided)}
 
 
 def _asks(question: Question, claim: dict) -> bool:
