@@ -87,6 +87,17 @@ def played(config: dict, regrets=REGRETS) -> dict:
     return found
 
 
+def changed(where: str, change) -> dict:
+    """The traces of GAMES; `change` is what the values of some rows of the first experiment are multiplied by."""
+    traces = played(GAMES)
+    frame, details = traces["first"]
+    there = frame.eval(where)
+    return traces | {"first": (frame.assign(value=frame["value"].where(~there, change * frame["value"])), details)}
+
+
+B_IS_WORSE = "stream == 'b' and learner == 'all'", 20
+
+
 def judge_study(made: dict, plan: Plan, traces: dict, *more, **settings) -> pd.DataFrame:
     return tables.table(claims.examine(made, plan, traces, *more, **settings), plan.study)
 
@@ -164,12 +175,9 @@ def test_families_are_corrected_each_by_itself():
 
 @pytest.mark.parametrize(("over", "verdict"), [("all", "fails"), ("mean", "holds")])
 def test_over_several_streams(over, verdict):
-    traces = played(GAMES)
-    frame, details = traces["first"]
-    worse = (frame["stream"] == "b") & (frame["learner"] == "all")
-    traces["first"] = (frame.assign(value=frame["value"].where(~worse, 20 * frame["value"])), details)
     margin = {"margin": -1e5 if over == "mean" else 0.0}
-    row = judged(traces=traces, one=AGAINST_ALL | margin | {"over": over, "where": {"ids": "first"}}).loc["one"]
+    stated = AGAINST_ALL | margin | {"over": over, "where": {"ids": "first"}}
+    row = judged(traces=changed(*B_IS_WORSE), one=stated).loc["one"]
     assert row["verdict"] == verdict
 
 
@@ -208,7 +216,7 @@ def test_a_share_of_a_bound_is_exceeded_by_one_seed_at_one_horizon():
     share = {"quantity": "bound_share", "learner": {"kind": ["rtopkf", "ftpl"]}, "comparison": "exact"}
     traces = played(GAMES)
     row = judged(traces=traces, kept=share).loc["kept"]
-    assert row["verdict"] == "holds" and 0.3 < row["estimate"] == row["low"] < 1
+    assert row["verdict"] == "holds" and 0.3 < row["estimate"] == row["low"] == row["tightness"] < 1
     frame, details = traces["first"]
     once = (frame["seed"] == 4) & (frame["horizon"] == 100) & (frame["learner"] == "all") & (frame["stream"] == "b")
     traces["first"] = (frame.assign(value=frame["value"].where(~once, 1.5 * frame["bound"])), details)
@@ -217,10 +225,7 @@ def test_a_share_of_a_bound_is_exceeded_by_one_seed_at_one_horizon():
 
 
 def test_failed_runs_are_left_out_and_too_few_decide_nothing():
-    traces = played(GAMES)
-    frame, details = traces["first"]
-    failed = (frame["learner"] == "one") & (frame["seed"] > 0)
-    traces["first"] = (frame.assign(value=frame["value"].mask(failed)), details)
+    traces = changed("learner == 'one' and seed > 0", np.nan)
     row = judged(traces=traces, one=AGAINST_ALL | {"where": {"ids": "first"}}).loc["one"]
     assert row["n"] == 1 and row["verdict"] == "undecided"
 
@@ -311,16 +316,14 @@ def test_each_learner_that_a_statement_names_has_to_be_played():
     assert "no learner with k 3, which the statement names" in table.loc["lacking", "data"]
 
 
-def test_the_cell_that_decides_is_shown():
-    traces = played(GAMES)
-    frame, details = traces["first"]
-    worse = (frame["stream"] == "b") & (frame["learner"] == "all")
-    traces["first"] = (frame.assign(value=frame["value"].where(~worse, 20 * frame["value"])), details)
-    row = judged(traces=traces, split=AGAINST_ALL | {"where": {"ids": "first"}}).loc["split"]
+def test_the_cell_that_decides_is_shown_and_cells_are_counted_each_by_itself():
+    split = AGAINST_ALL | {"where": {"ids": "first"}}
+    table = judged(traces=changed(*B_IS_WORSE), split=split, none={"not_testable": "No."})
+    row, counts = table.loc["split"], ["cells_holding", "cells_failing", "cells_silent", "cells_total"]
     assert (row["verdict"], row["deciding"]) == ("fails", "one minus all on b")
     assert row["estimate"] < 0 and row["high"] < 0
-    traces = played(GAMES)
-    holding = judged(traces=traces, split=AGAINST_ALL | {"where": {"ids": "first"}}).loc["split"]
+    assert row[counts].tolist() == [1, 1, 0, 2] and table.loc["none", counts].tolist() == [0, 0, 0, 0]
+    holding = judged(split=split).loc["split"]
     assert holding["deciding"] == "one minus all on Game A" and holding["low"] > 0
 
 
@@ -333,8 +336,7 @@ def test_a_note_says_why_a_claim_is_undecided():
     table = judged(FIXED, among=near, **others)
     assert table.loc["among", "note"].startswith("By itself it would hold; the correction for its family")
     assert "no number of seeds is known to be enough" in table.loc["null-0", "note"]
-    failed = (traces["first"][0]["learner"] == "one") & (traces["first"][0]["seed"] > 0)
-    traces["first"] = (traces["first"][0].assign(value=traces["first"][0]["value"].mask(failed)), traces["first"][1])
+    traces = changed("learner == 'one' and seed > 0", np.nan)
     assert judged(traces=traces, few=chance | {"against": 0.0}).loc["few", "note"].startswith("1 seeds with so few")
 
 
@@ -367,16 +369,6 @@ def test_a_row_says_what_kind_it_is_in_whose_words_and_what_was_chosen():
     assert table.columns[:10].tolist() == CONTRACT[1:] and table["tightness"].isna().all()
 
 
-def test_cells_are_counted_each_by_itself():
-    traces = played(GAMES)
-    frame, details = traces["first"]
-    worse = (frame["stream"] == "b") & (frame["learner"] == "all")
-    traces["first"] = (frame.assign(value=frame["value"].where(~worse, 20 * frame["value"])), details)
-    table = judged(traces=traces, split=AGAINST_ALL | {"where": {"ids": "first"}}, none={"not_testable": "No."})
-    counts = ["cells_holding", "cells_failing", "cells_silent", "cells_total"]
-    assert table.loc["split", counts].tolist() == [1, 1, 0, 2] and table.loc["none", counts].tolist() == [0, 0, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("stated", "words"),
     [
@@ -391,11 +383,6 @@ def test_cells_are_counted_each_by_itself():
 )  # fmt: skip
 def test_quantities_in_words(stated, words):
     assert tables._quantity_words(CLAIM | stated) == words
-
-
-def test_a_claim_about_a_bound_says_how_tight_it_is():
-    share = {"quantity": "bound_share", "learner": {"kind": ["rtopkf", "ftpl"]}, "comparison": "exact"}
-    assert judged(kept=share).loc["kept", "tightness"] == judged(kept=share).loc["kept", "estimate"] < 1
 
 
 @pytest.mark.parametrize(("comparison", "tightness"), [("less", 0.8), ("greater", 1 / 0.4)])
@@ -794,10 +781,7 @@ def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
 
 def test_gains_are_in_percent(logged):
     first = {"where": {"ids": "plain"}, "epsilon": 0.0, "test": "t"}
-    table = judged(
-        ADS, logged,
-        gain=CTR | first | {"quantity": "ctr_gain", "margin": 15},
-    )  # fmt: skip
+    table = judged(ADS, logged, gain=CTR | first | {"quantity": "ctr_gain", "margin": 15})
     assert table.loc["gain", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(25)]
 
 
@@ -1000,10 +984,7 @@ def test_the_schema_and_the_engine_know_the_same_quantities():
 
 
 def test_a_claim_about_a_slope_is_about_that_of_the_mean_regret():
-    traces = played(GAMES)
-    frame, details = traces["first"]
-    ahead = (frame["seed"] == 0) & (frame["learner"] == "one") & (frame["horizon"] == 100)
-    traces["first"] = (frame.assign(value=frame["value"].where(~ahead, -frame["value"])), details)
+    traces = changed("seed == 0 and learner == 'one' and horizon == 100", -1)
     stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
     stated |= {"learner": {"ids": "one"}, "on": {"ids": "a"}}
     rows = traces["first"][0].query("learner == 'one' and stream == 'a'")
@@ -1014,10 +995,7 @@ def test_a_claim_about_a_slope_is_about_that_of_the_mean_regret():
 
 
 def test_a_claim_about_a_slope_that_there_is_not_says_why():
-    traces = played(GAMES)
-    frame, details = traces["first"]
-    ahead = (frame["learner"] == "one") & (frame["horizon"] == 100) & (frame["stream"] == "a")
-    traces["first"] = (frame.assign(value=frame["value"].where(~ahead, -frame["value"])), details)
+    traces = changed("learner == 'one' and horizon == 100 and stream == 'a'", -1)
     stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
     stated |= {"learner": {"ids": "one"}}
     row = judged(traces=traces, one=stated | {"on": {"ids": "a"}}).loc["one"]
