@@ -1,10 +1,13 @@
-"""CITATION.cff and codemeta.json say what the package says."""
+"""CITATION.cff, codemeta.json and CHANGELOG.md say what the package says."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
 import yaml
+
+from scant import __version__
 
 ROOT = Path(__file__).parents[2]
 CITED = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -12,8 +15,10 @@ DESCRIBED = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def test_both_say_what_the_package_says():
-    assert CITED["version"] == DESCRIBED["version"] == PROJECT["version"]
+def test_all_say_what_the_package_says():
+    newest = re.search(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest.groups() == (CITED["version"], CITED["date-released"])
+    assert CITED["version"] == DESCRIBED["version"] == PROJECT["version"] == __version__
     assert CITED["license"] == DESCRIBED["license"].rpartition("/")[2] == "MIT"
     assert CITED["date-released"] == DESCRIBED["dateModified"]
     assert {*CITED["keywords"]} <= {*DESCRIBED["keywords"]}
