@@ -13,6 +13,8 @@ Measures, by name; [@c] is an optional cut, 1 <= c <= m:
 Relevance is binary, but "sum-loss", "dcg" and "ndcg" also take grades 0..`top_grade`. "err" has the binary scale: a
 relevant item satisfies the user with probability 1/2. A list without a relevant item has NDCG = AP = ERR = 0.
 
+In all functions `measure`, `m` and `top_grade` are as for `loss_matrix`.
+
 Rankings are numbered as in Table 3.1: by the vector of the items' positions, in lexicographic order, so that number 0
 is 0, 1, ..., m-1. Relevance vectors are in lexicographic order too. m is 1 to `MAX_ITEMS`.
 
@@ -161,7 +163,7 @@ def loss_matrix(measure: str, m: int, top_grade: int = 1) -> Matrix:
     ----------
     measure : a name of the module's list
     m : number of items, 1 to `MAX_ITEMS`
-    top_grade : the largest grade; 1 is binary relevance
+    top_grade : the largest grade, 1 to `MAX_TOP_GRADE`; 1 is binary relevance
 
     Returns
     -------
@@ -178,18 +180,8 @@ def loss_matrix(measure: str, m: int, top_grade: int = 1) -> Matrix:
 def feedback_matrix(m: int, k: int, top_grade: int = 1) -> Matrix:
     """The feedback of each ranking for each relevance vector: the relevances of its top k items, in order.
 
-    Parameters
-    ----------
-    m, top_grade : see `loss_matrix`
-    k : how many items are seen, 1 to m
-
-    Returns
-    -------
-    feedback : Matrix of int64, shape (m!, (top_grade + 1)^m, k) (thesis 3.2.4, where k = 1)
-
-    Raises
-    ------
-    ValueError : m, k or top_grade out of range
+    Matrix of int64, shape (m!, (top_grade + 1)^m, k) (thesis 3.2.4, where k = 1). k is 1 to m; otherwise parameters and
+    errors are as for `loss_matrix`.
     """
     vectors = relevances(m, top_grade)
     _check(k, "k", m)
@@ -204,7 +196,6 @@ def signal_matrix(ranking, k: int, top_grade: int = 1) -> np.ndarray:
     ----------
     ranking : a permutation of 0..m-1, best first, m at most `MAX_ITEMS`
     k : how many items are seen, 1 to m
-    top_grade : the largest grade
 
     Returns
     -------
@@ -250,17 +241,10 @@ def table_b_1() -> Indistinguishable:
 
 
 def optimal_rankings(measure: str, m: int, probabilities, top_grade: int = 1, tolerance: float = 1e-12) -> np.ndarray:
-    """Which rankings have the least expected loss, that is, whose cells contain a distribution (thesis, Definition 1).
+    """Which rankings have the least expected loss (thesis, Definition 1): bool of shape (m!,).
 
-    Parameters
-    ----------
-    measure, m, top_grade : see `loss_matrix`
     probabilities : of the relevance vectors, in the order of `relevances`
     tolerance : how far above the least expected loss still counts as least
-
-    Returns
-    -------
-    optimal : bool of shape (m!,)
 
     Raises
     ------
@@ -275,20 +259,12 @@ def optimal_rankings(measure: str, m: int, probabilities, top_grade: int = 1, to
 
 
 def neighbours(measure: str, m: int, top_grade: int = 1) -> np.ndarray:
-    """Which rankings are neighbours: their cells share a facet (thesis, Definition 4).
+    """Which rankings are neighbours, their cells sharing a facet (thesis, Definition 4): bool (m!, m!), symmetric.
 
-    For the measures of the form `f(positions) . g(R)` they are the rankings that exchange two items of adjacent
-    levels, positions with equal f being one level (Lemma 14, its converse, and its extension to f that is not
-    strictly monotone). For AP and ERR they are found by linear programs.
-
-    Parameters
-    ----------
-    measure, m, top_grade : see `loss_matrix`
-
-    Returns
-    -------
-    neighbours : bool of shape (m!, m!), symmetric. Rankings with one loss (duplicates) are not neighbours, and each
-        has the same neighbours
+    Rankings with one loss (duplicates) are not neighbours, and each has the same neighbours. For the measures of the
+    form `f(positions) . g(R)` they are the rankings that exchange two items of adjacent levels, positions with equal f
+    being one level (Lemma 14, its converse, and its extension to f that is not strictly monotone). For AP and ERR they
+    are found by linear programs.
 
     Raises
     ------
@@ -306,16 +282,8 @@ def neighbours(measure: str, m: int, top_grade: int = 1) -> np.ndarray:
 def neighbourhood(measure: str, m: int, i: int, j: int, top_grade: int = 1) -> np.ndarray:
     """The neighbourhood action set of neighbours i and j (thesis, Definition 4).
 
-    It holds the rankings whose cells contain the common facet of theirs: i, j and their duplicates.
-
-    Parameters
-    ----------
-    measure, m, top_grade : see `loss_matrix`
-    i, j : numbers of two neighbours
-
-    Returns
-    -------
-    members : int64, ascending numbers of rankings
+    The rankings whose cells contain the common facet of the cells of i and j: these two and their duplicates. Their
+    numbers ascend, int64.
 
     Raises
     ------
@@ -333,9 +301,6 @@ def globally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> boo
 
     If not, every learner has linear regret against some adversary.
 
-    Parameters
-    ----------
-    measure, m, top_grade : see `loss_matrix`
     k : how many items are seen, 1 to m
 
     Raises
@@ -388,14 +353,10 @@ def regret_rate(measure: str, m: int, k: int, top_grade: int = 1) -> Rate:
 def atlas(max_m: int = MAX_ITEMS) -> list[Rate]:
     """The minimax rate of every measure, for m = 2 to max_m items and the top k = 1 to m seen.
 
-    All names of the module with cuts 1 to m-1, binary, and "dcg" and "ndcg" also with grades 0..2. For m = 5 it takes
-    seconds.
-    The thesis has k = 1, and leaves k > 1 and Precision@n open (3.2.3, 3.2.6, 3.5). For SumLoss, PairwiseLoss, DCG and
-    Precision@n with any m, Zhang & Tewari (2023, arXiv 2309.02425) prove the rates that are found here.
-
-    Returns
-    -------
-    rates : sorted by m, measure and k
+    All names of the module with cuts 1 to m-1, binary, and "dcg" and "ndcg" also with grades 0..2; sorted by m, measure
+    and k. For m = 5 it takes seconds. The thesis has k = 1, and leaves k > 1 and Precision@n open (3.2.3, 3.2.6, 3.5).
+    For SumLoss, PairwiseLoss, DCG and Precision@n with any m, Zhang & Tewari (2023, arXiv 2309.02425) prove the rates
+    that are found here.
 
     Raises
     ------
