@@ -36,9 +36,7 @@ def as_log(made: Visits) -> Log:
 
 
 def problems(made: Visits, kind: str = "") -> list[Problem]:
-    return [
-        found for found in health.problems(summing.summary(as_log(made)), made.policies) if kind in ("", found.kind)
-    ]
+    return [found for found in health.problems(summing.summary(as_log(made))) if kind in ("", found.kind)]
 
 
 # --- drift

@@ -31,7 +31,7 @@ def facts(log, summary) -> dict:
         tally, actions = summary.all(), []
         reward = tally.cells[""].arrays()[1]
         unit = replace(log.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
-        doubts = list(health.problems(summary, summary.policies, unit))
+        doubts = list(health.problems(summary, unit))
         listed += [("", problem, problem.count) for problem in doubts]
         duplicates = sum(problem.count for problem in doubts if problem.kind == "duplicates")
         for ad in logs.ordered({*tally.ads}):

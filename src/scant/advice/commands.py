@@ -211,9 +211,10 @@ def evaluate(arguments) -> None:
     if arguments.output:
         found.write(arguments.output)
     if arguments.report:
-        unset, own = (None, False, []), ("function", "output", "report")
-        settings = {name: value for name, value in vars(arguments).items()
-                    if name not in own and not any(value is one or value == one == [] for one in unset)}  # fmt: skip
+        settings = {
+            name: value for name, value in vars(arguments).items()
+            if name not in ("function", "output", "report") and value is not None and value is not False and value != []
+        }  # fmt: skip
         found.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
     print(found.text(), end="")
 

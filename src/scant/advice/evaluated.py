@@ -173,8 +173,8 @@ class Evaluation:
             cells = [(f"  {pair['policy']} - {pair['other']}", number(pair["difference"]),
                       f"{number(pair['low'])} to {number(pair['high'])}", _answer(pair, self.rows))
                      for pair in self.comparisons]  # fmt: skip
-            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-            lines += [head] + [f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in cells]
+            aligned = text.aligned([cell[:-1] for cell in cells])
+            lines += [head, *(f"{line}  {cell[-1]}" for line, cell in zip(aligned, cells, strict=True))]
         return lines
 
     def to_frame(self):

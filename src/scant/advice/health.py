@@ -73,11 +73,10 @@ def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int 
     return Drift(float(special.chdtrc(len(counts) - 1, statistic)), sums / counts)
 
 
-def problems(summary, policies: Iterable[str], unit: Unit = CLICKS) -> Iterator[Problem]:
+def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
     """All doubts about a log.
 
     summary : `tally.Summary`, of all rows
-    policies : columns `policy:NAME`, by name, whose probabilities are to sum to 1
     unit : what rewards are counted in
     """
     tally = summary.all()
@@ -88,7 +87,7 @@ def problems(summary, policies: Iterable[str], unit: Unit = CLICKS) -> Iterator[
     elif tally.rows > 1 and (reward == 1).all():
         reason = f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
         yield Problem("all-clicks", "warning", reason, "Log every visit, also those that earn nothing")
-    yield from propensities(summary, policies)
+    yield from propensities(summary, summary.policies)
     yield from equal_rows(summary)
     yield from tally.late()
     yield from _drifts(tally, unit)
@@ -120,7 +119,8 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
 def propensities(summary, policies: Iterable[str], least: float | None = None) -> Iterator[Problem]:
     """Propensities that are not those by which ads were shown, of kind `WRONG`; else see `probabilities`.
 
-    summary, policies : see `problems`
+    summary : `tally.Summary`, of all rows
+    policies, least : see `probabilities`
     """
     tally = summary.all()
     users = clusters.ByUser(tally.users, len(tally.ads), generator(0, "advice", "weights")) if summary.by_user else None
@@ -144,8 +144,7 @@ def probabilities(
     users : where visits of one user depend on each other, the sums by user
     """
     least, ads = least or float(tally.cells[""].first.min()), len(tally.ads)
-    weight, _, count = tally.of_uniform()
-    mean, low, high = _mean_weight(weight, count, 1 / (ads * least), tally.cells[""].rounded, users, Uniform.kind)
+    mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (ads * least), users)
     if not low <= 1 <= high:
         reason = (f"propensities do not fit the ads shown: for the policy that shows all {ads} ads alike the mean "
                   f"weight is {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
@@ -158,10 +157,8 @@ def probabilities(
         return
     for name in policies:
         key = f"{logs.POLICY}{name}"
-        cells = tally.cells[key]
-        weight, _, count = cells.arrays()
-        mean, low, high = _mean_weight(weight, count, 1 / least, cells.rounded, users, key)
-        if weight.any() and not low <= 1 <= high:  # without overlap the evaluation says so
+        mean, low, high = _mean_weight(tally, key, 1 / least, users)
+        if mean and not low <= 1 <= high:  # without overlap the evaluation says so
             reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
                       f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
             mend = "Divide them by their sum over all ads"
@@ -169,11 +166,12 @@ def probabilities(
             yield Problem("policy-sum", "error", reason, mend)
 
 
-def _mean_weight(weight, count, largest: float, rounded: bool, users, key: str) -> tuple[float, float, float]:
-    """The mean weight, and its betting interval at the confidence `evaluation.ALARM`; wider if weights were rounded."""
-    largest, slack = max(largest, float(weight.max())), 2e-3 if rounded else 1e-9
+def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, float, float]:
+    """A policy's mean weight, and its betting interval at `evaluation.ALARM`; wider where weights were rounded."""
+    weight, _, count = tally.of(policy)
+    largest, slack = max(largest, float(weight.max())), 2e-3 if tally.rounded(policy) else 1e-9
     if users is not None:
-        quotient = users.mean_weight(key, largest)
+        quotient = users.mean_weight(policy, largest)
         low, high = quotient.interval(evaluation.ALARM)
         return quotient.estimate, low - slack, high + slack
     terms = intervals.drawn(weight, count, largest, generator(0, "advice", "weights"))

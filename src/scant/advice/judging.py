@@ -84,7 +84,7 @@ class Judge:
         possible : its probabilities that are possible, if they are few; None for any up to 1
         sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
         """
-        cells = self.tally.of_uniform() if key == Uniform.kind else self.tally.cells[key].arrays()
+        cells = self.tally.of(key)
         if sample is not None:
             largest = float(cells[0].max())
             of_users = self.users and self.users.of_shown(key, largest)
@@ -161,11 +161,7 @@ class Judge:
             return self.users.lift(key, largest)
         random, exact = generator(self.seed, "advice", "lift", name), _is_exact(self.rows[-1])
         weight, reward, count = cells
-        return lifts.ratio(np.minimum(weight, largest), reward, count, largest, random, self._rounded(key), exact)
-
-    def _rounded(self, key: str, tally: Tally | None = None) -> bool:
-        """Whether weights and rewards of a policy are rounded in a tally, the test's by default."""
-        return (tally or self.tally).cells["" if key == Uniform.kind else key].rounded
+        return lifts.ratio(np.minimum(weight, largest), reward, count, largest, random, self.tally.rounded(key), exact)
 
     def _row(
         self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
@@ -178,7 +174,7 @@ class Judge:
         """
         weight, reward, count = cells
         tally = self.tally if key else self.of_today
-        rounded = self._rounded(key, tally)
+        rounded = tally.rounded(key)
         if self.least is not None and float(weight.max()) > largest * (1 + (2 * ROUNDED if rounded else 1e-9)):
             raise SettingError(
                 f"a weight is {weight.max():g}, above the largest one declared, {largest:g}. "

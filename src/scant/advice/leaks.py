@@ -8,6 +8,7 @@ from shlex import quote
 import numpy as np
 
 from scant.ads import intervals
+from scant.ads.learners import Uniform
 from scant.data import logs
 from scant.data.visits import Problem, Visits
 from scant.randomness import generator
@@ -135,7 +136,7 @@ def of_others(test, training) -> list[tuple[float, float]]:
         return []
     found, random, confidence = [], generator(0, "advice", "others"), 1 - ALARM / 4
     for tally in (test, training):
-        weight, reward, count = tally.of_uniform()
+        weight, reward, count = tally.of(Uniform.kind)
         if len(tally.users.settle().key):
             return []
         low, above = (

@@ -212,10 +212,16 @@ class Tally:
             cells.add(*table)
             self._merge_pair(pair, cells)
 
-    def of_uniform(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The weights of the policy that shows all ads alike, the rewards, and how often each pair occurs."""
+    def of(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A policy's weights and the rewards, and how often each pair occurs; for "" see `cells`."""
+        if policy != Uniform.kind:
+            return self.cells[policy].arrays()
         propensity, reward, count = self.cells[""].arrays()
         return 1 / (len(self.ads) * propensity), reward, count
+
+    def rounded(self, policy: str) -> bool:
+        """Whether a policy's weights, and the rewards, are rounded."""
+        return self.cells["" if policy == Uniform.kind else policy].rounded
 
     def clicks(self, ad: str) -> float:
         """The sum of the rewards of an ad."""
@@ -242,16 +248,20 @@ class Tally:
 
     def drift(self, name: str) -> health.Drift:
         """The test of drift of a policy's terms; see `health.drift`."""
-        first, reward, count = self.of_uniform() if name == Uniform.kind else self.cells[name].arrays()
+        first, reward, count = self.of(name)
         square = float(count @ (first * reward if name else reward) ** 2)
         ads = len(self.ads) if name == Uniform.kind else 1
         sums, design = self.segments[name] / ads, self.users.design(name, self.rows, square * ads**2)
         return health.drift(self.lengths, np.array(sums, float) / SCALE, square, CUTS, design=design)
 
+    def _of_rewards(self) -> tuple[float, float]:
+        """The sum of the squares of all rewards, and the design effect of their mean, see `Users.design`."""
+        squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
+        return squares, self.users.design("", self.rows, squares)
+
     def late(self) -> Iterator[Problem]:
         """A warning if rewards of the last visits look missing; see `leaks.late`."""
-        squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
-        design = self.users.design("", self.rows, squares)
+        squares, design = self._of_rewards()
         return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
@@ -261,8 +271,7 @@ class Tally:
         """
         tests = [("", self.drift(""))]
         most = len(tests[0][1].rates)
-        squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
-        design = self.users.design("", self.rows, squares)  # of an ad's rows it is about as large
+        _, design = self._of_rewards()  # of an ad's rows it is about as large
         for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
             shown, clicks, squares = self.ads[ad]
             found = health.drift(shown, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
