@@ -62,16 +62,17 @@ clean:
 	rm -rf .snakemake .pytest_cache .ruff_cache .hypothesis .benchmarks build site
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-# What has no wheel is built by the locked setuptools, where pip would take another. The last lines compile bytecode, on all
-# cores where pip would use one (a file that some Python cannot compile stops neither of them), and the package's loops.
+# What has no wheel is built by the locked setuptools, where pip would take another; the lock has all that packages need.
+# The last lines compile bytecode, on all cores where pip would use one, but for packages' own tests (a file that some
+# Python cannot compile stops neither of them), and the loops.
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo \
 	  "scant needs Python 3.11 or newer, and $(PYTHON) is not. Name one that is: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 	sed -n '/^setuptools==/,/[^\\]$$/p' requirements.lock > .venv/build.lock
 	$(BIN)/python -m pip install --quiet --require-hashes -r .venv/build.lock
-	$(BIN)/python -m pip install --quiet --no-compile --no-build-isolation --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-compile --no-build-isolation --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
-	$(BIN)/python -m compileall -qq -j 0 .venv/lib src || true
+	$(BIN)/python -m compileall -qq -j 0 -x '/tests/' .venv/lib src || true
 	$(BIN)/scant compile
 	touch $@

@@ -11,25 +11,14 @@ from pathlib import Path
 
 import forks
 import yaml
-from numba.core.caching import UserProvidedCacheLocator
 
-from scant import kernels
 from scant.study.plan import rule_of
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
-LOOPS = "src/scant/kernels"
-LEAVE = shutil.ignore_patterns("numba-*", "*.egg-info")
+LEAVE = shutil.ignore_patterns("*.egg-info")
 # The same bytes on every run; logs and benchmarks are not.
 RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams", "campaigns", "bandit")
-
-
-def take_compiled(source: Path, target: Path) -> None:
-    """Copy the compiled code of one folder of loops to another, where Numba looks it up by the path of its source."""
-    name = UserProvidedCacheLocator.get_suitable_cache_subpath
-    cache = f"__pycache__/{Path(kernels.FOLDER).name}"
-    if (compiled := source / cache / name(str(source / "full.py"))).exists():
-        shutil.copytree(compiled, target / cache / name(str(target / "full.py")), dirs_exist_ok=True)
 
 
 class Project:
@@ -44,7 +33,6 @@ class Project:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
-        take_compiled(ROOT / LOOPS, folder / LOOPS)
 
     def command(self, *arguments, study="tiny") -> list[str]:
         """Snakemake's command line; targets come first. `study` is an id in config/studies, a path, or None."""
@@ -120,7 +108,6 @@ class Finished(Forked):
 
     def __init__(self, folder: Path, saved: Path):
         super().__init__(folder / "project")
-        take_compiled(saved / LOOPS, self.folder / LOOPS)
         self.saved, self.reference = saved, digests(saved / "results" / "tiny")
 
     def forget(self) -> None:

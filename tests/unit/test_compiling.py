@@ -40,7 +40,7 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
         declared.called(toy)()
     before = signatures()
     called = ("full.play", "full.surrogates_along", "top.play", "clicks.play", "batch.total", "batch.curvature")
-    called += ("cells.play_forecaster", "optimisation.play_optimised", "pege.play_phases", "precision.play_sets")
+    called += ("cells.play_forecaster", "pege.play_phases", "precision.play_sets")
     called += ("table.play_table", "batch.model_step", "generalisation.descend", "generalisation.losses")
     called += ("games.play_full", "games.play_blocks", "games.best_path", "games.balance")
     called += ("pairs.descend_pairs", "pairs.descend_examples", "trees.average")
@@ -75,7 +75,7 @@ def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     job = samples.SAMPLED | {"learners": learners, "n": [5, 10], "m": [4, 40], "d": [3]}
     generalisation.run(job, tmp_path / "run", [1], {})
     three = Game(streams.draw("bernoulli", generator(1, "toy"), 40, items=3, relevant=1), "precision@2")
-    for learner in ("pege", "pege2", "semi-bandit", "forecaster", {"kind": "exploration-by-optimisation", "k": 2}):
+    for learner in ("pege", "pege2", "semi-bandit", "forecaster"):
         play(three, learner, generator(1, "noise"))
     features = generator(1, "toy").standard_normal((30, 2)).astype("float32")
     AucRanker(0.1, steps=10, pair_loss="hinge").fit(features, features[:, 0] > 0, generator(1, "noise"))

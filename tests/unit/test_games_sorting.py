@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scant.games import sorting
 from scant.kernels import games as kernels
+from scant.kernels.sorting import COUNTING_LIMIT, place_by
 
 EDGES = [[0.0, 0.0], [1.0, -2.0], [0.0, 0.3, -1.0], [2.0, 2.0, 2.0], [0.0, 1.0, 2.0, -0.5], [5.0, 0.0, 0.0, -5.0]]
 PROCEDURES = [sorting.quicksort_distribution, sorting.plackett_luce_distribution]
@@ -158,7 +159,7 @@ def test_weights_that_are_far_apart():
 
 def places(scores):
     place, order, spare = np.empty((3, len(scores)), np.int64)
-    kernels.place_by(scores, place, order, spare)
+    place_by(scores, place, order, spare)
     return place
 
 
@@ -178,7 +179,7 @@ def test_odds_are_the_exponential_of_the_weight(weight):
 
 
 def test_places_either_side_of_the_limit():
-    for m in (kernels.COUNTING_LIMIT, kernels.COUNTING_LIMIT + 1):
+    for m in (COUNTING_LIMIT, COUNTING_LIMIT + 1):
         np.testing.assert_array_equal(places(np.repeat([0.0, 2.0, 1.0], m)[:m]), np.arange(m))
 
 

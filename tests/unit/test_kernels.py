@@ -23,10 +23,8 @@ SIXTY_FOURTHS = st.integers(-64, 64).map(lambda part: part / 64)
 
 
 def sort(scores):
-    m = len(scores)
-    order, spare = np.empty(m, np.int32), np.empty(m, np.int32)
-    keys, spare_keys = np.empty(m, np.uint32), np.empty(m, np.uint32)
-    pieces.sort_scores(scores, order, keys, spare_keys, spare, np.empty(1024, np.int64))
+    order = np.empty(len(scores), np.int32)
+    pieces.sort_scores(scores, order, pieces.sorter(len(scores)))
     return order
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from projects import LOOPS, PARTS, ROOT, take_compiled
+from projects import PARTS, ROOT
 
 SMALL = {  # what of the study that `scant init` writes is played here
     "streams": {"linear": {"generator": "linear", "settings": {"queries": 60, "documents": 6, "features": 4}}},
@@ -53,11 +53,6 @@ def wheel(tmp_path_factory):
     command = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, clone]
     run(*command, folder=folder, package=folder)
     zipfile.ZipFile(next(folder.glob("scant-*.whl"))).extractall(site)
-    loops = site / "scant/kernels"
-    for installed in loops.glob("*.py"):  # of the same time as well, by which Numba knows what it has compiled
-        assert installed.read_bytes() == (ROOT / LOOPS / installed.name).read_bytes()
-        shutil.copystat(ROOT / LOOPS / installed.name, installed)
-    take_compiled(ROOT / LOOPS, loops)
     return site
 
 

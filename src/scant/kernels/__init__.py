@@ -1,18 +1,24 @@
 """Everything that Numba compiles for the studies: the loops over rounds and what they are made of.
 
-Numba keys its cache of compiled code by the file of the outer function alone, so an edit to an inner function
-in another file would go unnoticed. Compiled code is therefore cached in a folder named by the digest of all
-files here: an edit to any of them compiles anew.
+Numba keys its cache of compiled code by the path and time of the outer function's file, so an edit to an inner function
+in another file would go unnoticed, and another clone of this repository would compile all loops again. Here compiled
+code is cached in a folder named by the digest of all files here and of the versions of what compiles them: an edit to
+any of them compiles anew, and clones with the same files share what one of them has compiled. Numba itself tells apart
+what was compiled for other types or another processor.
 """
 
 import hashlib
 import os
 import sys
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
+import llvmlite
 import numba
-from numba.core.caching import IndexDataCacheFile
+import numpy as np
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.dispatcher import Dispatcher
 from numba.np import linalg
 
 SEALED = b"scant-crc32:"  # what precedes the CRC-32 in a file of compiled code
@@ -34,21 +40,26 @@ def _skip_blas() -> None:
 _skip_blas()
 
 
-def _cache_folder() -> str:
-    digest = hashlib.sha256()
+def _digest() -> str:
+    digest = hashlib.sha256(repr((sys.version, numba.__version__, llvmlite.__version__, np.__version__)).encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
-    beside = Path(__file__).parent / "__pycache__"
+    return digest.hexdigest()
+
+
+def _cache_root() -> Path:
     if numba.config.CACHE_DIR:
-        root = Path(numba.config.CACHE_DIR)
-    elif os.access(beside if beside.exists() else beside.parent, os.W_OK):
-        root = beside
-    else:
+        return Path(numba.config.CACHE_DIR)
+    with suppress(OSError, RuntimeError):  # there is no home, or nobody may write to it
         root = Path.home() / ".cache" / "scant"
-    return str(root / f"numba-{digest.hexdigest()[:12]}")
+        root.mkdir(parents=True, exist_ok=True)
+        if os.access(root, os.W_OK):
+            return root
+    return Path(__file__).parent / "__pycache__"
 
 
-FOLDER = _cache_folder()
+DIGEST = _digest()
+FOLDER = _cache_root() / f"numba-{DIGEST[:12]}"
 
 
 class _Sound(IndexDataCacheFile):
@@ -56,6 +67,13 @@ class _Sound(IndexDataCacheFile):
 
     A file of code has the CRC-32 of its content at its end, which Numba does not read: damaged code could do anything.
     """
+
+    def save(self, key, data):
+        """Save code under a name of its own: Numba numbers files, and two processes may give one number to two."""
+        overloads = self._load_index()
+        overloads[key] = self._data_name(zlib.crc32(repr(key).encode()))
+        self._save_index(overloads)
+        self._save_data(overloads[key], data)
 
     def _dump(self, obj) -> bytes:
         content = super()._dump(obj)
@@ -84,26 +102,48 @@ class _Sound(IndexDataCacheFile):
         print(f"scant: {path}: compiled code is damaged ({error}), and is made again", file=sys.stderr)
 
 
-def sound(function):
-    """A compiled function of which damaged files in the cache are made again."""
-    if hasattr(function, "_cache"):  # else Numba is told not to compile
-        function._cache._cache_file.__class__ = _Sound
-    return function
+class _Locator(_CacheLocator):
+    def __init__(self, function):
+        self.line = function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        return cls(py_func)
+
+    def get_cache_path(self):
+        return str(FOLDER)
+
+    def get_source_stamp(self):
+        return DIGEST
+
+    def get_disambiguator(self):
+        return str(self.line)
+
+
+class _Files(CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class _Cache(FunctionCache):
+    _impl_class = _Files
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._cache_file = _Sound(self.cache_path, self._impl.filename_base, DIGEST)
 
 
 def compiled(**options):
-    """`numba.njit` that caches in this package's own folder.
+    """`numba.njit` that caches in the folder above.
 
     An option that a function does not have it would inherit from whichever function happens to call it first, so that
     its last bits would depend on what is compiled, and run, before.
     """
-    options = {"fastmath": False, "error_model": "python"} | options
+    options = {"fastmath": False, "error_model": "python", "no_cfunc_wrapper": True} | options
 
     def decorate(function):
-        saved, numba.config.CACHE_DIR = numba.config.CACHE_DIR, FOLDER
-        try:
-            return sound(numba.njit(cache=True, **options)(function))
-        finally:
-            numba.config.CACHE_DIR = saved
+        loop = numba.njit(**options)(function)
+        if isinstance(loop, Dispatcher):  # else Numba is told not to compile
+            loop._cache = _Cache(function)
+        return loop
 
     return decorate

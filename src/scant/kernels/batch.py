@@ -13,31 +13,13 @@ import math
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.pieces import EXP_CLIP, SUMS, score, softmax, step
-from scant.kernels.top import KL, LISTNET, RANKSVM, surrogate
+from scant.kernels.pieces import EXP_CLIP, SUMS, longest, score, softmax, step
+from scant.kernels.sorting import place_by
+from scant.kernels.top import KL, LISTNET, RANKSVM, smooth_surrogate
 
-COUNTED = 600  # values up to which comparing all pairs (on vectors) is quicker than a sort (measured)
 LONG = 60  # documents: from here on sorting is quicker than looking at all pairs
 DAMPING = 1e-12  # a share of the Hessian's diagonal, far above rounding
 SHIFTS = 60  # of Newton's method in `model_step`; seven are usual
-
-
-@compiled()
-def rank_within(values, places):
-    """The place from 0 of each of `values`, float64 (n), in descending order, into `places`, int64 (n)."""
-    n = values.shape[0]
-    if n > COUNTED:
-        order = np.argsort(-values)
-        for place in range(n):
-            places[order[place]] = place
-        return
-    for i in range(n):
-        value, before = values[i], 0
-        for j in range(i):
-            first = values[j] >= value
-            before += first
-            places[j] += not first
-        places[i] = before
 
 
 @compiled()
@@ -48,7 +30,11 @@ def sorted_hinges(scores, labels, smoothing, g):
     those with z >= u, whose hinge is not smoothed. Sums of their scores and squares suffice for the three values.
     """
     m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
-    centre, largest = scores.mean(), labels.max() + 1
+    centre, largest = 0.0, 0
+    for i in range(m):
+        centre += scores[i]
+        largest = max(largest, labels[i] + 1)
+    centre /= m
     starts = np.zeros(largest + 1, np.int64)
     for i in range(m):
         starts[labels[i] + 1] += 1
@@ -57,13 +43,14 @@ def sorted_hinges(scores, labels, smoothing, g):
     # Documents by grade, and by descending score within each.
     filled, places, by_grade = starts[:-1].copy(), np.empty(m, np.int64), np.empty(m)
     documents, s, pulls = np.empty(m, np.int64), np.empty(m), np.empty(m)
+    order, spare = np.empty(m, np.int64), np.empty(m, np.int64)
     for i in range(m):
         documents[filled[labels[i]]] = i
         by_grade[filled[labels[i]]] = scores[i]
         filled[labels[i]] += 1
     for label in range(largest):
         a, b = starts[label], starts[label + 1]
-        rank_within(by_grade[a:b], places[a:b])
+        place_by(by_grade[a:b], places[a:b], order[a:b], spare[a:b])
         for i in range(a, b):
             places[i] += a
     for i in range(m):
@@ -182,11 +169,9 @@ def total(
 
     The latter two are the value, except for RankSVM.
     """
-    largest = 0
-    for q in range(counts.shape[0]):
-        largest = max(largest, offsets[q + 1] - offsets[q])
+    largest = longest(offsets)
     scores, scratch, g = np.empty(largest), np.empty(largest), np.empty(largest)
-    bits, order, unused = np.empty(largest, np.int64), np.empty(0, np.int32), np.empty((2, 0))
+    bits = np.empty(largest, np.int64)
     nothing = features.reshape(features.size)[:0]
     value, smooth, support = 0.0, 0.0, 0.0
     gradient[:] = 0.0
@@ -199,10 +184,9 @@ def total(
         if objective == RANKSVM:
             one, smooth_one, support_one = hinges(scores[:m], label, smoothing, bits, g[:m])
         else:
-            one, _ = surrogate(
-                objective, scores[:m], order, label, ideal[q], 1.0, gains, exponentials, scratch[:m], bits[:m],
-                unused, g[:m],
-            )  # fmt: skip
+            one, _ = smooth_surrogate(
+                objective, scores[:m], label, ideal[q], 1.0, gains, exponentials, scratch[:m], bits[:m], g[:m]
+            )
             smooth_one, support_one = one, one
         value += counts[q] * one
         smooth += counts[q] * smooth_one
@@ -219,9 +203,7 @@ def curvature(features, offsets, labels, counts, objective, smoothing, weights, 
     p = softmax(s) (ListNet), or 1 / u times the Laplacian of the pairs with 0 < z < u (RankSVM). Arguments as in
     `total`.
     """
-    largest, d = 0, features.shape[1]
-    for q in range(counts.shape[0]):
-        largest = max(largest, offsets[q + 1] - offsets[q])
+    largest, d = longest(offsets), features.shape[1]
     scores, scratch, p = np.empty(largest), np.empty(largest), np.empty(largest)
     bits, mean = np.empty(largest, np.int64), np.empty(d)
     x, y = np.empty((largest + 3, d)), np.empty((largest + 3, d))  # X, shifted where that changes nothing, and W X
@@ -315,6 +297,15 @@ def solve(factor, vector):
             vector[k] -= factor[i, k] * vector[i]
 
 
+@compiled()
+def inner(a, b):
+    """The inner product of two vectors, added up in their order."""
+    total = 0.0
+    for j in range(a.shape[0]):
+        total += a[j] * b[j]
+    return total
+
+
 @compiled(error_model="numpy")
 def model_step(hessian, gradient, weights, radius, step):
     """The `step` of least <gradient, step> + <step, hessian step> / 2 with ||weights + step|| <= radius.
@@ -328,7 +319,7 @@ def model_step(hessian, gradient, weights, radius, step):
     d, shift = weights.shape[0], 0.0
     factor, there, solved = np.empty((d, d)), np.empty(d), np.empty(d)
     # Where the model is flat the step should only be bounded by the ball.
-    least = 1e-16 * math.sqrt(np.sum(gradient * gradient)) / radius
+    least = 1e-16 * math.sqrt(inner(gradient, gradient)) / radius
     for _ in range(SHIFTS):
         factorise(hessian, shift, least, factor)
         for j in range(d):
@@ -337,11 +328,11 @@ def model_step(hessian, gradient, weights, radius, step):
         for j in range(d):
             there[j] = weights[j] + step[j]
             solved[j] = there[j]
-        norm = math.sqrt(np.sum(there * there))
+        norm = math.sqrt(inner(there, there))
         if norm <= radius * (1 + 1e-12):
             break
         solve(factor, solved)
-        shift += norm * norm / np.sum(there * solved) * (norm / radius - 1)
+        shift += norm * norm / inner(there, solved) * (norm / radius - 1)
     if norm > radius:
         for j in range(d):
             step[j] = there[j] * (radius / norm) - weights[j]

@@ -6,7 +6,17 @@ from collections import namedtuple
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.pieces import exponentials_below, measure_ranking, prefetch, score, sort_scores, step
+from scant.kernels.pieces import (
+    exponentials_below,
+    longest,
+    measure_ranking,
+    ndcg,
+    prefetch,
+    score,
+    sort_scores,
+    sorter,
+    step,
+)
 
 EXPLORED, MISMATCHED = 0, 1
 PDGD, DBGD, CLICKED = range(3)  # in the order of scant.online.click_learners.LEARNERS
@@ -145,17 +155,14 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     gains, discounts, _ = tables
     measures, ideals, empty, measured = recorded
     kind, shown, click, stop, delta, above, rate = learner
-    largest = 0
-    for q in range(offsets.shape[0] - 1):
-        largest = max(largest, offsets[q + 1] - offsets[q])
+    largest = longest(offsets)
     scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, other, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32), np.empty(largest, np.int32)
+    order, other, by_score = np.empty(largest, np.int32), np.empty(largest, np.int32), sorter(largest)
     mixed, teams, inside = np.empty(largest, np.int32), np.empty(largest, np.int8), np.empty(largest, np.int8)
-    keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
-    radix, bits, odds = np.empty(1024, np.int64), np.empty(largest, np.int64), np.empty(largest, np.float64)
+    bits, odds = np.empty(largest, np.int64), np.empty(largest, np.float64)
     ranked, clicked, left = np.empty(largest, np.int16), np.empty(shown, np.int8), np.empty(shown, np.float64)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
-    unit, candidate, out = np.empty(d, np.float64), np.empty(d, np.float64), np.empty(1, np.float64)
+    unit, candidate = np.empty(d, np.float64), np.empty(d, np.float64)
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -173,7 +180,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         prefetch(flat_ideals, after * measures.shape[0])
         if not score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d]):
             return t
-        sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
+        sort_scores(s, o, by_score)
         ranking = o
         if kind == DBGD:
             square = 0.0
@@ -185,14 +192,14 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
                 candidate[j] = weights[j] + delta * unit[j]
             if not score(x, candidate, s_other, flat[:0]):
                 return t
-            sort_scores(s_other, o_other, keys[:m], spare_keys[:m], spare_order[:m], radix)
+            sort_scores(s_other, o_other, by_score)
             ranking = mixed[:m]
             team_draft(o, o_other, random, inside[:m], ranking, teams)
         elif kind == PDGD:
             ranking = o_other
             for i in range(m):
                 s_other[i] = s[i] - np.log(-np.log1p(-random.random()))
-            sort_scores(s_other, o_other, keys[:m], spare_keys[:m], spare_order[:m], radix)
+            sort_scores(s_other, o_other, by_score)
 
         places = min(shown, m)
         inside[:m] = 0
@@ -205,10 +212,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         measure_ranking(
             ranking, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
         )  # fmt: skip
-        measure_ranking(
-            o, label, ranked[:m], relevant[q], ideals[q], empty, measures[:1], gains, discounts, out
-        )  # fmt: skip
-        ranker[t] = out[0]
+        ranker[t] = ndcg(o, label, measures[0, 1], ideals[q, 0], gains, discounts) if relevant[q] > 0 else empty
 
         browse(ranking, label, click, stop, random, clicked[:places])
         if kind == DBGD:

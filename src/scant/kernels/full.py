@@ -9,12 +9,14 @@ from scant.kernels.iterates import LAST, MEAN, gather
 from scant.kernels.iterates import ROWS as ITERATES
 from scant.kernels.pieces import (
     listnet,
+    longest,
     max_hinge,
     measure_ranking,
     prefetch,
     score,
     slam,
     sort_scores,
+    sorter,
     step,
 )
 from scant.kernels.steps import KEPT, ROWS, SCHEDULE, move
@@ -53,13 +55,12 @@ def _pair_step(features, labels, rate, weights, random):
 
 
 @compiled()
-def _measure_by(weights, features, truth, relevant, ideals, empty, measures, gains, discounts, ranked, out):
+def _measure_by(weights, features, truth, relevant, ideals, empty, measures, gains, discounts, by_score, ranked, out):
     """Measure the ranking by other weights than the last, into `out`; return whether its scores are finite."""
     m = truth.shape[0]
-    scores, order, spare_order = np.empty(m, np.float32), np.empty(m, np.int32), np.empty(m, np.int32)
-    keys, spare_keys, counts = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(1024, np.int64)
+    scores, order = np.empty(m, np.float32), np.empty(m, np.int32)
     finite = score(features, weights, scores, features.reshape(features.size)[:0])
-    sort_scores(scores, order, keys, spare_keys, spare_order, counts)
+    sort_scores(scores, order, by_score)
     measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out)
     return finite
 
@@ -92,14 +93,10 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, exponentials = tables
     measures, ideals, empty, measured = recorded
-    largest = 0
-    for q in range(offsets.shape[0] - 1):
-        largest = max(largest, offsets[q + 1] - offsets[q])
+    largest = longest(offsets)
     scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
-    keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
-    counts, bits = np.empty(1024, np.int64), np.empty(largest, np.int64)
-    scratch = np.empty((6, gains.shape[0]), np.float64)
+    order, by_score = np.empty(largest, np.int32), sorter(largest)
+    bits, scratch = np.empty(largest, np.int64), np.empty((6, gains.shape[0]), np.float64)
     d = features.shape[1]
     ranked = np.empty(largest, np.int16)
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
@@ -130,7 +127,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
         else:
             if not score(x, weights, s, flat[begin:middle]):
                 return t
-        sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], counts)
+        sort_scores(s, o, by_score)
 
         out = measured[t]
         measure_ranking(
@@ -140,8 +137,9 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
         if learner.iterate != LAST:
             gather(learner.iterate, t, weights, kept)
             if not _measure_by(
-                kept[MEAN], x, truth, relevant[q], ideals[q], empty, measures, gains, discounts, ranked[:m], out
-            ):
+                kept[MEAN], x, truth, relevant[q], ideals[q], empty, measures, gains, discounts, by_score,
+                ranked[:m], out,
+            ):  # fmt: skip
                 return t
         loss[t] = 1.0 - out[learner.measure] if relevant[q] > 0 else 0.0
         updated[t] = 0
@@ -192,14 +190,12 @@ def surrogates_along(
     sums : float64 (n, rounds), any content
     The others are those of a stream, and tables of G and D.
     """
-    largest = 0
-    for q in range(offsets.shape[0] - 1):
-        largest = max(largest, offsets[q + 1] - offsets[q])
+    largest = longest(offsets)
     scores, scaled, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32)
-    keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
-    counts, scratch = np.empty(1024, np.int64), np.empty((6, gains.shape[0]), np.float64)
+    order, by_score = np.empty(largest, np.int32), sorter(largest)
+    scratch = np.empty((6, gains.shape[0]), np.float64)
     flat, n, totals = features.reshape(features.size), multiples.shape[0], np.zeros(multiples.shape[0])
+    other = kind != SLAM  # not False, for which Numba would compile `slam` once more
     known, values = np.zeros(offsets.shape[0] - 1, np.bool_), np.empty((offsets.shape[0] - 1, n))
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -209,13 +205,13 @@ def surrogates_along(
             m = stop - start
             s, o, label = scaled[:m], order[:m], labels[start:stop]
             score(features[start:stop], weights, scores[:m], flat[:0])
-            sort_scores(scores[:m], o, keys[:m], spare_keys[:m], spare_order[:m], counts)
+            sort_scores(scores[:m], o, by_score)
             for k in range(n):
                 for i in range(m):
                     s[i] = multiples[k] * scores[i]
                 if kind == SLAM:
                     values[q, k] = slam(
-                        s, o, label, min(places, m), uniform, 1.0, False, False, gains, discounts, scratch, g[:m]
+                        s, o, label, min(places, m), uniform, 1.0, other, other, gains, discounts, scratch, g[:m]
                     )  # fmt: skip
                 else:
                     values[q, k] = max_hinge(s, o, label, scratch, g[:m])

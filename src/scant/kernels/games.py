@@ -11,59 +11,11 @@ import numpy as np
 
 from scant.kernels import compiled
 from scant.kernels.pieces import average_precision
+from scant.kernels.sorting import place_by
 
 UNIFORM, GUMBEL, QUICKSORT = range(3)
-COUNTING_LIMIT = 800  # up to this many items, comparing all pairs (on vectors) is quicker than a sort (measured)
 FAR = 1000  # powers of two beyond which odds count as 0
 POWERS = 2.0 ** np.arange(-FAR, FAR + 1)
-
-
-@compiled()
-def _merge_sort(scores, order, spare):
-    """`order` by descending score, ties by index: runs by insertion, then merged."""
-    m, run = scores.shape[0], 8
-    for start in range(0, m, run):
-        for i in range(start, min(m, start + run)):
-            score, j = scores[i], i
-            while j > start and scores[order[j - 1]] < score:
-                order[j] = order[j - 1]
-                j -= 1
-            order[j] = i
-    source, target = order, spare
-    while run < m:
-        for start in range(0, m, 2 * run):
-            middle, stop = min(m, start + run), min(m, start + 2 * run)
-            i, j = start, middle
-            for out in range(start, stop):
-                if j >= stop or (i < middle and scores[source[i]] >= scores[source[j]]):
-                    target[out] = source[i]
-                    i += 1
-                else:
-                    target[out] = source[j]
-                    j += 1
-        source, target = target, source
-        run *= 2
-    if source is not order:
-        for i in range(m):
-            order[i] = source[i]
-
-
-@compiled()
-def place_by(scores, place, order, spare):
-    """The place of each item by descending score, ties by index; `order` and `spare` are scratch."""
-    m = scores.shape[0]
-    if m > COUNTING_LIMIT:
-        _merge_sort(scores, order, spare)
-        for i in range(m):
-            place[order[i]] = i
-        return
-    for u in range(m):
-        score, above = scores[u], 0
-        for v in range(u):
-            first = scores[v] >= score
-            above += first
-            place[v] += not first
-        place[u] = above
 
 
 @compiled()
@@ -241,10 +193,11 @@ def play_blocks(
         x = int(random.random() * left)
         left -= 1
         explores = x < remaining
-        if explores and at_random:
-            _show(UNIFORM, flat, 1.0, odds, exponents, random, scores, place, order, spare, stack)
-        else:
-            _show(sorter, weights, noise, odds, exponents, random, scores, place, order, spare, stack)
+        shuffles = explores and at_random
+        _show(
+            UNIFORM if shuffles else sorter, flat if shuffles else weights, 1.0 if shuffles else noise, odds,
+            exponents, random, scores, place, order, spare, stack,
+        )  # fmt: skip
         if explores:
             cell = cells[x]
             remaining -= 1

@@ -19,8 +19,8 @@ def gather(iterate, t, weights, kept):
         while 2 * block <= t:
             block *= 2
         if t == block:
-            kept[EARLIER] = kept[RECENT]
-            kept[RECENT] = 0.0
+            for j in range(weights.shape[0]):
+                kept[EARLIER, j], kept[RECENT, j] = kept[RECENT, j], 0.0
         if t >= 2:
             rounds = t + 1 - block // 2
     for j in range(weights.shape[0]):

@@ -2,23 +2,22 @@
 
 import math
 
-import numba
 import numpy as np
 
-from scant.kernels import sound
+from scant.kernels import compiled
 
 _GIVE_UP = -1
 REFUSE, HALF_UP, DOWN, UP = range(4)  # in the order of scant.data.letor.FRACTIONS
 _LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 
 
-@numba.njit(cache=True, inline="always")
+@compiled(inline="always")
 def _at(buffer, i):
     """The byte at `i`; the index is unsigned, so that Numba need not test whether it counts from the end."""
     return buffer[np.uintp(i)]
 
 
-@numba.njit(cache=True, inline="always")
+@compiled(inline="always")
 def _skip(buffer, i):
     """The position of the first byte from `i` on that is not blank (tab, blank, CR)."""
     while _at(buffer, i) == 32 or _at(buffer, i) == 9 or _at(buffer, i) == 13:
@@ -26,7 +25,7 @@ def _skip(buffer, i):
     return i
 
 
-@numba.njit(cache=True, inline="always")
+@compiled(inline="always")
 def _whole(buffer, i):
     """A run of digits as an integer, correct for up to 18 digits, and the position after it."""
     value = 0
@@ -38,13 +37,13 @@ def _whole(buffer, i):
     return value, i
 
 
-@numba.njit(cache=True, inline="always")
+@compiled(inline="always")
 def _ends(c):
     """Whether the byte `c` ends a field."""
     return c == 32 or c == 10 or c == 9 or c == 13 or c == 35
 
 
-@numba.njit(cache=True)
+@compiled()
 def _scale(number, power, tens):
     """`number` times ten to the `power`, which may be any integer."""
     while power > 22 and 0.0 < number < math.inf:
@@ -58,7 +57,7 @@ def _scale(number, power, tens):
     return number
 
 
-@numba.njit(cache=True, inline="always")
+@compiled(inline="always")
 def _value(buffer, i, tens):
     """A decimal number as float64, and the position after it (_GIVE_UP if there is none).
 
@@ -114,8 +113,7 @@ def _value(buffer, i, tens):
     return -number if negative else number, i
 
 
-@sound
-@numba.njit(cache=True)
+@compiled()
 def parse(buffer, start, end, in_comment, top, rounding, query, grade, printed, x, lines, line, tens):
     """Parse rows from `start` until `end` or until the arrays are full; every line in between ends in LF.
 

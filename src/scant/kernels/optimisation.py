@@ -231,7 +231,9 @@ def _step(gradient, J, blocks, sides, corner, rank, A, step):
                 factor = M[i, j]
                 for k in range(size + d + 1):
                     left[j, k] += factor * M[i, k]
-        reduced[c] = M
+        for i in range(free):
+            for j in range(size + d + 1):
+                reduced[c, i, j] = M[i, j]
     # S y = X border + what is left of the right side, with S = 1 + ..
     S, X = left[size : size + d, size : size + d].copy(), np.empty((d, size + 1))
     for x in range(d):
@@ -467,9 +469,12 @@ def play_optimised(
             if anew == math.inf:
                 raise ArithmeticError("exploration by optimisation: no estimator was found")
             solved[0] += 1
-            solved_q[:], solved_p[:], reached, bound = q, v[at_p : at_p + A], anew, anew
+            reached, bound = anew, anew
+            for c in range(C):
+                solved_q[c] = q[c]
+            for a in range(A):
+                p[a] = solved_p[a] = v[at_p + a]
             fill(v, base, null, span, actions_top, G, P)
-            p[:] = solved_p
         x, u, a = outcomes[t], random.random(), 0
         while a < A - 1 and u >= p[a]:
             u -= p[a]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.games import place_by
+from scant.kernels.sorting import place_by
 
 
 @compiled()

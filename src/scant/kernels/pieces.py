@@ -30,6 +30,7 @@ COUNTING_LIMIT = 150  # up to this many documents, comparing all pairs (on vecto
 Rounds = namedtuple("Rounds", "features offsets grades relevant queries")
 Tables = namedtuple("Tables", "gains discounts exponentials")
 Measured = namedtuple("Measured", "measures ideals empty values")
+Sorter = namedtuple("Sorter", "keys spare_keys spare_order counts")  # scratch of `sort_scores`
 
 
 @intrinsic
@@ -75,12 +76,27 @@ def score(features, weights, scores, coming):
 
 
 @compiled()
-def sort_scores(scores, order, keys, spare_keys, spare_order, counts):
-    """Fill `order` with document indices by descending score, ties by index, in O(m) for long lists.
+def longest(offsets):
+    """How many documents the longest query has."""
+    most = 0
+    for q in range(offsets.shape[0] - 1):
+        most = max(most, offsets[q + 1] - offsets[q])
+    return most
 
-    `keys` and `spare_keys` are uint32 of length m, `spare_order` as `order`, `counts` int64 of length 1024.
-    """
+
+@compiled()
+def sorter(most):
+    """The `Sorter` for queries of at most so many documents."""
+    return Sorter(
+        np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty(most, np.int32), np.empty(1024, np.int64)
+    )
+
+
+@compiled()
+def sort_scores(scores, order, sorter):
+    """Fill `order`, int32, with document indices by descending score, ties by index, in O(m) for long lists."""
     m = scores.shape[0]
+    keys, spare_keys, spare_order, counts = sorter
     if m <= COUNTING_LIMIT:
         place = spare_order
         for i in range(m):
@@ -134,6 +150,15 @@ def dcg(ranked, cut, gains, discounts):
     for i in range(min(cut, ranked.shape[0])):
         total += gains[ranked[i]] * discounts[i]
     return total
+
+
+@compiled()
+def ndcg(order, truth, cut, ideal, gains, discounts):
+    """NDCG@cut of the ranking `order`; `truth` is the query's grades, and `ideal` its largest DCG@cut."""
+    total = 0.0
+    for i in range(min(cut, order.shape[0])):
+        total += gains[truth[order[i]]] * discounts[i]
+    return total / ideal
 
 
 @compiled()

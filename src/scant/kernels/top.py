@@ -12,13 +12,16 @@ from scant.kernels.pieces import (
     EXP_CLIP,
     kl,
     listnet,
+    longest,
     measure_ranking,
+    ndcg,
     prefetch,
     project,
     ranksvm,
     score,
     softmax,
     sort_scores,
+    sorter,
     squared,
     step,
 )
@@ -49,13 +52,19 @@ def surrogate(objective, scores, order, labels, ideal, epsilon, gains, exponenti
     order : the documents by descending score; ideal : the query's ideal DCG
     scratch : float64 as long as the scores; bits : the same of int64; counts : float64 (2, labels)
     """
+    if objective == RANKSVM:
+        return ranksvm(scores, order, labels, counts[0], counts[1], g), 0
+    return smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, g)
+
+
+@compiled()
+def smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, g):
+    """As `surrogate`, of any but RankSVM."""
     m = scores.shape[0]
     if objective == KL:
         return kl(scores, labels, exponentials, bits, g)
     if objective == LISTNET:
         return listnet(scores, labels, exponentials, bits, g), 0
-    if objective == RANKSVM:
-        return ranksvm(scores, order, labels, counts[0], counts[1], g), 0
     if objective == SMOOTHDCG:
         over = softmax(scores, epsilon, scratch, bits, g)
         expected = 0.0
@@ -127,7 +136,8 @@ def estimate(
         for p in range(k):
             scratch[p], seen[p] = scores[shown[p]], labels[shown[p]]
         listnet(scratch[:k], seen[:k], exponentials, bits[:k], g[:k])
-        scratch[:k] = g[:k]
+        for p in range(k):
+            scratch[p] = g[p]
         g[:] = 0.0
         for p in range(k):
             g[shown[p]] = scratch[p]
@@ -201,15 +211,15 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, exponentials = tables
     measures, ideals, empty, measured = recorded
-    largest = 0
-    for q in range(offsets.shape[0] - 1):
-        largest = max(largest, offsets[q + 1] - offsets[q])
+    largest = longest(offsets)
     scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, other, spare_order = np.empty(largest, np.int32), np.empty(largest, np.int32), np.empty(largest, np.int32)
-    keys, spare_keys = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
-    radix, bits = np.empty(1024, np.int64), np.empty(largest, np.int64)
-    scratch, counts = np.empty(largest, np.float64), np.empty((2, gains.shape[0]), np.float64)
-    ranked, inside, out = np.empty(largest, np.int16), np.empty(largest, np.int8), np.empty(1, np.float64)
+    order, other, by_score = np.empty(largest, np.int32), np.empty(largest, np.int32), sorter(largest)
+    bits, scratch, counts = (
+        np.empty(largest, np.int64),
+        np.empty(largest, np.float64),
+        np.empty((2, gains.shape[0]), np.float64),
+    )
+    ranked, inside = np.empty(largest, np.int16), np.empty(largest, np.int8)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
     gradient, sums, memory, chances = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d)), 0.0
     kept, s_mean, o_mean = np.zeros((ITERATES, d)), np.empty(largest, np.float32), np.empty(largest, np.int32)
@@ -227,14 +237,14 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         prefetch(flat_ideals, after * measures.shape[0])
         if not score(x, weights, s, flat[begin:middle]):
             return t
-        sort_scores(s, o, keys[:m], spare_keys[:m], spare_order[:m], radix)
+        sort_scores(s, o, by_score)
         s_own, own = s, o  # what it ranks by, if it does not explore
         if learner.iterate != LAST:
             gather(learner.iterate, t, weights, kept)
             s_own, own = s_mean[:m], o_mean[:m]
             if not score(x, kept[MEAN], s_own, flat[:0]):
                 return t
-            sort_scores(s_own, own, keys[:m], spare_keys[:m], spare_order[:m], radix)
+            sort_scores(s_own, own, by_score)
 
         k = m if learner.top == 0 else min(learner.top, m)
         chance = chance_of_exploring(sums, t) if learner.adaptive else learner.gamma * (t + 1.0) ** -learner.gamma_decay
@@ -245,7 +255,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
             s_shown, shown = drawn[:m], other[:m]
             for i in range(m):
                 s_shown[i] = random.random()
-            sort_scores(s_shown, shown, keys[:m], spare_keys[:m], spare_order[:m], radix)
+            sort_scores(s_shown, shown, by_score)
             inside[:m] = 0
             for p in range(k):
                 inside[own[p]] = 1
@@ -257,11 +267,8 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
             shown, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
         )  # fmt: skip
         ranker[t] = measured[t, 0]
-        if explored:
-            measure_ranking(
-                own, label, ranked[:m], relevant[q], ideals[q], empty, measures[:1], gains, discounts, out
-            )  # fmt: skip
-            ranker[t] = out[0]
+        if explored and relevant[q] > 0:
+            ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
         loss[t], clipped = surrogate(
             learner.judge, s_shown, shown, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m],
             counts, g[:m],

@@ -51,7 +51,8 @@ def average(features, roots, left, right, feature, threshold, value):
                     rows[middle] = others[others_count] = row  # no branch, which the machine would guess wrongly
                     middle += goes_left
                     others_count += not goes_left
-                rows[middle:end] = others[:others_count]
+                for at in range(others_count):
+                    rows[middle + at] = others[at]
                 nodes[waiting], begins[waiting], ends[waiting] = left[node], begin, middle
                 nodes[waiting + 1], begins[waiting + 1], ends[waiting + 1] = right[node], middle, end
                 waiting += 2
