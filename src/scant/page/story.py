@@ -213,7 +213,7 @@ def strip(claims: list[dict]) -> dict | None:
 
 
 def _tick(power: int) -> str:
-    return f"{shown(10.0 ** (power + 2))} %" if power < 1 else f"{shown(10.0**power)} times"
+    return f"{shown(10.0 ** (power + 2))} %" if power < 1 else f"{shown(10.0**power)}\N{MULTIPLICATION SIGN}"
 
 
 def _best(board: dict) -> Markup:
