@@ -22,7 +22,7 @@ FIXED_ITEMS = (
             Answer(
                 "items-rate",
                 "regret from the top one",
-                "grows as T^(2/3) or less, to within 0.05 of the exponent",
+                "grows as T^(2/3) or less, to within 0.05 of the exponent,",
                 "grows faster than T^(2/3)",
             ),
             Answer("items-five-better-than-one", "seeing the top five in place of the top one", *LESS),
