@@ -126,6 +126,11 @@ def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
     )
     places = {dot["claim"]["tightness"]: dot["x"] for dot in told["strip"]["dots"]}
     assert places[0.02] < places[0.5] < told["strip"]["bound"] < places[20.0]
+    dots = story.strip([claim(tightness=1.01), claim("holds", tightness=1.0), claim("holds", tightness=1.0)])
+    (attained, _), (exceeded,) = (
+        [dot for dot in dots["dots"] if (dot["claim"]["verdict"] == verdict)] for verdict in ("holds", "fails")
+    )
+    assert attained["x"] < dots["bound"] < exceeded["x"] and dots["height"] == 2
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,9 @@ def strip(claims: list[dict]) -> dict | None:
 
     dots, stacked = [], Counter()
     for power, claim in sorted(zip(powers, shares, strict=True), key=lambda pair: pair[0]):
-        x = round(place(power) / WIDTH) * WIDTH
+        x = round(
+            place(0) + (math.ceil((place(power) - place(0)) / WIDTH) - 0.5) * WIDTH, 1
+        )  # what holds is left of it
         dots.append({"x": x, "y": stacked[x], "claim": claim})
         stacked[x] += 1
     ticks = [{"x": place(power), "text": _tick(power)} for power in range(least, most + 1)]
