@@ -17,15 +17,13 @@ from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.claims import (
     TABLE,
-    Cell,
-    Examined,
-    Reading,
     between,
     claimed_interval,
     compared_with,
     deciding,
     pair,
 )
+from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OF_CELLS, OVERALL, titled
 from scant.verdict.words import ALIKE, SILENT, UNTESTABLE, UNTOLD, needed
 

@@ -1,0 +1,85 @@
+"""What the examination of a claim gives: its readings in a study, and the cells of each."""
+
+import math
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from scant.verdict import statistics as verdicts
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One learner of a claim on one stream, with what it is compared to.
+
+    stream : the id of the stream, game or log
+    learner, against : labels of the learner and of the one that it is compared to; `against` is "" if there is none
+    differences : by seed, the learner's value minus the other's; if there is no other, the learner's value
+    of : by seed, what a relative margin is a share of
+    exact : whether the differences involve no chance
+    drawn : whether each seed draws something anew; if not, all seeds are one observation
+    within : the least and the largest that a difference can be, if that is known
+    share : whether the quantity is a share, with the tests of shares
+    why : why there are no differences; "" if there are
+    ceiling : the difference furthest on the side on which the claim fails that could have been measured; NaN if unknown
+    says_from : the horizon or sample size from which on the ceiling would violate the claim; NaN if unknown
+    local, edge : see `scant.verdict.claims.VALUES`
+    """
+
+    stream: str
+    learner: str
+    against: str
+    differences: pd.Series
+    of: pd.Series | None = None
+    exact: bool = False
+    drawn: bool = True
+    within: tuple[float, float] | None = None
+    share: bool = False
+    why: str = ""
+    ceiling: float = math.nan
+    says_from: float = math.nan
+    local: str = ""
+    edge: str = ""
+
+    def observed(self, by_seed: pd.Series) -> pd.Series:
+        """Values by seed; of seeds that are one observation, only the first has one."""
+        if self.drawn or self.exact:
+            return by_seed
+        return by_seed.where(by_seed.index == by_seed.first_valid_index())
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A claim under one reading: one experiment and one way of choosing learning rates.
+
+    levels : the value of each setting that may affect the claim's learners, by name
+    cells : the pairs of learners that the claim compares
+    single : the verdict on each cell alone, not corrected for the family of claims
+    verdict : the verdict on all cells together, likewise
+    summary : of a claim about several cells that involve chance, the verdict on their mean, which is taken for each
+        seed, with its interval. It is about these streams and learners, not about others like them. None if seeds or
+        streams leave no mean
+    """
+
+    experiment: str
+    tuning: str | None
+    levels: dict
+    cells: list[Cell]
+    single: list[verdicts.Verdict]
+    verdict: verdicts.Verdict
+    summary: verdicts.Verdict | None = None
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A claim, its readings in a study, and, if it has none, what the study lacks for one.
+
+    control : the reading of the claim's control that goes with the first reading; None if there is none
+    control_missing : what the study lacks for it
+    """
+
+    claim: dict
+    readings: list[Reading] = field(default_factory=list)
+    missing: str = ""
+    control: Reading | None = None
+    control_missing: str = ""
