@@ -31,32 +31,30 @@ def quicksort(odds, exponents, random, order, spare, stack):
     m = order.shape[0]
     for i in range(m):
         order[i] = i
-    stack[0], stack[1], top = 0, m, 2
-    while top > 0:
+    stack[0], stack[1] = 0, m
+    top = 2 * (m > 1)
+    while top > 0:  # few branches, none of which could be foreseen: only sides of two or more are put on the stack
         top -= 2
         start, stop = stack[top], stack[top + 1]
         n = stop - start
-        if n < 2:
-            continue
         pivot = start + int(random.random() * n) if n > 2 else start + 1
         p, left, right = order[pivot], start, 0
         odds_p, exponent_p = odds[p], exponents[p] + FAR
-        for half in range(2):
-            for i in range(start if half == 0 else pivot + 1, pivot if half == 0 else stop):
-                v = order[i]
-                apart = POWERS[min(max(exponent_p - exponents[v], 0), 2 * FAR)]
-                first = random.random() * (odds[v] + odds_p * apart) < odds[v]
-                # no branch on it: it could not be foreseen
-                order[left] = v
-                spare[right] = v
-                left += first
-                right += 1 - first
+        for i in range(start, stop - 1):
+            v = order[i + (i >= pivot)]
+            apart = POWERS[min(max(exponent_p - exponents[v], 0), 2 * FAR)]
+            first = random.random() * (odds[v] + odds_p * apart) < odds[v]
+            order[left] = v
+            spare[right] = v
+            left += first
+            right += 1 - first
         order[left] = p
         for i in range(right):
             order[left + 1 + i] = spare[i]
         stack[top], stack[top + 1] = left + 1, stop
-        stack[top + 2], stack[top + 3] = start, left  # the left side is next
-        top += 4
+        top += 2 * (stop - left > 2)
+        stack[top], stack[top + 1] = start, left  # the left side is next
+        top += 2 * (left - start > 1)
 
 
 @compiled()
