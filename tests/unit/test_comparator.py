@@ -8,6 +8,7 @@ import pytest
 from scipy import optimize
 
 from scant import __version__, files, surrogates
+from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.kernels import batch
 from scant.online import comparator
@@ -439,8 +440,6 @@ def test_bad_input_is_refused(stream, queries):
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    from scant.data import stream as streams
-
     target = tmp_path_factory.mktemp("comparator") / "s.arrow"
     drawn = draw(np.random.default_rng(6), 60)
     streams.write(target, ((q, grades, x) for q, (grades, x) in enumerate(drawn)), {})
@@ -449,25 +448,13 @@ def path(tmp_path_factory):
 
 def job(**changed):
     return {
-        "study": "s",
-        "study_seed": 7,
-        "experiment": "top",
-        "kind": "top",
-        "stream": "small",
-        "stream_settings": {},
-        "judge": "squared",
-        "radius": 0.5,
-        "rounds": 150,
-        "empty": "zero",
-        "order": "shuffled",
-        "keep": 1.0,
+        "study": "s", "study_seed": 7, "experiment": "top", "kind": "top", "stream": "small", "stream_settings": {},
+        "judge": "squared", "radius": 0.5, "rounds": 150, "empty": "zero", "order": "shuffled", "keep": 1.0,
         "source": "text",
-    } | changed
+    } | changed  # fmt: skip
 
 
 def test_the_file_holds_what_was_found_and_where_it_is_from(path, tmp_path):
-    from scant.data import stream as streams
-
     one = job(judge="listnet")
     compare(one, tmp_path / "a.parquet", [3, 5], [path])
     table = pq.read_table(tmp_path / "a.parquet")
