@@ -286,7 +286,7 @@ EQUIVALENT = [  # file, what is there, what could be, why no result changes
      "they are equal with probability 0"),
     ("kernels/table.py", "left >= weights[drawn]", "left > weights[drawn]",
      "they are equal with probability 0"),
-    ("kernels/optimisation.py", "LEAST = (\n    1e-30", "LEAST = (\n    1e-31",
+    ("kernels/optimisation.py", "LEAST = 1e-30", "LEAST = 1e-31",
      "what it adds is below the rounding of the value"),
     ("kernels/optimisation.py", "if mu <= goal * 1.5 or", "if mu <= goal or",
      "a last step more: another point within the same accuracy, which nothing promises to be the same"),

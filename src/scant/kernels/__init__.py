@@ -69,7 +69,10 @@ class _Sound(IndexDataCacheFile):
     """
 
     def save(self, key, data):
-        """Save code under a name of its own: Numba numbers files, and two processes may give one number to two."""
+        """Save code in a file named by its key.
+
+        Numba numbers files, so that two processes that save at once may both write the same one.
+        """
         overloads = self._load_index()
         overloads[key] = self._data_name(zlib.crc32(repr(key).encode()))
         self._save_index(overloads)
@@ -135,8 +138,8 @@ class _Cache(FunctionCache):
 def compiled(**options):
     """`numba.njit` that caches in the folder above.
 
-    An option that a function does not have it would inherit from whichever function happens to call it first, so that
-    its last bits would depend on what is compiled, and run, before.
+    Both options of arithmetic are always set. A function without them would take them from the first function that
+    calls it, and its last bits would depend on what had been compiled before.
     """
     options = {"fastmath": False, "error_model": "python", "no_cfunc_wrapper": True} | options
 

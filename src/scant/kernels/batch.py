@@ -1,11 +1,11 @@
 """A surrogate summed over queries, with its gradient and its curvature in the weights: what a batch solver asks for.
 
 Unlike in the loops over rounds, scores are float64: a certificate is no better than the sums it is made of. RankSVM's
-hinges have a smoothed form beside their own. With z = 1 + s_j - s_i for a pair R_i > R_j, and u > 0, it is
+hinges also have a smoothed form. With z = 1 + s_j - s_i for a pair R_i > R_j, and u > 0, it is
 
     h(z) = max over 0 <= a <= 1 of (a z - u a^2 / 2),   attained at a = h'(z) = min(1, max(0, z / u)),
 
-so that max(0, z) - u / 2 <= h(z) <= max(0, z), and a z <= max(0, z) for whichever pair and weights.
+so that max(0, z) - u / 2 <= h(z) <= max(0, z), and a z <= max(0, z) for every pair and all weights.
 """
 
 import math
@@ -26,8 +26,9 @@ SHIFTS = 60  # of Newton's method in `model_step`; seven are usual
 def sorted_hinges(scores, labels, smoothing, g):
     """What `hinges` computes, up to rounding, by sorting the scores.
 
-    For each pair of grades: down the scores of the better documents, the others with z > 0 only become more, and so do
-    those with z >= u, whose hinge is not smoothed. Sums of their scores and squares suffice for the three values.
+    It takes each pair of grades by itself and goes down the scores of the better documents. On the way, ever more of
+    the others have z > 0, and ever more have z >= u, where the hinge is not smoothed. The sums of their scores and of
+    the squares of their scores give all three values.
     """
     m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
     centre, largest = 0.0, 0
@@ -118,10 +119,10 @@ def hinged(scores, labels, i, end, found):
 
 @compiled()
 def hinges(scores, labels, smoothing, active, g):
-    """RankSVM's sum of pairwise hinges, the smoothed sum, and the sum of `a z`; that of `a (e_j - e_i)` goes into `g`.
+    """RankSVM's sum of pairwise hinges, the smoothed sum, and the sum of `a z`.
 
-    `g` is the smoothed sum's gradient in the scores; `active` is int64 scratch as long as the scores. O(m^2), and
-    O(m (log m + grades)) for lists of `LONG` or more.
+    The smoothed sum's gradient in the scores, which is the sum of `a (e_j - e_i)`, goes into `g`. `active` is int64
+    scratch as long as the scores. O(m^2), and O(m (log m + grades)) for lists of `LONG` or more.
     """
     m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
     if m >= LONG:
@@ -159,7 +160,7 @@ def total(
     smoothing : u > 0 of RankSVM; the others have no use for it
     weights : float64 (features)
     gains, exponentials : G(r) and exp(-r) for each grade r
-    gradient : float64 (features); for RankSVM that of the smoothed sum
+    gradient : float64 (features), any content; for RankSVM it becomes the gradient of the smoothed sum
 
     Returns
     -------
@@ -313,8 +314,8 @@ def model_step(hessian, gradient, weights, radius, step):
     It is -(hessian + shift I)^-1 (gradient + shift weights). Unless shift 0 keeps it in the ball, the shift is the
     root of 1 / ||weights + step|| - 1 / radius, which Newton's method nears from below (Moré and Sorensen 1983).
 
-    hessian : float64 (d, d), positive semidefinite up to rounding; gradient, weights : float64 (d), of which
-    ||weights|| <= radius and the gradient is not 0; step : float64 (d), any content
+    hessian : float64 (d, d), positive semidefinite up to rounding
+    gradient : float64 (d), not 0; weights : float64 (d), with ||weights|| <= radius; step : float64 (d), any content
     """
     d, shift = weights.shape[0], 0.0
     factor, there, solved = np.empty((d, d)), np.empty(d), np.empty(d)

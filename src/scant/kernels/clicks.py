@@ -86,7 +86,7 @@ def clicked_gradient(scores, ranking, clicked, above, g):
     """The gradient of the logistic loss of clicked documents against others that were observed, into `g`.
 
     Observed are all above the last click and, unless `above`, the first one below it. With `above` a clicked document
-    is held only against those above it. Returns whether there is a pair at all.
+    is compared only with documents above it. Returns whether there is a pair at all.
     """
     places, last, found = clicked.shape[0], -1, False
     g[:] = 0.0
@@ -135,7 +135,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     Parameters
     ----------
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
-    learner : a `Learner`, of which are
+    learner : a `Learner`, with these fields
     kind : one of the constants above
     shown : how many documents the user is shown
     click, stop : float64 (grades), the user's probabilities of a click, and of leaving after it

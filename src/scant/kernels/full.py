@@ -73,17 +73,17 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     ----------
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
     labels : what the learner learns from: the grades, or whether they are above 0
-    learner : a `Learner`, of which are
+    learner : a `Learner`, with these fields
     kind : one of the constants above
     measure : the column of the measure whose loss is the learner's own, one of those above
-    trigger : the column of the one that must be below 1 for an update
+    trigger : the column of the measure that must be below 1 for an update
     rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if `by_loss`
     steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate (`rate` is 1 and `decay` 0)
     margin, by_grade, averaged : see `slam`; cut : of NDCG@cut
     learn_on_empty : whether ListNet learns from queries without a relevant document
-    iterate : which weights rank, see `iterates`; whether there is an update is said by the last ones
+    iterate : which weights rank, see `iterates`; the last weights decide whether there is an update
     weights : float64 (features), where to start; where it ends after the call
-    loss : float64 (rounds), the learner's own; 0 without a relevant document, since no ranking loses less
+    loss : float64 (rounds), of the learner's own measure; 0 without a relevant document, since no ranking loses less
     updated : uint8 (rounds)
 
     Returns
@@ -188,7 +188,7 @@ def surrogates_along(
     places, uniform : the SLAM weights, as in `pieces.slam`
     multiples : float64 (n), powers of two, which multiply scores without rounding, and so leave their order
     sums : float64 (n, rounds), any content
-    The others are those of a stream, and tables of G and D.
+    The other parameters are the arrays of a stream, and tables of G and D.
     """
     largest = longest(offsets)
     scores, scaled, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)

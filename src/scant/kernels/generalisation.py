@@ -16,7 +16,7 @@ def descend(features, labels, m, n, objective, rate, radius, gains, exponentials
     """Online gradient descent with step size `rate` over the first n queries, in the ball of this l2 norm.
 
     weights : float64 (features), where to start, and where it ends; average : float64 (features), any content: the mean
-    of the weights before each of the n steps. RankSVM's subgradient is that of its hinges above 0
+    of the weights before each of the n steps. RankSVM's subgradient counts only hinges above 0
     """
     d = features.shape[1]
     scores, scratch, g = np.empty(m), np.empty(m), np.empty(m)

@@ -21,9 +21,7 @@ import numpy as np
 
 from scant.kernels import compiled
 
-LEAST = (
-    1e-30  # of a class's weight in the second term: this can only raise the value, and keeps Newton's matrix regular
-)
+LEAST = 1e-30  # weight of a class in the second term: it can only raise the value, and keeps Newton's matrix regular
 STEPS = 60  # of Newton's method with one barrier; it takes some five
 NEARLY = 0.05  # the squared Newton decrement at which a step is the last
 
@@ -410,7 +408,7 @@ def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
     """The distribution found for `solved_q`, moved to `q`: p (actions) and P (top sets). Returns how far q has moved.
 
     What a class has gained or lost is shared among its actions as they were; none loses more than half. The distance
-    is that of total variation.
+    is the total variation.
     """
     A, moved, total = p.shape[0], 0.0, 0.0
     for c in range(q.shape[0]):

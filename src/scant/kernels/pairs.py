@@ -2,10 +2,10 @@
 
 Both minimise a mean loss plus `regularisation / 2 |w|^2` with the step `1 / (regularisation (t + offset))`, as Pegasos
 does. With it the weights before step t are a plain sum, `w = v / (regularisation (t + offset))`, where v adds up the
-slope times the features of each step; the step need not shrink them. The mean of the weights of the second half of the
-steps, of which every sixteenth is taken, is returned: neighbours hardly differ. Examples come in random order without
-replacement, reshuffled when all have been seen, which leaves less noise than independent draws. Features, v and the
-products are float32; means are float64.
+slope times the features of each step; the step need not shrink them. What is returned is the mean of the weights after
+every sixteenth step of the second half: neighbours hardly differ. Examples come in random order without replacement,
+reshuffled when all have been seen, which leaves less noise than independent draws. Features, v and the products are
+float32; means are float64.
 """
 
 import math

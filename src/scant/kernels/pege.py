@@ -12,7 +12,8 @@ from scant.kernels.sorting import place_by
 def ordered_gap(sums, number, place_weights, place, ordered):
     """The least difference of the means of items next to each other, by mean, whose places differ in weight.
 
-    0 if no weights differ. place : the items' places by `sums`, which are of `number` rounds; ordered : scratch
+    0 if no weights differ. sums : of each item's values over `number` rounds; place : the items' places by `sums`;
+    ordered : scratch
     """
     m, gap = sums.shape[0], math.inf
     for i in range(m):

@@ -18,10 +18,10 @@ from scant.kernels import compiled
 
 # Sums may be reassociated (that is what lets them use vector instructions); nan and inf keep their meaning.
 SUMS = {"reassoc", "contract"}
-EXP_CLIP = 300.0  # that of scant.surrogates (a test holds them equal)
-LARGEST_EXPONENT = 709.782712893384  # of which float64 holds the exponential
+EXP_CLIP = 300.0  # as in scant.surrogates (a test holds them equal)
+LARGEST_EXPONENT = 709.782712893384  # exp() of anything larger overflows float64
 NDCG, AP, DCG, PRECISION, ERR = range(5)  # codes of scant.measures.RECORDABLE (a test holds them equal)
-ERR_GRADE = 4  # that of scant.measures (likewise)
+ERR_GRADE = 4  # as in scant.measures (likewise)
 COUNTING_LIMIT = 150  # up to this many documents, comparing all pairs (on vectors) is quicker than a sort (measured)
 
 # What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the query of each round.
@@ -227,7 +227,7 @@ def ideal_dcgs(offsets, grades, cut, gains, discounts, out):
 def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out):
     """Measures of the ranking `order`, into `out`.
 
-    Without a relevant document NDCG and AP are `empty`, and all others, of which no ranking gains anything, are 0.
+    Without a relevant document NDCG and AP are `empty`, and all other measures are 0.
 
     truth : the query's grades; ranked : scratch of the same kind
     measures : int64 (n, 2), the code of each, and how many places count for it, 0 for the whole list
@@ -409,7 +409,7 @@ def squared(scores, target, g):
 def kl(scores, labels, exponentials, bits, g):
     """Unnormalised KL divergence and how many exponents were clipped; the gradient e^s - e^R goes into `g`.
 
-    `exponentials[r]` is exp(-r). Beyond `EXP_CLIP` the exponential goes on along its tangent.
+    `exponentials[r]` is exp(-r). Beyond `EXP_CLIP` the exponential is continued by its tangent.
     """
     m, clipped, value = scores.shape[0], 0, 0.0
     for i in range(m):
@@ -451,7 +451,7 @@ def softmax(scores, temperature, scaled, bits, p):
 def ranksvm(scores, order, labels, counts, sums, g):
     """The sum of pairwise hinges among the documents in `order` (descending scores), and its subgradient in `g`.
 
-    O(documents * labels): going down the scores, the documents whose hinge with this one is active only become more.
+    O(documents * labels): on the way down the scores, a document whose hinge has become active stays active.
     `g` is set for the documents of `order` alone. counts, sums : float64, one for each label, any content.
     """
     n, value = order.shape[0], 0.0

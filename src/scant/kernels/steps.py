@@ -11,8 +11,8 @@ SCHEDULE, ADAGRAD, DOG, COIN, COCOB = range(5)  # in the order of scant.online.s
 # the probability of exploring, the squared norms of the rounds that did not explore, and how many these are.
 SQUARES, LARGEST, LENGTHS, REWARD, MOMENT, QUIET, QUIET_ROUNDS, KEPT = range(8)
 ROWS = 5  # of the array `memory`
-FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # those of scant.online.steps (a test holds them equal)
-MOST_EXPLORED = 0.5  # that of scant.online.top (likewise)
+FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # as in scant.online.steps (a test holds them equal)
+MOST_EXPLORED = 0.5  # as in scant.online.top (likewise)
 
 
 @compiled(fastmath=SUMS)
@@ -45,8 +45,8 @@ def take(steps, size, scale, gradient, weights, sums, memory):
 
     Parameters
     ----------
-    steps : one of the constants above; size : of the step, if it is of a schedule
-    scale : the radius that AdaGrad's steps are for
+    steps : one of the constants above; size : the size of the step, if a schedule gives it
+    scale : the radius of the ball, for AdaGrad
     sums : float64 (KEPT), 0 at first; its first entry already has this gradient
     memory : float64 (ROWS, d), 0 at first
     """

@@ -30,8 +30,7 @@ def play_table(values, scale, place_weights, by_ap, rankings, sign, eta, spread,
     """Play `scant.games.learners.Hedge` or `MultiplicativeWeights`; parameters as in `scant.kernels.games.play_full`.
 
     rankings : int64 (m!, items); sign : 1 for losses, -1 for gains; eta : the learning rate
-    spread : the largest difference of two rankings' losses, by which those of multiplicative weights are divided; 0 for
-        Hedge
+    spread : the largest difference of two rankings' losses, by which multiplicative weights divide losses; 0 for Hedge
     """
     rounds, count = values.shape[0], rankings.shape[0]
     logs, weights, worths = np.zeros(count), np.empty(count), np.empty(count)

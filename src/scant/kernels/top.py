@@ -88,9 +88,9 @@ def estimate(
 ):  # fmt: skip
     """The estimate of the surrogate's gradient from the grades of the first k documents shown, into `g`.
 
-    Horvitz-Thompson: each document or pair seen counts by the inverse of the probability with which it is shown on
-    top (SPEC: (1-gamma) 1[in the top k of `order`] + gamma k/m, and for pairs gamma k(k-1)/(m(m-1))), or by that of
-    `learner.floor` if it is larger. With a floor of 1 the gradient is that of the loss of the documents seen.
+    Horvitz-Thompson: each document or pair seen is divided by the probability with which it is shown on top, or by
+    `learner.floor` if that is larger. The probability is (1-gamma) 1[in the top k of `order`] + gamma k/m; for pairs
+    the second term is gamma k(k-1)/(m(m-1)). With a floor of 1 this is the gradient of the loss of the documents seen.
 
     learner : a `Learner`, whose objective, mismatch, ordered, floor and control count
     inside : int8 (m), whether each document is in the top k of `order`; looked at only if `explored`
@@ -98,8 +98,8 @@ def estimate(
 
     Returns
     -------
-    How many exponents were clipped (or, for SmoothDCG, would overflow without a shift), and whether it is 0 for want
-    of documents.
+    How many exponents were clipped (or, for SmoothDCG, would overflow without a shift), and whether the estimate is 0
+    because there are too few documents.
     """
     objective, mismatch, floor, m = learner.objective, learner.mismatch, learner.floor, scores.shape[0]
     clipped, chance = 0, gamma * k / m
@@ -180,7 +180,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     ----------
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
     ideal : float64 (queries), their ideal DCG
-    learner : a `Learner`, of which are
+    learner : a `Learner`, with these fields
     objective, judge : the surrogate to descend on, and the one whose loss is recorded; constants above
     top : k; 0 if every grade is seen and nothing explored
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
