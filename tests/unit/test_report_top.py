@@ -213,13 +213,6 @@ def test_objectives_and_columns_have_one_set_of_names():
     assert set(EVENTS) | set(PLAYED) <= set(trace("squared", 0, 1.0))
 
 
-def test_unknown_names_get_the_nearest():
-    with pytest.raises(SettingError, match="unknown table 'regrets': did you mean 'regret'"):
-        making.find("regrets", drawn=False)
-    with pytest.raises(SettingError, match=r"unknown figure 'figure-3\.5': did you mean 'figure-3\.4'"):
-        making.find("figure-3.5", drawn=True)
-
-
 # --- the table top
 
 

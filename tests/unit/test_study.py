@@ -23,7 +23,7 @@ from scant.games.learners import LEARNERS as PLAYERS
 from scant.games.streams import STREAMS
 from scant.online import top
 from scant.online.generators import GENERATORS
-from scant.online.learners import LEARNERS, MEASURES, Settings
+from scant.online.learners import LEARNERS, Settings
 from scant.online.streams import SEPARABLE
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
@@ -335,9 +335,6 @@ def rule(kind, name) -> dict:
 
 
 def test_readings_of_ads_are_those_of_the_scorers():
-    assert rule("ads", "undersampled")["enum"] == list(scorers.UNDERSAMPLED)
-    assert rule("ads", "threshold")["enum"] == ["f1", "precision", "recall", "none"]
-    assert rule("ads", "tuning")["enum"] == ["held-out", "paper"]
     assert {*scorers.READINGS, "regularisation", "options", "passes"} == {one.name for one in fields(scorers.Settings)}
     assert {*scorers.READINGS} <= {one.name for one in families.family("ads").settings}
 
@@ -372,15 +369,6 @@ def test_each_kind_of_learner_has_the_settings_of_its_classes_and_no_other():
         assert all(made_of.about in found[kind]["description"] for made_of in classes)
 
 
-def test_rules_of_learners_are_what_their_code_can_do():
-    rules = {name: one.rule for name, one in settings_of(top.RTop).items()}
-    assert set(settings_of(LEARNERS["slam"])["measure"].rule["enum"]) == set(MEASURES)
-    assert settings_of(LEARNERS["slam"])["trigger"].rule["enum"] == list(MEASURES)
-    assert rules["surrogate"]["enum"] == list(top.OBJECTIVES)
-    assert rules["sign"]["enum"] == ["negated", "as-printed"]
-    assert (rules["gamma"]["exclusiveMinimum"], rules["gamma"]["maximum"], rules["k"]["minimum"]) == (0, 0.5, 1)
-
-
 def test_experiments_have_the_settings_that_their_families_declare():
     experiment = SCHEMA["$defs"]["experiment"]
     assert experiment["properties"]["kind"]["enum"] == list(families.FAMILIES) == list(families.families())
@@ -391,7 +379,6 @@ def test_experiments_have_the_settings_that_their_families_declare():
         common = {"title", "learners", "seeds", "batch", "sweep", "figures", "kind"}
         assert {*clauses(experiment)[kind]["properties"]} == declared | common | {family.place.key}
         assert {one.name for one in family.settings if one.reading} <= {*readings()}
-    assert rule("top", "judge")["enum"] == [*top.OBJECTIVES, None]
     assert set(rule("top", "schedule")["enum"]) | {"released-code"} == set(top.SCHEDULES)
 
 
@@ -1030,7 +1017,7 @@ def refused(config, words) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rounds": None}, ["experiments.e.rounds", "The horizon T; a list is of horizons", "no default"]),
+        ({"rounds": None}, ["experiments.e.rounds", "The horizon T, or a list of horizons", "no default"]),
         ({"games": []}, ["needs games"]),
         ({"games": ["h"]}, ["experiments.e.games", "unknown game 'h'"]),
         ({"streams": ["g"]}, ["streams does nothing", "fixed-items"]),

@@ -461,12 +461,6 @@ def test_a_claim_names_the_reading_that_it_depends_on():
     assert cells.set_index("experiment")["threshold"].to_dict()["ads+threshold-recall"] == "recall"
 
 
-def test_one_of_two_readings_holds():
-    config = swept("ads", {"threshold": ["recall"]}, tuning="paper", seeds=8)
-    table, _ = judged(config, lambda one: 0.2 if one["threshold"] == "f1" else -0.2, claim={})
-    assert table.loc["claim", ["readings_holding", "readings_total", "matters"]].tolist() == [1, 2, "threshold"]
-
-
 def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
     config = swept("ads", {"pair_loss": ["hinge"]}, tuning="paper", seeds=8)
     table, cells = judged(
