@@ -59,7 +59,7 @@ except ScantError as error:
 PLAN = plan.Plan(STUDY, DATASETS)
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
-CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 12] for at in range(0, len(CLAIM_FIGURES), 12)]
+CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 4] for at in range(0, len(CLAIM_FIGURES), 4)]
 
 # The settings in the order of the study file, for jobs that need all of them. A file holds them, since a command cannot
 # be longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.
@@ -311,10 +311,12 @@ def run_rules():
         if len(jobs) == 1:
             alone.append(path)
             continue
-        place, (_, *where, seeds) = jobs[0].identity["stream"], path.split("/")
+        place, (experiment, *where, seeds) = jobs[0].identity["stream"], path.split("/")
         patterns = [f"{file.removesuffix(seeds)}{{seeds}}" for file in (path, *(job.path for job in jobs))]
         if where == [place]:
-            patterns = [pattern.replace(f"/{place}/", "/{stream}/", 1) for pattern in patterns]
+            patterns = [
+                pattern.replace(f"{experiment}/{place}/", f"{experiment}/{{stream}}/", 1) for pattern in patterns
+            ]
         names = rules.setdefault(tuple(patterns), {"stream": [], "seeds": []})
         names["stream"].append(place)
         names["seeds"].append(seeds)

@@ -4,18 +4,50 @@ from scant.compare import manifest, provenance
 
 JUDGED = bool(STUDY["claims"])
 THEORY = [name for name, target in PLAN.tables.items() if target.shown.reads == "nothing"]
+PARTS = selection.parts(PLAN, CLAIMED) if JUDGED else {}
+JUDGES = ("scant.study.settings", "scant.verdict.tables", *selection.modules())
+JUDGED_ON = {  # whatever the claims are about
+    "tables": [f"<results>/tables/{table}.csv" for table in THEORY] if JUDGED else [],
+    "coverage": plan.COVERAGE.format(study=STUDY["study"]) if JUDGED and STUDY["coverage"] else [],
+    "study": STUDY_FILE,
+    "claims": [of_project(file) for file in studies.claims_files(STUDY)],
+    "schema": of_project(studies.CLAIMS_SCHEMA),
+}
 MADE_BY = [module for modules in manifest.modules(PLAN).values() for module in modules]
+
+
+# Claims are judged as the traces that they need come, and then gathered. A change of what they are judged on redoes all
+# of that, since files of judged claims do not stay.
+for part, (experiments, _) in PARTS.items():
+
+    rule:
+        name:
+            f"judged_{part.replace('-', '_')}"
+        input:
+            **JUDGED_ON,
+            traces=[plan.TRACES.format(study=STUDY["study"], experiment=name) for name in experiments],
+            comparators=PLAN.comparator_files(experiments),
+        output:
+            temp(f"<results>/judged/{part}.json"),
+        log:
+            f"<results>/logs/judged/{part}.log",
+        benchmark:
+            f"<results>/benchmarks/judged/{part}.jsonl"
+        priority: 20
+        resources:
+            **needs(1500, 5),
+        params:
+            code=code(*JUDGES),
+            settings=compact({"part": part}),
+            files=lambda wildcards, input: inputs_by(input, "study", "traces", "comparators", "tables", "coverage"),
+        shell:
+            "scant job judged {params.files} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule claims:
     input:
-        traces=[plan.TRACES.format(study=STUDY["study"], experiment=name) for name in PLAN.played] if JUDGED else [],
-        comparators=PLAN.comparator_files(PLAN.played) if JUDGED else [],
-        tables=[f"<results>/tables/{table}.csv" for table in THEORY] if JUDGED else [],
-        coverage=plan.COVERAGE.format(study=STUDY["study"]) if JUDGED and STUDY["coverage"] else [],
-        study=STUDY_FILE,
-        claims=[of_project(file) for file in studies.claims_files(STUDY)],
-        schema=of_project(studies.CLAIMS_SCHEMA),
+        **JUDGED_ON,
+        judged=[f"<results>/judged/{part}.json" for part in PARTS],
     output:
         csv=report(f"{CLAIMS}.csv", caption="../workflow/report/claims.rst", category="Claims"),
         parquet=f"{CLAIMS}.parquet",
@@ -27,12 +59,13 @@ rule claims:
         "<results>/benchmarks/claims.jsonl"
     priority: 20
     resources:
-        **needs(1500, 5),
+        **needs(1000, 5),
     params:
-        code=code("scant.study.settings", "scant.verdict.tables", *selection.modules()),
-        files=lambda wildcards, input: inputs_by(input, "study", "traces", "comparators", "tables", "coverage"),
+        code=code(*JUDGES),
+        settings=compact({"study": STUDY["study"]}),
+        files=lambda wildcards, input: inputs_by(input, "judged"),
     shell:
-        "scant job claims {params.files} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job claims {params.files} --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 # Some figures to a job: they are drawn last, when nothing else is left to do.

@@ -140,12 +140,15 @@ def _show(name: str, drawn: bool, inputs, outputs, told: dict[str, str], study_s
     making.make(shown, outputs[0].with_suffix(""), *read)
 
 
-def claims(inputs, outputs) -> None:
-    """Judge the claims of the papers: CSV, parquet, LaTeX, and a CSV of all readings."""
+def judged(inputs, outputs, *, part: str) -> None:
+    """Judge some of the claims of the papers: JSON.
+
+    part : which, see `scant.verdict.selection.parts`
+    """
     from scant.present import traces
     from scant.study import named, settings
     from scant.study.plan import COMPARATOR, Plan
-    from scant.verdict import claims, tables
+    from scant.verdict import claims, selection, tables
 
     study = _study(inputs)
     plan = Plan(*settings.load(study))
@@ -164,8 +167,17 @@ def claims(inputs, outputs) -> None:
     theory = tables.read_theory(inputs.get("tables", []))
     coverage = traces.read(inputs["coverage"])[0] if "coverage" in inputs else None
     stated = settings.claims(*settings.claims_files(plan.study))
-    examined = claims.examine(stated, plan, played, compared, theory, coverage=coverage, whole=whole)
-    tables.write(examined, plan.study, outputs[0].with_suffix(""))
+    _, names = selection.parts(plan, stated)[part]
+    chosen = {name: stated[name] for name in names}
+    examined = claims.examine(chosen, plan, played, compared, theory, coverage=coverage, whole=whole)
+    tables.save(examined, plan.study, list(stated), *outputs)
+
+
+def claims(inputs, outputs, *, study: str) -> None:
+    """Gather the claims that were judged: CSV, parquet, LaTeX, and a CSV of all readings."""
+    from scant.verdict import tables
+
+    tables.write(*tables.gathered(inputs.get("judged", [])), study, outputs[0].with_suffix(""))
 
 
 def claims_figures(inputs, outputs, *, figures: list[list[str]], titles: dict[str, str]) -> None:

@@ -1040,7 +1040,8 @@ def test_a_family_of_many_claims_has_several_figures():
 def test_readings_are_read_as_they_were_written(tmp_path):
     stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
     examined = claims.examine(stated, planned(GAMES), played(GAMES))
-    tables.write(examined, planned(GAMES).study, tmp_path / "claims")
+    study = planned(GAMES).study
+    tables.write(tables.claim_rows(examined, study), tables.cell_rows(examined), "s", tmp_path / "claims")
     read, made = readings.read(tmp_path / "claims-readings.csv"), tables.cells_table(examined)
     numbers = ["estimate", "low", "high", "n", "from", "to"]
     np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
@@ -1061,6 +1062,44 @@ def test_readings_are_read_as_they_were_written(tmp_path):
     (tmp_path / "claims-readings.csv").write_text("claim,estimate\nnear,what\n")
     with pytest.raises(DataError, match="lacks the columns statement, family"):
         readings.read(tmp_path / "claims-readings.csv")
+
+
+def test_claims_that_are_judged_apart_are_gathered_as_if_they_were_judged_at_once(tmp_path):
+    stated = {
+        "near": CLAIM | AGAINST_ALL | {"family": "one"}, "far": CLAIM | {"against": 100.0, "family": "two"},
+        "third": CLAIM | {"family": "one", "learner": {"kind": "fpl-gumbel"}},
+    }  # fmt: skip
+    plan, traces = planned(GAMES), played(GAMES)
+    for family in ("two", "one"):
+        chosen = {name: claim for name, claim in stated.items() if claim["family"] == family}
+        examined = claims.examine(chosen, plan, traces)
+        tables.save(examined, plan.study, list(stated), tmp_path / f"{family}.json")
+    whole = claims.examine(stated, plan, traces)
+    found = tables.gathered([tmp_path / "two.json", tmp_path / "one.json"])
+    for rows, folder in ((found, "apart"), ((tables.claim_rows(whole, plan.study), tables.cell_rows(whole)), "whole")):
+        (tmp_path / folder).mkdir()
+        tables.write(*rows, "s", tmp_path / folder / "claims")
+    for file in ("claims.csv", "claims.tex", "claims.parquet", "claims-readings.csv"):
+        assert (tmp_path / "apart" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+    text = (tmp_path / "one.json").read_text()
+    (tmp_path / "one.json").write_text(text.replace("near", "nigh"))
+    with pytest.raises(DataError, match="whole file of judged claims"):
+        tables.gathered([tmp_path / "one.json"])
+
+
+def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_be_read_in():
+    plan, stated = (
+        planned(yaml.safe_load((ROOT / "config/config.yaml").read_text())),
+        read_yaml(ROOT / "config/claims.yaml"),
+    )
+    parts = selection.parts(plan, stated)
+    assert sorted(name for _, names in parts.values() for name in names) == sorted(stated)
+    for family in {claim["family"] for claim in stated.values()}:
+        assert sum(any(stated[name]["family"] == family for name in names) for _, names in parts.values()) == 1
+    for part, (experiments, _) in parts.items():
+        kinds = {plan.families[name].kind for name in experiments}
+        assert part == ("-".join(sorted(kinds)) or "theory")
+        assert experiments == [name for name in plan.played if plan.families[name].kind in kinds]
 
 
 @pytest.fixture

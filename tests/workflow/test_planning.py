@@ -20,7 +20,7 @@ STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in
 
 RUNS = {"fetch", "convert", "pack", "simulate", "campaign", "draw", "run"}
 TABLES = {"traces", "comparator", "coverage", "table"}
-CLAIMS = RUNS | {"traces", "comparator", "table", "coverage", "claims"}
+CLAIMS = RUNS | {"traces", "comparator", "table", "coverage", "judged", "claims"}
 FIGURES = CLAIMS | {"figure", "claims_figures"}
 TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
     "perceptron": {"finals", "bounds", "rates", "theorems-perceptron", "streams"},

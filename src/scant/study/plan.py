@@ -22,7 +22,7 @@ TRACES = "results/{study}/traces/{experiment}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
 # The rules that have several names if the study's key `together` is set, each beginning with the rule's: `traces_top`.
-SEVERAL = ("run", "traces", "figure", "table", "claims_figures", "simulate", "draw")
+SEVERAL = ("run", "traces", "figure", "table", "judged", "claims_figures", "simulate", "draw")
 MOST_PLACES = 8  # of an experiment that one process plays: a command holds at most 128 KB
 MOST_SEEDS = (
     75  # that it plays with `together: all`, those of each run file counted: cores are to share long experiments

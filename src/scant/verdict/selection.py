@@ -82,6 +82,30 @@ def modules() -> list[str]:
     return sorted({dotted.partition(":")[0] for dotted in (*values, *registry.FAMILIES.values())})
 
 
+def parts(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
+    """The experiments that a job judges claims on, and the ids of these claims, by a name for it.
+
+    A job judges whole families of claims, since verdicts are corrected within them: all families that can be read in
+    the same kinds of experiments. Its name joins these kinds, or is "theory" if there are none in the study.
+    """
+    played, kinds = {plan.families[name].kind for name in plan.played}, {}
+    for claim in claims.values():
+        for judged in (claim, claim | claim.get("control", {})):
+            kinds.setdefault(claim["family"], set()).update(played & _kinds(judged))
+    parts = {}
+    for name, claim in claims.items():
+        of_family = kinds[claim["family"]]
+        experiments = [experiment for experiment in plan.played if plan.families[experiment].kind in of_family]
+        parts.setdefault("-".join(sorted(of_family)) or "theory", (experiments, []))[1].append(name)
+    return parts
+
+
+def _kinds(claim: dict) -> set[str]:
+    """The kinds of experiments that a claim can be read in."""
+    wanted = claim.get("where") or {}
+    return {kind for kind in quantities().get(claim.get("quantity"), ()) if fits(kind, wanted.get("kind", kind))}
+
+
 def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
     """The ids of the claims in each figure of claims, by the figure's name without `OF_CLAIMS`.
 

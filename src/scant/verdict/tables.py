@@ -1,7 +1,9 @@
 """The tables of claims: one with a row for each claim, one with a row for every estimate behind them."""
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from scant import families
-from scant.files import crc, write_csv, write_parquet
+from scant.files import BLANK, SEAL, anew, atomic, check_seal, crc, foreign, seal, write_csv, write_parquet
 from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
@@ -39,7 +41,12 @@ def read_theory(paths) -> dict[str, pd.DataFrame]:
 
 
 def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
-    """One row for each claim. Verdicts are with Holm's correction within the claim's family.
+    """The frame of `claim_rows`."""
+    return pd.DataFrame(claim_rows(examined, study), columns=COLUMNS)
+
+
+def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
+    """One row for each claim. Verdicts are with Holm's correction within the claim's family, all of which is examined.
 
     Its columns, `COLUMNS`, are among others:
 
@@ -104,7 +111,7 @@ def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
         elif examination.control_missing:
             row["control"] += f" (missing here: {examination.control_missing})"
         rows.append(row)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return rows
 
 
 def _corrected(name: str, reading: Reading, family: Mapping[str, verdicts.Verdict]) -> verdicts.Verdict:
@@ -112,16 +119,44 @@ def _corrected(name: str, reading: Reading, family: Mapping[str, verdicts.Verdic
     return verdicts.holm({"": {**family, name: reading.verdict}})[""][name]
 
 
-def write(examined: Mapping[str, Examined], study: dict, stem) -> None:
-    """Write `table` as `stem`.csv, .tex and .parquet, and `cells_table` as `stem`-readings.csv.
+def save(examined: Mapping[str, Examined], study: dict, order: Sequence[str], path) -> None:
+    """Write the rows of some claims as JSON, for `gathered`, and seal the file.
+
+    order : the ids of all claims of the study
+    """
+    cells = {name: cell_rows({name: examination}) for name, examination in examined.items()}
+    rows = [[order.index(row["id"]), row, cells[row["id"]]] for row in claim_rows(examined, study)]
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps({"rows": rows, SEAL: BLANK}, default=lambda value: value.item()) + "\n")
+        seal(temporary)
+
+
+def gathered(paths) -> tuple[list[dict], list[dict]]:
+    """The `claim_rows` and the `cell_rows` of all claims of a study, from the files that `save` wrote.
+
+    Raises
+    ------
+    DataError : a file is damaged
+    """
+    rows = []
+    for path in map(Path, paths):
+        with foreign(path, "whole file of judged claims", anew(path)):
+            check_seal(path)
+            rows += json.loads(path.read_text())["rows"]
+    rows.sort(key=itemgetter(0))
+    return [claim for _, claim, _ in rows], [cell for _, _, cells in rows for cell in cells]
+
+
+def write(claim_rows: list[dict], cell_rows: list[dict], study: str, stem) -> None:
+    """Write `claim_rows` as `stem`.csv, .tex and .parquet, and `cell_rows` as `stem`-readings.csv.
 
     The metadata of the parquet file have the CRC-32 of the readings, see `scant.verdict.readings.read`.
     """
-    claims, stem = table(examined, study), Path(stem)
+    claims, stem = pd.DataFrame(claim_rows, columns=COLUMNS), Path(stem)
     write_table(claims, stem)
     path = stem.with_name(f"{stem.name}-readings.csv")
-    write_csv(cells_table(examined), path)
-    metadata = {"study": study["study"], "readings": crc(path)}
+    write_csv(_cells_frame(cell_rows), path)
+    metadata = {"study": study, "readings": crc(path)}
     write_parquet(pa.Table.from_pandas(claims, preserve_index=False), f"{stem}.parquet", metadata)
 
 
@@ -276,6 +311,15 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
 
 
 def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
+    """The frame of `cell_rows`."""
+    return _cells_frame(cell_rows(examined))
+
+
+def _cells_frame(rows: list[dict]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=None if rows else CELL_COLUMNS)
+
+
+def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
     """One row for each claim, reading, stream and pair of learners.
 
     Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first (whether the
@@ -307,7 +351,7 @@ def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
                 | levels
                 for pair_of_cell, verdict, ends in judged
             ]
-    return pd.DataFrame(rows, columns=None if rows else CELL_COLUMNS)
+    return rows
 
 
 def _quantity_words(claim: dict) -> str:
