@@ -63,7 +63,7 @@ def link(path, target) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if target.is_relative_to(Path.cwd()):
         target = Path(os.path.relpath(target, path.parent.resolve()))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.link")
     temporary.unlink(missing_ok=True)
     try:
         temporary.symlink_to(target)
