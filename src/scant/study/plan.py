@@ -27,6 +27,7 @@ MOST_PLACES = 8  # of an experiment that one process plays: a command holds at m
 MOST_SEEDS = (
     75  # that it plays with `together: all`, those of each run file counted: cores are to share long experiments
 )
+MOST_FIGURES = 5  # of a kind that one process draws
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
 
@@ -145,14 +146,20 @@ class Plan:
     def shared(self, targets: Mapping[str, Target]) -> dict[str, list[str]]:
         """Of the study's figures or tables, those that one job makes, by the kind of their family.
 
-        If the study's key `together` is "all" these are all of a family, but for tables that no run is needed for: all
-        of them are of one job, "theory", so that claims need not wait for the others. Otherwise there are none.
+        If the study's key `together` is "all" these are all of a family, figures at most `MOST_FIGURES` to a job, but
+        for tables that no run is needed for: all of them are of one job, "theory", so that claims need not wait for the
+        others. Otherwise there are none.
         """
         by_kind: dict[str, list[str]] = {}
         for name, target in targets.items() if self.study["together"] == "all" else ():
             kind = "theory" if target.shown.reads == "nothing" else target.family.kind
             by_kind.setdefault(kind, []).append(name)
-        return by_kind
+        parts = {}
+        for kind, names in by_kind.items():
+            most = MOST_FIGURES if targets[names[0]].shown.draw else len(names)
+            for number, at in enumerate(range(0, len(names), most), 1):
+                parts[kind if number == 1 else f"{kind}-{number}"] = names[at : at + most]
+        return parts
 
     def _targets(self):
         for family, shown in families.shown():
@@ -199,8 +206,8 @@ class Plan:
 
 
 def _parts(jobs: list[Job]) -> list[list[Job]]:
-    """Jobs with the same seeds in consecutive parts of nearly the same length, of at most `MOST_SEEDS` seeds."""
-    count = -(-len(jobs) // max(1, MOST_SEEDS // len(jobs[0].seeds)))
+    """Jobs with the same seeds in consecutive parts of nearly the same length, of at most `MOST_SEEDS` or two jobs."""
+    count = -(-len(jobs) // max(2, MOST_SEEDS // len(jobs[0].seeds)))
     ends = [round(number * len(jobs) / count) for number in range(count + 1)]
     return [jobs[start:end] for start, end in pairwise(ends)]
 
