@@ -59,7 +59,7 @@ except ScantError as error:
 PLAN = plan.Plan(STUDY, DATASETS)
 COMPARATORS = {job.path: job for jobs in PLAN.comparators.values() for job in jobs}
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMED)  # the claims in each figure of claims
-CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 4] for at in range(0, len(CLAIM_FIGURES), 4)]
+CLAIM_FIGURES_OF_JOBS = [list(CLAIM_FIGURES)[at : at + 8] for at in range(0, len(CLAIM_FIGURES), 8)]
 
 # The settings in the order of the study file, for jobs that need all of them. A file holds them, since a command cannot
 # be longer than 128 KB. It is in Snakemake's own folder, since a dry run writes it, too.

@@ -219,9 +219,7 @@ def fuzz_visits(data: bytes) -> None:
             return
         str(Log.read(path, {"reward": "click"}).check())
         with suppress(ScantError):
-            found = advise.compare(
-                reading.visits.policies, Log.read(path, {"reward": "click"}), declared=basis.UNKNOWN
-            )
+            found = advise.compare(reading.visits.policies, Log.read(path, {"reward": "click"}), declared=basis.UNKNOWN)
             json.dumps(evaluated._plain(found.rows[-1])), found.text(), found._repr_html_()
         log = reading.visits
         assert ((log.reward >= 0) & (log.reward <= 1)).all() and ((log.propensity > 0) & (log.propensity <= 1)).all()

@@ -26,7 +26,13 @@ LAYERS = {
         *("scant.present*", "scant.*.frames*", "scant.*.drawing*", "scant.*.quantities", "scant.*.traces"),
         *("scant.games.atlas", "scant.online.variance", "scant.*.theorems"),
     ),
-    "study and families": ("scant.study*", "scant.families", "scant.*.family", "scant.*.questions", "scant.online.streams"),
+    "study and families": (
+        "scant.study*",
+        "scant.families",
+        "scant.*.family",
+        "scant.*.questions",
+        "scant.online.streams",
+    ),
     "engines": FOLDERS,
     "data and theory": ("scant.data*", "scant.theory*", "scant.surrogates"),
     "shared": (

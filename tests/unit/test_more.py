@@ -192,7 +192,9 @@ def test_the_command_says_what_to_do(finished, tmp_path, capsys):
     assert text.startswith("Study s: 8 claims are undecided.") and "would decide 4," in text
     assert "4 more seeds of online (8 so far): 4.8 s, 4.8 s for each claim\n    online-a\n" in text
     assert "8 more seeds of online (12 so far) and 12 more seeds of like-it (8 so far)" in text
-    assert "no number of seeds would decide:\n    never, unknown, too-many, bounds\n" in text and "--output FILE" in text
+    assert (
+        "no number of seeds would decide:\n    never, unknown, too-many, bounds\n" in text and "--output FILE" in text
+    )
     assert main(["more", "results/s", "--within", "5", "--output", "new.yaml"]) == 0
     assert "snakemake --cores all --configfile new.yaml" in capsys.readouterr().out
     new = read_yaml("new.yaml")["experiments"]

@@ -23,7 +23,7 @@ from scant.verdict.words import SILENT
 pytestmark = pytest.mark.slow
 
 # What every run leads to: claims, all of which are judged again, their figures, four to a job, and the page.
-VERDICT = {"judged": 7, "claims": 1, "claims_figures": 3, "report": 1}
+VERDICT = {"judged": 7, "claims": 1, "claims_figures": 2, "report": 1}
 JUDGED = ("judged", "claims", "claims_figures")
 # What the perceptron runs of the tiny study lead to, besides traces and `all`.
 REPORT = VERDICT | {"figure": 4, "table": 4}
