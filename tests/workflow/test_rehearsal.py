@@ -32,7 +32,7 @@ def test_stand_ins_are_read_as_their_sets_are(tmp_path, rehearsal):
 
 @pytest.mark.slow
 def test_the_papers_study_goes_through_without_a_set_and_then_with_it(project, rehearsal):
-    rehearsal.make(project.folder, 0.01)
+    rehearsal.make(project.folder, 0.003)
     left, waiting = project.folder / "data" / YANDEX, project.folder / "waiting"
     left.rename(waiting)
     printed = project.snakemake("--cores", 2, study="./paper.yaml", timeout=3000)
