@@ -11,7 +11,7 @@ from scant.games import losses, streams
 from scant.games.cells import cell
 from scant.games.learners import BUILT_IN, LEARNERS, Perturbed
 from scant.games.play import Game, build, play
-from scant.kernels.games import COUNTING_LIMIT
+from scant.kernels.sorting import COUNTING_LIMIT
 from scant.randomness import generator
 
 SORTS = ("quicksort", "plackett-luce")

@@ -12,6 +12,7 @@ from scant import surrogates
 from scant.generalisation import solve
 from scant.generalisation.solve import Ball, Mean, Sample, minimise
 from scant.kernels import batch
+from scant.kernels.sorting import COUNTING_LIMIT
 
 CONVEX = [name for name in solve.OBJECTIVES if name != solve.NOT_CONVEX]
 SMOOTH = [name for name in CONVEX if name != "ranksvm"]
@@ -94,7 +95,7 @@ def test_sorting_gives_the_hinges_of_all_pairs(m, grades, smoothing, scale, seed
     np.testing.assert_allclose(by_sorting, plain, atol=1e-8 / smoothing)
 
 
-@pytest.mark.parametrize("m", [300, 4 * batch.COUNTED])
+@pytest.mark.parametrize("m", [300, 4 * COUNTING_LIMIT])
 def test_long_lists_are_sorted(m):
     random = np.random.default_rng(0)
     scores, labels = random.normal(size=m), random.integers(0, 3, m).astype(np.int16)
