@@ -151,8 +151,8 @@ def judged(inputs, outputs, *, part: str) -> None:
     from scant.verdict import claims, selection, tables
 
     study = _study(inputs)
-    plan = Plan(*settings.load(study))
-    whole = Plan(*settings.load(study | {"missing": "stop"})) if "left_out" in plan.study else None
+    plan = Plan(*settings.load(study, checked=True))
+    whole = Plan(*settings.load(study | {"missing": "stop"}, checked=True)) if "left_out" in plan.study else None
     compared = [job for jobs in plan.comparators.values() for job in jobs]
     made = {COMPARATOR.format(study=plan.study["study"], run=job.path): job.settings for job in compared}
     files = inputs.get("traces", [])
@@ -166,7 +166,7 @@ def judged(inputs, outputs, *, part: str) -> None:
     compared = traces.read_comparators(inputs.get("comparators", []))
     theory = tables.read_theory(inputs.get("tables", []))
     coverage = traces.read(inputs["coverage"])[0] if "coverage" in inputs else None
-    stated = settings.claims(*settings.claims_files(plan.study))
+    stated = settings.claims(*settings.claims_files(plan.study), checked=True)
     _, names = selection.parts(plan, stated)[part]
     chosen = {name: stated[name] for name in names}
     examined = claims.examine(chosen, plan, played, compared, theory, coverage=coverage, whole=whole)
@@ -211,8 +211,8 @@ def report(inputs, outputs, *, study_file: str) -> None:
 
     target, listed, copy = outputs
     study, folder = _study(inputs), target.parent
-    plan = Plan(*settings.load(study))
-    stated = settings.claims(*settings.claims_files(plan.study))
+    plan = Plan(*settings.load(study, checked=True))
+    stated = settings.claims(*settings.claims_files(plan.study), checked=True)
     write_text(copy, json.dumps(study, indent=1, ensure_ascii=False) + "\n")
     facts = about.facts(plan, stated, folder, study_file, inputs.get("traces", []))
     made = provenance.made()

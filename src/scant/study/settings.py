@@ -19,10 +19,11 @@ CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 TAKEN = ("data", "reference")  # folders of results that are no study's
 
 
-def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict]:
+def load(config: dict, registry_path="config/datasets.yaml", checked: bool = False) -> tuple[dict, dict]:
     """Check a study's settings, fill in the defaults, expand its sweeps, and read the registry of data sets.
 
     config : the content of a study file
+    checked : whether the settings were checked before, at planning, so that a job need not do so: it takes seconds
 
     Returns
     -------
@@ -34,20 +35,23 @@ def load(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict
     ------
     SettingError : names the key at fault, and the nearest valid name if there is one
     """
-    _check_misplaced(config)
-    check(config, schema(), "study")
-    if config["study"].casefold() in TAKEN:
-        raise SettingError(f"study: results/{config['study']} is for what studies share. Choose another id")
+    if not checked:
+        _check_misplaced(config)
+        check(config, schema(), "study")
+        if config["study"].casefold() in TAKEN:
+            raise SettingError(f"study: results/{config['study']} is for what studies share. Choose another id")
     study = with_defaults(config, schema())
     datasets = registry.load(registry_path, study["datasets"], study=study["study"])
-    for name in study["tables_of"]:
-        registry.find(datasets, name)
-    _check(study, datasets)
-    study = sweeps.expand(study, datasets)
-    if any("stands_for" in experiment for experiment in study["experiments"].values()):
+    if not checked:
+        for name in study["tables_of"]:
+            registry.find(datasets, name)
         _check(study, datasets)
-    for section in (*families.places(), "learners", "experiments"):
-        _refuse_alike(section, study[section])
+    study = sweeps.expand(study, datasets)
+    if not checked:
+        if any("stands_for" in experiment for experiment in study["experiments"].values()):
+            _check(study, datasets)
+        for section in (*families.places(), "learners", "experiments"):
+            _refuse_alike(section, study[section])
     names = study.get("missing", missing.STOP)
     return (missing.without(study, datasets, names) if isinstance(names, list) else study), datasets
 
@@ -179,10 +183,10 @@ def claims_files(study: dict) -> list[str]:
     return [files] if isinstance(files, str) else files
 
 
-def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
+def claims(*paths, schema_path=CLAIMS_SCHEMA, checked: bool = False) -> dict[str, dict]:
     """The claims in some files, by their ids, with defaults filled in.
 
-    They are about any quantity and table that a family declares.
+    They are about any quantity and table that a family declares. What was `checked` at planning is not checked again.
 
     Raises
     ------
@@ -194,7 +198,8 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
     allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
     for path in paths:
         content = read_yaml(of_project(path))
-        check(content, rules, str(path), of_each=True)
+        if not checked:
+            check(content, rules, str(path), of_each=True)
         if twice := stated.keys() & content.keys():
             raise SettingError(f"{path}: {min(twice)}: another file of claims has this id: choose another")
         stated |= with_defaults(content, rules)
