@@ -50,14 +50,14 @@ def apart(tmp_path_factory):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_can_be_planned(bare, study):
-    whole = read_yaml(ROOT / study)
+    whole = read_yaml(ROOT / study) | {"missing": "stop"}  # also what needs data that are not here
     plan = planned(whole)
     experiments = whole["experiments"].values()
     kinds = {one.get("kind", "perceptron") for one in experiments}
     regret = any(one.get("regret") for one in experiments)
     coverage = whole.get("coverage") is not None
     timed = sum(one.get("figures") == ["figure-games-time"] for one in experiments)
-    jobs = bare.jobs(study=study)
+    jobs = bare.jobs("--config", "missing=stop", study=study)
     assert jobs["figure"] == len(plan.shared(plan.figures) or plan.figures) > 0 and jobs["all"] == 1
     assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds  # each kind has runs
     assert jobs["run"] == len(plan.processes)
