@@ -250,7 +250,10 @@ def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch,
 
 RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
 WORKED_OUT = {  # the modules that a rule's digest is of besides those that it names, by how it asks for them
-    "selection.modules()": selection.modules(),
+    "JUDGES": [
+        *re.findall(r'"(scant[.\w]+)"', re.search(r"^JUDGES = (.+)", RULES, re.MULTILINE)[1]),
+        *selection.modules(),
+    ],
     "code_of(": ["scant.present.making", *(module for _, shown in families.shown() for module in shown.modules)],
     "family.code": [family.code for family in families.families().values()],
 }
@@ -266,8 +269,7 @@ def commands():
     functions = {text.partition("(")[0]: text for text in re.split(r"^def ", RULES, flags=re.MULTILINE)[1:]}
     for text in re.split(r"^ *rule\b", RULES, flags=re.MULTILINE)[1:]:
         called = re.search(r'"scant (?:job )?(\w+) |(?:command|shown)\(\s*"(\w+)"', text)
-        calls = [function for function in CALLS if f"{function}wildcards" in text or f"{function}COMP" in text]
-        calls += [function for function in CALLS if f"{function}filled" in text]
+        calls = [function for function in CALLS if re.search(rf"{re.escape(function)}(path|COMP|filled)", text)]
         if not (called or calls):
             continue
         name = (called[1] or called[2]) if called else CALLS[calls[0]]

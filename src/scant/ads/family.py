@@ -176,7 +176,7 @@ def _has_coverage(study: dict, experiment: str, name: str) -> bool:
 FRAMES, DRAWINGS = "scant.ads.frames", "scant.ads.drawings"
 
 
-def _figure(name: str, frame: str, heading: str, caption: str, source: str) -> Shown:
+def _figure(name: str, frame: str, heading: str, *, caption: str, source: str) -> Shown:
     """A figure of logs of one origin, which experiments ask for; `frame` names its frame and its drawing."""
     return Shown(
         name, heading=heading, caption=caption, frame=f"{FRAMES}:{frame}", draw=f"{DRAWINGS}:{frame}",
@@ -187,27 +187,27 @@ def _figure(name: str, frame: str, heading: str, caption: str, source: str) -> S
 FIGURES = (
     _figure(
         "figure-5.1", "deterministic", "CTR on classification sets (thesis, Figure 5.1)",
-        "CTR on the test part, of which everything is known, of policies learnt from a bandit log of the training "
-        "part. Points are means over seeds (a new split and a new log each), bars 95 % t intervals.",
-        "classification",
+        caption="CTR on the test part, of which everything is known, of policies learnt from a bandit log of the "
+        "training part. Points are means over seeds (a new split and a new log each), bars 95 % t intervals.",
+        source="classification",
     ),
     _figure(
         "figure-5.2", "weighted", "Importance-weighted CTR in campaigns, and the truth (thesis, Figure 5.2)",
-        "What a log of the uniform policy says of policies learnt from a log of the targeted one: the importance-"
-        "weighted CTR, its lower bounds by Student's t and by betting, and the true CTR. Means over seeds.",
-        "campaign",
+        caption="What a log of the uniform policy says of policies learnt from a log of the targeted one: the "
+        "importance-weighted CTR, its lower bounds by Student's t and by betting, and the true CTR. Means over seeds.",
+        source="campaign",
     ),
     _figure(
         "figure-ctr-by-rate", "by_rate", "CTR against the click rate of the training log",
-        "True CTR over that of the uniform policy, against the click rate of the training log. Points are means over "
-        "seeds, bars 95 % t intervals.",
-        "campaign",
+        caption="True CTR over that of the uniform policy, against the click rate of the training log. Points are means "
+        "over seeds, bars 95 % t intervals.",
+        source="campaign",
     ),
     _figure(
         "figure-logs", "weighted", "Importance-weighted CTR on logs as they were logged",
-        "What the test log says of policies learnt from the training log: the importance-weighted CTR, and its lower "
-        "bounds by Student's t and by betting. Means over seeds.",
-        "log",
+        caption="What the test log says of policies learnt from the training log: the importance-weighted CTR, and its "
+        "lower bounds by Student's t and by betting. Means over seeds.",
+        source="log",
     ),
     Shown(
         "figure-coverage",

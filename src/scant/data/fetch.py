@@ -118,7 +118,7 @@ def on_disk(dataset: Dataset, part: Part, mirror: str | None = None) -> Path | N
         raise SettingError(f"the mirror {mirror} is not a folder")
     stems = []
     if not Path(part.file).is_absolute():
-        stems = [f"{root}/{dataset.folder}/{part.file}" for root in (mirror, FOLDER) if root]
+        stems = [str(Path(root, dataset.folder, part.file)) for root in (mirror, FOLDER) if root]
     paths = [Path(stem + suffix) for stem in stems for suffix in SUFFIXES]
     paths += [of_project(part.file)] if dataset.own else []
     return next((path for path in paths if path.is_file()), None)
