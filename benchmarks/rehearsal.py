@@ -4,7 +4,8 @@
 
 FOLDER gets `data/` with the sets that are to be had by hand; `results/data/original` with the archives of the others,
 as if they had been downloaded; `config/datasets.yaml`, the registry without the real files' checksums and counts; and
-`paper.yaml`, the study with few rounds and seeds (with all of them at --scale 1). Then run there what it prints.
+`paper.yaml`, the study: with few rounds and seeds, what needs data sets; all of it at --scale 1. Then run there what it
+prints.
 
 The stand-ins have what makes the real files odd: folds that share files, features of very different sizes, zeros that
 are left out, grades such as 2.33333, the query in a comment, queries of one document and without a relevant one, blanks
@@ -35,7 +36,8 @@ EXAMPLES = {  # of each part of a classification set
 }
 LEAST = 30  # examples of a class
 EMPTY = 0.04  # the share of queries without a relevant document
-ROUNDS, SEEDS, SHOWN = 60, 2, 3000  # of a thin study; SHOWN ads in a simulated log
+ROUNDS, SEEDS = 60, 2  # of a thin study
+UNTOUCHED = ("lower-bound", "ads-campaigns", "ads-undersampled")  # by a thin study: they need no file, or no other
 
 
 def vocabulary(random, dataset: str, features: int) -> np.ndarray:
@@ -140,24 +142,19 @@ def write_registry(folder: Path) -> dict[str, registry.Dataset]:
 
 
 def write_study(folder: Path, thin: bool) -> None:
-    """Write the papers' study; a thin one plays few rounds and seeds, few ads, and none of what takes long."""
+    """Write the papers' study; a thin one plays few rounds and seeds, few policies, and only what needs data sets."""
     study = yaml.safe_load((PROJECT / "config/studies/paper.yaml").read_text())
     if thin:
         study["together"] = "all"
-        del study["experiments"]["ads-undersampled"], study["streams"]["adversary-1024"]
-        study["experiments"]["lower-bound"]["streams"].remove("adversary-1024")
-        for log in study["logs"].values():
-            log |= {"train_rows": SHOWN, "test_rows": SHOWN} if "campaign" in log else {}
-        for experiment in study["experiments"].values():
-            if experiment.get("kind") == "ads":
+        for name in [*study["experiments"]]:
+            experiment = study["experiments"][name]
+            if experiment.get("kind") == "fixed-items" or name in UNTOUCHED:
+                del study["experiments"][name]
+            elif experiment.get("kind") == "ads":
                 experiment |= {"seeds": 1, "learners": ["logistic", "auc-ranker"], "baseline": "logistic"}
-                continue
-            experiment["seeds"] = SEEDS
-            if "streams" in experiment and "adversary-64" not in experiment["streams"]:
-                experiment["rounds"] = ROUNDS
-            if experiment.get("tuning_seeds"):
-                experiment["tuning_seeds"] = 1
-        study["experiments"]["ads-campaigns"]["users"] = SHOWN
+            else:
+                experiment |= {"seeds": SEEDS, "rounds": ROUNDS}
+                experiment |= {"tuning_seeds": 1} if experiment.get("tuning_seeds") else {}
     (folder / "paper.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
 
 

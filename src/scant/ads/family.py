@@ -199,8 +199,8 @@ FIGURES = (
     ),
     _figure(
         "figure-ctr-by-rate", "by_rate", "CTR against the click rate of the training log",
-        caption="True CTR over that of the uniform policy, against the click rate of the training log. Points are means "
-        "over seeds, bars 95 % t intervals.",
+        caption="True CTR over that of the uniform policy, against the click rate of the training log. Points are "
+        "means over seeds, bars 95 % t intervals.",
         source="campaign",
     ),
     _figure(
