@@ -56,16 +56,16 @@ def on_files(files, config):
             """The link, from the address of its document to that of its target."""
             target = posixpath.normpath(posixpath.join(posixpath.dirname(source), link[1]))
             if target.startswith("docs/"):
-                there = target.removeprefix("docs/")
-            elif (there := documents.get(target)) is None:
-                there = f"files/{target}"
+                page = target.removeprefix("docs/")
+            elif (page := documents.get(target)) is None:
+                page = f"files/{target}"
                 if (ROOT / target).is_file():
-                    files.append(File.generated(config, there, abs_src_path=str(ROOT / target)))
-            return f"]({posixpath.relpath(there, posixpath.dirname(address) or '.')}"
+                    files.append(File.generated(config, page, abs_src_path=str(ROOT / target)))
+            return f"]({posixpath.relpath(page, posixpath.dirname(address) or '.')}"
 
         _add(files, config, address, LINK.sub(moved, text))
-    for name, (title, objects) in REFERENCE.items():
-        _add(files, config, f"reference/{name}.md", "\n\n".join([f"# {title}", *(f"::: {one}" for one in objects)]))
+    for page, (title, objects) in REFERENCE.items():
+        _add(files, config, f"reference/{page}.md", "\n\n".join([f"# {title}", *(f"::: {name}" for name in objects)]))
     return files
 
 

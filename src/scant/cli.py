@@ -296,7 +296,11 @@ def parser() -> argparse.ArgumentParser:
         option("--output", type=Path, help="the study file to write, which asks for these seeds"),
         option("--study-file", type=Path, help="the study's file; by default that of its latest run"),
     )  # fmt: skip
-    command("compile", _compile, "Compile the loops now, so that no job has to: half a minute, once.")
+    command(
+        "compile",
+        _compile,
+        "Compile the loops that most studies play now, so that jobs need not: about a minute, once.",
+    )
     root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
     printed = option("--print", action="store_true", help="print the schema of study files instead")
     about = "Write the files that are made of what families declare: schema, captions."

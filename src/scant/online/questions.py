@@ -51,7 +51,7 @@ TOP = (
     ),
     Question(
         "clicks",
-        "And to see clicks alone?",
+        "Which learner ranks best from clicks alone?",
         ("top-clicks-*", "seen-clicks-*"),
         ("figure-top-k",),
         (

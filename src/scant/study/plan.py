@@ -24,7 +24,7 @@ COVERAGE = "results/{study}/coverage.parquet"
 # The rules that have several names if the study's key `together` is set, each beginning with the rule's: `traces_top`.
 SEVERAL = ("run", "traces", "figure", "table", "judged", "claims_figures", "simulate", "draw")
 MOST_PLACES = 8  # of an experiment that one process plays: a command holds at most 128 KB
-MOST_SEEDS = 150  # that it plays with `together: all`, each run file's counted: cores are to share long experiments
+MOST_SEEDS = 150  # of all files of a process with `together: all`: cores are to share what plays longer
 MOST_FIGURES = 5  # of a kind that one process draws
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 
