@@ -98,16 +98,16 @@ def compiled_quicksort(weights, random, count):
     odds, exponents = np.empty(m), np.empty(m, np.int64)
     for u, weight in enumerate(weights):
         kernels.set_odds(float(weight), odds, exponents, u)
-    order, spare, stack = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(2 * m + 4, np.int64)
+    order, spare, stack = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(2 * m + 4, np.uint32)
     for _ in range(count):
-        kernels.quicksort(odds, exponents, random, order, spare, stack)
+        kernels.quicksort(odds, exponents, random, order, spare, stack, np.empty(m))
         yield tuple(order.tolist())
 
 
 def compiled_plackett_luce(weights, random, count):
     m = len(weights)
-    place, order, spare = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
-    stack, scores, weights = np.empty(2 * m + 4, np.int64), np.empty(m), np.array(weights, float)
+    place, order, spare = np.empty((3, m), np.uint32)
+    stack, scores, weights = np.empty(2 * m + 4, np.uint32), np.empty(m), np.array(weights, float)
     for _ in range(count):
         kernels._show(
             kernels.GUMBEL, weights, 1.0, np.ones(m), place, random, scores, place, order, spare, stack
@@ -158,7 +158,7 @@ def test_weights_that_are_far_apart():
 
 
 def places(scores):
-    place, order, spare = np.empty((3, len(scores)), np.int64)
+    place, order, spare = np.empty((3, len(scores)), np.uint32)
     place_by(scores, place, order, spare)
     return place
 

@@ -26,8 +26,19 @@ def set_odds(weight, odds, exponents, u):
 
 
 @compiled()
-def quicksort(odds, exponents, random, order, spare, stack):
-    """`order` by noisy QuickSort of weights given as in `set_odds`. See `scant.games.sorting.quicksort`."""
+def _comes_first(odds, exponents, v, odds_p, exponent_p, uniform):
+    """Whether v comes before the pivot p in a comparison that `uniform` decides; `exponent_p` is p's plus `FAR`."""
+    apart = POWERS[min(max(exponent_p - exponents[v], 0), 2 * FAR)]
+    return uniform * (odds[v] + odds_p * apart) < odds[v]
+
+
+@compiled()
+def quicksort(odds, exponents, random, order, spare, stack, uniforms):
+    """`order` by noisy QuickSort of weights given as in `set_odds`. See `scant.games.sorting.quicksort`.
+
+    order, spare, stack : uint32 (unsigned: indices are not looked at for being below 0)
+    spare and uniforms, float64, are scratch as long as `order`; stack is twice as long and 4
+    """
     m = order.shape[0]
     for i in range(m):
         order[i] = i
@@ -37,13 +48,21 @@ def quicksort(odds, exponents, random, order, spare, stack):
         top -= 2
         start, stop = stack[top], stack[top + 1]
         n = stop - start
-        pivot = start + int(random.random() * n) if n > 2 else start + 1
+        if n == 2:
+            v, p = order[start], order[start + 1]
+            first = _comes_first(odds, exponents, v, odds[p], exponents[p] + FAR, random.random())
+            order[start] = v if first else p
+            order[start + 1] = p if first else v
+            continue
+        pivot = start + int(random.random() * n)
+        for i in range(n - 1):  # apart, since the loop below is quicker without calls
+            uniforms[i] = random.random()
         p, left, right = order[pivot], start, 0
         odds_p, exponent_p = odds[p], exponents[p] + FAR
-        for i in range(start, stop - 1):
-            v = order[i + (i >= pivot)]
-            apart = POWERS[min(max(exponent_p - exponents[v], 0), 2 * FAR)]
-            first = random.random() * (odds[v] + odds_p * apart) < odds[v]
+        for i in range(n - 1):
+            at = start + i
+            v = order[at + (at >= pivot)]
+            first = _comes_first(odds, exponents, v, odds_p, exponent_p, uniforms[i])
             order[left] = v
             spare[right] = v
             left += first
@@ -57,12 +76,12 @@ def quicksort(odds, exponents, random, order, spare, stack):
         top += 2 * (left - start > 1)
 
 
-@compiled()
+@compiled(inline="always")  # a call with so many arrays takes a tenth of a round
 def _show(sorter, weights, noise, odds, exponents, random, scores, place, order, spare, stack):
     """Draw a ranking: the places of the items by `weights`, sorted with noise."""
     m = weights.shape[0]
     if sorter == QUICKSORT:
-        quicksort(odds, exponents, random, order, spare, stack)
+        quicksort(odds, exponents, random, order, spare, stack, scores)
         for i in range(m):
             place[order[i]] = i
         return
@@ -105,8 +124,8 @@ def play_full(values, scale, place_weights, by_ap, learns, sorter, rate, noise, 
     rounds, m = values.shape
     weights, scores = np.zeros(m), np.empty(m)
     odds, exponents = np.ones(m), np.zeros(m, np.int64)
-    place, ranked = np.empty(m, np.int64), np.empty(m, values.dtype)
-    order, spare, stack = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(2 * m + 4, np.int64)
+    place, ranked = np.empty(m, np.uint32), np.empty(m, values.dtype)
+    order, spare, stack = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(2 * m + 4, np.uint32)
     at, value = 0, 0.0
     for t in range(rounds):
         row = values[t]
@@ -162,8 +181,8 @@ def play_blocks(
     c = (m + k - 1) // k
     weights, scores = np.zeros(m), np.empty(m)
     odds, exponents = np.ones(m), np.zeros(m, np.int64)
-    place, ranked = np.empty(m, np.int64), np.empty(m, values.dtype)
-    order, spare, stack = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(2 * m + 4, np.int64)
+    place, ranked = np.empty(m, np.uint32), np.empty(m, values.dtype)
+    order, spare, stack = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(2 * m + 4, np.uint32)
     estimate, cells, flat = np.zeros(m), np.empty(c, np.int64), np.zeros(m)
     at, value, exploring = 0, 0.0, 0
     block, length, left, noise = -1, c, 0, 0.0
