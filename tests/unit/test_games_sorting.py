@@ -6,12 +6,12 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scant.games import sorting
 from scant.kernels import games as kernels
-from scant.kernels.sorting import COUNTING_LIMIT, place_by
+from scant.kernels.sorting import COUNTING_LIMIT, place_by, sorter
 
 EDGES = [[0.0, 0.0], [1.0, -2.0], [0.0, 0.3, -1.0], [2.0, 2.0, 2.0], [0.0, 1.0, 2.0, -0.5], [5.0, 0.0, 0.0, -5.0]]
 PROCEDURES = [sorting.quicksort_distribution, sorting.plackett_luce_distribution]
@@ -108,9 +108,10 @@ def compiled_plackett_luce(weights, random, count):
     m = len(weights)
     place, order, spare = np.empty((3, m), np.uint32)
     stack, scores, weights = np.empty(2 * m + 4, np.uint32), np.empty(m), np.array(weights, float)
+    by_score = sorter(scores)
     for _ in range(count):
         kernels._show(
-            kernels.GUMBEL, weights, 1.0, np.ones(m), place, random, scores, place, order, spare, stack
+            kernels.GUMBEL, weights, 1.0, np.ones(m), place, random, scores, place, order, spare, stack, by_score
         )  # fmt: skip
         yield tuple(np.argsort(place).tolist())
 
@@ -158,15 +159,34 @@ def test_weights_that_are_far_apart():
 
 
 def places(scores):
-    place, order, spare = np.empty((3, len(scores)), np.uint32)
-    place_by(scores, place, order, spare)
+    place, order = np.empty((2, len(scores)), np.uint32)
+    place_by(scores, place, order, sorter(scores))
     return place
 
 
-@given(st.integers(1, 400), st.integers(0, 2**32 - 1), st.booleans())
-def test_places_are_those_of_numpys_stable_sort(m, seed, tied):
+@given(
+    st.integers(1, 400),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["normal", "tied", "outlier", "infinite", "far apart", "close", "rising"]),
+    st.sampled_from([np.float32, np.float64]),
+)
+@example(COUNTING_LIMIT, 0, "tied", np.float64)
+@example(COUNTING_LIMIT + 1, 0, "tied", np.float64)
+@example(400, 0, "rising", np.float64)
+def test_places_are_those_of_numpys_stable_sort(m, seed, kind, precision):
     random = np.random.default_rng(seed)
-    scores = random.integers(-3, 4, m) / 4 if tied else random.standard_normal(m)
+    scores = random.integers(-3, 4, m) / 4 if kind == "tied" else random.standard_normal(m)
+    if kind == "outlier":  # beside it all others have one key
+        scores[random.integers(m)] = -1e9
+    elif kind == "infinite":
+        scores[random.integers(m, size=2)] = np.inf, -np.inf
+    elif kind == "far apart":
+        scores *= np.finfo(precision).max / 8
+    elif kind == "close":
+        scores = scores.astype(int) * np.finfo(precision).smallest_subnormal
+    elif kind == "rising":  # all in reverse
+        scores = np.sort(scores)
+    scores = scores.astype(precision)
     np.testing.assert_array_equal(np.argsort(places(scores)), np.argsort(-scores, kind="stable"))
 
 
@@ -176,11 +196,6 @@ def test_odds_are_the_exponential_of_the_weight(weight):
     kernels.set_odds(weight, odds, exponents, 0)
     assert 1 - 1e-9 < odds[0] < 2 + 1e-9
     assert math.log(odds[0]) + int(exponents[0]) * math.log(2) == pytest.approx(weight, rel=1e-15, abs=1e-15)
-
-
-def test_places_either_side_of_the_limit():
-    for m in (COUNTING_LIMIT, COUNTING_LIMIT + 1):
-        np.testing.assert_array_equal(places(np.repeat([0.0, 2.0, 1.0], m)[:m]), np.arange(m))
 
 
 def test_a_pair_comes_first_or_not():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scant import kernels, measures, surrogates
 from scant.data.stream import discounts, gains
-from scant.kernels import full, pieces
+from scant.kernels import full, pieces, sorting
 
 GRADES = 4
 GAINS, DISCOUNTS = gains(GRADES), discounts(400)
@@ -25,8 +25,8 @@ SIXTY_FOURTHS = st.integers(-64, 64).map(lambda part: part / 64)
 
 
 def sort(scores):
-    order = np.empty(len(scores), np.int32)
-    pieces.sort_scores(scores, order, pieces.sorter(len(scores)))
+    order = np.empty(len(scores), np.uint32)
+    sorting.sort_scores(scores, order, sorting.sorter(scores))
     return order
 
 
@@ -44,8 +44,8 @@ queries = st.integers(1, 40).flatmap(
 
 @given(st.integers(1, 300), st.integers(0, 2**32 - 1), st.sampled_from(["normal", "tied", "bits", "signs", "constant"]))
 @example(1, 0, "constant")
-@example(pieces.COUNTING_LIMIT, 0, "bits")
-@example(pieces.COUNTING_LIMIT + 1, 0, "bits")
+@example(sorting.COUNTING_LIMIT, 0, "bits")
+@example(sorting.COUNTING_LIMIT + 1, 0, "bits")
 @example(300, 0, "constant")
 def test_sorting_is_numpys_stable_one_of_descending_scores(m, seed, kind):
     random = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ import numpy as np
 
 from scant.kernels import compiled
 from scant.kernels.pieces import EXP_CLIP, SUMS, longest, score, softmax, step
-from scant.kernels.sorting import place_by
+from scant.kernels.sorting import place_by, sorter
 from scant.kernels.top import KL, LISTNET, RANKSVM, smooth_surrogate
 
 LONG = 60  # documents: from here on sorting is quicker than looking at all pairs
@@ -44,14 +44,14 @@ def sorted_hinges(scores, labels, smoothing, g):
     # Documents by grade, and by descending score within each.
     filled, places, by_grade = starts[:-1].copy(), np.empty(m, np.int64), np.empty(m)
     documents, s, pulls = np.empty(m, np.int64), np.empty(m), np.empty(m)
-    order, spare = np.empty(m, np.int64), np.empty(m, np.int64)
+    order, by_score = np.empty(m, np.uint32), sorter(by_grade)
     for i in range(m):
         documents[filled[labels[i]]] = i
         by_grade[filled[labels[i]]] = scores[i]
         filled[labels[i]] += 1
     for label in range(largest):
         a, b = starts[label], starts[label + 1]
-        place_by(by_grade[a:b], places[a:b], order[a:b], spare[a:b])
+        place_by(by_grade[a:b], places[a:b], order[a:b], by_score)
         for i in range(a, b):
             places[i] += a
     for i in range(m):

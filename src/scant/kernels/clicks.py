@@ -13,10 +13,9 @@ from scant.kernels.pieces import (
     ndcg,
     prefetch,
     score,
-    sort_scores,
-    sorter,
     step,
 )
+from scant.kernels.sorting import sort_scores, sorter
 
 EXPLORED, MISMATCHED = 0, 1
 PDGD, DBGD, CLICKED = range(3)  # in the order of scant.online.click_learners.LEARNERS
@@ -157,8 +156,8 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     kind, shown, click, stop, delta, above, rate = learner
     largest = longest(offsets)
     scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, other, by_score = np.empty(largest, np.int32), np.empty(largest, np.int32), sorter(largest)
-    mixed, teams, inside = np.empty(largest, np.int32), np.empty(largest, np.int8), np.empty(largest, np.int8)
+    order, other, by_score = np.empty(largest, np.uint32), np.empty(largest, np.uint32), sorter(scores)
+    mixed, teams, inside = np.empty(largest, np.uint32), np.empty(largest, np.int8), np.empty(largest, np.int8)
     bits, odds = np.empty(largest, np.int64), np.empty(largest, np.float64)
     ranked, clicked, left = np.empty(largest, np.int16), np.empty(shown, np.int8), np.empty(shown, np.float64)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)

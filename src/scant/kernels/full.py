@@ -15,10 +15,9 @@ from scant.kernels.pieces import (
     prefetch,
     score,
     slam,
-    sort_scores,
-    sorter,
     step,
 )
+from scant.kernels.sorting import sort_scores, sorter
 from scant.kernels.steps import KEPT, ROWS, SCHEDULE, move
 
 RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY = range(6)
@@ -58,7 +57,7 @@ def _pair_step(features, labels, rate, weights, random):
 def _measure_by(weights, features, truth, relevant, ideals, empty, measures, gains, discounts, by_score, ranked, out):
     """Measure the ranking by other weights than the last, into `out`; return whether its scores are finite."""
     m = truth.shape[0]
-    scores, order = np.empty(m, np.float32), np.empty(m, np.int32)
+    scores, order = np.empty(m, np.float32), np.empty(m, np.uint32)
     finite = score(features, weights, scores, features.reshape(features.size)[:0])
     sort_scores(scores, order, by_score)
     measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out)
@@ -95,7 +94,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     measures, ideals, empty, measured = recorded
     largest = longest(offsets)
     scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, by_score = np.empty(largest, np.int32), sorter(largest)
+    order, by_score = np.empty(largest, np.uint32), sorter(scores)
     bits, scratch = np.empty(largest, np.int64), np.empty((6, gains.shape[0]), np.float64)
     d = features.shape[1]
     ranked = np.empty(largest, np.int16)
@@ -192,7 +191,7 @@ def surrogates_along(
     """
     largest = longest(offsets)
     scores, scaled, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, by_score = np.empty(largest, np.int32), sorter(largest)
+    order, by_score = np.empty(largest, np.uint32), sorter(scores)
     scratch = np.empty((6, gains.shape[0]), np.float64)
     flat, n, totals = features.reshape(features.size), multiples.shape[0], np.zeros(multiples.shape[0])
     other = kind != SLAM  # not False, for which Numba would compile `slam` once more

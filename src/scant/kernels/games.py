@@ -11,7 +11,7 @@ import numpy as np
 
 from scant.kernels import compiled
 from scant.kernels.pieces import average_precision
-from scant.kernels.sorting import place_by
+from scant.kernels.sorting import place_by, sorter
 
 UNIFORM, GUMBEL, QUICKSORT = range(3)
 FAR = 1000  # powers of two beyond which odds count as 0
@@ -77,21 +77,21 @@ def quicksort(odds, exponents, random, order, spare, stack, uniforms):
 
 
 @compiled(inline="always")  # a call with so many arrays takes a tenth of a round
-def _show(sorter, weights, noise, odds, exponents, random, scores, place, order, spare, stack):
+def _show(procedure, weights, noise, odds, exponents, random, scores, place, order, spare, stack, by_score):
     """Draw a ranking: the places of the items by `weights`, sorted with noise."""
     m = weights.shape[0]
-    if sorter == QUICKSORT:
+    if procedure == QUICKSORT:
         quicksort(odds, exponents, random, order, spare, stack, scores)
         for i in range(m):
             place[order[i]] = i
         return
-    if sorter == UNIFORM:
+    if procedure == UNIFORM:
         for u in range(m):
             scores[u] = weights[u] + noise * random.random()
     else:
         for u in range(m):
             scores[u] = weights[u] - noise * math.log(random.standard_exponential())
-    place_by(scores, place, order, spare)
+    place_by(scores, place, order, by_score)
 
 
 @compiled()
@@ -110,14 +110,14 @@ def _worth(place, row, weights, by_ap, ranked):
 
 
 @compiled()
-def play_full(values, scale, place_weights, by_ap, learns, sorter, rate, noise, random, kept, total):
+def play_full(values, scale, place_weights, by_ap, learns, procedure, rate, noise, random, kept, total):
     """Play a learner that sorts what it has seen of all items, with fresh noise in each round.
 
     Parameters
     ----------
     place_weights : float64 (items), the weight of each place; by_ap : the measure is AP instead
     learns : if not, the weights stay 0: a uniformly random ranking each round
-    sorter : how noise enters: UNIFORM on [0, noise], GUMBEL times noise, QUICKSORT
+    procedure : how noise enters: UNIFORM on [0, noise], GUMBEL times noise, QUICKSORT
     rate : what a round's values are multiplied by as they are added to the weights
     kept : the rounds, from 1 and ascending, to report; total : float64, the cumulative value at each
     """
@@ -126,10 +126,11 @@ def play_full(values, scale, place_weights, by_ap, learns, sorter, rate, noise, 
     odds, exponents = np.ones(m), np.zeros(m, np.int64)
     place, ranked = np.empty(m, np.uint32), np.empty(m, values.dtype)
     order, spare, stack = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(2 * m + 4, np.uint32)
+    by_score = sorter(scores)
     at, value = 0, 0.0
     for t in range(rounds):
         row = values[t]
-        _show(sorter, weights, noise, odds, exponents, random, scores, place, order, spare, stack)
+        _show(procedure, weights, noise, odds, exponents, random, scores, place, order, spare, stack, by_score)
         value += _worth(place, row, place_weights, by_ap, ranked) * scale[t]
         if at < kept.shape[0] and kept[at] == t + 1:
             total[at] = value
@@ -140,7 +141,7 @@ def play_full(values, scale, place_weights, by_ap, learns, sorter, rate, noise, 
         for u in range(m):
             if row[u] != 0:
                 weights[u] += step * row[u]
-                if sorter == QUICKSORT:
+                if procedure == QUICKSORT:
                     set_odds(weights[u], odds, exponents, u)
 
 
@@ -162,14 +163,14 @@ def _spread(estimate, place, place_weights, ordered):
 
 @compiled()
 def play_blocks(
-    values, scale, place_weights, by_ap, sorter, rate, k, lengths, noises, counted, at_random, adaptive, gain, prior,
+    values, scale, place_weights, by_ap, procedure, rate, k, lengths, noises, counted, at_random, adaptive, gain, prior,
     random, kept, total, explored,
 ):  # fmt: skip
     """Play RTop-kF: blocks, in each of which every cell of k items is once shown on top, at a random time.
 
     Parameters
     ----------
-    sorter, rate : of the full-information learner, as in `play_full`
+    procedure, rate : of the full-information learner, as in `play_full`
     lengths, noises : int64 and float64, the length and the noise of each block, as many as cover the rounds
     counted : float64, how many times each block's estimate is counted
     at_random : while a cell is shown, the other items are in uniformly random order, else in the learner's
@@ -183,6 +184,7 @@ def play_blocks(
     odds, exponents = np.ones(m), np.zeros(m, np.int64)
     place, ranked = np.empty(m, np.uint32), np.empty(m, values.dtype)
     order, spare, stack = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(2 * m + 4, np.uint32)
+    by_score = sorter(scores)
     estimate, cells, flat = np.zeros(m), np.empty(c, np.int64), np.zeros(m)
     at, value, exploring = 0, 0.0, 0
     block, length, left, noise = -1, c, 0, 0.0
@@ -212,8 +214,8 @@ def play_blocks(
         explores = x < remaining
         shuffles = explores and at_random
         _show(
-            UNIFORM if shuffles else sorter, flat if shuffles else weights, 1.0 if shuffles else noise, odds,
-            exponents, random, scores, place, order, spare, stack,
+            UNIFORM if shuffles else procedure, flat if shuffles else weights, 1.0 if shuffles else noise, odds,
+            exponents, random, scores, place, order, spare, stack, by_score,
         )  # fmt: skip
         if explores:
             cell = cells[x]
@@ -245,7 +247,7 @@ def play_blocks(
         times = float(length) if adaptive else counted[block]
         for u in range(m):
             weights[u] += rate * times * estimate[u]
-            if sorter == QUICKSORT:
+            if procedure == QUICKSORT:
                 set_odds(weights[u], odds, exponents, u)
         if adaptive:
             for kind in range(2):
@@ -254,9 +256,9 @@ def play_blocks(
                     obtained[kind] += shown[kind, u] * estimate[u]
                     seen[kind, u] += number * estimate[u]
                     shown[kind, u] = 0.0
-            place_by(estimate, place, order, spare)
+            place_by(estimate, place, order, by_score)
             squares += length * length * _spread(estimate, place, place_weights, scores)
-            place_by(weights, place, order, spare)
+            place_by(weights, place, order, by_score)
             exploiting_lost, exploring_lost = -obtained[0], -obtained[1]
             for u in range(m):
                 exploiting_lost += place_weights[place[u]] * seen[0, u]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from scant.kernels import compiled
-from scant.kernels.sorting import place_by
+from scant.kernels.sorting import place_by, sorter
 
 
 @compiled()
@@ -38,7 +38,7 @@ def play_phases(
     c = (m + k - 1) // k
     sums, ordered = np.zeros(m), np.empty(m)
     place, leader = np.empty(m, np.int64), np.empty(m, np.int64)
-    order, spare = np.empty(m, np.int64), np.empty(m, np.int64)
+    order, by_score = np.empty(m, np.uint32), sorter(sums)
     for i in range(m):
         leader[i] = i
     at, value, exploring, phase, number = 0, 0.0, 0, 0, 0
@@ -72,7 +72,7 @@ def play_phases(
             at += 1
         if not explores or to_explore > 0:
             continue
-        place_by(sums, leader, order, spare)
+        place_by(sums, leader, order, by_score)
         if not estimates_gap:
             to_exploit = lengths[phase - 1]
             continue

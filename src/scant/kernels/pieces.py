@@ -22,7 +22,6 @@ EXP_CLIP = 300.0  # as in scant.surrogates (a test holds them equal)
 LARGEST_EXPONENT = 709.782712893384  # exp() of anything larger overflows float64
 NDCG, AP, DCG, PRECISION, ERR = range(5)  # codes of scant.measures.RECORDABLE (a test holds them equal)
 ERR_GRADE = 4  # as in scant.measures (likewise)
-COUNTING_LIMIT = 150  # up to this many documents, comparing all pairs (on vectors) is quicker than a sort (measured)
 
 # What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the query of each round.
 # Tables : G(r), D(i) and exp(-r), float64. Measured : what is recorded of the rankings shown, NDCG@10, NDCG, AP and any
@@ -30,7 +29,6 @@ COUNTING_LIMIT = 150  # up to this many documents, comparing all pairs (on vecto
 Rounds = namedtuple("Rounds", "features offsets grades relevant queries")
 Tables = namedtuple("Tables", "gains discounts exponentials")
 Measured = namedtuple("Measured", "measures ideals empty values")
-Sorter = namedtuple("Sorter", "keys spare_keys spare_order counts")  # scratch of `sort_scores`
 
 
 @intrinsic
@@ -82,65 +80,6 @@ def longest(offsets):
     for q in range(offsets.shape[0] - 1):
         most = max(most, offsets[q + 1] - offsets[q])
     return most
-
-
-@compiled()
-def sorter(most):
-    """The `Sorter` for queries of at most so many documents."""
-    return Sorter(
-        np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty(most, np.int32), np.empty(1024, np.int64)
-    )
-
-
-@compiled()
-def sort_scores(scores, order, sorter):
-    """Fill `order`, int32, with document indices by descending score, ties by index, in O(m) for long lists."""
-    m = scores.shape[0]
-    keys, spare_keys, spare_order, counts = sorter
-    if m <= COUNTING_LIMIT:
-        place = spare_order
-        for i in range(m):
-            value, before = scores[i], np.int32(0)
-            for j in range(i):
-                first = scores[j] >= value
-                before += first
-                place[j] += not first
-            place[i], order[i] = before, i  # so that no entry is left as it was, even if a score is not a number
-        for i in range(m):
-            order[place[i]] = i
-        return
-    sign, byte = np.uint32(0x80000000), np.uint32(255)
-    bits = scores.view(np.uint32)
-    counts[:] = 0
-    for i in range(m):
-        b = bits[i]
-        if b == sign:
-            b = np.uint32(0)  # -0.0 ties with 0.0
-        key = b if b & sign else b ^ np.uint32(0x7FFFFFFF)  # larger scores get smaller keys
-        keys[i], order[i] = key, i
-        counts[key & byte] += 1
-        counts[256 + ((key >> np.uint32(8)) & byte)] += 1
-        counts[512 + ((key >> np.uint32(16)) & byte)] += 1
-        counts[768 + (key >> np.uint32(24))] += 1
-    a_keys, a_order, b_keys, b_order = keys, order, spare_keys, spare_order
-    for place in range(4):
-        shift, count = np.uint32(8 * place), counts[256 * place : 256 * place + 256]
-        if count[(a_keys[0] >> shift) & byte] == m:
-            continue
-        total = 0
-        for value in range(256):
-            here = count[value]
-            count[value] = total
-            total += here
-        for i in range(m):
-            value = (a_keys[i] >> shift) & byte
-            j = count[value]
-            count[value] = j + 1
-            b_keys[j], b_order[j] = a_keys[i], a_order[i]
-        a_keys, a_order, b_keys, b_order = b_keys, b_order, a_keys, a_order
-    if a_order is not order:
-        for i in range(m):
-            order[i] = a_order[i]
 
 
 @compiled()
@@ -266,19 +205,22 @@ def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains,
     scratch : float64 of shape (6, labels), any content
     """
     m, labels_there = order.shape[0], scratch.shape[1]
-    count, place, rival = scratch[0], scratch[1], scratch[2]
+    whole = scratch.view(np.int64)  # whole numbers are counted as such, since one waits for the next
+    count, place, rival = whole[0], whole[1], whole[2]
     reach, mean, moved = scratch[3], scratch[4], scratch[5]
-    count[:], rival[:] = 0.0, -1.0
+    for label in range(labels_there):
+        count[label], rival[label] = 0, -1
+    for i in range(m):
+        g[i] = 0.0
     for i in range(m - 1, -1, -1):
         document = order[i]
         label = labels[document]
         rival[label] = document  # in the end the label's best-scored document
         count[label] += 1
-        g[i] = 0.0
     total, here = 0.0, 0
     for label in range(labels_there - 1, 0, -1):
         place[label], mean[label] = here, 0.0
-        stop = here + int(count[label])
+        stop = here + count[label]
         for p in range(here, min(stop, cut)):
             mean[label] += 1.0 if uniform else gains[label] * discounts[p]
         total += mean[label]
@@ -286,20 +228,20 @@ def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains,
     if total == 0.0:
         return 0.0
     for label in range(labels_there - 1, -1, -1):  # downwards: a label's rival is read before it is replaced
-        reach[label], moved[label], target = -math.inf, 0.0, -1.0
+        reach[label], moved[label], target = -math.inf, 0.0, -1
         for lower in range(label):
             if rival[lower] >= 0:
-                height = margin * (label - lower if by_grade else 1) + scores[int(rival[lower])]
+                height = margin * (label - lower if by_grade else 1) + scores[rival[lower]]
                 if height > reach[label] or (height == reach[label] and rival[lower] < target):
                     reach[label], target = height, rival[lower]
         rival[label] = target
-        mean[label] /= max(count[label], 1.0) * total
-    mean[0], place[0] = 0.0, 0.0
+        mean[label] /= max(count[label], 1) * total
+    mean[0], place[0] = 0.0, 0
     value = 0.0
     for i in range(m):  # without branches on labels or hinges, which could not be foreseen
         document = order[i]
         label = labels[document]
-        p = int(place[label])
+        p = place[label]
         place[label] += 1
         weight = mean[label]
         if not averaged:
@@ -311,7 +253,7 @@ def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains,
         moved[label] += weight
     for label in range(labels_there):
         if moved[label] > 0:
-            g[int(rival[label])] += moved[label]
+            g[rival[label]] += moved[label]
     return value
 
 

@@ -20,11 +20,10 @@ from scant.kernels.pieces import (
     ranksvm,
     score,
     softmax,
-    sort_scores,
-    sorter,
     squared,
     step,
 )
+from scant.kernels.sorting import sort_scores, sorter
 from scant.kernels.steps import (
     KEPT,
     MOMENT,
@@ -213,7 +212,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     measures, ideals, empty, measured = recorded
     largest = longest(offsets)
     scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, other, by_score = np.empty(largest, np.int32), np.empty(largest, np.int32), sorter(largest)
+    order, other, by_score = np.empty(largest, np.uint32), np.empty(largest, np.uint32), sorter(scores)
     bits, scratch, counts = (
         np.empty(largest, np.int64),
         np.empty(largest, np.float64),
@@ -222,7 +221,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     ranked, inside = np.empty(largest, np.int16), np.empty(largest, np.int8)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
     gradient, sums, memory, chances = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d)), 0.0
-    kept, s_mean, o_mean = np.zeros((ITERATES, d)), np.empty(largest, np.float32), np.empty(largest, np.int32)
+    kept, s_mean, o_mean = np.zeros((ITERATES, d)), np.empty(largest, np.float32), np.empty(largest, np.uint32)
 
     for t in range(queries.shape[0]):
         q = queries[t]
