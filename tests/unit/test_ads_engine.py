@@ -49,51 +49,66 @@ OPTIONS = {
 }
 
 
+class Way:
+    """A way to log and to compare: what is said of the rows in one file is found once, and of any parts is the same."""
+
+    def __init__(self, way, train, rows, folder):
+        self.options, self.roles, rows = OPTIONS[way], {}, rows.copy()
+        if way == "uneven":
+            random = np.random.default_rng(3).uniform(0.2, 0.5, len(rows))
+            rows["propensity"] = random
+            rows["policy:mine"] = random
+        elif way in ("by time", "out of order"):
+            order = np.arange(2400) if way == "by time" else np.random.default_rng(2).permutation(2400)
+            rows["id"], train = np.arange(2400), train.assign(id=-1 - np.arange(1500))
+            rows["timestamp"] = TIMES[order].astype("datetime64[us]")
+            rows["reward"] *= np.random.default_rng(1).random(2400) < np.where(order < 1200, 0.3, 1.0)
+        if way == "by user":
+            self.roles = {"id": "visit", "user": "who"}
+            rows["visit"], rows["who"] = np.arange(2400), np.arange(2400) % 300
+            train = train.assign(visit=2350 + np.arange(1500), who=200 + np.arange(1500) % 300)
+        shared = 0 if "id" in rows or way in ("uneven", "by user") else 300
+        assert rows.merge(train.drop_duplicates(), "inner").shape[0] == shared
+        self.rows, self.train, self.policies = rows, sa.Log.from_frame(train, self.roles), {"mine": "mine"}
+        if way != "uneven":
+            self.policies["logistic"] = sa.fit(self.train, "logistic", steps=500, lambdas=(0.1,), epsilon=0.1)
+        rows.to_csv(folder / "log.csv", index=False)
+        rows.to_parquet(folder / "log.pq", index=False)
+        self.whole = self.found(folder / "log.csv", 300)
+        assert_same(self.found(folder / "log.pq", 10**6), self.whole)
+
+    def found(self, path, batch):
+        """All that is said of a log and, since policies are learnt from halves, of its halves, and their visits."""
+        log = sa.Log.read(path, self.roles)
+        said = [reports(log, batch, self.policies, self.train, **self.options)]
+        halves = [log.split(0.6, "time" if "timestamp" in self.rows else "random")[part] for part in (0, 1)]
+        for half in halves:
+            names = half.visits.names, tuple(half.visits.categories.items())
+            said.append((names, repr(checking.facts(half, summing.summary(half, rows=batch)) | {"form": ""})))
+        return said, [half.visits.columns() for half in halves]
+
+
+def assert_same(found, wanted):
+    assert found[0] == wanted[0]
+    for some, others in zip(found[1], wanted[1], strict=True):
+        assert some.keys() == others.keys()
+        for column, values in others.items():
+            np.testing.assert_array_equal(some[column], values)
+
+
+@pytest.fixture(scope="module", params=OPTIONS)
+def way(request, made, tmp_path_factory):
+    return Way(request.param, *made, tmp_path_factory.mktemp("whole"))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("way", OPTIONS)
 @settings(max_examples=6, deadline=None)
 @given(cuts=st.lists(st.integers(0, 2400), max_size=5), batch=st.sampled_from([97, 1000, 10**6]))
-def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, way, cuts, batch):
-    train, rows = made
-    rows = rows.copy()
-    if way == "uneven":
-        random = np.random.default_rng(3).uniform(0.2, 0.5, len(rows))
-        rows["propensity"] = random
-        rows["policy:mine"] = random
-    elif way in ("by time", "out of order"):
-        order = np.arange(2400) if way == "by time" else np.random.default_rng(2).permutation(2400)
-        rows["id"], train = np.arange(2400), train.assign(id=-1 - np.arange(1500))
-        rows["timestamp"] = TIMES[order].astype("datetime64[us]")
-        rows["reward"] *= np.random.default_rng(1).random(2400) < np.where(order < 1200, 0.3, 1.0)
-    roles = {}
-    if way == "by user":
-        rows["visit"], rows["who"], roles = np.arange(2400), np.arange(2400) % 300, {"id": "visit", "user": "who"}
-        train = train.assign(visit=2350 + np.arange(1500), who=200 + np.arange(1500) % 300)
-    shared = 0 if "id" in rows or way in ("uneven", "by user") else 300
-    assert rows.merge(train.drop_duplicates(), "inner").shape[0] == shared
-    folder, log = tmp_path_factory.mktemp("log"), sa.Log.from_frame(train, roles)
+def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, way, cuts, batch):
+    folder = tmp_path_factory.mktemp("log")
     for number, (start, end) in enumerate(pairwise(sorted({0, *cuts, 2400}))):
-        rows.iloc[start:end].to_parquet(folder / f"{number}.parquet", index=False)
-    rows.to_csv(folder / "log.csv", index=False)
-    rows.to_parquet(folder / "log.pq", index=False)
-    policies = {"mine": "mine"}
-    if way != "uneven":
-        policies["logistic"] = sa.fit(log, "logistic", steps=500, lambdas=(0.1,), epsilon=0.1)
-    logs = [sa.Log.read(path, roles) for path in (folder, folder / "log.csv", folder / "log.pq")]
-    found = [
-        reports(test, size, policies, log, **OPTIONS[way]) for test, size in zip(logs, (batch, 300, 10**6), strict=True)
-    ]
-    assert found[0] == found[1] == found[2]
-    for part in (0, 1):  # and learnt from halves, the policies are the same
-        halves = [test.split(0.6, "time" if "timestamp" in rows else "random")[part]
-                  for test in logs]  # fmt: skip
-        visits = [half.visits for half in halves]
-        for column, values in visits[0].columns().items():
-            for other in visits[1:]:
-                np.testing.assert_array_equal(values, other.columns()[column])
-        assert len({(half.visits.names, tuple(half.visits.categories.items())) for half in halves}) == 1
-        facts = [repr(checking.facts(half, summing.summary(half, rows=batch)) | {"form": ""}) for half in halves]
-        assert facts[0] == facts[1] == facts[2]
+        way.rows.iloc[start:end].to_parquet(folder / f"{number}.parquet", index=False)
+    assert_same(way.found(folder, batch), way.whole)
 
 
 def test_what_is_wrong_with_the_logs_is_told_before_anything_is_learnt(tmp_path, made, monkeypatch):
