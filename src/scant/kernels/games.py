@@ -36,8 +36,9 @@ def _comes_first(odds, exponents, v, odds_p, exponent_p, uniform):
 def quicksort(odds, exponents, random, order, spare, stack, uniforms):
     """`order` by noisy QuickSort of weights given as in `set_odds`. See `scant.games.sorting.quicksort`.
 
-    order, spare, stack : uint32 (unsigned: indices are not looked at for being below 0)
-    spare and uniforms, float64, are scratch as long as `order`; stack is twice as long and 4
+    order, spare, stack : uint32 (as unsigned they are quicker indices); spare and stack are scratch, `spare` as long as
+        `order`, `stack` twice as long and 4
+    uniforms : float64, scratch as long as `order`
     """
     m = order.shape[0]
     for i in range(m):
