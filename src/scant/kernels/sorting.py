@@ -10,7 +10,7 @@ from scant.kernels import compiled
 BLOCK = 16  # scores that are compared with as many others at a time, on vectors
 COUNTING_LIMIT = 96  # up to this many scores, comparing all pairs is quicker than sorting keys (measured)
 DIGIT = 256  # a key has two digits
-PATIENCE = 4  # swaps of neighbours for each score, before a sort that takes no more of them for some scores than others
+PATIENCE = 4  # swaps of neighbours, as a multiple of the number of scores, after which a merge sort takes over
 
 Sorter = namedtuple("Sorter", "padded above met keys spare counts")  # scratch of `sort_scores`
 
@@ -106,10 +106,10 @@ def _sort_keys(scores, order, keys, spare, counts):
         second[keys[i] // DIGIT] += np.uint32(1)
     firsts, seconds = np.uint32(0), np.uint32(0)
     for digit in range(DIGIT):
-        here, there = first[digit], second[digit]
+        in_first, in_second = first[digit], second[digit]
         first[digit], second[digit] = firsts, seconds
-        firsts += here
-        seconds += there
+        firsts += in_first
+        seconds += in_second
     for i in range(m):
         digit = keys[i] % DIGIT
         spare[first[digit]] = i
