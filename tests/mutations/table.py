@@ -127,7 +127,7 @@ MUTATIONS = [
     ("kernels/pieces.py", KERNELS + "::test_measures_are_those_of_the_readable_module",
      "total += hit * (found / (i + 1))", "total += hit * (found / (i + 2))"),
     ("kernels/pieces.py", KERNELS + "::test_slam",
-     "hinge = max(0.0, reach[label] - scores[document])", "hinge = max(0.0, reach[label])"),
+     "hinge = max(0.0, reach - scores[document])", "hinge = max(0.0, reach)"),
     ("kernels/pieces.py", TOP + "::test_kl_beyond_its_clip[scores2-1]",
      "value += g[i] * max(0.0, np.float64(scores[i]) - EXP_CLIP)", "value += 0.0"),
     ("kernels/pieces.py", TOP + "::test_on_the_ball_nothing_is_shortened",

@@ -166,7 +166,7 @@ def test_slam(query, weights, averaged, margin):
     g, by_grade = np.full(len(grades), np.nan), margin == "grade-gap"
     value = pieces.slam(
         scores, sort(scores), labels, cut or len(grades), kind == "ap", 1.0 if by_grade else margin, by_grade, averaged,
-        GAINS, DISCOUNTS, np.full((6, GRADES + 1), np.nan), g,
+        GAINS, DISCOUNTS, np.full((6, GRADES + 1), np.nan), np.empty(len(grades), np.uint32), g,
     )  # fmt: skip
     expected = surrogates.slam_weights(kind, scores, labels, cut)
     if averaged:
@@ -194,7 +194,7 @@ def test_listnet(query, scale):
     scores = (scores * np.float32(scale)).astype(np.float32)
     g = np.full(len(labels), np.nan)
     exponentials = np.exp(-np.arange(GRADES + 1.0))
-    pieces.listnet(scores, labels, exponentials, np.empty(len(labels), np.int64), g)
+    pieces.listnet(scores, labels, exponentials, np.empty(len(labels), np.int64), np.empty(GRADES + 1), g)
     np.testing.assert_allclose(g, surrogates.listnet(scores, labels)[1], rtol=1e-9, atol=1e-12)
 
 
@@ -204,7 +204,7 @@ def test_listnet_has_nothing_to_learn_of_equal_scores_and_grades(m, label):
     """Not even by rounding: with weights of 0, that would order the documents of the next query."""
     g, exponentials = np.full(m, np.nan), np.exp(-np.arange(GRADES + 1.0))
     scores, labels = np.full(m, 0.75, np.float32), np.full(m, label, np.int16)
-    pieces.listnet(scores, labels, exponentials, np.empty(m, np.int64), g)
+    pieces.listnet(scores, labels, exponentials, np.empty(m, np.int64), np.empty(GRADES + 1), g)
     assert not g.any()
 
 

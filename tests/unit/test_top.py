@@ -273,7 +273,7 @@ def test_ranksvm_counts_a_pair_just_within_the_margin():
 def test_listnets_value(query, scale):
     scores, labels = query
     scores, g = scores * np.float32(scale), nans(len(labels))
-    value = pieces.listnet(scores, labels, EXPONENTIALS, np.full(len(labels), -1), g)
+    value = pieces.listnet(scores, labels, EXPONENTIALS, np.full(len(labels), -1), np.empty(len(EXPONENTIALS)), g)
     assert value == pytest.approx(surrogates.listnet(scores, labels)[0], rel=1e-11, abs=1e-12)
 
 

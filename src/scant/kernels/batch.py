@@ -172,7 +172,7 @@ def total(
     """
     largest = longest(offsets)
     scores, scratch, g = np.empty(largest), np.empty(largest), np.empty(largest)
-    bits = np.empty(largest, np.int64)
+    bits, goals = np.empty(largest, np.int64), np.empty(exponentials.shape[0])
     nothing = features.reshape(features.size)[:0]
     value, smooth, support = 0.0, 0.0, 0.0
     gradient[:] = 0.0
@@ -186,7 +186,7 @@ def total(
             one, smooth_one, support_one = hinges(scores[:m], label, smoothing, bits, g[:m])
         else:
             one, _ = smooth_surrogate(
-                objective, scores[:m], label, ideal[q], 1.0, gains, exponentials, scratch[:m], bits[:m], g[:m]
+                objective, scores[:m], label, ideal[q], 1.0, gains, exponentials, scratch[:m], bits[:m], goals, g[:m]
             )
             smooth_one, support_one = one, one
         value += counts[q] * one

@@ -95,7 +95,8 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     largest = longest(offsets)
     scores, g = np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, by_score = np.empty(largest, np.uint32), sorter(scores)
-    bits, scratch = np.empty(largest, np.int64), np.empty((6, gains.shape[0]), np.float64)
+    bits, scratch = np.empty(largest, np.int64), np.empty((6, gains.shape[0]))
+    by_label = np.empty(largest, np.uint32)
     d = features.shape[1]
     ranked = np.empty(largest, np.int16)
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
@@ -112,10 +113,11 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
             scores[:m],
             order[:m],
         )
-        # The next query is fetched while this one is at work: half of it in the scores, half in the step.
+        # The next query is fetched while this one is at work: most of it in the scores, since the step is short where
+        # few documents take part.
         after = queries[min(t + 1, queries.shape[0] - 1)]
         begin, end = offsets[after] * d, offsets[after + 1] * d
-        middle = (begin + end) // 2
+        middle = begin + (end - begin) * 3 // 4
         prefetch(flat_ideals, after * measures.shape[0])
         if learner.kind == RANDOM:
             for i in range(m):
@@ -151,7 +153,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
         elif relevant[q] == 0 and not (learner.learn_on_empty and learner.kind == LISTNET):
             continue
         elif learner.kind == LISTNET:
-            listnet(s, label, exponentials, bits[:m], g[:m])
+            listnet(s, label, exponentials, bits[:m], scratch[0], g[:m])
             updated[t] = 1
         elif learner.kind in (SLAM, MAX_HINGE) and reached < 1.0:
             if learner.by_loss:
@@ -160,7 +162,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
                 places = learner.cut if learner.measure == NDCG_AT_CUT and not learner.averaged else m
                 slam(
                     s, o, label, places, learner.measure == AP_WHOLE, learner.margin, learner.by_grade,
-                    learner.averaged, gains, discounts, scratch, g[:m],
+                    learner.averaged, gains, discounts, scratch, by_label[:m], g[:m],
                 )  # fmt: skip
             else:
                 max_hinge(s, o, label, scratch, g[:m])
@@ -192,7 +194,7 @@ def surrogates_along(
     largest = longest(offsets)
     scores, scaled, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, by_score = np.empty(largest, np.uint32), sorter(scores)
-    scratch = np.empty((6, gains.shape[0]), np.float64)
+    scratch, by_label = np.empty((6, gains.shape[0])), np.empty(largest, np.uint32)
     flat, n, totals = features.reshape(features.size), multiples.shape[0], np.zeros(multiples.shape[0])
     other = kind != SLAM  # not False, for which Numba would compile `slam` once more
     known, values = np.zeros(offsets.shape[0] - 1, np.bool_), np.empty((offsets.shape[0] - 1, n))
@@ -210,7 +212,8 @@ def surrogates_along(
                     s[i] = multiples[k] * scores[i]
                 if kind == SLAM:
                     values[q, k] = slam(
-                        s, o, label, min(places, m), uniform, 1.0, other, other, gains, discounts, scratch, g[:m]
+                        s, o, label, min(places, m), uniform, 1.0, other, other, gains, discounts, scratch,
+                        by_label[:m], g[:m],
                     )  # fmt: skip
                 else:
                     values[q, k] = max_hinge(s, o, label, scratch, g[:m])

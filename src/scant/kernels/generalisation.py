@@ -20,7 +20,7 @@ def descend(features, labels, m, n, objective, rate, radius, gains, exponentials
     """
     d = features.shape[1]
     scores, scratch, g = np.empty(m), np.empty(m), np.empty(m)
-    bits = np.empty(m, np.int64)
+    bits, goals = np.empty(m, np.int64), np.empty(exponentials.shape[0])
     nothing = features.reshape(features.size)[:0]
     average[:] = 0.0
     for q in range(n):
@@ -31,7 +31,7 @@ def descend(features, labels, m, n, objective, rate, radius, gains, exponentials
         if objective == RANKSVM:
             hinges(scores, label, 1e-12, bits, g)
         else:
-            smooth_surrogate(objective, scores, label, 0.0, 1.0, gains, exponentials, scratch, bits, g)
+            smooth_surrogate(objective, scores, label, 0.0, 1.0, gains, exponentials, scratch, bits, goals, g)
         step(x, g, rate, weights, nothing)
         project(weights, radius)
 
@@ -40,7 +40,7 @@ def descend(features, labels, m, n, objective, rate, radius, gains, exponentials
 def losses(features, labels, m, objective, gains, exponentials, weights, values):
     """The surrogate of each query, into `values`, float64 (queries); weights : float64 (features)."""
     scores, scratch, g = np.empty(m), np.empty(m), np.empty(m)
-    bits = np.empty(m, np.int64)
+    bits, goals = np.empty(m, np.int64), np.empty(exponentials.shape[0])
     nothing = features.reshape(features.size)[:0]
     for q in range(values.shape[0]):
         x, label = features[q * m : (q + 1) * m], labels[q * m : (q + 1) * m]
@@ -48,4 +48,6 @@ def losses(features, labels, m, objective, gains, exponentials, weights, values)
         if objective == RANKSVM:
             values[q], _, _ = hinges(scores, label, 1.0, bits, g)
         else:
-            values[q], _ = smooth_surrogate(objective, scores, label, 0.0, 1.0, gains, exponentials, scratch, bits, g)
+            values[q], _ = smooth_surrogate(
+                objective, scores, label, 0.0, 1.0, gains, exponentials, scratch, bits, goals, g
+            )

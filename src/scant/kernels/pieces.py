@@ -87,7 +87,7 @@ def dcg(ranked, cut, gains, discounts):
     """DCG of the first `cut` places; `ranked` is the grades, best-ranked first."""
     total = 0.0
     for i in range(min(cut, ranked.shape[0])):
-        total += gains[ranked[i]] * discounts[i]
+        total += gains[np.uint16(ranked[i])] * discounts[i]  # unsigned: a signed index is looked at for being below 0
     return total
 
 
@@ -193,7 +193,7 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
 
 
 @compiled()
-def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains, discounts, scratch, g):
+def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains, discounts, scratch, by_label, g):
     """The SLAM surrogate's value; its subgradient in the scores goes into `g`. O(m + labels^2).
 
     The documents, ordered by label and then score, weigh G(label) D(place) over the first `cut` places (perceptron
@@ -202,56 +202,55 @@ def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains,
 
     margin, by_grade : the margin is `margin`, times the difference of the labels if `by_grade`
     averaged : the weights are averaged within each label
-    scratch : float64 of shape (6, labels), any content
+    scratch : float64 of shape (6, labels), any content; by_label : uint32 (m), likewise
     """
     m, labels_there = order.shape[0], scratch.shape[1]
     whole = scratch.view(np.int64)  # whole numbers are counted as such, since one waits for the next
-    count, place, rival = whole[0], whole[1], whole[2]
-    reach, mean, moved = scratch[3], scratch[4], scratch[5]
+    count, place, best, rival = whole[0], whole[1], whole[2], whole[3]
+    weights, moved = scratch[4], scratch[5]
     for label in range(labels_there):
-        count[label], rival[label] = 0, -1
+        count[label], best[label], moved[label] = 0, -1, 0.0
     for i in range(m):
+        count[labels[i]] += 1
         g[i] = 0.0
-    for i in range(m - 1, -1, -1):
-        document = order[i]
-        label = labels[document]
-        rival[label] = document  # in the end the label's best-scored document
-        count[label] += 1
-    total, here = 0.0, 0
+    total, start = 0.0, 0
     for label in range(labels_there - 1, 0, -1):
-        place[label], mean[label] = here, 0.0
-        stop = here + count[label]
-        for p in range(here, min(stop, cut)):
-            mean[label] += 1.0 if uniform else gains[label] * discounts[p]
-        total += mean[label]
-        here = stop
+        place[label], weights[label] = start, 0.0
+        for p in range(start, min(start + count[label], cut)):
+            weights[label] += 1.0 if uniform else gains[label] * discounts[p]
+        total += weights[label]
+        start += count[label]
+    place[0] = start
     if total == 0.0:
         return 0.0
-    for label in range(labels_there - 1, -1, -1):  # downwards: a label's rival is read before it is replaced
-        reach[label], moved[label], target = -math.inf, 0.0, -1
-        for lower in range(label):
-            if rival[lower] >= 0:
-                height = margin * (label - lower if by_grade else 1) + scores[rival[lower]]
-                if height > reach[label] or (height == reach[label] and rival[lower] < target):
-                    reach[label], target = height, rival[lower]
-        rival[label] = target
-        mean[label] /= max(count[label], 1) * total
-    mean[0], place[0] = 0.0, 0
-    value = 0.0
-    for i in range(m):  # without branches on labels or hinges, which could not be foreseen
-        document = order[i]
+    for document in order:
         label = labels[document]
-        p = place[label]
+        by_label[place[label]] = document
         place[label] += 1
-        weight = mean[label]
-        if not averaged:
-            weight = (1.0 if uniform else gains[label] * discounts[p]) / total if (p < cut and label > 0) else 0.0
-        hinge = max(0.0, reach[label] - scores[document])
-        weight = weight if hinge > 0 else 0.0
-        value += weight * hinge
-        g[document] -= weight
-        moved[label] += weight
     for label in range(labels_there):
+        if count[label] > 0:
+            best[label] = by_label[place[label] - count[label]]
+    value = 0.0
+    for label in range(labels_there - 1, 0, -1):
+        reach, rival[label] = -math.inf, -1
+        for lower in range(label):
+            if best[lower] >= 0:
+                height = margin * (label - lower if by_grade else 1) + scores[best[lower]]
+                if height > reach or (height == reach and best[lower] < rival[label]):
+                    reach, rival[label] = height, best[lower]
+        start, stop = place[label] - count[label], place[label]
+        for p in range(start, stop if averaged else min(stop, cut)):
+            document = by_label[p]
+            if averaged:
+                weight = weights[label] / (count[label] * total)
+            else:
+                weight = (1.0 if uniform else gains[label] * discounts[p]) / total
+            hinge = max(0.0, reach - scores[document])
+            weight = weight if hinge > 0 else 0.0  # no branch on it: it could not be foreseen
+            value += weight * hinge
+            g[document] -= weight
+            moved[label] += weight
+    for label in range(1, labels_there):
         if moved[label] > 0:
             g[rival[label]] += moved[label]
     return value
@@ -317,10 +316,10 @@ def exponentials_below(values, largest, out, bits):
 
 
 @compiled()
-def listnet(scores, labels, exponentials, bits, g):
+def listnet(scores, labels, exponentials, bits, goals, g):
     """ListNet's cross entropy; softmax(scores) - softmax(labels) goes into `g`, 0 exactly where both are uniform.
 
-    `exponentials[r]` is exp(-r).
+    exponentials : exp(-r) for each label r; goals : scratch of its kind and length
     """
     m, largest, top = scores.shape[0], scores[0], labels[0]
     for i in range(m):
@@ -331,8 +330,10 @@ def listnet(scores, labels, exponentials, bits, g):
         total += g[i]
         target += exponentials[top - labels[i]]
         aligned += exponentials[top - labels[i]] * (np.float64(scores[i]) - largest)
+    for label in range(top + 1):
+        goals[label] = exponentials[top - label] / target
     for i in range(m):
-        g[i] = g[i] / total - exponentials[top - labels[i]] / target
+        g[i] = g[i] / total - goals[labels[i]]
     return math.log(total) - aligned / target
 
 

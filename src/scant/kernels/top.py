@@ -53,17 +53,17 @@ def surrogate(objective, scores, order, labels, ideal, epsilon, gains, exponenti
     """
     if objective == RANKSVM:
         return ranksvm(scores, order, labels, counts[0], counts[1], g), 0
-    return smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, g)
+    return smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, counts[0], g)
 
 
 @compiled()
-def smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, g):
+def smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, goals, g):
     """As `surrogate`, of any but RankSVM."""
     m = scores.shape[0]
     if objective == KL:
         return kl(scores, labels, exponentials, bits, g)
     if objective == LISTNET:
-        return listnet(scores, labels, exponentials, bits, g), 0
+        return listnet(scores, labels, exponentials, bits, goals, g), 0
     if objective == SMOOTHDCG:
         over = softmax(scores, epsilon, scratch, bits, g)
         expected = 0.0
@@ -134,7 +134,7 @@ def estimate(
     if objective == LISTNET:
         for p in range(k):
             scratch[p], seen[p] = scores[shown[p]], labels[shown[p]]
-        listnet(scratch[:k], seen[:k], exponentials, bits[:k], g[:k])
+        listnet(scratch[:k], seen[:k], exponentials, bits[:k], counts[0], g[:k])
         for p in range(k):
             scratch[p] = g[p]
         g[:] = 0.0
@@ -228,11 +228,11 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         start, stop = offsets[q], offsets[q + 1]
         m = stop - start
         x, label, s, o = features[start:stop], grades[start:stop], scores[:m], order[:m]
-        # The next query is fetched meanwhile: half of it in the scores and half in the step, which is short if few
-        # documents take part.
+        # The next query is fetched meanwhile: most of it in the scores, since the step is short where few documents
+        # take part.
         after = queries[min(t + 1, queries.shape[0] - 1)]
         begin, end = offsets[after] * d, offsets[after + 1] * d
-        middle = (begin + end) // 2
+        middle = begin + (end - begin) * 3 // 4
         prefetch(flat_ideals, after * measures.shape[0])
         if not score(x, weights, s, flat[begin:middle]):
             return t
