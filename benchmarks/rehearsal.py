@@ -34,7 +34,7 @@ EXAMPLES = {  # of each part of a classification set
     "isolet": {"isolet1-4": 6238, "isolet5": 1559},
     "movement-libras": {"all": 360},
 }
-LEAST = 30  # examples of a class
+LEAST = 12  # examples of a class
 EMPTY = 0.04  # the share of queries without a relevant document
 ROUNDS, SEEDS = 60, 2  # of a thin study
 UNTOUCHED = ("lower-bound", "ads-campaigns", "ads-undersampled")  # by a thin study: they need no file, or no other
@@ -142,7 +142,7 @@ def write_registry(folder: Path) -> dict[str, registry.Dataset]:
 
 
 def write_study(folder: Path, thin: bool) -> None:
-    """Write the papers' study; a thin one plays few rounds and seeds, few policies, and only what needs data sets."""
+    """Write the papers' study; a thin one plays few rounds and seeds, one policy, and only what needs data sets."""
     study = yaml.safe_load((PROJECT / "config/studies/paper.yaml").read_text())
     if thin:
         study["together"] = "all"
@@ -151,7 +151,7 @@ def write_study(folder: Path, thin: bool) -> None:
             if experiment.get("kind") == "fixed-items" or name in UNTOUCHED:
                 del study["experiments"][name]
             elif experiment.get("kind") == "ads":
-                experiment |= {"seeds": 1, "learners": ["logistic", "auc-ranker"], "baseline": "logistic"}
+                experiment |= {"seeds": 1, "learners": ["forest"]}
             else:
                 experiment |= {"seeds": SEEDS, "rounds": ROUNDS}
                 experiment |= {"tuning_seeds": 1} if experiment.get("tuning_seeds") else {}
