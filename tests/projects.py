@@ -17,6 +17,7 @@ from scant.study.plan import rule_of
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
 LEAVE = shutil.ignore_patterns("*.egg-info")
+MADE = ("results", ".snakemake")  # by running a study
 # The same bytes on every run; logs and benchmarks are not.
 RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams", "campaigns", "bandit")
 
@@ -108,17 +109,39 @@ class Finished(Forked):
 
     def __init__(self, folder: Path, saved: Path):
         super().__init__(folder / "project")
-        self.saved, self.reference = saved, digests(saved / "results" / "tiny")
+        self.saved, self.reference, self.restored = saved, digests(saved / "results" / "tiny"), {}
 
     def forget(self) -> None:
         """Remove all results, and all that Snakemake knows of them."""
-        for part in ("results", ".snakemake"):
+        for part in MADE:
             shutil.rmtree(self.folder / part, ignore_errors=True)
 
     def restore(self) -> None:
-        """Bring back every file as it was when the study had run, its time included."""
-        self.forget()
-        shutil.copytree(self.saved, self.folder, ignore=LEAVE, dirs_exist_ok=True)
+        """Bring back every file as it was when the study had run, its time included; what is as it was stays."""
+        saved = {path.relative_to(self.saved): path for path in sorted(self.saved.rglob("*"))}
+        for part in MADE:
+            for path in sorted((self.folder / part).rglob("*"), reverse=True):  # a folder after what is in it
+                if path.relative_to(self.folder) not in saved:
+                    path.unlink() if path.is_symlink() or path.is_file() else path.rmdir()
+        folders = [name for name, path in saved.items() if path.is_dir() and not path.is_symlink()]
+        for name in folders:
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        for name in saved.keys() - {*folders}:
+            target = self.folder / name
+            if self.restored.get(name, ()) != state(target):
+                target.unlink(missing_ok=True)
+                shutil.copy2(saved[name], target, follow_symlinks=False)
+                self.restored[name] = state(target)
+        for name in reversed(folders):  # whose times have just changed
+            shutil.copystat(saved[name], self.folder / name)
+
+
+def state(path: Path) -> tuple[int, ...] | None:
+    """What any change to a file changes, even one that puts its time back."""
+    if not os.path.lexists(path):
+        return None
+    found = path.lstat()
+    return found.st_ino, found.st_ctime_ns, found.st_size
 
 
 def digests(results: Path) -> dict[str, str]:

@@ -47,9 +47,9 @@ def fresh(finished):
     return finished
 
 
-def ends_right(project):
+def ends_right(project, *arguments):
     """That a run to the traces succeeds, and that all there is then is as an undisturbed run makes it."""
-    project.snakemake(TRACES, "--cores", 2)
+    project.snakemake(TRACES, "--cores", 2, *arguments)
     digests = project.digests()
     assert {RUN, STREAM, TRACES.removeprefix("results/tiny/")} <= digests.keys()
     assert digests.items() <= project.reference.items()
@@ -126,8 +126,7 @@ def test_a_damaged_file(finished, file, how):
     printed = finished.snakemake(TRACES, "--cores", 2, ok=False)
     print(printed)
     assert f"{file}: not a whole " in printed and f"--forcerun results/tiny/{file}" in printed
-    finished.snakemake(TRACES, "--cores", 2, "--forcerun", f"results/tiny/{file}")
-    ends_right(finished)
+    ends_right(finished, "--forcerun", f"results/tiny/{file}")
 
 
 def test_a_file_that_changed_after_the_end(finished):
@@ -136,8 +135,7 @@ def test_a_file_that_changed_after_the_end(finished):
     path.write_bytes(path.read_bytes()[:-9])
     os.utime(path, ns=(0, 0))
     assert "Nothing to be done" in finished.snakemake(TRACES, "--cores", 2)
-    finished.snakemake(TRACES, "--cores", 2, "--forcerun", f"results/tiny/{RUN}")
-    ends_right(finished)
+    ends_right(finished, "--forcerun", f"results/tiny/{RUN}")
 
 
 def test_two_runs_at_once(fresh):
