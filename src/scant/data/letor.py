@@ -7,6 +7,7 @@ and the query id is the first word of the comment.
 """
 
 import math
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -130,9 +131,10 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
 def _blocks(path, features: int, top: int, size: int, in_comment: bool, fractions: str | None) -> Iterator[Block]:
     from scant.kernels.letor import parse  # compiled: most of what reads tables parses no text
 
-    rows = max(FLOATS // features, 1)  # arrays of zeros take memory only where they are written
-    text, kept, line = bytearray(max(size, 64) + 1), 0, 1
+    kept, line = 0, 1
     with open(path, "rb", buffering=0) as file:
+        whole = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
+        text = bytearray(max(min(size, whole), 64) + 1)
         skip_mark(file)
         while True:
             if kept > LONGEST:
@@ -148,6 +150,7 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool, fraction
                 stop = kept + 1
             start, end, buffer = 0, text.rfind(b"\n", 0, stop) + 1, np.frombuffer(text, np.uint8)
             while start < end:
+                rows = min(max(FLOATS // features, 1), end - start)  # a row takes a byte at least
                 query, grade = np.empty(rows, np.int64), np.empty(rows, np.int16)
                 x, lines = np.zeros((rows, features), np.float32), np.empty(rows, np.int64)
                 printed, rounding = np.empty(rows, np.float32), FRACTIONS.index(fractions)
