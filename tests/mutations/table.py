@@ -128,6 +128,8 @@ MUTATIONS = [
      "total += hit * (found / (i + 1))", "total += hit * (found / (i + 2))"),
     ("kernels/pieces.py", KERNELS + "::test_slam",
      "hinge = max(0.0, reach - scores[document])", "hinge = max(0.0, reach)"),
+    ("kernels/pieces.py", KERNELS + "::test_slam",
+     "stop if averaged else min(stop, cut)", "stop"),
     ("kernels/pieces.py", TOP + "::test_kl_beyond_its_clip[scores2-1]",
      "value += g[i] * max(0.0, np.float64(scores[i]) - EXP_CLIP)", "value += 0.0"),
     ("kernels/pieces.py", TOP + "::test_on_the_ball_nothing_is_shortened",
