@@ -117,7 +117,7 @@ class Finished(Forked):
             shutil.rmtree(self.folder / part, ignore_errors=True)
 
     def restore(self) -> None:
-        """Bring back every file as it was when the study had run, its time included; what is as it was stays."""
+        """Bring back every file that was touched as it was when the study had run, its time included."""
         saved = {path.relative_to(self.saved): path for path in sorted(self.saved.rglob("*"))}
         for part in MADE:
             for path in sorted((self.folder / part).rglob("*"), reverse=True):  # a folder after what is in it

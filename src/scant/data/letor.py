@@ -133,8 +133,8 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool, fraction
 
     kept, line = 0, 1
     with open(path, "rb", buffering=0) as file:
-        whole = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
-        text = bytearray(max(min(size, whole), 64) + 1)
+        length = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
+        text = bytearray(max(min(size, length), 64) + 1)
         skip_mark(file)
         while True:
             if kept > LONGEST:

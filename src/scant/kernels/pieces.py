@@ -229,7 +229,7 @@ def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains,
         place[label] += 1
     for label in range(labels_there):
         if count[label] > 0:
-            best[label] = by_label[place[label] - count[label]]
+            best[label] = by_label[place[label] - count[label]]  # its best-scored document; `place` is past its last
     value = 0.0
     for label in range(labels_there - 1, 0, -1):
         reach, rival[label] = -math.inf, -1
