@@ -6,6 +6,7 @@ plain learners of `scant.games.learners` share, so that both play the same game.
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -17,74 +18,93 @@ UNIFORM, GUMBEL, QUICKSORT = range(3)
 FAR = 1000  # powers of two beyond which odds count as 0
 POWERS = 2.0 ** np.arange(-FAR, FAR + 1)
 
-
-@compiled()
-def set_odds(weight, odds, exponents, u):
-    """exp(weight) as `odds[u] * 2^exponents[u]`, odds from 1 to 2: weights of any size, far apart or not, fit."""
-    exponents[u] = math.floor(weight * 1.4426950408889634)
-    odds[u] = math.exp(weight - exponents[u] * 0.6931471805599453)
+# Items' weights w as exp(w) = odds * 2^exponent, odds from 1 to 2: weights of any size, far apart or not, fit. The rest
+# is scratch of `quicksort`.
+Odds = namedtuple("Odds", "odds exponents relative items sides")
 
 
 @compiled()
-def _comes_first(odds, exponents, v, odds_p, exponent_p, uniform):
-    """Whether v comes before the pivot p in a comparison that `uniform` decides; `exponent_p` is p's plus `FAR`."""
-    apart = POWERS[min(max(exponent_p - exponents[v], 0), 2 * FAR)]
-    return uniform * (odds[v] + odds_p * apart) < odds[v]
+def no_odds(m):
+    """The `Odds` of m weights of 0."""
+    items, sides = np.empty(2 * m, np.uint32), np.empty((m + 2, 3), np.uint32)
+    return Odds(np.ones(m), np.zeros(m, np.int64), np.empty(m), items, sides)
 
 
 @compiled()
-def quicksort(odds, exponents, random, order, spare, stack, uniforms):
-    """`order` by noisy QuickSort of weights given as in `set_odds`. See `scant.games.sorting.quicksort`.
+def set_odds(weight, odds, u):
+    """Set the weight of item u."""
+    odds.exponents[u] = math.floor(weight * 1.4426950408889634)
+    odds.odds[u] = math.exp(weight - odds.exponents[u] * 0.6931471805599453)
 
-    order, spare, stack : uint32 (as unsigned they are quicker indices); spare and stack are scratch, `spare` as long as
-        `order`, `stack` twice as long and 4
-    uniforms : float64, scratch as long as `order`
+
+@compiled()
+def _relate(odds, items, exponent):
+    """exp(w) of these items over 2^exponent, cut off at 2^FAR and 2^-FAR, into `odds.relative`."""
+    for u in items:
+        power = min(max(odds.exponents[u] - exponent, -FAR), FAR)
+        odds.relative[u] = odds.odds[u] * POWERS[np.uint64(power + FAR)]
+
+
+@compiled()
+def quicksort(odds, random, uniforms, place):
+    """The items' places by noisy QuickSort. See `scant.games.sorting.quicksort`.
+
+    The items of each side follow one another in one half of `odds.items`. Those that come before the pivot go to the
+    other half from the left, the others from the right, so that these are read backwards.
+
+    uniforms : float64, scratch as long as `place`, which is uint32 (as are all indices here: unsigned ones are quicker)
     """
-    m = order.shape[0]
-    for i in range(m):
-        order[i] = i
-    stack[0], stack[1] = 0, m
-    top = 2 * (m > 1)
-    while top > 0:  # few branches, none of which could be foreseen: only sides of two or more are put on the stack
-        top -= 2
-        start, stop = stack[top], stack[top + 1]
-        n = stop - start
+    m, one = np.uint64(place.shape[0]), np.uint64(1)
+    relative, items, sides = odds.relative, odds.items, odds.sides
+    lowest, highest = odds.exponents[0], odds.exponents[0]
+    for u in range(m):
+        items[u] = u
+        lowest, highest = min(lowest, odds.exponents[u]), max(highest, odds.exponents[u])
+    far_apart = highest - lowest > FAR
+    _relate(odds, items[:m], highest)
+    place[0] = 0  # if it is alone
+    sides[0, 0], sides[0, 1], sides[0, 2] = 0, m, 1
+    left_over = np.uint64(m > 1)
+    while left_over > 0:  # few branches, none of which could be foreseen: sides of two or more alone are left over
+        left_over -= one
+        at, n, forwards = np.uint64(sides[left_over, 0]), np.uint64(sides[left_over, 1]), sides[left_over, 2]
+        begin, step = (np.int64(at), 1) if forwards else (np.int64(at + n - one), -1)
+        start, target = (at, at + m) if at < m else (at - m, at - m)
         if n == 2:
-            v, p = order[start], order[start + 1]
-            first = _comes_first(odds, exponents, v, odds[p], exponents[p] + FAR, random.random())
-            order[start] = v if first else p
-            order[start + 1] = p if first else v
+            u, pivot = items[np.uint64(begin)], items[np.uint64(begin + step)]
+            if far_apart:
+                _relate(odds, items[at : at + n], odds.exponents[pivot])
+            first = random.random() * (relative[u] + relative[pivot]) < relative[u]
+            place[u], place[pivot] = start + np.uint64(not first), start + np.uint64(first)
             continue
-        pivot = start + int(random.random() * n)
-        for i in range(n - 1):  # apart, since the loop below is quicker without calls
+        skipped = np.int64(random.random() * n)
+        for i in range(n - one):  # apart, since the loop below is quicker without calls
             uniforms[i] = random.random()
-        p, left, right = order[pivot], start, 0
-        odds_p, exponent_p = odds[p], exponents[p] + FAR
-        for i in range(n - 1):
-            at = start + i
-            v = order[at + (at >= pivot)]
-            first = _comes_first(odds, exponents, v, odds_p, exponent_p, uniforms[i])
-            order[left] = v
-            spare[right] = v
-            left += first
-            right += 1 - first
-        order[left] = p
-        for i in range(right):
-            order[left + 1 + i] = spare[i]
-        stack[top], stack[top + 1] = left + 1, stop
-        top += 2 * (stop - left > 2)
-        stack[top], stack[top + 1] = start, left  # the left side is next
-        top += 2 * (left - start > 1)
+        pivot = items[np.uint64(begin + step * skipped)]
+        if far_apart:
+            _relate(odds, items[at : at + n], odds.exponents[pivot])
+        left, right, weight = target, target + n - one, relative[pivot]
+        for i in range(n - one):
+            u = items[np.uint64(begin + step * (np.int64(i) + (np.int64(i) >= skipped)))]
+            first = uniforms[i] * (relative[u] + weight) < relative[u]
+            items[left], items[right] = u, u
+            left += np.uint64(first)
+            right -= np.uint64(not first)
+        items[left] = pivot
+        before, after = left - target, n - one - (left - target)
+        place[pivot], place[items[target]], place[items[target + n - one]] = start + before, start, start + n - one
+        sides[left_over, 0], sides[left_over, 1], sides[left_over, 2] = left + one, after, 0
+        left_over += np.uint64(after > 1)
+        sides[left_over, 0], sides[left_over, 1], sides[left_over, 2] = target, before, 1  # the left side is next
+        left_over += np.uint64(before > 1)
 
 
 @compiled(inline="always")  # a call with so many arrays takes a tenth of a round
-def _show(procedure, weights, noise, odds, exponents, random, scores, place, order, spare, stack, by_score):
+def _show(procedure, weights, noise, odds, random, scores, place, order, by_score):
     """Draw a ranking: the places of the items by `weights`, sorted with noise."""
     m = weights.shape[0]
     if procedure == QUICKSORT:
-        quicksort(odds, exponents, random, order, spare, stack, scores)
-        for i in range(m):
-            place[order[i]] = i
+        quicksort(odds, random, scores, place)
         return
     if procedure == UNIFORM:
         for u in range(m):
@@ -124,14 +144,12 @@ def play_full(values, scale, place_weights, by_ap, learns, procedure, rate, nois
     """
     rounds, m = values.shape
     weights, scores = np.zeros(m), np.empty(m)
-    odds, exponents = np.ones(m), np.zeros(m, np.int64)
-    place, ranked = np.empty(m, np.uint32), np.empty(m, values.dtype)
-    order, spare, stack = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(2 * m + 4, np.uint32)
-    by_score = sorter(scores)
+    place, order, ranked = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(m, values.dtype)
+    odds, by_score = no_odds(m), sorter(scores)
     at, value = 0, 0.0
     for t in range(rounds):
         row = values[t]
-        _show(procedure, weights, noise, odds, exponents, random, scores, place, order, spare, stack, by_score)
+        _show(procedure, weights, noise, odds, random, scores, place, order, by_score)
         value += _worth(place, row, place_weights, by_ap, ranked) * scale[t]
         if at < kept.shape[0] and kept[at] == t + 1:
             total[at] = value
@@ -143,7 +161,7 @@ def play_full(values, scale, place_weights, by_ap, learns, procedure, rate, nois
             if row[u] != 0:
                 weights[u] += step * row[u]
                 if procedure == QUICKSORT:
-                    set_odds(weights[u], odds, exponents, u)
+                    set_odds(weights[u], odds, u)
 
 
 @compiled()
@@ -182,10 +200,8 @@ def play_blocks(
     rounds, m = values.shape
     c = (m + k - 1) // k
     weights, scores = np.zeros(m), np.empty(m)
-    odds, exponents = np.ones(m), np.zeros(m, np.int64)
-    place, ranked = np.empty(m, np.uint32), np.empty(m, values.dtype)
-    order, spare, stack = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(2 * m + 4, np.uint32)
-    by_score = sorter(scores)
+    place, order, ranked = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(m, values.dtype)
+    odds, by_score = no_odds(m), sorter(scores)
     estimate, cells, flat = np.zeros(m), np.empty(c, np.int64), np.zeros(m)
     at, value, exploring = 0, 0.0, 0
     block, length, left, noise = -1, c, 0, 0.0
@@ -216,7 +232,7 @@ def play_blocks(
         shuffles = explores and at_random
         _show(
             UNIFORM if shuffles else procedure, flat if shuffles else weights, 1.0 if shuffles else noise, odds,
-            exponents, random, scores, place, order, spare, stack, by_score,
+            random, scores, place, order, by_score,
         )  # fmt: skip
         if explores:
             cell = cells[x]
@@ -249,7 +265,7 @@ def play_blocks(
         for u in range(m):
             weights[u] += rate * times * estimate[u]
             if procedure == QUICKSORT:
-                set_odds(weights[u], odds, exponents, u)
+                set_odds(weights[u], odds, u)
         if adaptive:
             for kind in range(2):
                 number = c if kind == 1 else length - c
