@@ -42,17 +42,19 @@ try:
     for file in workflow.configfiles:
         check_file(file)
     studies.understand(config, workflow.config_settings.config)
-    # What is left out for lack of data is decided by the process that plans, also for those on other machines.
-    decided = None if workflow.is_main_process else Path(f".snakemake/scant/{config['study']}.json")
-    settled = (json.loads(decided.read_text()), {}) if decided and decided.is_file() else studies.settled(config)
+    # The process that plans decides what is left out for lack of data and checks the settings, also for the Snakemake of
+    # each job on a cluster.
+    planned = not workflow.is_main_process
+    decided = Path(f".snakemake/scant/{config['study']}.json")
+    settled = (json.loads(decided.read_text()), {}) if planned and decided.is_file() else studies.settled(config)
     SETTINGS, missing_files = settled
-    STUDY, DATASETS = studies.load(SETTINGS)
+    STUDY, DATASETS = studies.load(SETTINGS, checked=planned)
     studies.check_own_files(STUDY, DATASETS)
     if workflow.configfiles:
         studies.check_file(
             config, os.path.relpath(workflow.configfiles[-1]), f".snakemake/scant/{config['study']}.file"
         )
-    CLAIMED = studies.claims(*studies.claims_files(STUDY))
+    CLAIMED = studies.claims(*studies.claims_files(STUDY), checked=planned)
 except ScantError as error:
     raise WorkflowError(str(error)) from None
 
