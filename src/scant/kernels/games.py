@@ -18,9 +18,9 @@ UNIFORM, GUMBEL, QUICKSORT = range(3)
 FAR = 1000  # powers of two beyond which odds count as 0
 POWERS = 2.0 ** np.arange(-FAR, FAR + 1)
 
-# Items' weights w as exp(w) = odds * 2^exponent, odds from 1 to 2: weights of any size, far apart or not, fit. The rest
-# is scratch of `quicksort`.
-Odds = namedtuple("Odds", "odds exponents relative items sides")
+# Items' weights w as exp(w) = mantissa * 2^exponent, mantissas from 1 to 2: weights of any size, far apart or not, fit.
+# The rest is scratch of `quicksort`.
+Odds = namedtuple("Odds", "mantissas exponents relative items sides")
 
 
 @compiled()
@@ -34,7 +34,7 @@ def no_odds(m):
 def set_odds(weight, odds, u):
     """Set the weight of item u."""
     odds.exponents[u] = math.floor(weight * 1.4426950408889634)
-    odds.odds[u] = math.exp(weight - odds.exponents[u] * 0.6931471805599453)
+    odds.mantissas[u] = math.exp(weight - odds.exponents[u] * 0.6931471805599453)
 
 
 @compiled()
@@ -42,7 +42,7 @@ def _relate(odds, items, exponent):
     """exp(w) of these items over 2^exponent, cut off at 2^FAR and 2^-FAR, into `odds.relative`."""
     for u in items:
         power = min(max(odds.exponents[u] - exponent, -FAR), FAR)
-        odds.relative[u] = odds.odds[u] * POWERS[np.uint64(power + FAR)]
+        odds.relative[u] = odds.mantissas[u] * POWERS[np.uint64(power + FAR)]
 
 
 @compiled()
@@ -50,7 +50,8 @@ def quicksort(odds, random, uniforms, place):
     """The items' places by noisy QuickSort. See `scant.games.sorting.quicksort`.
 
     The items of each side follow one another in one half of `odds.items`. Those that come before the pivot go to the
-    other half from the left, the others from the right, so that these are read backwards.
+    other half from the left, the others from the right, so that these are read backwards. A row of `odds.sides` has
+    where a side begins that is left to sort, how many items it has, and whether they are read forwards.
 
     uniforms : float64, scratch as long as `place`, which is uint32 (as are all indices here: unsigned ones are quicker)
     """
