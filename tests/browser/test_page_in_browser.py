@@ -10,7 +10,8 @@ import pytest
 from scant.page import page as pages
 from scant.present import figures, style
 
-WIDE, DESK, PHONE = {"width": 1440, "height": 900}, {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+WIDE, DESK, SMALL = ({"width": width, "height": 900} for width in (1440, 1280, 1024))
+PHONE = {"width": 390, "height": 844}
 FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")
 
 
@@ -132,6 +133,14 @@ def test_it_renders(visit, tmp_path, theme, viewport):
     assert len(shot.read_bytes()) > 50_000
     assert tab.locator(".detail.open").first.bounding_box()["height"] > 100
     assert tab.locator(".detail.open div").first.bounding_box()["width"] <= viewport["width"]
+
+
+@pytest.mark.parametrize(("viewport", "shape"), [(SMALL, "table"), (PHONE, "block")], ids=["small", "phone"])
+def test_verdicts_by_family_are_a_table_where_there_is_room(visit, viewport, shape):
+    tab = visit(viewport)
+    tab.wait_for_function("document.querySelector('table.families [data-label]') !== null")
+    tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert tab.locator("table.families").evaluate("table => getComputedStyle(table).display") == shape
 
 
 def test_the_theme_is_kept(visit):
