@@ -95,7 +95,7 @@ def test_every_run_of_the_code_itself(weights):
 
 def compiled_quicksort(weights, random, count):
     m = len(weights)
-    odds, place = kernels.no_odds(m), np.empty(m, np.uint32)
+    odds, place = kernels.even_odds(m), np.empty(m, np.uint32)
     for u, weight in enumerate(weights):
         kernels.set_odds(float(weight), odds, u)
     for _ in range(count):
@@ -107,7 +107,7 @@ def compiled_plackett_luce(weights, random, count):
     m = len(weights)
     place, order = np.empty((2, m), np.uint32)
     scores, weights = np.empty(m), np.array(weights, float)
-    odds, by_score = kernels.no_odds(m), sorter(scores)
+    odds, by_score = kernels.even_odds(m), sorter(scores)
     for _ in range(count):
         kernels._show(kernels.GUMBEL, weights, 1.0, odds, random, scores, place, order, by_score)
         yield tuple(np.argsort(place).tolist())
@@ -190,7 +190,7 @@ def test_places_are_those_of_numpys_stable_sort(m, seed, kind, precision):
 
 @given(st.floats(-1e6, 1e6))
 def test_odds_are_the_exponential_of_the_weight(weight):
-    odds = kernels.no_odds(1)
+    odds = kernels.even_odds(1)
     kernels.set_odds(weight, odds, 0)
     mantissa, exponent = odds.mantissas[0], int(odds.exponents[0])
     assert 1 - 1e-9 < mantissa < 2 + 1e-9

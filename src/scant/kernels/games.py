@@ -24,7 +24,7 @@ Odds = namedtuple("Odds", "mantissas exponents relative items sides")
 
 
 @compiled()
-def no_odds(m):
+def even_odds(m):
     """The `Odds` of m weights of 0."""
     items, sides = np.empty(2 * m, np.uint32), np.empty((m + 2, 3), np.uint32)
     return Odds(np.ones(m), np.zeros(m, np.int64), np.empty(m), items, sides)
@@ -71,19 +71,17 @@ def quicksort(odds, random, uniforms, place):
         at, n, forwards = np.uint64(sides[left_over, 0]), np.uint64(sides[left_over, 1]), sides[left_over, 2]
         begin, step = (np.int64(at), 1) if forwards else (np.int64(at + n - one), -1)
         start, target = (at, at + m) if at < m else (at - m, at - m)
-        if n == 2:
-            u, pivot = items[np.uint64(begin)], items[np.uint64(begin + step)]
-            if far_apart:
-                _relate(odds, items[at : at + n], odds.exponents[pivot])
-            first = random.random() * (relative[u] + relative[pivot]) < relative[u]
-            place[u], place[pivot] = start + np.uint64(not first), start + np.uint64(first)
-            continue
-        skipped = np.int64(random.random() * n)
-        for i in range(n - one):  # apart, since the loop below is quicker without calls
-            uniforms[i] = random.random()
+        skipped = np.int64(random.random() * n) if n > 2 else 1
         pivot = items[np.uint64(begin + step * skipped)]
         if far_apart:
             _relate(odds, items[at : at + n], odds.exponents[pivot])
+        if n == 2:
+            u = items[np.uint64(begin)]
+            first = random.random() * (relative[u] + relative[pivot]) < relative[u]
+            place[u], place[pivot] = start + np.uint64(not first), start + np.uint64(first)
+            continue
+        for i in range(n - one):  # apart, since the loop below is quicker without calls
+            uniforms[i] = random.random()
         left, right, weight = target, target + n - one, relative[pivot]
         for i in range(n - one):
             u = items[np.uint64(begin + step * (np.int64(i) + (np.int64(i) >= skipped)))]
@@ -146,7 +144,7 @@ def play_full(values, scale, place_weights, by_ap, learns, procedure, rate, nois
     rounds, m = values.shape
     weights, scores = np.zeros(m), np.empty(m)
     place, order, ranked = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(m, values.dtype)
-    odds, by_score = no_odds(m), sorter(scores)
+    odds, by_score = even_odds(m), sorter(scores)
     at, value = 0, 0.0
     for t in range(rounds):
         row = values[t]
@@ -202,7 +200,7 @@ def play_blocks(
     c = (m + k - 1) // k
     weights, scores = np.zeros(m), np.empty(m)
     place, order, ranked = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(m, values.dtype)
-    odds, by_score = no_odds(m), sorter(scores)
+    odds, by_score = even_odds(m), sorter(scores)
     estimate, cells, flat = np.zeros(m), np.empty(c, np.int64), np.zeros(m)
     at, value, exploring = 0, 0.0, 0
     block, length, left, noise = -1, c, 0, 0.0
