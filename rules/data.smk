@@ -3,21 +3,17 @@
 
 rule data:
     input:
-        data_tables(),
+        PLAN.data_tables(),
 
 
 rule streams:
     input:
-        list(
-            dict.fromkeys(
-                file for jobs in PLAN.jobs.values() for job in jobs for file in job.inputs.get("streams", ())
-            )
-        ),
+        PLAN.stream_files(),
 
 
 rule fetch:
     input:
-        own=lambda wildcards: own_file(dataset_id(wildcards), wildcards.part),
+        own_files,
     output:
         plan.ORIGINAL,
     log:
@@ -29,17 +25,15 @@ rule fetch:
         **needs(500, 30),
     params:
         code=code("scant.data.fetch"),
-        dataset=lambda wildcards: dataset_id(wildcards),
-        entry=lambda wildcards: entry(dataset_id(wildcards), wildcards.part),
-        own=lambda wildcards: own_entry(dataset_id(wildcards)),
+        dataset=DIGESTS.dataset,
     shell:
-        "scant fetch {params.dataset:q} {wildcards.part:q}"
-        " --own {params.own:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job fetch {wildcards.dataset:q} {wildcards.part:q}"
+        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule convert:
     input:
-        original=plan.ORIGINAL,
+        plan.ORIGINAL,
     output:
         plan.TABLE,
     log:
@@ -51,21 +45,17 @@ rule convert:
         **needs(2000, 5),
     params:
         code=code("scant.data.fetch", "scant.data.tables"),
-        dataset=lambda wildcards: dataset_id(wildcards),
-        entry=lambda wildcards: entry(dataset_id(wildcards), wildcards.part),
-        own=lambda wildcards: own_entry(dataset_id(wildcards)),
+        dataset=DIGESTS.dataset,
     shell:
-        "scant convert {params.dataset:q} {wildcards.part:q}"
-        " --own {params.own:q} --input {input.original:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job convert {wildcards.dataset:q} {wildcards.part:q}"
+        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule pack:
     input:
-        tables=lambda wildcards: plan.tables_of(
-            DATASETS, STUDY["streams"][wildcards.stream]["dataset"], STUDY["streams"][wildcards.stream].get("parts")
-        ),
+        lambda wildcards: PLAN.stream_tables(wildcards.stream),
     output:
-        kept(plan.STREAM),
+        "<results>/streams/{stream}.arrow",
     log:
         "<results>/logs/pack/{stream}.log",
     benchmark:
@@ -75,87 +65,61 @@ rule pack:
         **needs(2000, 5),
     params:
         code=code("scant.data.packing"),
-        settings=lambda wildcards: compact(
-            {
-                "stream": wildcards.stream,
-                "settings": plan.untitled(STUDY["streams"][wildcards.stream])
-                | {"normalised": DATASETS[STUDY["streams"][wildcards.stream]["dataset"]].normalised},
-                "study_seed": STUDY["seed"],
-            }
-        ),
+        settings=DIGESTS.stream,
     shell:
-        "scant job pack --input tables {input.tables:q}"
-        " --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job pack {wildcards.stream:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-for name, stream, seeds, draws in draws_of("simulate", plan.DRAW):
-
-    rule:
-        name:
-            name
-        output:
-            [kept(plan.DRAW).format(stream=stream, seed=seed) for seed in seeds],
-        log:
-            f"<results>/logs/simulate/{stream}/seed-{draws}.log",
-        benchmark:
-            f"<results>/benchmarks/simulate/{stream}/seed-{draws}.jsonl"
-        priority: 6
-        resources:
-            **needs(2500, 5),
-        params:
-            code=code("scant.data.simulated"),
-            settings=lambda wildcards, stream=stream, seeds=seeds: drawing(
-                "stream", "streams", stream, seeds, wildcards
-            ),
-        shell:
-            "scant job simulate --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+rule simulate:
+    output:
+        directory("<results>/streams/{stream}/{seeds}"),
+    log:
+        "<results>/logs/simulate/{stream}/{seeds}.log",
+    benchmark:
+        "<results>/benchmarks/simulate/{stream}/{seeds}.jsonl"
+    priority: 6
+    resources:
+        **needs(2500, 5),
+    params:
+        code=code("scant.data.simulated"),
+        settings=DIGESTS.stream,
+    shell:
+        "scant job simulate {wildcards.stream:q} {wildcards.seeds}"
+        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule campaign:
     output:
-        kept(plan.CAMPAIGN),
+        "<results>/campaigns/{log}.json",
     log:
-        "<results>/logs/campaign/{stream}.log",
+        "<results>/logs/campaign/{log}.log",
     benchmark:
-        "<results>/benchmarks/campaign/{stream}.jsonl"
+        "<results>/benchmarks/campaign/{log}.jsonl"
     priority: 6
     resources:
         **needs(2000, 5),
     params:
         code=code("scant.ads.campaigns"),
-        settings=lambda wildcards: compact(
-            {
-                "name": STUDY["logs"][wildcards.stream]["campaign"],
-                "settings": STUDY["logs"][wildcards.stream]["settings"],
-            }
-        ),
+        settings=DIGESTS.log,
     shell:
-        "scant job campaign --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job campaign {wildcards.log:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-for name, log_id, seeds, draws in draws_of("draw", plan.BANDIT):
-
-    rule:
-        name:
-            name
-        input:
-            source=lambda wildcards, log_id=log_id: logs.drawn_from(STUDY, DATASETS, *filled([log_id], wildcards)),
-        output:
-            [
-                kept(plan.BANDIT).format(stream=log_id, seed=seed, part=part)
-                for seed in seeds
-                for part in ("train", "test")
-            ],
-        log:
-            f"<results>/logs/draw/{log_id}/seed-{draws}.log",
-        benchmark:
-            f"<results>/benchmarks/draw/{log_id}/seed-{draws}.jsonl"
-        priority: 6
-        resources:
-            **needs(2000, 5),
-        params:
-            code=code("scant.ads.draw"),
-            settings=lambda wildcards, log_id=log_id, seeds=seeds: drawing("log", "logs", log_id, seeds, wildcards),
-        shell:
-            "scant job draw --input source {input.source:q}"
-            " --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+rule draw:
+    input:
+        lambda wildcards: ads.drawn_from(STUDY, PLAN.datasets, wildcards.log),
+    output:
+        directory("<results>/bandit/{log}/{seeds}"),
+    log:
+        "<results>/logs/draw/{log}/{seeds}.log",
+    benchmark:
+        "<results>/benchmarks/draw/{log}/{seeds}.jsonl"
+    priority: 6
+    resources:
+        **needs(2000, 5),
+    params:
+        code=code("scant.ads.draw"),
+        settings=DIGESTS.log,
+    shell:
+        "scant job draw {wildcards.log:q} {wildcards.seeds}"
+        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"

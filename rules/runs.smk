@@ -1,5 +1,5 @@
-# One rule for the runs of every family: a job for each place, learner (or all learners) and batch of seeds. Further
-# rules for the best fixed weights that regret is measured against, the times of rounds, and the coverage of bounds.
+# A job for each place, learner and batch of seeds; where learners meet in one play, as in games, for all of them. Then
+# the best fixed weights that regret is measured against, the times of rounds, and the coverage of bounds.
 
 
 rule runs:
@@ -7,54 +7,68 @@ rule runs:
         [file for name in PLAN.played for file in PLAN.run_files(name)],
 
 
-for name, path, files, limits in run_rules():
+rule run:
+    input:
+        lambda wildcards: plan.sources(PLAN.runs["/".join(wildcards)].files),
+    output:
+        "<results>/runs/{experiment}/{place}/{learner}/{seeds}.parquet",
+    log:
+        "<results>/logs/run/{experiment}/{place}/{learner}/{seeds}.log",
+    benchmark:
+        "<results>/benchmarks/run/{experiment}/{place}/{learner}/{seeds}.jsonl"
+    priority: 5
+    resources:
+        mem_mb=limit("memory"),
+        runtime=limit("minutes"),
+    params:
+        digest=DIGESTS.run,
+    shell:
+        "scant job run {wildcards.experiment:q} {wildcards.place:q} {wildcards.learner:q} {wildcards.seeds}"
+        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
-    rule:
-        name:
-            name
-        input:
-            lambda wildcards, path=path: list(
-                dict.fromkeys(file for job in runs_of(path, wildcards) for file in job.files)
-            ),
-        output:
-            files,
-        log:
-            f"<results>/logs/run/{path}.log",
-        benchmark:
-            f"<results>/benchmarks/run/{path}.jsonl"
-        wildcard_constraints:
-            **limits,
-        priority: 5
-        resources:
-            mem_mb=lambda wildcards, attempt, path=path: family_of(path, wildcards).memory * attempt,
-            runtime=lambda wildcards, attempt, path=path: minutes_of(path, wildcards) * attempt,
-        params:
-            runs=lambda wildcards, path=path: played(path, wildcards),
-        shell:
-            "scant {params.runs} 2>&1 | tee {log:q}"
+
+rule play:
+    input:
+        lambda wildcards: plan.sources(PLAN.runs["/".join(wildcards)].files),
+    output:
+        "<results>/runs/{experiment}/{place}/{seeds}.parquet",
+    log:
+        "<results>/logs/run/{experiment}/{place}/{seeds}.log",
+    benchmark:
+        "<results>/benchmarks/run/{experiment}/{place}/{seeds}.jsonl"
+    priority: 5
+    resources:
+        mem_mb=limit("memory"),
+        runtime=limit("minutes"),
+    params:
+        digest=DIGESTS.run,
+    shell:
+        "scant job play {wildcards.experiment:q} {wildcards.place:q} {wildcards.seeds}"
+        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule comparator:
     input:
-        lambda wildcards: COMPARATORS[wildcards.run].files,
+        lambda wildcards: plan.sources(PLAN.compared["/".join(wildcards)].files),
     output:
-        kept(plan.COMPARATOR),
+        "<results>/comparators/{experiment}/{place}/{judge}/{seeds}.parquet",
     log:
-        "<results>/logs/comparator/{run}.log",
+        "<results>/logs/comparator/{experiment}/{place}/{judge}/{seeds}.log",
     benchmark:
-        "<results>/benchmarks/comparator/{run}.jsonl"
+        "<results>/benchmarks/comparator/{experiment}/{place}/{judge}/{seeds}.jsonl"
     priority: 5
     resources:
         **needs(1000, 5),
     params:
-        job=lambda wildcards: compared(COMPARATORS[wildcards.run]),
+        digest=DIGESTS.comparator,
     shell:
-        "scant {params.job} 2>&1 | tee {log:q}"
+        "scant job comparator {wildcards.experiment:q} {wildcards.place:q} {wildcards.judge:q} {wildcards.seeds}"
+        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule times:
     output:
-        kept(plan.TIMES),
+        "<results>/times/{experiment}.parquet",
     log:
         "<results>/logs/times/{experiment}.log",
     benchmark:
@@ -63,17 +77,14 @@ rule times:
     resources:
         **needs(2000, 5),
     params:
-        code=lambda wildcards: code(
-            "scant.games.run", *modules_of(STUDY["experiments"][wildcards.experiment]["learners"])
-        ),
-        settings=lambda wildcards: compact(dict(zip(("jobs", "details"), times_job(STUDY, wildcards.experiment)))),
+        digest=DIGESTS.times,
     shell:
-        "scant job times --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job times {wildcards.experiment:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule coverage:
     output:
-        kept(plan.COVERAGE),
+        "<results>/coverage.parquet",
     log:
         "<results>/logs/coverage.log",
     benchmark:
@@ -83,6 +94,6 @@ rule coverage:
         **needs(1000, 5),
     params:
         code=code("scant.ads.coverage"),
-        settings=compact({"settings": STUDY["coverage"], "study_seed": STUDY["seed"]}),
+        settings=digest([STUDY["coverage"], STUDY["seed"]]),
     shell:
-        "scant job coverage --settings {params.settings:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job coverage --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"

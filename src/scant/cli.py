@@ -7,20 +7,15 @@ import argparse
 import gc
 import inspect
 import io
-import json
 import os
 import shlex
 import signal
 import sys
-from contextlib import nullcontext
-from itertools import groupby
 from pathlib import Path
 
 from scant import __version__
-from scant.errors import DataError, ScantError, SettingError, printable, unknown
-from scant.files import read_once
+from scant.errors import ScantError, SettingError, printable, unknown
 
-THEN = "--then"  # between subcommands that one process runs
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
     "What a study found": ("show", "table", "compare", "more"),
@@ -34,8 +29,7 @@ NEW = 50_000  # objects after which Python looks for garbage; by default so few 
 def _fetch(arguments) -> None:
     from scant.data import fetch, registry
 
-    datasets = registry.load(arguments.registry, arguments.own)
-    dataset = registry.find(datasets, arguments.dataset)
+    dataset = registry.find(registry.load(arguments.registry), arguments.dataset)
     fetch.fetch(dataset, arguments.part, arguments.output, arguments.mirror or None)
 
 
@@ -52,19 +46,10 @@ def _datasets(arguments) -> None:
 
 
 def _convert(arguments) -> None:
-    from scant.data import fetch, registry, tables
+    from scant.data import conversion, registry
 
-    datasets = registry.load(arguments.registry, arguments.own)
-    dataset = registry.find(datasets, arguments.dataset)
-    if arguments.input.is_file():
-        fetch.check_copy(dataset, arguments.part, arguments.input)
-    try:
-        tables.convert(dataset, arguments.part, arguments.input, arguments.output)
-    except DataError as error:
-        if not dataset.own or error.file != str(arguments.input):
-            raise
-        file = dataset.part(arguments.part).file  # a person edits this one, not its copy
-        raise DataError(file, error.reason, error.line, error.advice) from error
+    dataset = registry.find(registry.load(arguments.registry), arguments.dataset)
+    conversion.convert(dataset, arguments.part, arguments.input, arguments.output)
 
 
 def _show(arguments) -> None:
@@ -187,17 +172,21 @@ def _schema(arguments) -> None:
 
 def _job(arguments) -> None:
     from scant import jobs
+    from scant.study import settled
 
     known = {name: job for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
     job = known.get(arguments.name)
     if job is None or arguments.name.startswith("_"):
         raise unknown("job", arguments.name, [name for name in known if not name.startswith("_")])
-    inputs, outputs, settings = arguments.input, arguments.output, arguments.settings
+    study = settled.read(arguments.study)
     try:
-        inspect.signature(job).bind(inputs, outputs, **settings)
+        inspect.signature(job).bind(study, arguments.output, *arguments.ids)
     except TypeError as error:
-        raise SettingError(f"scant job {arguments.name}, --settings: {error}") from None
-    job(inputs, outputs, **settings)
+        raise SettingError(f"scant job {arguments.name}: {error}") from None
+    job(study, arguments.output, *arguments.ids)
+    if os.environ.get("SCANT_JOB"):  # Snakemake tells a job's number alone
+        more = len(arguments.output) - 1
+        print(f"made {arguments.output[0]}" + (f" and {more} more like it" if more else ""))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -224,7 +213,6 @@ def parser() -> argparse.ArgumentParser:
         option("dataset", help="the data set's id"),
         option("part", help="the part's id"),
         option("--registry", default="config/datasets.yaml", help="the registry of data sets"),
-        option("--own", type=_json, default={}, help="data sets of your own, as JSON"),
     )
     mirror = option("--mirror", default=os.environ.get("SCANT_DATA") or None, help="a folder or address tried first")
     command("fetch", _fetch, "Fetch one file of a data set and check it.", *dataset, mirror, output)
@@ -233,11 +221,11 @@ def parser() -> argparse.ArgumentParser:
     command("datasets", _datasets, about, dataset[2], croissant)
     original = option("--input", required=True, type=Path, help="the original file")
     command("convert", _convert, "Convert an original file to a parquet table.", *dataset, original, output)
-    files = option("--input", nargs="+", action=_Files, default={}, metavar=("ROLE", "FILE"), help="files of one role")
-    settings = option("--settings", type=_json_object, default={}, help="further parameters, as JSON")
-    made = option("--output", nargs="+", required=True, type=Path, help="the files to write")
     about = "Do a job of a study, as its rule does: see scant.jobs."
-    command("job", _job, about, option("name", help="the name of the rule"), files, settings, made)
+    ids = option("ids", nargs="*", help="the ids in the names of what it makes")
+    study = option("--study", required=True, type=Path, help="the settled study, which the workflow writes")
+    made = option("--output", nargs="+", required=True, type=Path, help="the files to write")
+    command("job", _job, about, option("name", help="the name of the rule"), ids, study, made)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     delete = option("--delete", action="store_true", help="delete them; else they are only listed")
     about = "List the files of a finished study that its settings do not ask for any more."
@@ -286,7 +274,7 @@ def parser() -> argparse.ArgumentParser:
         "archive", _archive, about,
         folder,
         option("--output", type=Path, help="the file to write (default: STUDY.zip in the working folder)"),
-        option("--runs", action="store_true", help="with all run files, traces and streams"),
+        option("--runs", action="store_true", help="with all run files and streams"),
     )  # fmt: skip
     about = "Say how many more seeds would decide which claims of a finished study, and what they cost."
     command(
@@ -321,53 +309,17 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-class _Files(argparse.Action):
-    """Input files by role: `--input train a.parquet --input test b.parquet`."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        role, *files = values
-        if not files:
-            raise argparse.ArgumentError(self, f"expected a role and files, not {role!r} alone")
-        setattr(namespace, self.dest, getattr(namespace, self.dest) | {role: list(map(Path, files))})
-
-
-def _json(text: str):
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from None
-
-
-def _json_object(text: str) -> dict:
-    value = _json(text)
-    if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"{text!r} is no object of JSON")
-    return value
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error.
 
-    `compare` returns 1 if the studies differ, and 2 after an error. Several subcommands, with `--then` between, run
-    one after another in one process, up to the first that fails.
+    `compare` returns 1 if the studies differ, and 2 after an error.
     """
     signal.signal(signal.SIGTERM, _end)
     gc.set_threshold(NEW)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a locale without some letters shows others in their place
             stream.reconfigure(errors="backslashreplace")
-    words, top = sys.argv[1:] if arguments is None else arguments, parser()
-    commands = [list(command) for is_end, command in groupby(words, key=lambda word: word == THEN) if not is_end]
-    parsed = [top.parse_args(command) for command in commands or [words]]  # all, before the first is run
-    with read_once() if len(parsed) > 1 else nullcontext():  # else what is kept would only take memory
-        code = next((code for code in map(_called, parsed) if code), 0)
-    if not code and os.environ.get("SCANT_JOB"):
-        print(_made(parsed))
-    return code
-
-
-def _called(parsed) -> int:
-    """Run a subcommand, see `main`."""
+    parsed = parser().parse_args(arguments)
     try:
         return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
@@ -375,13 +327,6 @@ def _called(parsed) -> int:
             raise
         print(f"scant: {_message(error)}", file=sys.stderr)
         return getattr(parsed, "bad_input", 1)
-
-
-def _made(commands) -> str:
-    """What a job of a study has made, in a line: Snakemake tells its number alone."""
-    outputs = (command.output for command in commands)
-    files = [file for output in outputs for file in (output if isinstance(output, list) else [output])]
-    return f"made {files[0]}" + (f" and {len(files) - 1} more like it" if len(files) > 1 else "")
 
 
 def _end(number: int, frame) -> None:

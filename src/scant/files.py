@@ -11,10 +11,9 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import partial
 from glob import escape
-from itertools import combinations, groupby
-from operator import itemgetter
+from itertools import combinations
 from pathlib import Path
 
 from scant.errors import DataError, SettingError
@@ -205,33 +204,6 @@ def write_text(path, text: str) -> None:
         temporary.write_bytes(text.encode())
 
 
-def braces(paths) -> str:
-    """Paths, in their order, as words of bash with brace expansion.
-
-    A command holds at most 128 KB, but what bash makes of it up to 2 MB: some 20,000 paths.
-    """
-    split = [(path[: path.rfind("/") + 1], path[path.rfind("/") + 1 :]) for path in map(str, paths)]
-    folders = [(folder, [name for _, name in of]) for folder, of in groupby(split, key=itemgetter(0))]
-    alike = groupby(folders, key=itemgetter(1))
-    return " ".join(_braced([folder for folder, _ in of]) + _braced(names) for names, of in alike)
-
-
-def _braced(texts: list[str]) -> str:
-    """Texts as one word of bash, which has their common start and end once."""
-    start = os.path.commonprefix(texts)  # noqa: RUF071 (letter by letter is what is meant)
-    rest = [text.removeprefix(start)[::-1] for text in texts]
-    end = os.path.commonprefix(rest)  # noqa: RUF071
-    inner = ",".join(_quoted(text.removeprefix(end)[::-1]) for text in rest)
-    start, end = (_quoted(text) if text else "" for text in (start, end[::-1]))
-    return f"{start}{{{inner}}}{end}" if len(texts) > 1 else start
-
-
-def _quoted(text: str) -> str:
-    """A text that bash takes for itself also between braces, where a comma has a meaning."""
-    quoted = shlex.quote(text)
-    return text.replace(",", r"\,") if quoted == text else quoted
-
-
 def refuse_page(path, origin=None, advice: str = "Get the file again") -> None:
     """Raise a DataError for a page of HTML or XML, which servers send where they have no file.
 
@@ -263,59 +235,6 @@ def numbered_lines(path, advice: str) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-KEPT = 1 << 27  # bytes of large results that `read_once` keeps
-
-
-class _Found(dict):
-    """The results of functions of paths, by function and paths; and how many bytes of large ones may still be kept."""
-
-    room = KEPT
-
-
-_found: _Found | None = None  # within `read_once`
-
-
-@contextmanager
-def read_once() -> Iterator[None]:
-    """Within the block, each file is looked through once, however often its seal, SHA-256 or traces are asked for.
-
-    For a job that plays learners, or makes figures, one after another from the same inputs, which nothing changes
-    meanwhile.
-    """
-    global _found
-    outer = _found
-    _found = outer if outer is not None else _Found()
-    try:
-        yield
-    finally:
-        _found = outer
-
-
-def once(function=None, *, size=None):
-    """A function of paths that is called once for the same paths within the block of `read_once`.
-
-    size : for large results: gives the bytes of one, which is kept as long as KEPT bytes suffice for all
-    """
-    if function is None:
-        return partial(once, size=size)
-
-    @wraps(function)
-    def found_once(*paths):
-        if _found is None:
-            return function(*paths)
-        key = function.__name__, *map(str, paths)
-        if key in _found:
-            return _found[key]
-        result = function(*paths)
-        taken = size(result) if size else 0
-        if taken <= _found.room:
-            _found[key], _found.room = result, _found.room - taken
-        return result
-
-    return found_once
-
-
-@once
 def sha256(path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with open(path, "rb", buffering=0) as file:
@@ -341,7 +260,6 @@ def seal(path) -> None:
         file.write(crc)
 
 
-@once
 def check_seal(path) -> None:
     """Look through a sealed file for damage, at 2.5 GB/s, block by block: to map it would count as memory.
 

@@ -1,203 +1,191 @@
 """The jobs of a study, for `scant job`: each function is the job of the rule with its name.
 
-A job reads the files `inputs`, by their role, and writes the files `outputs`, in the order of the rule. Its further
-parameters are the keys of `--settings`. Packages are imported where they are used, so that each job only loads what it
-needs. Jobs check that the files they read are what their paths say (`scant.study.named`).
+A job takes the settled study (`scant.study.settled`), the files to write, in the order of the rule, and the ids in the
+names of what it makes; all else it finds by these ids. Packages are imported where they are used, so that each job only
+loads what it needs. Jobs check that the files they read are what their paths say (`scant.study.named`).
 """
 
 import json
-from contextlib import nullcontext
-from pathlib import Path
+from collections.abc import Mapping
 
-from scant.errors import SettingError
+from scant.errors import unknown
+from scant.study import named
+from scant.study.plan import Plan, spanned, untitled
+from scant.study.settled import Settled
 
 
-def pack(inputs, outputs, *, stream: str, settings: dict, study_seed: int) -> None:
-    """Pack tables into a stream."""
+def fetch(settled: Settled, outputs, stored: str, part: str) -> None:
+    """Fetch one file of a data set and check it. `stored` is the data set's name among the tables of all studies."""
+    from scant.data import fetch
+
+    fetch.fetch(settled.plan_of("").stored(stored), part, *outputs)
+
+
+def convert(settled: Settled, outputs, stored: str, part: str) -> None:
+    """Convert an original file to a parquet table. `stored` is the data set's name among the tables of all studies."""
+    from scant.data import conversion
+    from scant.study.plan import ORIGINAL
+
+    conversion.convert(settled.plan_of("").stored(stored), part, ORIGINAL.format(dataset=stored, part=part), *outputs)
+
+
+def pack(settled: Settled, outputs, stream: str) -> None:
+    """Pack the tables of a data set into a stream."""
     from scant.data import packing
-    from scant.study import named
 
-    named.check(inputs["tables"])
-    packing.pack(stream, settings, inputs["tables"], *outputs, study_seed)
+    entry, plan = _of("stream", stream, settled.study["streams"]), settled.plan_of("")
+    tables = plan.stream_tables(stream)
+    named.check(tables)
+    settings = untitled(entry) | {"normalised": settled.datasets[entry["dataset"]].normalised}
+    packing.pack(stream, settings, tables, *outputs, settled.study["seed"])
 
 
-def simulate(inputs, outputs, *, stream: str, settings: dict, study_seed: int, seeds: list[int]) -> None:
-    """Draw a simulated stream for some seeds: a file each."""
+def simulate(settled: Settled, outputs, stream: str, seeds: str) -> None:
+    """Draw a simulated stream for some seeds: a folder with a file for each."""
     from scant.data import simulated
 
-    for seed, (target,) in _by_seed(seeds, outputs, 1):
-        simulated.simulate(stream, settings, target, study_seed, seed)
+    settings, (folder,) = untitled(_of("stream", stream, settled.study["streams"])), outputs
+    for seed in spanned(seeds):
+        simulated.simulate(stream, settings, folder / f"seed-{seed}.arrow", settled.study["seed"], seed)
 
 
-def campaign(inputs, outputs, *, name: str, settings: dict) -> None:
-    """Make a simulated campaign: JSON."""
+def campaign(settled: Settled, outputs, log: str) -> None:
+    """Make the simulated campaign of a log: JSON."""
     from scant.ads import campaigns
 
-    campaigns.save(campaigns.make(name, **settings), *outputs)
+    settings = _of("log", log, settled.study["logs"])
+    campaigns.save(campaigns.make(settings["campaign"], **settings["settings"]), *outputs)
 
 
-def draw(inputs, outputs, *, log: str, settings: dict, study_seed: int, seeds: list[int]) -> None:
-    """Draw a campaign's logs, or make them from a classification set: for each seed one that trains, one that tests."""
-    from scant.ads import draw
-    from scant.study import named
+def draw(settled: Settled, outputs, log: str, seeds: str) -> None:
+    """Draw a campaign's log, or make it from a classification set, for some seeds: a folder with one for each of them.
 
-    named.check(inputs["source"])
-    for seed, targets in _by_seed(seeds, outputs, 2):
-        draw.draw(log, settings, inputs["source"], targets, study_seed, seed)
+    The folder of a seed has a part of the log that trains, and one that tests.
+    """
+    from scant.ads import draw, family
 
-
-def _by_seed(seeds: list[int], files: list[Path], each: int) -> list[tuple[int, list[Path]]]:
-    """Each seed and its files."""
-    if len(files) != each * len(seeds):
-        raise SettingError(f"{len(files)} files to write for {len(seeds)} seeds: each seed has {each}")
-    return [(seed, files[each * at : each * (at + 1)]) for at, seed in enumerate(seeds)]
+    settings, (folder,) = untitled(_of("log", log, settled.study["logs"])), outputs
+    inputs = family.drawn_from(settled.study, settled.datasets, log)
+    named.check(inputs)
+    for seed in spanned(seeds):
+        files = [folder / f"seed-{seed}" / f"{part}.parquet" for part in draw.PARTS]
+        draw.draw(log, settings, inputs, files, settled.study["seed"], seed)
 
 
-def run(
-    inputs, outputs, *, engine: str, identity: dict, seeds: list[int], settings: dict, learners: list[dict]
-) -> None:
-    """Make run files: play learners, one after another, or all of a game, for some seeds.
+def run(settled: Settled, outputs, experiment: str, *path: str) -> None:
+    """Make a run file: a learner plays some seeds at one place, or all learners do, where they meet in one play.
 
-    engine : what plays, module:function, see `scant.families.Family.engine`
-    identity : the ids of study, experiment and place, and the digest of the code, for the metadata of the files
-    settings : the settings that all learners share
-    learners : for each file to write, its further settings: the learner's id, and settings of its own
+    path : the ids of the place and, unless all learners play, of the learner; and the seeds
     """
     from scant.declared import called
-    from scant.files import read_once
-    from scant.study import named
 
-    if len(learners) != len(outputs):
-        raise SettingError(f"{len(outputs)} files to write for {len(learners)} learners: each has one")
-    for files in inputs.values():
-        named.check(files, settings.get("stream_settings") or settings.get("log_settings"))
-    with read_once() if len(learners) > 1 else nullcontext():  # else what is kept would only take memory
-        for learner, target in zip(learners, outputs, strict=True):
-            called(engine)(settings | identity | learner, target, seeds, inputs)
+    plan = settled.plan_of(experiment)
+    job = _of("run", "/".join((experiment, *path)), plan.runs)
+    for files in job.inputs.values():
+        named.check(files, job.settings.get("stream_settings") or job.settings.get("log_settings"))
+    identity = {"study": plan.study["study"], "code": settled.code[experiment]} | job.identity
+    called(plan.families[experiment].engine)(job.settings | identity, *outputs, job.seeds, job.inputs)
 
 
-def comparator(inputs, outputs, *, identity: dict, seeds: list[int], settings: dict) -> None:
-    """Find the best fixed weights for the queries that were played."""
-    from scant.online import comparator
-    from scant.study import named
-
-    streams = inputs.get("streams", ())
-    named.check(streams, settings.get("stream_settings"))
-    comparator.compare(settings | identity, *outputs, seeds, streams)
+play = run  # the rules differ in the ids of their paths alone
 
 
-def times(inputs, outputs, *, jobs: list, details: dict) -> None:
-    """Measure how long a round takes.
+def comparator(settled: Settled, outputs, experiment: str, *path: str) -> None:
+    """Find the best fixed weights for the queries that were played.
 
-    jobs : what to play
-    details : what reports need to know about the study
+    path : the ids of the place and of the surrogate that judges, and the seeds
     """
-    from scant.games import run
+    from scant.online import comparator
+    from scant.study import code
 
+    job = _of("comparator", "/".join((experiment, *path)), settled.plan_of(experiment).compared)
+    streams = job.inputs.get("streams", ())
+    named.check(streams, job.settings.get("stream_settings"))
+    identity = {"study": settled.study["study"], "code": code.digest("scant.online.comparator")} | job.identity
+    comparator.compare(job.settings | identity, *outputs, job.seeds, streams)
+
+
+def times(settled: Settled, outputs, experiment: str) -> None:
+    """Measure how long a round takes."""
+    from scant.games import family, run
+
+    _of("experiment", experiment, settled.study["experiments"])
+    jobs, details = family.times_job(settled.study, experiment)
     run.time(jobs, *outputs, details)
 
 
-def coverage(inputs, outputs, *, settings: dict, study_seed: int) -> None:
+def coverage(settled: Settled, outputs) -> None:
     """Study how often bounds on CTR hold."""
     from scant.ads import coverage
 
-    coverage.run(settings, *outputs, study_seed)
+    coverage.run(settled.study["coverage"], *outputs, settled.study["seed"])
 
 
-def traces(inputs, outputs, *, details: dict) -> None:
-    """Gather an experiment's runs."""
-    from scant.present import traces
-    from scant.study import named
-
-    named.check_runs(inputs["runs"], details)
-    traces.gather(inputs["runs"], *outputs, details)
+def figure(settled: Settled, outputs, name: str) -> None:
+    """Draw a figure: CSV, SVG, PNG."""
+    _show(settled, outputs, _of("figure", name, settled.plan.figures))
 
 
-def figure(inputs, outputs, *, name: str, told: dict[str, str]) -> None:
-    """Draw a figure: SVG, PNG, CSV; `outputs` names the CSV. See `_show`."""
-    _show(name, True, inputs, outputs, told)
+def table(settled: Settled, outputs, name: str) -> None:
+    """Make a table: CSV and LaTeX."""
+    _show(settled, outputs, _of("table", name, settled.plan.tables))
 
 
-def table(inputs, outputs, *, name: str, told: dict[str, str], study_seed: int) -> None:
-    """Make a table: CSV and LaTeX; `outputs` names the CSV. See `_show`."""
-    _show(name, False, inputs, outputs, told, study_seed)
-
-
-def _show(name: str, drawn: bool, inputs, outputs, told: dict[str, str], study_seed: int | None = None) -> None:
-    """Make a figure (if `drawn`) or a table of `files` and `comparators` (files of best fixed weights).
-
-    told : by experiment, a digest of what its traces carry
-    """
+def _show(settled: Settled, outputs, target) -> None:
     from scant.present import making
-    from scant.study import named
 
-    shown, files, comparators = making.find(name, drawn), inputs.get("files", []), inputs.get("comparators", [])
-    named.check([*files, *comparators])
-    read = making.read(shown, files, comparators, study_seed)
-    for path in files:
-        if path.stem in told:
-            named.check_told(path, read[1].get(path.stem, {}), told[path.stem])
-    making.make(shown, outputs[0].with_suffix(""), *read)
+    making.make(target.shown, outputs[0].with_suffix(""), *making.inputs(settled.plan, target))
 
 
-def judged(inputs, outputs, *, part: str) -> None:
+def judged(settled: Settled, outputs, part: str) -> None:
     """Judge some of the claims of the papers: JSON.
 
     part : which, see `scant.verdict.selection.parts`
     """
     from scant.present import traces
-    from scant.study import named, settings
-    from scant.study.plan import COMPARATOR, Plan
+    from scant.study import settings
+    from scant.study.plan import COVERAGE
     from scant.verdict import claims, selection, tables
 
-    study = _study(inputs)
-    plan = Plan(*settings.load(study, checked=True))
-    whole = Plan(*settings.load(study | {"missing": "stop"}, checked=True)) if "left_out" in plan.study else None
-    compared = [job for jobs in plan.comparators.values() for job in jobs]
-    made = {COMPARATOR.format(study=plan.study["study"], run=job.path): job.settings for job in compared}
-    files = inputs.get("traces", [])
-    named.check(files)
-    named.check(inputs.get("comparators", []), jobs=made)
+    plan, study = settled.plan, settled.study
+    whole = Plan(*settings.load(settled.given | {"missing": "stop"}, checked=True)) if "left_out" in study else None
+    experiments, names = _of("part of the claims", part, selection.parts(plan, settled.claims))
     played = {}
-    for path in files:
-        rows, details = traces.read([path])
-        named.check_told(path, details[path.stem], named.digest(named.told(plan, path.stem)))
-        played[path.stem] = rows, details[path.stem]
-    compared = traces.read_comparators(inputs.get("comparators", []))
-    theory = tables.read_theory(inputs.get("tables", []))
-    coverage = traces.read(inputs["coverage"])[0] if "coverage" in inputs else None
-    stated = settings.claims(*settings.claims_files(plan.study), checked=True)
-    _, names = selection.parts(plan, stated)[part]
-    chosen = {name: stated[name] for name in names}
-    examined = claims.examine(chosen, plan, played, compared, theory, coverage=coverage, whole=whole)
-    tables.save(examined, plan.study, list(stated), *outputs)
+    for name in experiments:
+        rows, details = traces.read([named.runs(plan, name)])
+        played[name] = rows, details[name]
+    compared = traces.read_comparators(named.checked(plan, plan.comparator_files(experiments)))
+    coverage = traces.read_rows([COVERAGE.format(study=study["study"])])[0] if study["coverage"] else None
+    examined = claims.examine(
+        {name: settled.claims[name] for name in names}, plan, played, compared, tables.read_theory(plan.theory),
+        coverage=coverage, whole=whole,
+    )  # fmt: skip
+    tables.save(examined, study, list(settled.claims), *outputs)
 
 
-def claims(inputs, outputs, *, study: str) -> None:
+def claims(settled: Settled, outputs) -> None:
     """Gather the claims that were judged: CSV, parquet, LaTeX, and a CSV of all readings."""
-    from scant.verdict import tables
+    from scant.verdict import selection, tables
 
-    tables.write(*tables.gathered(inputs.get("judged", [])), study, outputs[0].with_suffix(""))
+    folder = outputs[0].parent / "judged"
+    judged = [folder / f"{part}.json" for part in selection.parts(settled.plan, settled.claims)]
+    tables.write(*tables.gathered(judged), settled.study["study"], outputs[0].with_suffix(""))
 
 
-def claims_figures(inputs, outputs, *, figures: list[list[str]], titles: dict[str, str]) -> None:
-    """Draw the claims: SVG, PNG, CSV.
-
-    outputs, figures : the CSV of each figure, and the ids of its claims
-    titles : of places and learners, by their ids
-    """
+def claims_figure(settled: Settled, outputs, name: str) -> None:
+    """Draw some claims of a family: CSV, SVG, PNG."""
     from scant.present.figures import literal, save
     from scant.study import code
-    from scant.verdict import drawings, readings
+    from scant.verdict import drawings, readings, selection
 
-    frame = readings.read(*inputs["readings"])
+    claims = _of("figure of claims", name, selection.figures(settled.plan, settled.claims))
+    frame = readings.read(outputs[0].parent.parent / "claims-readings.csv")
+    specification = readings.specification(frame, claims, settled.plan.titles)
     digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
-    for claims, target in zip(figures, outputs, strict=True):
-        shown = readings.specification(frame, claims, titles)
-        save(drawings.specification(literal(shown)), shown, target.with_suffix(""), digest)
+    save(drawings.specification(literal(specification)), specification, outputs[0].with_suffix(""), digest)
 
 
-def report(inputs, outputs, *, study_file: str) -> None:
+def report(settled: Settled, outputs, study_file: str) -> None:
     """Make the page of a study, its manifest, and a copy of its settings.
 
     study_file : the study's file, for the commands that the page shows
@@ -205,25 +193,25 @@ def report(inputs, outputs, *, study_file: str) -> None:
     from scant.compare import manifest, provenance
     from scant.files import sha256, write_text
     from scant.page import about, page
-    from scant.study import settings
-    from scant.study.plan import Plan
     from scant.verdict import readings
 
     target, listed, copy = outputs
-    study, folder = _study(inputs), target.parent
-    plan = Plan(*settings.load(study, checked=True))
-    stated = settings.claims(*settings.claims_files(plan.study), checked=True)
-    write_text(copy, json.dumps(study, indent=1, ensure_ascii=False) + "\n")
-    facts = about.facts(plan, stated, folder, study_file, inputs.get("traces", []))
+    plan, folder, given = settled.plan, target.parent, settled.given
+    write_text(copy, json.dumps(given, indent=1, ensure_ascii=False) + "\n")
+    runs = [named.runs(plan, name) for name in plan.stated if name in plan.played]
+    facts = about.facts(plan, settled.claims, folder, study_file, runs)
     made = provenance.made()
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
     hashed = {"study.json": sha256(copy), "lock file": made["lock"]}
     facts["environment"] |= {f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text}
-    judged = readings.claims(*inputs["claims"]) if "claims" in inputs else []
-    page.make(study, folder, target, judged, facts, readings.cells(*inputs["readings"]) if judged else [])
-    manifest.write(study, plan, stated, folder, facts, made, listed)
+    claims = readings.claims(folder / "claims.parquet") if settled.claims else []
+    cells = readings.cells(folder / "claims-readings.csv") if claims else []
+    page.make(given, folder, target, claims, facts, cells)
+    manifest.write(given, plan, settled.claims, folder, facts, made, listed)
 
 
-def _study(inputs) -> dict:
-    """The settings of a study, from the JSON file that the workflow writes."""
-    return json.loads(inputs["study"][0].read_text(encoding="utf-8"))
+def _of(what: str, name: str, entries: Mapping):
+    """The entry of this name; an error that names the nearest if there is none."""
+    if name not in entries:
+        raise unknown(what, name, entries)
+    return entries[name]

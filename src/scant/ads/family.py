@@ -15,7 +15,7 @@ from scant.ads.scorers import UNDERSAMPLED, check
 from scant.declared import Setting
 from scant.errors import SettingError
 from scant.families import Family, Job, Place, Quantity, Shown, asked_for
-from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, batches, span, tables_of, untitled
+from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, OPEN, batches, span, tables_of, untitled
 
 LOG = {
     "description": "Logs have either a campaign or a dataset.",
@@ -163,7 +163,7 @@ def files(study: Mapping, datasets: Mapping, log: str, part: str, seeds: list[in
     """The files of the part "train" or "test" of a log: one for each seed, or one for all if it is as it was logged."""
     if log_origin(study["logs"][log], datasets) == "log":
         return [tables(study, datasets, log)[part == "test"]]
-    return [BANDIT.format(study=study["study"], stream=log, seed=seed, part=part) for seed in seeds]
+    return [BANDIT.format(study=study["study"], stream=log, seeds=OPEN, seed=seed, part=part) for seed in seeds]
 
 
 # --- what is shown

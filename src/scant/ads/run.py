@@ -12,7 +12,7 @@ from scant.ads import campaigns, evaluation, learners, policies, scorers, select
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import SettingError
-from scant.files import once, sha256, write_parquet
+from scant.files import sha256, write_parquet
 from scant.randomness import generator
 from scant.runs import origin, table_of_rows
 
@@ -194,11 +194,6 @@ class Place:
         return selection.information_gain(self.train.features, self.train.reward > 0)
 
 
-def _bytes(place: Place) -> int:
-    return sum(column.nbytes for log in (place.train, place.test) for column in log.columns().values())
-
-
-@once(size=_bytes)
 def _place(train_path, test_path) -> Place:
     """The logs of two files; a DataError if they do not fit each other."""
     (train, metadata), (test, _) = map(logs.read, (train_path, test_path))

@@ -30,7 +30,7 @@ TYPES = {
     ".arrow": "application/vnd.apache.arrow.file", ".yaml": "application/yaml", ".cff": "application/yaml",
     ".smk": "text/plain", ".lock": "text/plain", ".rst": "text/x-rst", ".md": "text/markdown", "": "text/plain",
 }  # fmt: skip
-LARGE = ("runs/", "traces/", "comparators/", "streams/", "bandit/", "campaigns/")  # left out unless asked for
+LARGE = ("runs/", "comparators/", "streams/", "bandit/", "campaigns/")  # left out unless asked for
 LARGEST = 1 << 26  # bytes of a manifest
 ABOUT = "Verdicts on claims of papers on learning to rank from scant feedback, with tables, figures and settings."
 
@@ -43,7 +43,7 @@ def write(folder, target=None, runs: bool = False) -> Path:
     folder : the study's results, results/{study}
     target : the file to write. It may replace an earlier archive of the study, and no other file. By default it has
         the folder's name, with .zip, and is in the working folder
-    runs : whether to pack run files, traces and streams, too, which are large and can be made again
+    runs : whether to pack run files and streams, too, which are large and can be made again
 
     Raises
     ------

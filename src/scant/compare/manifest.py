@@ -145,10 +145,8 @@ def modules(plan: Plan) -> dict[str, list[str]]:
     """
     study, entries = plan.study, {}
     for name in plan.played:
-        family = plan.families[name]
-        kinds = [study["learners"][learner]["kind"] for learner in study["experiments"][name]["learners"]]
-        own = [kind.partition(":")[0] for kind in kinds if ":" in kind]
-        entries[family.kind] = list(dict.fromkeys([*entries.get(family.kind, [family.code]), *own]))
+        kind = plan.families[name].kind
+        entries[kind] = list(dict.fromkeys([*entries.get(kind, ()), *plan.modules(name)]))
     entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
     if study["logs"]:
         entries["data"] += ["scant.ads.campaigns", "scant.ads.draw"]

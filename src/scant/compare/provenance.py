@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 from scant.files import sha256
 from scant.schema import PROJECT
-from scant.study.plan import COMPARATOR, COVERAGE, OF_CLAIMS, RUN, TIMES, TRACES, Plan
+from scant.study.plan import COMPARATOR, COVERAGE, OF_CLAIMS, RUN, TIMES, Plan
 from scant.verdict import selection
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
 DRAWN = ("streams/", "bandit/", "campaigns/")  # what runs are played on, which can be drawn or packed again
-FOLDERS = ("runs", "traces", "comparators", "times", "streams", "bandit", "campaigns", "figures", "tables")
+FOLDERS = ("runs", "comparators", "times", "streams", "bandit", "campaigns", "figures", "tables")
 WORKFLOW = ("Snakefile", "CITATION.cff", LOCK, "rules/*.smk", "workflow/**/*", "config/*.yaml")
 PAGE = "report.html"
 FINISH = "Finish the study: snakemake --cores all"
@@ -68,7 +68,7 @@ def results(plan: Plan, claims: dict) -> list[str]:
     for name, jobs in plan.jobs.items():
         paths += [RUN.format(study=study, run=job.path) for job in jobs]
         paths += [file for job in jobs for file in job.files]
-        paths += [(TRACES if jobs else TIMES).format(study=study, experiment=name)]
+        paths += [] if jobs else [TIMES.format(study=study, experiment=name)]
     paths += [COMPARATOR.format(study=study, run=job.path) for jobs in plan.comparators.values() for job in jobs]
     paths += [
         file for target in plan.tables.values() for file in plan.files(target) if target.shown.reads == "coverage"

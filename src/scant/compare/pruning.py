@@ -59,11 +59,16 @@ def prunable(folder, drawn: bool = False) -> Prunable:
     ours = {
         name: path.stat()
         for name, path in unasked.items()
-        if not path.is_symlink() and f"results/{folder.name}/{name}" in made
+        if not path.is_symlink() and made.intersection(_places(f"results/{folder.name}/{name}"))
     }
     deleted = {name: about.st_size for name, about in ours.items() if about.st_mtime_ns <= finish}
     foreign = [name for name in unasked if name not in ours]
     return Prunable([*deleted], sum(deleted.values()), foreign, [name for name in ours if name not in deleted])
+
+
+def _places(name: str) -> list[str]:
+    """A file and the folders that it is in: where one job draws several seeds, Snakemake records the folder."""
+    return [name, *map(str, Path(name).parents)]
 
 
 def _files(folder: Path) -> Iterator[str]:

@@ -8,9 +8,13 @@ import pandas as pd
 
 from scant import families
 from scant.compare import export, manifest
+from scant.compare.provenance import FINISH, STUDY
 from scant.errors import DataError, SettingError, unknown
 from scant.files import anew, check_outputs, foreign, metadata_of, read_parquet
 from scant.present import ranking, tables, traces
+from scant.schema import read_yaml
+from scant.study import settings
+from scant.study.plan import Plan, Runs
 from scant.verdict import readings
 
 
@@ -123,7 +127,7 @@ class Results:
         ------
         SettingError : there is no such experiment; names the nearest
         """
-        return traces.read([self._traces(experiment)])[0]
+        return traces.read([self._runs(experiment)])[0]
 
     def long(self, experiment: str | None = None) -> pd.DataFrame:
         """What runs with reported seeds measured, a row for each number: see docs/results.md for the columns.
@@ -171,25 +175,31 @@ class Results:
         SettingError : there is no such experiment, measure or reading; names the nearest
         DataError : there is nothing to show, or a single seed
         """
-        known = self._traced()
+        known = self.experiments
         if not known:
-            raise DataError(self.folder, "holds no traces", advice="Finish the study: snakemake --cores all")
+            raise DataError(self.folder, "holds no runs", advice=FINISH)
         if experiment is None and len(known) > 1:
             raise SettingError(f"name one of the study's experiments: {', '.join(known)}")
-        return ranking.leaderboard(self._traces(experiment or known[0]), measure, tuning)
+        return ranking.leaderboard(self._runs(experiment or known[0]), measure, tuning)
 
-    def _traced(self) -> list[str]:
-        return sorted(path.stem for path in (self.folder / "traces").glob("*.parquet"))
+    @cached_property
+    def _plan(self) -> Plan:
+        """The plan of the study, from the copy of its settings."""
+        return Plan(*settings.load(read_yaml(self._there(STUDY)), checked=True))
 
-    def _traces(self, experiment: str) -> Path:
-        if experiment not in self._traced():
-            raise unknown("experiment", experiment, self._traced())
-        return self.folder / "traces" / f"{experiment}.parquet"
+    def _runs(self, experiment: str) -> Runs:
+        """The run files of an experiment, in this folder, and its details."""
+        if experiment not in self.experiments:
+            raise unknown("experiment", experiment, self.experiments)
+        names = (
+            Path(file).relative_to(f"results/{self._plan.study['study']}") for file in self._plan.run_files(experiment)
+        )
+        return Runs(experiment, [str(self.folder / name) for name in names], self._plan.details(experiment))
 
     def _there(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():
-            raise DataError(path, "is not there", advice="Finish the study: snakemake --cores all")
+            raise DataError(path, "is not there", advice=FINISH)
         return path
 
     def _names(self, folder: str) -> list[str]:

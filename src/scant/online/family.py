@@ -11,7 +11,7 @@ from scant.families import Family, Job, Quantity, Shown, asked_for
 from scant.online import click_learners, clicks, learners, steps, top
 from scant.online.questions import PERCEPTRON, TOP
 from scant.online.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
-from scant.study.plan import DRAW, STREAM, batches, span, untitled
+from scant.study.plan import DRAW, OPEN, STREAM, batches, span, untitled
 
 ANY_HORIZON = 10**9  # stands for the horizon in checks where it is the length of the stream: longer than any stream
 BANDS = "Lines are means over seeds, bands 95 % t intervals."
@@ -605,7 +605,7 @@ def file(study: dict, stream: str, seed: int) -> str | None:
         return STREAM.format(study=study["study"], stream=stream)
     if settings["generator"] == ADVERSARY:
         return None
-    return DRAW.format(study=study["study"], stream=stream, seed=0 if settings["shared"] else seed)
+    return DRAW.format(study=study["study"], stream=stream, seeds=OPEN, seed=0 if settings["shared"] else seed)
 
 
 def files(study: dict, stream: str, seeds: list[int]) -> list[str]:

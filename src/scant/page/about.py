@@ -13,7 +13,7 @@ from scant.page import status
 from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
 from scant.study import missing, plan
-from scant.study.plan import OF_CLAIMS, Plan
+from scant.study.plan import OF_CLAIMS, Plan, Runs
 from scant.verdict import selection
 
 CITATION = Path("CITATION.cff")
@@ -31,18 +31,18 @@ PACKAGES = (
 )
 
 
-def facts(plan: Plan, stated: dict, folder, study_file: str = "", traces: Iterable = ()) -> dict:
+def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable[Runs] = ()) -> dict:
     """The argument `about` of `scant.page.page.make`.
 
     plan : of the study
     stated : its claims, see `scant.study.settings.claims`; empty if it judges none
     folder : the folder of its results
     study_file : the path of its file; empty for the default study
-    traces : the paths of the traces whose final measures are compared
+    runs : those whose final measures are compared
 
     Raises
     ------
-    DataError : invalid citation or benchmarks, or damaged traces
+    DataError : invalid citation or benchmarks, or damaged runs
     """
     study, datasets, names = plan.study, plan.datasets, files(plan, stated)
     return {
@@ -54,7 +54,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", traces: Iterab
         "headings": headings(),
         "titles": titles(plan),
         "compared": {name: compared(claim) for name, claim in stated.items()},
-        "boards": boards(traces),
+        "boards": boards(runs),
         "shows": {name: target.experiments for name, target in plan.figures.items()},
         "datasets": _datasets(study, datasets),
         "environment": _environment(),
@@ -240,7 +240,7 @@ def _datasets(study: dict, datasets: dict) -> list[dict]:
     for name in (*used, *(id for id in study["tables_of"] if id not in used)):
         dataset = datasets[name]
         reading = [settings for settings in places if settings["dataset"] == name]
-        wanted = {part for settings in reading for part in missing.parts_read(settings, dataset)}
+        wanted = {part for settings in reading for part in plan.parts_read(settings, dataset)}
         for part in dataset.parts.values():
             if wanted and part.id not in wanted:
                 continue

@@ -1,18 +1,18 @@
 """Who does best on which stream, for the page: the final measures of each experiment as a table."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from scant.measures import recordable, title_of
 from scant.present import ranking
+from scant.study.plan import Runs
 
 
-def boards(paths: Iterable) -> dict[str, dict]:
-    """The tables of experiments, by their ids, from their traces.
+def boards(experiments: Iterable[Runs]) -> dict[str, dict]:
+    """The tables of experiments, by their ids, from their run files.
 
     An experiment of one learner or one seed has none, nor one whose learners have no final measure in common.
     """
-    found = {Path(path).stem: ranking.finals(path) for path in paths}
+    found = {runs.experiment: ranking.finals(runs) for runs in experiments}
     return {
         name: board(finals)
         for name, finals in found.items()

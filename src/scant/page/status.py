@@ -14,7 +14,6 @@ from pathlib import Path
 from scant.errors import DataError, SettingError, printable
 from scant.files import visible
 from scant.study import events
-from scant.study.plan import rule_of
 
 TAIL = 5  # how many lines of a failed job's log are shown
 
@@ -67,12 +66,10 @@ def status(folder, root=".") -> Status:
     if not jobs and not record:
         raise DataError(folder, "no job of this study has ended", advice="Run it: snakemake --cores all")
     told = {name: [event for event in record if event["event"] == name] for name in (*events.KEPT, events.ENDED)}
-    planned = Counter()
-    for rule, count in told[events.PLANNED][0]["stats"].items() if record else ():
-        planned[rule_of(rule)] += count
+    planned = Counter(told[events.PLANNED][0]["stats"] if record else {})
     total, rule_of_job = planned.pop("total", 0), {event["jobid"]: event["rule_name"] for event in told[events.BEGUN]}
     finished = {event["job_id"] for event in told[events.FINISHED]}
-    done = Counter(rule_of(rule_of_job[job]) for job in finished)
+    done = Counter(rule_of_job[job] for job in finished)
     failed = _failures([event for event in told[events.FAILED] if event["jobid"] not in finished], folder, root)
     if not record:
         state = "unknown"
@@ -124,12 +121,11 @@ def benchmarks(folder) -> list[dict]:
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 job = json.loads(line)
-                wildcards, memory = job["wildcards"], job.get("max_rss")  # unknown if the job was short
-                rule = rule_of(job["rule_name"])
+                memory = job.get("max_rss")  # unknown if the job was short
                 jobs.append(
                     {
-                        "rule": rule,
-                        "learner": _learner(rule, wildcards),
+                        "rule": job["rule_name"],
+                        "learner": job["wildcards"].get("learner"),  # of a run in which it plays alone
                         "seconds": float(job["s"]),
                     }
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
@@ -137,12 +133,6 @@ def benchmarks(folder) -> list[dict]:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
     return jobs
-
-
-def _learner(rule: str, wildcards: dict) -> str | None:
-    """The learner of a run, if the run has only one: its path is then experiment/place/learner/seeds."""
-    path = wildcards["run"].split("/") if rule == "run" and "run" in wildcards else []
-    return path[2] if len(path) == 4 else None
 
 
 def by(key: str, jobs: list[dict]) -> list[dict]:

@@ -4,50 +4,41 @@ import inspect
 
 import pandas as pd
 
-from scant import families
-from scant.errors import unknown
 from scant.families import Shown, called
 from scant.present import traces
-from scant.study import code
-
-
-def find(name: str, drawn: bool) -> Shown:
-    """The declaration of the figure (if `drawn`) or table with this name.
-
-    Raises
-    ------
-    SettingError : no family declares one
-    """
-    known = {shown.name: shown for _, shown in families.shown() if bool(shown.draw) == drawn}
-    if name not in known:
-        raise unknown("figure" if drawn else "table", name, known)
-    return known[name]
+from scant.study import code, named
+from scant.study.plan import Plan, Target
 
 
 def frame_of(shown: Shown, *inputs) -> pd.DataFrame:
-    """The frame of a figure or table; `inputs` are those that the function `read` returns."""
+    """The frame of a figure or table; `inputs` are those that the function of this name returns."""
     return called(shown.frame)(*inputs, **shown.options)
 
 
-def read(shown: Shown, paths, comparator_paths=(), seed: int | None = None) -> tuple:
-    """The inputs of the function that computes the frame of a figure or table, see `Shown.reads`.
+def inputs(plan: Plan, target: Target) -> tuple:
+    """The inputs of the function that computes the frame of a figure or table of a study, see `Shown.reads`.
 
-    paths : the files that it reads
-    comparator_paths : the files of best fixed weights, if it reads "regret"
-    seed : of the study, for a frame that is computed from random numbers alone
+    Raises
+    ------
+    DataError : a file is missing, damaged, or another one than its name says
     """
-    if shown.reads in ("streams", "logs"):
-        return (paths,)
+    shown = target.shown
+    if shown.reads in ("traces", "regret"):
+        runs = traces.read(named.runs(plan, name) for name in target.experiments)
+        compared = named.checked(plan, plan.comparator_files(target.experiments)) if shown.reads == "regret" else None
+        return runs if compared is None else (*runs, traces.read_comparators(compared))
     if shown.reads == "nothing":
-        return (seed,) if "seed" in inspect.signature(called(shown.frame)).parameters else ()
-    compared = (traces.read_comparators(comparator_paths),) if shown.reads == "regret" else ()
-    return *traces.read(paths), *compared
+        drawn = "seed" in inspect.signature(called(shown.frame)).parameters
+        return (plan.study["seed"],) if drawn else ()
+    files = plan.files(target)
+    named.check(files)
+    return (files,) if shown.reads in ("streams", "logs") else traces.read_rows(files)
 
 
 def make(shown: Shown, stem, *inputs) -> None:
     """Write a figure (`stem`.csv, .svg and .png) or a table (`stem`.csv and .tex).
 
-    inputs : as the function `read` returns them
+    inputs : as the function of this name returns them
 
     Raises
     ------

@@ -5,7 +5,6 @@ if the paired t interval of their difference is above 0 at a level that holds fo
 together (Bonferroni): with 95 % confidence none that is told apart is as good as the best, whichever looks best.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from scant.errors import DataError, SettingError, unknown
 from scant.measures import recordable
 from scant.present import traces
 from scant.present.intervals import t_interval
+from scant.study.plan import Runs
 
 LEVEL = 0.95
 TUNINGS = ("held-out", "paper")
@@ -41,32 +41,32 @@ class Finals(NamedTuple):
     details: dict
 
 
-def leaderboard(path, measure: str | None = None, tuning: str | None = None) -> pd.DataFrame:
+def leaderboard(runs: Runs, measure: str | None = None, tuning: str | None = None) -> pd.DataFrame:
     """The final measures of one experiment: see `ranked` for the columns; `experiment`, `measure` and `tuning` besides.
 
-    path, measure, tuning : see `finals`
+    runs, measure, tuning : see `finals`
 
     Raises
     ------
     SettingError : there is no such measure or reading
     DataError : there is nothing to show, or a single seed
     """
-    found = finals(path, measure, tuning)
+    found = finals(runs, measure, tuning)
     if found is None:
-        kind = traces.read([path])[1][Path(path).stem]["kind"]
-        raise SettingError(f"learners of kind {kind!r} have no final measure in common to be ranked by")
+        raise SettingError(f"learners of kind {runs.details['kind']!r} have no final measure in common to be ranked by")
     if found.table.empty:
-        raise DataError(path, f"has no final {found.measure}: every run failed, or there is none")
+        raise DataError(runs.experiment, f"has no final {found.measure}: every run failed, or there is none")
     if found.table["seed"].nunique() < 2:
-        raise DataError(path, "has a single seed, which gives no interval", advice="Ask for more seeds in the study")
+        advice = "Ask for more seeds in the study"
+        raise DataError(runs.experiment, "has a single seed, which gives no interval", advice=advice)
     board = ranked(found.table, found.quantity.better)
-    return board.assign(experiment=Path(path).stem, measure=found.measure, tuning=found.tuning)
+    return board.assign(experiment=runs.experiment, measure=found.measure, tuning=found.tuning)
 
 
-def finals(path, measure: str | None = None, tuning: str | None = None) -> Finals | None:
+def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) -> Finals | None:
     """The final measures of one experiment, without runs that failed; None if its learners have none in common.
 
-    path : the experiment's traces
+    runs : of the experiment
     measure : for online learners NDCG@10 or another that the runs recorded; otherwise the family's only one
     tuning : "held-out" or "paper"; the experiment's own if absent
 
@@ -74,9 +74,8 @@ def finals(path, measure: str | None = None, tuning: str | None = None) -> Final
     ------
     SettingError : there is no such measure or reading
     """
-    frame, details_by_name = traces.read([path])
-    name = Path(path).stem
-    details = details_by_name[name]
+    frame, details_by_name = traces.read([runs])
+    name, details = runs.experiment, details_by_name[runs.experiment]
     declared = families.of(details).quantities
     final = next((name for name, quantity in declared.items() if quantity.better), None)
     if final is None:

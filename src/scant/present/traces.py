@@ -1,5 +1,6 @@
 """The traces of an experiment: its run files in one table, as figures, tables and claims read them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,28 +9,46 @@ import pyarrow as pa
 
 from scant import families
 from scant.errors import DataError
-from scant.files import anew, foreign, metadata_of, once, read_parquet, write_parquet
+from scant.files import anew, foreign, metadata_of, read_parquet
+from scant.study.plan import Runs
 
 GROUP = ["experiment", "stream", "learner"]  # what tells the curves of figures and the rows of tables apart
 COMPARED = ["experiment", "stream", "judge", "seed", "round"]  # what tells comparators apart
 
 
-def gather(run_paths, target, details: dict) -> None:
-    """Put all run files of an experiment into one parquet file, with a column for each id or setting that names a run.
+def _reading(path, contents: str):
+    """A context that raises a DataError if one of our own files is missing, damaged or of another form.
 
-    details : what reports need to know of the experiment, see `scant.families.Family.details`; stored as metadata
+    contents : what the file should hold, for the message: "run", "results" or "comparator"
+    """
+    if not Path(path).is_file():
+        raise DataError(path, f"there is no such {contents} file")
+    return foreign(path, f"whole {contents} file", anew(path))
+
+
+def read(experiments: Iterable[Runs]) -> tuple[pd.DataFrame, dict[str, dict]]:
+    """The traces of several experiments as one frame, and the details of each experiment by its id.
+
+    The frame has the rows of all run files, with a column for each id or setting that names a run. If the runs of an
+    experiment record measures that it asked for, its details list them as `measures`. In the rows of the other
+    experiments these columns are NaN.
 
     Raises
     ------
-    DataError : a run file is missing or damaged
+    DataError : a run file is missing, damaged or of another form
     """
-    tables = []
-    for path in run_paths:
-        with _reading(path, "run"):
-            tables.append(_identified(read_parquet(path)))
-    with _reading(path, "run"):  # fails if the columns are not those of the other files
-        table = pa.concat_tables(tables).unify_dictionaries()
-    write_parquet(table, target, details)
+    frames, details = [], {}
+    for experiment, files, about in experiments:
+        tables = []
+        for path in files:
+            with _reading(path, "run"):
+                tables.append(_identified(read_parquet(path)))
+        with _reading(path, "run"):  # fails if the columns are not those of the other files
+            table = pa.concat_tables(tables)
+        measures = families.of(about).further_measures(table.schema.names)
+        details[experiment] = about | ({"measures": measures} if measures else {})
+        frames.append(_plain(table).to_pandas())
+    return pd.concat(frames, ignore_index=True), details
 
 
 def _identified(table: pa.Table) -> pa.Table:
@@ -37,46 +56,19 @@ def _identified(table: pa.Table) -> pa.Table:
     run = metadata_of(table.schema)
     family = families.of(run)
     for name, value in family.identity(run).items():
-        column = pa.array([value] * len(table))
-        table = table.append_column(name, column.dictionary_encode() if isinstance(value, str) else column)
+        table = table.append_column(name, pa.repeat(value, len(table)))
     return family.completed(table).replace_schema_metadata(None)
 
 
-def _reading(path, contents: str):
-    """A context that raises a DataError if one of our own files is missing, damaged or of another form.
-
-    contents : what the file should hold, for the message: "run", "traces" or "comparator"
-    """
-    if not Path(path).is_file():
-        raise DataError(path, f"there is no such {contents} file")
-    return foreign(path, f"whole {contents} file", anew(path))
-
-
-def read(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
-    """The traces of several experiments as one frame, and the details of each experiment by its id.
-
-    If the runs of an experiment record measures that it asked for, its details list them as `measures`. In the rows of
-    the other experiments these columns are NaN.
-    """
+def read_rows(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
+    """The rows of files of measured times, or of the study of bounds, as one frame, and the metadata of each."""
     frames, details = [], {}
     for path in paths:
-        with _reading(path, "traces"):
-            frame, details[Path(path).stem], experiments = _contents(path)
-            if misplaced := experiments - {Path(file).stem for file in paths}:
-                raise ValueError(f"it is of {', '.join(map(str, misplaced))}")
-            frames.append(frame)
+        with _reading(path, "results"):
+            table = read_parquet(path)
+            details[Path(path).stem] = metadata_of(table.schema)
+            frames.append(_plain(table).to_pandas())
     return pd.concat(frames, ignore_index=True), details
-
-
-@once
-def _contents(path) -> tuple[pd.DataFrame, dict, set[str]]:
-    """The rows of a file of traces, the details of its experiment, and which experiments its rows are of."""
-    table = read_parquet(path)
-    experiment = metadata_of(table.schema)
-    # The study of bounds is read likewise, and is of no experiment.
-    measures = families.of(experiment).further_measures(table.schema.names) if experiment else []
-    found = table["experiment"].unique().to_pylist() if experiment else ()
-    return _plain(table).to_pandas(), experiment | ({"measures": measures} if measures else {}), set(found)
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -8,15 +8,9 @@ from scant import families
 from scant.data import fetch
 from scant.data.registry import Dataset, find
 from scant.errors import SettingError
-from scant.study.plan import ORIGINAL, TABLE
+from scant.study.plan import ORIGINAL, TABLE, parts_read
 
 STOP, LEAVE_OUT = "stop", "leave-out"
-
-
-def parts_read(settings: Mapping, dataset: Dataset) -> list[str]:
-    """The parts of its data set that a stream or log reads; by default the parts that hold each query or row once."""
-    named = settings.get("parts") or [settings[key] for key in ("train", "test") if key in settings]
-    return named or list(dataset.cover)
 
 
 def absent(study: Mapping, datasets: Mapping[str, Dataset]) -> dict[str, str]:

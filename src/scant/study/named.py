@@ -7,14 +7,14 @@ say nothing, and are not looked at.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scant.errors import DataError
 from scant.files import anew, foreign, metadata_of
 from scant.study import plan
 
-SEEDS = "seed-{seed}"
+SEEDS = "seed-{seeds}"
 
 
 def _pattern(path: str) -> re.Pattern:
@@ -31,7 +31,6 @@ PATTERNS = {  # by what it holds, the form of the path of a file
     "log": [plan.BANDIT],
     "run": [plan.RUN.replace("{run}", _OF_RUN), plan.RUN.replace("{run}", _OF_GAME)],
     "comparator": [plan.COMPARATOR.replace("{run}", _OF_RUN)],
-    "traces": [plan.TRACES],
 }
 _COMPILED = {kind: [_pattern(path) for path in paths] for kind, paths in PATTERNS.items()}
 PLAYER = {"run": "learner", "comparator": "judge"}
@@ -48,8 +47,9 @@ def named(path) -> tuple[str, dict] | None:
 
 def _expected(kind: str, parts: dict) -> dict:
     """The metadata of a file of a kind, of the parts of its path."""
+    seeds = parts.pop("seeds", "")
     if kind in PLAYER:
-        parts["seeds"] = plan.spanned(parts.pop("seed"))
+        parts["seeds"] = plan.spanned(seeds)
         if "player" in parts:
             parts[PLAYER[kind]] = parts.pop("player")
         return parts
@@ -59,14 +59,37 @@ def _expected(kind: str, parts: dict) -> dict:
         parts["log"] = parts.pop("stream")
     if kind == "table":  # a study's own sets are stored by the study's name, too
         parts["dataset"] = parts["dataset"].partition("@")[0]
-    return parts if kind == "traces" else {key: value for key, value in parts.items() if key != "study"}
+    return {key: value for key, value in parts.items() if key != "study"}
 
 
-def check(paths, settings: Mapping | None = None, jobs: Mapping[str, Mapping] | None = None) -> None:
+def runs(study_plan: plan.Plan, experiment: str) -> plan.Runs:
+    """The run files of an experiment, which are what their paths say and of this study's settings.
+
+    Raises
+    ------
+    DataError : a file is another one than its name says, or its run had other settings; or it is damaged
+    """
+    files = checked(study_plan, study_plan.run_files(experiment))
+    return plan.Runs(experiment, files, study_plan.details(experiment))
+
+
+def checked(study_plan: plan.Plan, files: Iterable[str]) -> list[str]:
+    """Run files, or files of best fixed weights, that are what their paths say and of this study's settings.
+
+    Raises
+    ------
+    DataError : as `runs`
+    """
+    files = list(files)
+    check(files, jobs=study_plan.made)
+    return files
+
+
+def check(paths, settings: Mapping | None = None, jobs: Mapping[str, plan.Job] | None = None) -> None:
     """Hold the metadata of some files against their paths.
 
     settings : of the stream or log that learners play on, with which its file should have been made
-    jobs : the settings of the jobs that made some of the files, by path
+    jobs : the jobs that make some of the files, by path
 
     Raises
     ------
@@ -78,16 +101,19 @@ def check(paths, settings: Mapping | None = None, jobs: Mapping[str, Mapping] | 
         kind, parts = expected
         with foreign(path, f"whole {kind} file", anew(path)):
             metadata = _metadata(path)
-        differing(path, metadata, parts | dict((jobs or {}).get(str(path), {})))
+        _check_equal(path, metadata, parts)
+        if job := (jobs or {}).get(str(path)):
+            of_run = {name: metadata.get(name) for name in job.settings}
+            if digest(of_run) != digest(job.settings):
+                raise DataError(path, f"its {kind} had other settings than this study has", advice=anew(path))
         if settings and "settings" in metadata:
             _check_settings(path, kind, metadata, settings)
 
 
 def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> None:
     """Raise a DataError for a stream or log that was made with other settings than the study has for it."""
-    differing(
-        path, metadata, {key: settings[key] for key in ("campaign", "dataset") if key in settings and key in metadata}
-    )
+    known = {key: settings[key] for key in ("campaign", "dataset") if key in settings and key in metadata}
+    _check_equal(path, metadata, known)
     made_with = {key: value for key, value in metadata["settings"].items() if key != "normalised"}
     wanted = settings
     if kind == "log":
@@ -96,53 +122,7 @@ def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> No
         raise DataError(path, f"it was made with other settings: {_said(made_with)}", advice=anew(path))
 
 
-def label(study_plan: plan.Plan, experiment: str) -> dict:
-    """What the traces of an experiment carry so that those who read them can tell whether they are the right ones.
-
-    Returns
-    -------
-    label : study, experiment, `settings` (the names of the settings of runs), and `runs` (a digest of the settings of
-        the runs of each place and learner)
-    """
-    jobs = study_plan.jobs[experiment]
-    names = sorted({name for job in jobs for name in job.settings})
-    runs = {"/".join(job.path.split("/")[1:-1]): job.settings for job in jobs}
-    digests = {run: digest(settings) for run, settings in runs.items()}
-    return {"study": study_plan.study["study"], "experiment": experiment, "settings": names, "runs": digests}
-
-
-def check_runs(paths, label: Mapping) -> None:
-    """Hold the run files of an experiment against their paths and against its label.
-
-    Raises
-    ------
-    DataError : a file is another one than its name says, or its run had other settings; or it is damaged
-    """
-    for path in paths:
-        check([path])
-        if "runs" not in label or not Path(path).is_file():
-            continue
-        with foreign(path, "whole run file", anew(path)):
-            metadata = _metadata(path)
-            run = "/".join(metadata[key] for key in ("stream", "learner") if key in metadata)
-            settings = {name: metadata[name] for name in label["settings"] if name in metadata}
-        if digest(settings) != label["runs"].get(run):
-            raise DataError(path, "its run had other settings than this study has", advice=anew(path))
-
-
-def told(study_plan: plan.Plan, experiment: str) -> dict:
-    """All that the traces of an experiment carry: the details for reports, and the label."""
-    return study_plan.details(experiment) | label(study_plan, experiment)
-
-
-def check_told(path, found: Mapping, expected: str) -> None:
-    """Raise a DataError unless what a file of traces carries, as `scant.present.traces.read` gives it, has a digest."""
-    if digest({key: value for key, value in found.items() if key != "measures"}) != expected:
-        advice = f"{anew(path)}; its runs then say whether they are the right ones"
-        raise DataError(path, "it is of other settings or seeds than this study has", advice=advice)
-
-
-def differing(path, metadata: Mapping, expected: Mapping) -> None:
+def _check_equal(path, metadata: Mapping, expected: Mapping) -> None:
     """Raise a DataError for the first key whose value in the metadata of a file is not the expected one."""
     for key, value in expected.items():
         if metadata.get(key) != value:

@@ -1,32 +1,32 @@
 """The jobs, figures and tables of a study, and the files that each reads. No other module composes a path."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 from scant import families
+from scant.data.registry import Dataset
+from scant.errors import unknown
 from scant.families import TUNING, Family, Job, Shown
 
 # A data set of a study's own is `dataset@study` here, so that two studies may have one with the same id.
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
 TABLE = "results/data/tables/{dataset}/{part}.parquet"
 STREAM = "results/{study}/streams/{stream}.arrow"  # made from a data set
-DRAW = "results/{study}/streams/{stream}/seed-{seed}.arrow"  # simulated
+DRAW = "results/{study}/streams/{stream}/{seeds}/seed-{seed}.arrow"  # simulated
 CAMPAIGN = "results/{study}/campaigns/{stream}.json"
-BANDIT = "results/{study}/bandit/{stream}/seed-{seed}/{part}.parquet"
+BANDIT = "results/{study}/bandit/{stream}/{seeds}/seed-{seed}/{part}.parquet"
 RUN = "results/{study}/runs/{run}.parquet"
 COMPARATOR = "results/{study}/comparators/{run}.parquet"
-TRACES = "results/{study}/traces/{experiment}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
-# The rules that have several names if the study's key `together` is set, each beginning with the rule's: `traces_top`.
-SEVERAL = ("run", "traces", "figure", "table", "judged", "claims_figures", "simulate", "draw")
-MOST_PLACES = 8  # of an experiment that one process plays: a command holds at most 128 KB
-MOST_SEEDS = 150  # of all files of a process with `together: all`: cores are to share what plays longer
-MOST_FIGURES = 5  # of a kind that one process draws
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
+# One job draws several seeds of a stream or log, into a folder that is named by them. A family leaves the name open.
+OPEN = "{seeds}"
+_DRAWN = re.compile(r"(?P<place>results/[^/]+/(?:streams|bandit)/[^/]+)/(?P<seeds>[^/]+)/seed-(?P<seed>[0-9]+)")
 
 
 class Target(NamedTuple):
@@ -37,89 +37,93 @@ class Target(NamedTuple):
     experiments: list[str]
 
 
+class Runs(NamedTuple):
+    """The run files of an experiment, and what reports need to know of it, see `scant.families.Family.details`."""
+
+    experiment: str
+    files: list[str]
+    details: dict
+
+
 class Plan:
     """The jobs, figures and tables of a study.
 
     study : the complete settings, as `scant.study.settings.load` returns them
     datasets : by id, likewise
+    draws : as the property of that name, if only some of the study's experiments are planned here
     """
 
-    def __init__(self, study: dict, datasets: Mapping):
-        self.study, self.datasets = study, datasets
+    def __init__(self, study: dict, datasets: Mapping, draws: Mapping[str, list[str]] | None = None):
+        self.study, self.datasets, self._draws = study, datasets, draws
         self.families = {name: families.of(experiment) for name, experiment in study["experiments"].items()}
+
+    @cached_property
+    def _planned(self) -> dict[str, list[Job]]:
+        """The run files of each experiment, with the folders of draws still open."""
+        return {name: family.jobs(self.study, self.datasets, name) for name, family in self.families.items()}
 
     @cached_property
     def jobs(self) -> dict[str, list[Job]]:
         """The run files of each experiment."""
-        return {name: family.jobs(self.study, self.datasets, name) for name, family in self.families.items()}
+        return {name: [self._placed(job) for job in jobs] for name, jobs in self._planned.items()}
 
     @cached_property
-    def processes(self) -> dict[str, list[Job]]:
-        """The run files that each process makes, by the path that names its log.
+    def runs(self) -> dict[str, Job]:
+        """The jobs of all run files, by their path below results/{study}/runs."""
+        return {job.path: job for jobs in self.jobs.values() for job in jobs}
 
-        One file each; or, with the study's key `together`, those of all built-in learners that play the same seeds of
-        an experiment at one place. With "all" they may be at any of its places, if these are at most `MOST_PLACES`; and
-        if all files together have more seeds than `MOST_SEEDS`, several processes share them, in the order of their
-        paths. The path of several files is experiment/place/seeds, or experiment/seeds if they may be at any place, and
-        experiment/part-2/seeds for the second process.
+    @cached_property
+    def draws(self) -> dict[str, list[str]]:
+        """The seeds that each job draws of a stream or log, as `span` names them, by the folder of its draws.
+
+        A job draws all seeds that a run needs and no run before it, so that each seed is drawn once, and seeds that are
+        added to an experiment are drawn by jobs of their own.
         """
-        groups: dict[str, list[Job]] = {}
-        for name, jobs in self.jobs.items():
-            anywhere = self._anywhere(jobs)
-            for job in jobs:
-                _, place, *_, seeds = job.path.split("/")
-                shared = f"{name}/{seeds}" if anywhere else f"{name}/{place}/{seeds}"
-                groups.setdefault(shared if self._has_company(job) else job.path, []).append(job)
-        processes = {}
-        for path, jobs in groups.items():
-            name, *place, seeds = path.split("/")
-            ordered = sorted(jobs, key=lambda job: job.path)
-            for number, part in enumerate([ordered] if place else _parts(ordered), 1):
-                several = path if number == 1 else f"{name}/part-{number}/{seeds}"
-                processes[several if len(part) > 1 else part[0].path] = part
-        return processes
+        if self._draws is not None:
+            return dict(self._draws)
+        draws: dict[str, list[str]] = {}
+        drawn: dict[str, set[int]] = {}
+        for job in (job for jobs in self._planned.values() for job in jobs):
+            needed: dict[str, list[int]] = {}
+            for found in filter(None, map(_DRAWN.match, job.files)):
+                needed.setdefault(found["place"], []).append(int(found["seed"]))
+            for place, seeds in needed.items():
+                known = drawn.setdefault(place, set())
+                if new := sorted({*seeds} - known):
+                    draws.setdefault(place, []).append(span(new))
+                    known.update(new)
+        return draws
 
-    def _anywhere(self, jobs: list[Job]) -> bool:
-        """Whether a process plays an experiment at all of its places."""
-        # What is left out may come later: then a process of all places would play them all again.
-        stays = self.study.get("missing", "stop") == "stop"
-        return (
-            self.study["together"] == "all" and stays and len({job.path.split("/")[1] for job in jobs}) <= MOST_PLACES
-        )
+    @cached_property
+    def _folders(self) -> dict[tuple[str, int], str]:
+        """The name of the folder that a seed is drawn into, by the folder of all draws of its stream or log."""
+        draws = ((place, seeds) for place, spans in self.draws.items() for seeds in spans)
+        return {(place, seed): seeds for place, seeds in draws for seed in spanned(seeds)}
 
-    def drawn(self, pattern: str) -> list[tuple[str, list[int]]]:
-        """The stream or log, and the seeds, that each process draws: all that a job needs and none before it.
+    def _placed(self, job: Job) -> Job:
+        return replace(job, inputs={role: self.placed(files) for role, files in job.inputs.items()})
 
-        So seeds that are added to an experiment are drawn by processes of their own. There are no such processes unless
-        the study's key `together` is "all".
+    def placed(self, files: Iterable[str]) -> list[str]:
+        """Files, of which those that are drawn are in the folder of the job that draws them."""
 
-        pattern : of the files, `DRAW` or `BANDIT`
-        """
-        if self.study["together"] != "all":
-            return []
-        path = re.escape(pattern.replace("{study}", self.study["study"]))
-        for name, values in {"stream": "(?P<stream>[^/]+)", "seed": "(?P<seed>[0-9]+)", "part": "[^/]+"}.items():
-            path = path.replace(rf"\{{{name}\}}", values)
-        drawn: dict[tuple[str, int], int] = {}  # the number of the job that first needs a draw
-        for number, job in enumerate(job for jobs in self.jobs.values() for job in jobs):
-            for file in (file for files in job.inputs.values() for file in files):
-                if found := re.fullmatch(path, file):
-                    drawn.setdefault((found["stream"], int(found["seed"])), number)
-        processes: dict[tuple[str, int], list[int]] = {}
-        for (stream, seed), number in drawn.items():
-            processes.setdefault((stream, number), []).append(seed)
-        return [(stream, seeds) for (stream, _), seeds in processes.items()]
+        def folder(draw: re.Match) -> str:
+            return self._folders[draw["place"], int(draw["seed"])]
 
-    def _has_company(self, job: Job) -> bool:
-        """Whether a run may be of a process that makes several: users' own learners are played alone."""
-        learner = job.identity.get("learner")
-        players = [learner] if learner else self.study["experiments"][job.identity["experiment"]]["learners"]
-        return self.study["together"] and not any(":" in self.study["learners"][player]["kind"] for player in players)
+        draws = ((file, _DRAWN.match(file)) for file in files)
+        return [file.replace(OPEN, folder(draw)) if draw else file for file, draw in draws]
 
     @cached_property
     def comparators(self) -> dict[str, list[Job]]:
         """The files of best fixed weights to make for each experiment."""
-        return {name: family.comparators(self.study, name) for name, family in self.families.items()}
+        return {
+            name: [self._placed(job) for job in family.comparators(self.study, name)]
+            for name, family in self.families.items()
+        }
+
+    @cached_property
+    def compared(self) -> dict[str, Job]:
+        """The jobs of all files of best fixed weights, by their path below results/{study}/comparators."""
+        return {job.path: job for jobs in self.comparators.values() for job in jobs}
 
     @property
     def played(self) -> list[str]:
@@ -141,24 +145,6 @@ class Plan:
         """The tables that the study has something to show in, by name."""
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
-    def shared(self, targets: Mapping[str, Target]) -> dict[str, list[str]]:
-        """Of the study's figures or tables, those that one job makes, by the kind of their family.
-
-        If the study's key `together` is "all" these are all of a family, figures at most `MOST_FIGURES` to a job, but
-        for tables that no run is needed for: all of them are of one job, "theory", so that claims need not wait for the
-        others. Otherwise there are none.
-        """
-        by_kind: dict[str, list[str]] = {}
-        for name, target in targets.items() if self.study["together"] == "all" else ():
-            kind = "theory" if target.shown.reads == "nothing" else target.family.kind
-            by_kind.setdefault(kind, []).append(name)
-        parts = {}
-        for kind, names in by_kind.items():
-            most = MOST_FIGURES if targets[names[0]].shown.draw else len(names)
-            for number, at in enumerate(range(0, len(names), most), 1):
-                parts[kind if number == 1 else f"{kind}-{number}"] = names[at : at + most]
-        return parts
-
     def _targets(self):
         for family, shown in families.shown():
             target = Target(family, shown, self._experiments(family, shown))
@@ -173,21 +159,17 @@ class Plan:
         return [name for name in names if shown.shows(self.study, name, shown.name)]
 
     def files(self, target: Target) -> list[str]:
-        """The files that a figure or table reads, except those of best fixed weights."""
+        """The files that a figure or table reads."""
         family, shown, experiments = target
-        study = self.study["study"]
         match shown.reads:
             case "traces" | "regret":
-                return [TRACES.format(study=study, experiment=name) for name in experiments]
+                runs = [file for name in experiments for file in self.run_files(name)]
+                return runs + (self.comparator_files(experiments) if shown.reads == "regret" else [])
             case "times":
-                return [TIMES.format(study=study, experiment=name) for name in experiments]
+                return [TIMES.format(study=self.study["study"], experiment=name) for name in experiments]
             case "nothing":
                 return []
-        return family.read(self, shown)
-
-    def compared(self, target: Target) -> list[str]:
-        """The files of best fixed weights that a figure or table reads."""
-        return self.comparator_files(target.experiments) if target.shown.reads == "regret" else []
+        return self.placed(family.read(self, shown))
 
     def comparator_files(self, experiments) -> list[str]:
         """The files of best fixed weights of some experiments."""
@@ -198,21 +180,71 @@ class Plan:
         """The run files of an experiment."""
         return [RUN.format(study=self.study["study"], run=job.path) for job in self.jobs[experiment]]
 
+    @cached_property
+    def made(self) -> dict[str, Job]:
+        """The jobs of run files and of files of best fixed weights, by the file."""
+        jobs = ((RUN, self.runs), (COMPARATOR, self.compared))
+        return {path.format(study=self.study["study"], run=run): job for path, by in jobs for run, job in by.items()}
+
+    def stored(self, name: str) -> Dataset:
+        """The data set of this name among the tables of all studies.
+
+        Raises
+        ------
+        SettingError : the study has none
+        """
+        datasets = {dataset.stored: dataset for dataset in self.datasets.values()}
+        if name not in datasets:
+            raise unknown("data set", name, datasets)
+        return datasets[name]
+
+    def data_tables(self) -> list[str]:
+        """The parquet tables that the study's streams and logs, and its key `tables_of`, need."""
+        places = (settings for section in families.places() for settings in self.study[section].values())
+        read = [(self.datasets[settings["dataset"]], settings) for settings in places if "dataset" in settings]
+        read += [(self.datasets[name], {}) for name in self.study["tables_of"]]
+        tables = (TABLE.format(dataset=set.stored, part=part) for set, of in read for part in parts_read(of, set))
+        return list(dict.fromkeys(tables))
+
+    def stream_files(self) -> list[str]:
+        """The streams that learners play on."""
+        return sources(file for job in self.runs.values() for file in job.inputs.get("streams", ()))
+
+    def stream_tables(self, stream: str) -> list[str]:
+        """The parquet tables that the stream of a data set is packed from."""
+        settings = self.study["streams"][stream]
+        return tables_of(self.datasets, settings["dataset"], parts_read(settings, self.datasets[settings["dataset"]]))
+
+    @property
+    def theory(self) -> list[str]:
+        """The tables that no run is needed for: CSV files."""
+        names = [name for name, target in self.tables.items() if target.shown.reads == "nothing"]
+        return [f"results/{self.study['study']}/tables/{name}.csv" for name in names]
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of places and learners, by their ids, for figures of claims; without ids that have several."""
+        sections = [self.study[key] for key in (*families.places(), "learners")]
+        named = {(name, entry.get("title", name)) for section in sections for name, entry in section.items()}
+        counts = Counter(name for name, _ in named)
+        return {name: title for name, title in sorted(named) if counts[name] == 1 and title != name}
+
+    def modules(self, experiment: str) -> list[str]:
+        """The modules that the runs of an experiment start from: its family's, and those of users' own learners."""
+        kinds = (
+            self.study["learners"][learner]["kind"] for learner in self.study["experiments"][experiment]["learners"]
+        )
+        return [self.families[experiment].code, *(kind.partition(":")[0] for kind in kinds if ":" in kind)]
+
     def details(self, experiment: str) -> dict:
         """What reports need to know of an experiment, see `scant.families.Family.details`."""
         return self.families[experiment].details(self.study, experiment)
 
 
-def _parts(jobs: list[Job]) -> list[list[Job]]:
-    """Jobs with the same seeds in consecutive parts of nearly the same length, of at most `MOST_SEEDS` or two jobs."""
-    count = -(-len(jobs) // max(2, MOST_SEEDS // len(jobs[0].seeds)))
-    ends = [round(number * len(jobs) / count) for number in range(count + 1)]
-    return [jobs[start:end] for start, end in pairwise(ends)]
-
-
-def rule_of(name: str) -> str:
-    """The rule that a rule with this name stands for, see `SEVERAL`."""
-    return next((rule for rule in SEVERAL if name.startswith(f"{rule}_") and name not in SEVERAL), name)
+def sources(files: Iterable[str]) -> list[str]:
+    """The outputs of the jobs that make some files, each once: a folder where one job draws several seeds."""
+    draws = ((file, _DRAWN.match(file)) for file in files)
+    return list(dict.fromkeys(f"{draw['place']}/{draw['seeds']}" if draw else file for file, draw in draws))
 
 
 def untitled(settings: dict, *others: str) -> dict:
@@ -262,6 +294,12 @@ def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int
     if len(reported[0]) + tuning <= size:
         return [reported[0] + choosing, *reported[1:]]
     return reported + [choosing[at : at + size] for at in range(0, tuning, size)]
+
+
+def parts_read(settings: Mapping, dataset: Dataset) -> list[str]:
+    """The parts of its data set that a stream or log reads; by default the parts that hold each query or row once."""
+    named = settings.get("parts") or [settings[key] for key in ("train", "test") if key in settings]
+    return named or list(dataset.cover)
 
 
 def tables_of(datasets, dataset: str, parts=None) -> list[str]:

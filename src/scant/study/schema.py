@@ -87,14 +87,6 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "enum": ["anytime", "fixed"],
         "default": "anytime",
     },
-    "together": {
-        "description": "Whether one job plays all built-in learners of an experiment that share a place and seeds, "
-        "instead of one job each; with `all`, one job plays those of all places of an experiment, one gathers the "
-        "traces of a kind of experiments, one draws all its figures, one makes all its tables, and one draws all seeds "
-        "that a job needs. Results do not depend on it.",
-        "enum": [False, True, "all"],
-        "default": False,
-    },
     "figures": {
         "description": "How figures are made: `pdf`, whether as PDF, too, besides SVG and PNG; `width`, whether panels "
         "lie side by side over a page or below each other in a column; `font_size`, in points.",

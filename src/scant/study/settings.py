@@ -1,7 +1,7 @@
 """Loading a study: its settings are checked, defaults are filled in, and sweeps are expanded to experiments."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -12,11 +12,15 @@ from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
 from scant.schema import check, of_project, read_yaml, with_defaults
-from scant.study import missing, plan, sweeps
+from scant.study import missing, plan, settled, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 TAKEN = ("data", "reference")  # folders of results that are no study's
+TOGETHER = (
+    "there is no such setting any more, since each job plays one learner. Delete it; where there are too many jobs, "
+    "let each play more seeds (batch)"
+)
 
 
 def load(config: dict, registry_path="config/datasets.yaml", checked: bool = False) -> tuple[dict, dict]:
@@ -36,6 +40,8 @@ def load(config: dict, registry_path="config/datasets.yaml", checked: bool = Fal
     SettingError : names the key at fault, and the nearest valid name if there is one
     """
     if not checked:
+        if "together" in config:
+            raise SettingError(f"together: {TOGETHER}")
         _check_misplaced(config)
         check(config, schema(), "study")
         if config["study"].casefold() in TAKEN:
@@ -56,7 +62,7 @@ def load(config: dict, registry_path="config/datasets.yaml", checked: bool = Fal
     return (missing.without(study, datasets, names) if isinstance(names, list) else study), datasets
 
 
-def settled(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
+def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
     """The content of a study file in which the key `missing` names the data sets to leave out, if it says `leave-out`.
 
     So what is left out is decided once, and whoever reads these settings later does not look at the disk again.
@@ -70,6 +76,32 @@ def settled(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, d
         return config, {}
     files = missing.absent(*load(config, registry_path))
     return config | {"missing": list(files)}, files
+
+
+def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled, dict[str, str]]:
+    """Check the study that is planned, and write it as settled, see `scant.study.settled`.
+
+    config : the content of the study file
+    study_files : the files that Snakemake read it from, the study file last
+    target : the file to write
+
+    Returns
+    -------
+    settled : the settled study
+    files : the missing file of each data set that is left out
+
+    Raises
+    ------
+    SettingError : names the key at fault
+    """
+    given, files = decided(config)
+    study, datasets = load(given)
+    check_own_files(study, datasets)
+    if study_files:
+        check_file(config, os.path.relpath(study_files[-1]), Path(target).with_suffix(".file"))
+    content = settled.content(given, plan.Plan(study, datasets), claims(*claims_files(study)))
+    settled.save(target, content)
+    return settled.Settled(content), files
 
 
 def understand(config: dict, given: Mapping) -> None:
@@ -183,10 +215,10 @@ def claims_files(study: dict) -> list[str]:
     return [files] if isinstance(files, str) else files
 
 
-def claims(*paths, schema_path=CLAIMS_SCHEMA, checked: bool = False) -> dict[str, dict]:
+def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
     """The claims in some files, by their ids, with defaults filled in.
 
-    They are about any quantity and table that a family declares. What was `checked` at planning is not checked again.
+    They are about any quantity and table that a family declares.
 
     Raises
     ------
@@ -198,8 +230,7 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA, checked: bool = False) -> dict[str
     allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
     for path in paths:
         content = read_yaml(of_project(path))
-        if not checked:
-            check(content, rules, str(path), of_each=True)
+        check(content, rules, str(path), of_each=True)
         if twice := stated.keys() & content.keys():
             raise SettingError(f"{path}: {min(twice)}: another file of claims has this id: choose another")
         stated |= with_defaults(content, rules)

@@ -21,7 +21,7 @@ from scant.families import TUNING
 from scant.files import foreign
 from scant.schema import read_yaml
 from scant.study import settings
-from scant.study.plan import Plan, total
+from scant.study.plan import Plan, spanned, total
 from scant.study.schema import COMMON
 from scant.verdict import readings
 
@@ -102,7 +102,7 @@ def more(folder, study_file, within: float | None = None) -> More:
             f"{study_file} is of the study {config.get('study')!r}, and {folder} has the results of another. Name the "
             "right file with --study-file"
         )
-    plan = Plan(*settings.load(settings.settled(config)[0]))
+    plan = Plan(*settings.load(settings.decided(config)[0]))
     wanted = _wanted(folder, plan)
     never = [name for name, targets in wanted.items() if not targets]
     wanted = {name: targets for name, targets in wanted.items() if targets}
@@ -203,18 +203,13 @@ class _Costs:
         """The seconds of a batch of all runs of an experiment that do not depend on its seeds, and those of a seed."""
         per_batch = per_seed = 0.0
         variants = [variant for variant in self.plan.study["experiments"] if _stated(self.plan, variant) == name]
-        comparators = {job.path: [job] for variant in variants for job in self.plan.comparators[variant]}
-        for rule, processes in (("run", self.plan.processes), ("comparator", comparators)):
-            shares: dict[str, list[tuple[float, float, int]]] = {}  # of each run's start and work, and its seeds
-            for path, jobs in processes.items():
-                if path.partition("/")[0] not in variants:
-                    continue
-                seconds = self._seconds(f"{rule}/{path}")
+        for rule, by_experiment in (("run", self.plan.jobs), ("comparator", self.plan.comparators)):
+            costs: dict[str, list[tuple[float, float, int]]] = {}  # of each job's start and work, and its seeds
+            for job in (job for variant in variants for job in by_experiment[variant]):
+                seconds = self._seconds(f"{rule}/{job.path}")
                 start = min(START, seconds)
-                for job in jobs:  # those of one process are taken to cost the same
-                    share = start / len(jobs), (seconds - start) / len(jobs), len(job.seeds)
-                    shares.setdefault(job.path.rpartition("/")[0], []).append(share)
-            for starts, works, seeds in (zip(*of_learner, strict=True) for of_learner in shares.values()):
+                costs.setdefault(job.path.rpartition("/")[0], []).append((start, seconds - start, len(job.seeds)))
+            for starts, works, seeds in (zip(*of_learner, strict=True) for of_learner in costs.values()):
                 per_batch += fmean(starts)
                 per_seed += sum(works) / sum(seeds)
         return per_batch, per_seed + sum(self._draws(variants))
@@ -226,12 +221,12 @@ class _Costs:
             seeds = study["experiments"][name]["seeds"]
             study["experiments"][name]["seeds"] = [*([seeds] if isinstance(seeds, int) else seeds), 1]
         grown = Plan(study, self.plan.datasets)
-        there = {file for jobs in self.plan.jobs.values() for job in jobs for file in job.files}
-        new = {file for name in variants for job in grown.jobs[name] for file in job.files} - there
-        for kind, place in sorted({tuple(Path(file).parts[2:4]) for file in new}):
-            paths = sorted((self.folder / "benchmarks" / DRAWN_BY[kind] / place).glob("seed-*.jsonl"))
-            seconds = [self._seconds(f"{DRAWN_BY[kind]}/{place}/{path.stem}") for path in paths]
-            yield fmean(seconds) if seconds else 0.0
+        for place, spans in grown.draws.items():
+            if spans == (drawn := self.plan.draws.get(place, [])):
+                continue
+            kind, name = Path(place).parts[2:]
+            seconds = sum(self._seconds(f"{DRAWN_BY[kind]}/{name}/{span}") for span in drawn)
+            yield seconds / max(1, sum(len(spanned(span)) for span in drawn))
 
     def _seconds(self, job: str) -> float:
         """The seconds that a job took of one core, at most, from Snakemake's benchmark of it.

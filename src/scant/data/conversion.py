@@ -1,0 +1,25 @@
+"""From an original file that was fetched to its table."""
+
+from pathlib import Path
+
+from scant.data import fetch, tables
+from scant.data.registry import Dataset
+from scant.errors import DataError
+
+
+def convert(dataset: Dataset, part: str, original, target) -> None:
+    """Convert an original file, see `scant.data.tables.convert`, if it is still what was fetched.
+
+    Raises
+    ------
+    DataError : as there, but it names the study's own file, which a person edits, not its copy; or the original was
+        edited since it was fetched
+    """
+    if Path(original).is_file():
+        fetch.check_copy(dataset, part, original)
+    try:
+        tables.convert(dataset, part, original, target)
+    except DataError as error:
+        if not dataset.own or error.file != str(original):
+            raise
+        raise DataError(dataset.part(part).file, error.reason, error.line, error.advice) from error

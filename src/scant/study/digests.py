@@ -1,0 +1,73 @@
+"""What the jobs of a study are made of besides their files, as digests: the parameters of the workflow's rules.
+
+Snakemake does a job again if its parameters change: so a change of settings or code redoes the jobs that depend on it
+and no other. With source files as inputs, planning ten thousand jobs would take twice as long.
+"""
+
+from dataclasses import asdict
+
+from scant import families
+from scant.study import code
+from scant.study.named import digest
+from scant.study.plan import Target, untitled
+from scant.study.settled import Settled
+
+WORDS = ("title", "home", "terms", "get", "parts", "cover", "normalised")  # of a data set: they change no table
+
+
+class Digests:
+    """The digests of the jobs of a settled study, by the wildcards of their rules."""
+
+    def __init__(self, settled: Settled):
+        self.settled, self.study, self.plan = settled, settled.study, settled.plan
+
+    def dataset(self, wildcards) -> str:
+        """Of what the registry, or the study, says of a part of a data set."""
+        dataset = self.plan.stored(wildcards.dataset)
+        entry = {key: value for key, value in asdict(dataset).items() if key not in WORDS}
+        return digest(entry | asdict(dataset.part(wildcards.part)))
+
+    def stream(self, wildcards) -> str:
+        """Of the settings of a stream."""
+        settings = self.study["streams"][wildcards.stream]
+        normalised = self.plan.datasets[settings["dataset"]].normalised if "dataset" in settings else None
+        return digest([untitled(settings), normalised, self.study["seed"]])
+
+    def log(self, wildcards) -> str:
+        """Of the settings of a log."""
+        return digest([untitled(self.study["logs"][wildcards.log]), self.study["seed"]])
+
+    def run(self, wildcards) -> str:
+        """Of the settings of a run, and of the code that plays it."""
+        job = self.plan.runs["/".join(wildcards)]
+        return digest([job.settings, self.settled.code[wildcards.experiment]])
+
+    def comparator(self, wildcards) -> str:
+        """Of the settings and code by which the best fixed weights are found."""
+        return digest([self.plan.compared["/".join(wildcards)].settings, code.digest("scant.online.comparator")])
+
+    def times(self, wildcards) -> str:
+        """Of the settings and code of an experiment of which the time is measured."""
+        experiment = self.study["experiments"][wildcards.experiment]
+        entries = [self.study[section][id] for section in ("games", "learners") for id in experiment[section]]
+        return digest([experiment, entries, self.settled.code[wildcards.experiment]])
+
+    def figure(self, wildcards) -> str:
+        """Of what a figure is made of: titles, options, how learners are drawn, code."""
+        target = self.plan.figures[wildcards.figure]
+        return digest([self._target(target), self._looks(target), self.study["figures"]])
+
+    def table(self, wildcards) -> str:
+        """Of what a table is made of: titles, options, code."""
+        return digest([self._target(self.plan.tables[wildcards.table]), self.study["seed"]])
+
+    def _target(self, target: Target) -> list:
+        details = [self.plan.details(name) for name in target.experiments]
+        return [details, dict(target.shown.options), code.digest("scant.present.making", *target.shown.modules)]
+
+    def _looks(self, target: Target) -> dict:
+        """How the learners of a figure are drawn, its family's and users' own: digests of code leave that out."""
+        learners = {id for name in target.experiments for id in self.study["experiments"][name]["learners"]}
+        kinds = {self.study["learners"][id]["kind"] for id in learners}
+        own = {kind: learner.looks for kind in kinds if ":" in kind for learner in families.classes(kind)}
+        return own | {kind: learner.looks for kind, learner in target.family.learners.items()}

@@ -1,0 +1,101 @@
+"""The settled study: the one file from which each job of a study takes all that it is to do.
+
+The workflow writes it once it has checked the study: defaults are filled in, sweeps are expanded, what lacks data is
+left out, and the data sets, the claims and the digests of the code are copied in. A job finds its part by its ids, and
+checks nothing again.
+"""
+
+import json
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+
+from scant.data.registry import Archive, Dataset, Part
+from scant.errors import DataError
+from scant.files import BLANK, SEAL, atomic, check_seal, seal
+from scant.study.code import digest
+from scant.study.plan import Plan
+
+FILE = ".snakemake/scant/{study}.json"  # in Snakemake's own folder, since a dry run writes it, too
+LOCKS = ".snakemake/locks"
+
+
+class Settled:
+    """A settled study, of what `content` returns.
+
+    given : the settings as the study file has them
+    study : the complete settings, see `scant.study.settings.load`
+    datasets : by id, likewise
+    claims : by id, see `scant.study.settings.claims`
+    draws : see `scant.study.plan.Plan`
+    code : a digest of the code that makes the runs of each experiment
+    """
+
+    def __init__(self, content: dict):
+        self.given: dict = content["given"]
+        self.study: dict = content["study"]
+        self.claims: dict[str, dict] = content["claims"]
+        self.draws: dict[str, list[str]] = content["draws"]
+        self.code: dict[str, str] = content["code"]
+        self.datasets = {name: _dataset(entry) for name, entry in content["datasets"].items()}
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the whole study."""
+        return Plan(self.study, self.datasets, self.draws)
+
+    def plan_of(self, experiment: str) -> Plan:
+        """The plan of one experiment, or of none: to make it imports no other family."""
+        alone = {name: settings for name, settings in self.study["experiments"].items() if name == experiment}
+        return Plan(self.study | {"experiments": alone}, self.datasets, self.draws)
+
+
+def _dataset(entry: dict) -> Dataset:
+    parts = {name: Part(**part) for name, part in entry["parts"].items()}
+    archive = entry["archive"] and Archive(**entry["archive"])
+    return Dataset(**entry | {"parts": parts, "archive": archive, "cover": tuple(entry["cover"])})
+
+
+def content(given: dict, plan: Plan, claims: dict[str, dict]) -> dict:
+    """The content of a settled study: values that JSON can hold; see `Settled` for the parameters."""
+    datasets = {name: asdict(dataset) for name, dataset in plan.datasets.items()}
+    code = {name: digest(*plan.modules(name)) for name in plan.families}
+    settled = {"given": given, "study": plan.study, "datasets": datasets, "draws": plan.draws}
+    return json.loads(json.dumps(settled | {"claims": claims, "code": code}))  # with lists in place of tuples
+
+
+def read(file) -> Settled:
+    """The settled study in a file.
+
+    Raises
+    ------
+    DataError : there is none, or it was changed since the workflow wrote it
+    """
+    try:
+        check_seal(file)
+        return Settled(json.loads(Path(file).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError) as error:
+        advice = "Only the workflow writes such a file: snakemake --cores all"
+        raise DataError(file, f"is no settled study, or was changed ({error})", advice=advice) from None
+
+
+def save(file, content: dict) -> None:
+    """Write a settled study, unless the file has it already, and seal it.
+
+    A file whose study is being played stays: its jobs read it, and a dry run of changed settings must not change them.
+    """
+    file, text = Path(file), json.dumps(content | {SEAL: BLANK})
+    if file.is_file():
+        unsealed = slice(text.rindex(BLANK))
+        same = file.read_text(encoding="utf-8")[unsealed] == text[unsealed]
+        if same or _is_played(content["study"]["study"]):
+            return
+    with atomic(file) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+        seal(temporary)
+
+
+def _is_played(study: str) -> bool:
+    """Whether a run of Snakemake holds the lock on results of a study."""
+    locks = Path(LOCKS).glob("*.output.lock")
+    return any(f"results/{study}/" in lock.read_text(encoding="utf-8") for lock in locks)
