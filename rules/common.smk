@@ -87,15 +87,7 @@ def one_of(names):
 
 
 wildcard_constraints:
-    dataset="[^/]+",
-    part="[^/]+",
-    stream="[^/]+",
-    log="[^/]+",
-    experiment="[^/]+",
-    place="[^/]+",
-    learner="[^/]+",
-    judge="[^/]+",
-    seeds="[^/]+",
+    **dict.fromkeys(["dataset", "part", "stream", "log", "experiment", "place", "learner", "judge", "seeds"], "[^/]+"),
     figure=one_of(PLAN.figures),
     table=one_of(PLAN.tables),
 

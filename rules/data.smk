@@ -24,11 +24,12 @@ rule fetch:
     resources:
         **needs(500, 30),
     params:
+        study=SETTLED,
         code=code("scant.data.fetch"),
         dataset=DIGESTS.dataset,
     shell:
         "scant job fetch {wildcards.dataset:q} {wildcards.part:q}"
-        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule convert:
@@ -44,11 +45,12 @@ rule convert:
     resources:
         **needs(2000, 5),
     params:
+        study=SETTLED,
         code=code("scant.data.fetch", "scant.data.tables"),
         dataset=DIGESTS.dataset,
     shell:
         "scant job convert {wildcards.dataset:q} {wildcards.part:q}"
-        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule pack:
@@ -64,10 +66,11 @@ rule pack:
     resources:
         **needs(2000, 5),
     params:
+        study=SETTLED,
         code=code("scant.data.packing"),
         settings=DIGESTS.stream,
     shell:
-        "scant job pack {wildcards.stream:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job pack {wildcards.stream:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule simulate:
@@ -81,11 +84,12 @@ rule simulate:
     resources:
         **needs(2500, 5),
     params:
+        study=SETTLED,
         code=code("scant.data.simulated"),
         settings=DIGESTS.stream,
     shell:
         "scant job simulate {wildcards.stream:q} {wildcards.seeds}"
-        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule campaign:
@@ -99,10 +103,11 @@ rule campaign:
     resources:
         **needs(2000, 5),
     params:
+        study=SETTLED,
         code=code("scant.ads.campaigns"),
         settings=DIGESTS.log,
     shell:
-        "scant job campaign {wildcards.log:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job campaign {wildcards.log:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule draw:
@@ -118,8 +123,9 @@ rule draw:
     resources:
         **needs(2000, 5),
     params:
+        study=SETTLED,
         code=code("scant.ads.draw"),
         settings=DIGESTS.log,
     shell:
         "scant job draw {wildcards.log:q} {wildcards.seeds}"
-        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

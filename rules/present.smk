@@ -4,11 +4,7 @@
 rule figures:
     input:
         expand("<results>/figures/{figure}.{ending}", figure=PLAN.figures, ending=["svg", "png", "csv"]),
-        expand(
-            "<results>/figures/" + plan.OF_CLAIMS + "{name}.{ending}",
-            name=CLAIM_FIGURES,
-            ending=["svg", "png", "csv"],
-        ),
+        expand("<results>/figures/figure-claims-{name}.{ending}", name=CLAIM_FIGURES, ending=["svg", "png", "csv"]),
 
 
 rule tables:
@@ -30,9 +26,10 @@ rule figure:
     resources:
         **needs(1500, 5),
     params:
+        study=SETTLED,
         digest=DIGESTS.figure,
     shell:
-        "scant job figure {wildcards.figure:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job figure {wildcards.figure:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule table:
@@ -48,6 +45,7 @@ rule table:
     resources:
         **needs(1500, 5),
     params:
+        study=SETTLED,
         digest=DIGESTS.table,
     shell:
-        "scant job table {wildcards.table:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job table {wildcards.table:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

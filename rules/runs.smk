@@ -21,10 +21,11 @@ rule run:
         mem_mb=limit("memory"),
         runtime=limit("minutes"),
     params:
+        study=SETTLED,
         digest=DIGESTS.run,
     shell:
         "scant job run {wildcards.experiment:q} {wildcards.place:q} {wildcards.learner:q} {wildcards.seeds}"
-        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule play:
@@ -41,10 +42,11 @@ rule play:
         mem_mb=limit("memory"),
         runtime=limit("minutes"),
     params:
+        study=SETTLED,
         digest=DIGESTS.run,
     shell:
         "scant job play {wildcards.experiment:q} {wildcards.place:q} {wildcards.seeds}"
-        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule comparator:
@@ -60,10 +62,11 @@ rule comparator:
     resources:
         **needs(1000, 5),
     params:
+        study=SETTLED,
         digest=DIGESTS.comparator,
     shell:
         "scant job comparator {wildcards.experiment:q} {wildcards.place:q} {wildcards.judge:q} {wildcards.seeds}"
-        " --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule times:
@@ -77,9 +80,10 @@ rule times:
     resources:
         **needs(2000, 5),
     params:
+        study=SETTLED,
         digest=DIGESTS.times,
     shell:
-        "scant job times {wildcards.experiment:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job times {wildcards.experiment:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule coverage:
@@ -93,7 +97,8 @@ rule coverage:
     resources:
         **needs(1000, 5),
     params:
+        study=SETTLED,
         code=code("scant.ads.coverage"),
         settings=digest([STUDY["coverage"], STUDY["seed"]]),
     shell:
-        "scant job coverage --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job coverage --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

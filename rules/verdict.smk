@@ -18,9 +18,10 @@ rule judged:
     resources:
         **needs(1500, 5),
     params:
+        study=SETTLED,
         digest=JUDGED,
     shell:
-        "scant job judged {wildcards.part:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job judged {wildcards.part:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule claims:
@@ -40,9 +41,10 @@ rule claims:
     resources:
         **needs(1000, 5),
     params:
+        study=SETTLED,
         digest=JUDGED,
     shell:
-        "scant job claims --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job claims --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule claims_figure:
@@ -65,10 +67,11 @@ rule claims_figure:
     resources:
         **needs(1500, 5),
     params:
+        study=SETTLED,
         code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures"),
         digest=lambda wildcards: digest([CLAIM_FIGURES[wildcards.name], PLAN.titles, STUDY["figures"]]),
     shell:
-        "scant job claims_figure {wildcards.name:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job claims_figure {wildcards.name:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule report:
@@ -90,10 +93,11 @@ rule report:
     resources:
         **needs(1000, 5),
     params:
+        study=SETTLED,
         code=code("scant.page.page", "scant.page.about", "scant.compare.manifest", *selection.modules()),
         made_by=code(*(module for modules in manifest.modules(PLAN).values() for module in modules)),
         captions=digest([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         digest=digest([settled_study.given, STUDY, CLAIMS]),
         study_file=os.path.relpath(workflow.configfiles[-1]),
     shell:
-        "scant job report {params.study_file:q} --study {SETTLED:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job report {params.study_file:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

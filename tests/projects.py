@@ -12,14 +12,12 @@ from pathlib import Path
 import forks
 import yaml
 
-from scant.study.plan import rule_of
-
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "rules", "config", "workflow", "profiles", "src", "examples", "CITATION.cff")
 LEAVE = shutil.ignore_patterns("*.egg-info")
 MADE = ("results", ".snakemake")  # by running a study
 # The same bytes on every run; logs and benchmarks are not.
-RESULTS = ("runs", "comparators", "traces", "tables", "figures", "streams", "campaigns", "bandit")
+RESULTS = ("runs", "comparators", "tables", "figures", "streams", "campaigns", "bandit")
 
 
 class Project:
@@ -63,13 +61,13 @@ class Project:
         return done.stdout
 
     def jobs(self, *arguments, study="tiny") -> dict[str, int]:
-        """How many jobs of each rule a dry run plans; those that play several learners count as `run`."""
+        """How many jobs of each rule a dry run plans."""
         text = self.snakemake(*arguments, "--dry-run", study=study)
         if "Nothing to be done" in text:
             return {}
         rows, found = text.partition("Job stats:")[2].partition("total")[0], Counter()
         for rule, count in re.findall(r"^(\w+) +(\d+)$", rows, re.MULTILINE):
-            found[rule_of(rule)] += int(count)
+            found[rule] += int(count)
         return dict(found)
 
     def planned(self, *arguments, study="tiny") -> dict[str, list[str]]:
@@ -78,7 +76,7 @@ class Project:
         found = {}
         jobs = r"^(?:local)?rule (\w+):\n(?: {4}(?!output:).*\n)* {4}output: ([^,\n]+)"
         for rule, file in re.findall(jobs, text, re.MULTILINE):
-            found.setdefault(rule_of(rule), []).append(file)
+            found.setdefault(rule, []).append(file)
         return found
 
     def settings(self, study="tiny") -> dict:

@@ -19,6 +19,7 @@ from pathlib import Path
 from scant.errors import DataError, SettingError
 
 METADATA_KEY = b"scant"
+FOLDER_MARK = ".snakemake_timestamp"  # what Snakemake puts into a folder that is the output of a job
 SEAL, BLANK = "crc32", "00000000"
 MARK = f'"{SEAL}": "'.encode()  # what precedes the seal in a file, as JSON writes it
 FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of a parquet file
@@ -145,8 +146,12 @@ def _same_file(a: Path, b: Path) -> bool:
 
 
 def anew(path) -> str:
-    """The advice for a file of a study that is damaged or gone; that alone would not make Snakemake do anything."""
-    name = re.sub(r"^.*/(?=results/)", "", str(path))  # as the workflow names it
+    """The advice for a file of a study that is damaged or gone; that alone would not make Snakemake do anything.
+
+    Of a file in a folder that a job makes whole, as Snakemake marks it, the folder is named.
+    """
+    whole = next((folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file()), path)
+    name = re.sub(r"^.*/(?=results/)", "", str(whole))  # as the workflow names it
     return f"To make it anew, with what follows from it, run the study again with --forcerun {shlex.quote(name)}"
 
 

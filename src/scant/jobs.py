@@ -83,7 +83,7 @@ def run(settled: Settled, outputs, experiment: str, *path: str) -> None:
     job = _of("run", "/".join((experiment, *path)), plan.runs)
     for files in job.inputs.values():
         named.check(files, job.settings.get("stream_settings") or job.settings.get("log_settings"))
-    identity = {"study": plan.study["study"], "code": settled.code[experiment]} | job.identity
+    identity = {"study": plan.study["study"], "code": settled.code_of(job)} | job.identity
     called(plan.families[experiment].engine)(job.settings | identity, *outputs, job.seeds, job.inputs)
 
 

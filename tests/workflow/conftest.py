@@ -42,11 +42,7 @@ def saved(tmp_path_factory, worker_id):
 
 @pytest.fixture(scope="session")
 def _finished(saved, tmp_path_factory):
-    project = Finished(tmp_path_factory.mktemp("apart"), saved)
-    project.restore()
-    project.write(project.settings() | {"together": True})
-    project.snakemake("--cores", 1, "--touch")
-    return Finished(tmp_path_factory.mktemp("own"), project.folder)
+    return Finished(tmp_path_factory.mktemp("own"), saved)
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-TRACES = "results/tiny/traces/perceptron-released.parquet"
 FOLDER = "runs/perceptron-released/separable-released"
-RUN, STREAM = f"{FOLDER}/listnet/seed-0-1.parquet", "streams/separable-released/seed-0.arrow"
+RUN, STREAM = f"{FOLDER}/listnet/seed-0-1.parquet", "streams/separable-released/0-1/seed-0.arrow"
+RUNS = [f"results/tiny/{RUN}", f"results/tiny/{FOLDER}/slam-ndcg@10/seed-0-1.parquet"]
+TABLE = "results/tiny/tables/finals.csv"  # which reads these runs
 # A learner that fails as the file `trouble` says, where there is one.
 TROUBLED = """
 import os, signal
@@ -48,10 +49,10 @@ def fresh(finished):
 
 
 def ends_right(project, *arguments):
-    """That a run to the traces succeeds, and that all there is then is as an undisturbed run makes it."""
-    project.snakemake(TRACES, "--cores", 2, *arguments)
+    """That it succeeds now, and that all there is then is as an undisturbed run makes it; by default of the runs."""
+    project.snakemake(*(arguments or RUNS), "--cores", 2)
     digests = project.digests()
-    assert {RUN, STREAM, TRACES.removeprefix("results/tiny/")} <= digests.keys()
+    assert {RUN, STREAM} <= digests.keys()
     assert digests.items() <= project.reference.items()
 
 
@@ -83,7 +84,7 @@ def disk(fresh, tmp_path):
 def test_a_full_disk(fresh, disk, left):
     """With so many KB free, each of which ends elsewhere: in Snakemake, a stream, a run, a log."""
     fill(disk / "ballast", left)
-    printed = fresh.snakemake(TRACES, "--cores", 2, ok=False)
+    printed = fresh.snakemake(*RUNS, "--cores", 2, ok=False)
     print(printed)
     assert "No space left on device" in printed
     assert fresh.digests().items() <= fresh.reference.items()
@@ -102,7 +103,7 @@ def fill(path, left):
 
 def test_results_that_cannot_be_written(fresh, disk):
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-    printed = fresh.snakemake(TRACES, "--cores", 2, ok=False)
+    printed = fresh.snakemake(*RUNS, "--cores", 2, ok=False)
     print(printed)
     assert "Read-only file system" in printed
     subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
@@ -119,14 +120,15 @@ def test_a_damaged_file(finished, file, how):
     turned = content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
     path.write_bytes({"cut short": content[:middle], "a bit turned": turned, "empty": b""}[how])
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    (finished.folder / TRACES).unlink()
+    (finished.folder / TABLE).unlink()
     if file == STREAM:
         (finished.folder / "results/tiny" / RUN).unlink()
 
-    printed = finished.snakemake(TRACES, "--cores", 2, ok=False)
+    printed = finished.snakemake(TABLE, "--cores", 2, ok=False)
     print(printed)
-    assert f"{file}: not a whole " in printed and f"--forcerun results/tiny/{file}" in printed
-    ends_right(finished, "--forcerun", f"results/tiny/{file}")
+    made = f"results/tiny/{file.removesuffix('/seed-0.arrow')}"  # a folder, of one job
+    assert f"{file}: not a whole " in printed and f"--forcerun {made}\n" in printed
+    ends_right(finished, TABLE, "--forcerun", made)
 
 
 def test_a_file_that_changed_after_the_end(finished):
@@ -134,19 +136,19 @@ def test_a_file_that_changed_after_the_end(finished):
     path = finished.folder / "results/tiny" / RUN
     path.write_bytes(path.read_bytes()[:-9])
     os.utime(path, ns=(0, 0))
-    assert "Nothing to be done" in finished.snakemake(TRACES, "--cores", 2)
-    ends_right(finished, "--forcerun", f"results/tiny/{RUN}")
+    assert "Nothing to be done" in finished.snakemake(TABLE, "--cores", 2)
+    ends_right(finished, TABLE, "--forcerun", f"results/tiny/{RUN}")
 
 
 def test_two_runs_at_once(fresh):
     first = subprocess.Popen(  # its runs take long enough for a second one to start
-        fresh.command(TRACES, "results/tiny/traces/top.parquet", "--cores", 1), cwd=fresh.folder,
+        fresh.command("runs", "--cores", 1), cwd=fresh.folder,
         env=fresh.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     locks = fresh.folder / ".snakemake/locks"
     while first.poll() is None and not (locks.exists() and any(locks.iterdir())):
         pass
-    printed = fresh.snakemake(TRACES, "--cores", 1, ok=False)
+    printed = fresh.snakemake(*RUNS, "--cores", 1, ok=False)
     assert "Directory cannot be locked" in printed
     assert first.wait(600) == 0
     ends_right(fresh)
@@ -165,7 +167,7 @@ def test_a_job_over_its_memory(finished, trouble, says):
     finished.write(settings)
     (finished.folder / "trouble").write_text(trouble)
 
-    printed = finished.snakemake(TRACES, "--cores", 1, ok=False)
+    printed = finished.snakemake("runs", "--cores", 1, ok=False)
     print(printed)
     assert says in printed
     runs = finished.folder / "results/tiny" / FOLDER
@@ -177,8 +179,8 @@ def test_a_job_over_its_memory(finished, trouble, says):
 
     (finished.folder / "trouble").unlink()
     finished.snakemake(*again, study=None)
-    finished.snakemake(TRACES, "--cores", 1)
-    assert (finished.folder / TRACES).is_file()
+    finished.snakemake(TABLE, "--cores", 1)
+    assert "troubled" in (finished.folder / TABLE).read_text()
 
 
 def scant(project, *arguments):

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -22,10 +21,10 @@ from scant.verdict.words import SILENT
 
 pytestmark = pytest.mark.slow
 
-# What every run leads to: claims, all of which are judged again, their figures, four to a job, and the page.
-VERDICT = {"judged": 7, "claims": 1, "claims_figures": 2, "report": 1}
-JUDGED = ("judged", "claims", "claims_figures")
-# What the perceptron runs of the tiny study lead to, besides traces and `all`.
+# What every run leads to: claims, all of which are judged again, their figures, and the page.
+VERDICT = {"judged": 7, "claims": 1, "claims_figure": 9, "report": 1}
+JUDGED = ("judged", "claims", "claims_figure")
+# What the perceptron runs of the tiny study lead to, besides `all`.
 REPORT = VERDICT | {"figure": 4, "table": 4}
 
 
@@ -55,7 +54,7 @@ def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
     finished.snakemake(*ASKED, "--cores", 1)
 
     digests = finished.digests()
-    assert digests.items() <= finished.reference.items() and len(digests) > 80
+    assert digests.items() <= finished.reference.items() and len(digests) > 70
     assert {file.removeprefix("results/tiny/") for file in ASKED} <= digests.keys()
     again = [path for path, before in times.items() if path.stat().st_mtime_ns != before]
     assert len({path.relative_to(runs).parts[:2] for path in again}) <= 2, "runs that were whole were made again"
@@ -95,75 +94,32 @@ def test_a_touch_changes_nothing(finished):
     assert finished.jobs() == {}
 
 
-def test_new_rates_rerun_the_runs_of_their_learner_and_of_those_it_is_played_with(finished):
+def test_new_rates_rerun_the_runs_of_their_learner_alone(finished):
     settings = finished.settings()
     settings["learners"]["listnet"]["rates"] = [0.1, 2.0]
     finished.write(settings)
     # 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code and of either of its sweep; the lower
     # bound has no ListNet
-    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 3, "traces": 4}
-
-
-def test_new_rates_rerun_the_runs_of_their_learner_alone_if_it_is_played_alone(finished):
-    settings = finished.settings()
-    settings["together"] = False
-    finished.write(settings)
-    assert finished.jobs().keys() >= {"run", "traces"}
-    finished.snakemake("--cores", 1, "--touch")  # the run files are those of jobs of their own
-    assert finished.jobs() == {}
-    settings["learners"]["listnet"]["rates"] = [0.1, 2.0]
-    finished.write(settings)
-    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 3, "traces": 4}
+    assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 3}
     assert {Path(file).parent.name for file in finished.planned()["run"]} == {"listnet"}
 
 
-def test_learners_played_alone_have_the_bytes_of_those_played_together(finished):
-    settings, experiments = finished.settings(), ("perceptron-released", "lower-bound", "top", "ads-logged")
-    settings["together"] = False
+def test_a_new_learner_is_played_alone(finished):
+    settings = finished.settings()
+    settings["learners"]["listnet-again"] = settings["learners"]["listnet"]
+    settings["experiments"]["top"]["learners"].append("listnet-again")
     finished.write(settings)
-    plan = Plan(*studies.load(settings, finished.folder / "config/datasets.yaml"))
-    wanted = [file for experiment in experiments for file in plan.run_files(experiment)]
-    assert finished.jobs(*wanted)["run"] == len(wanted) - 2  # Random is alone in `top`, for it has no rate to tune
-    finished.snakemake(*wanted, "--cores", 2)
-    digests = finished.digests()
-    runs = {file.removeprefix("results/tiny/") for file in wanted}
-    assert len(runs) > 20 and {file: digests[file] for file in runs} == {
-        file: finished.reference[file] for file in runs
-    }
-
-
-ALONE = {  # of each kind of experiments, and of the theory
-    "figures": ("figure-2.1", "figure-3.4", "figure-3.1", "figure-5.1", "figure-generalisation-n"),
-    "tables": ("finals", "top", "games", "ads", "generalisation", "table-3.1"),
-}
-
-
-def test_what_one_process_draws_or_makes_has_the_bytes_of_what_is_made_alone(finished):
-    """In the reference a process draws all seeds of a place, and makes all figures, or tables, of a kind."""
-    made = [f"results/tiny/{part}/{name}.csv" for part, names in ALONE.items() for name in names]
-    for file in made:
-        (finished.folder / file).unlink()
-    jobs = finished.jobs(*made)
-    assert (jobs["figure"], jobs["table"]) == (5, 6)
-    finished.snakemake(*made, "--cores", 2)
-    drawn = [f"results/tiny/{file}" for file in finished.reference if "/seed-" in file and file[:3] in ("str", "ban")]
-    for folder in ("streams", "bandit"):
-        shutil.rmtree(finished.folder / "results/tiny" / folder)
-    jobs = finished.jobs(*drawn)
-    assert jobs["simulate"] + 2 * jobs["draw"] == len(drawn) > 10
-    finished.snakemake(*drawn, "--cores", 2)
-    digests = finished.digests()
-    packed = {file for file in finished.reference if file.startswith("streams/") and "/seed-" not in file}
-    assert digests == {file: digest for file, digest in finished.reference.items() if file not in packed}
+    jobs = without_all(finished.jobs())
+    assert jobs == VERDICT | {"run": 2, "figure": 4, "table": 4}
+    assert {Path(file).parent.name for file in finished.planned()["run"]} == {"listnet-again"}
 
 
 def test_a_new_seed_reruns_no_batch_that_was_full(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron"]["tuning_seeds"] = 2
     finished.write(settings)
-    # one more batch of one seed for each of three streams, of the learners that have rates to choose from
-    # and the table of streams
-    wanted = REPORT | {"simulate": 1, "run": 3, "traces": 1, "table": 4 + 1}
+    # one more batch of one seed on each of three streams, for the three learners that choose a rate; the table of streams
+    wanted = REPORT | {"simulate": 1, "run": 3 * 3, "table": 4 + 1}
     assert without_all(finished.jobs()) == wanted
 
 
@@ -171,19 +127,19 @@ def test_a_new_seed_reruns_its_batch_alone(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron-released"]["seeds"] = 3
     finished.write(settings)
-    wanted = VERDICT | {"simulate": 2, "run": 3, "traces": 3, "figure": 1, "table": 3 + 1}  # with that of streams
+    wanted = VERDICT | {"simulate": 2, "run": 3 * 2, "figure": 1, "table": 3 + 1}  # with that of streams
     assert without_all(finished.jobs()) == wanted
 
 
 @pytest.mark.parametrize(
     ("experiment", "wanted"),
     [
-        # On each of three streams two more seeds are played, in jobs of one; one stream is drawn.
-        ("perceptron", {"simulate": 2, "run": 3 * 2, "traces": 1, "figure": 4, "table": 4 + 1}),
-        # 2 streams; their best fixed weights, judged by four surrogates
-        ("top", {"run": 2, "comparator": 2 * 4, "traces": 1, "figure": 4, "table": 4}),
-        ("choice", {"run": 3, "traces": 1, "figure": 2, "table": 2}),
-        ("ads-campaigns", {"draw": 2, "run": 1, "traces": 1, "figure": 2, "table": 3}),
+        # On each of three streams six learners play two more seeds, in jobs of one; one stream is drawn.
+        ("perceptron", {"simulate": 2, "run": 3 * 2 * 6, "figure": 4, "table": 4 + 1}),
+        # eleven learners on 2 streams; the best fixed weights, judged by four surrogates
+        ("top", {"run": 2 * 11, "comparator": 2 * 4, "figure": 4, "table": 4}),
+        ("choice", {"play": 3, "figure": 2, "table": 2}),
+        ("ads-campaigns", {"draw": 1, "run": 6, "figure": 2, "table": 3}),
     ],
 )
 def test_added_seeds_are_played_alone(finished, experiment, wanted):
@@ -192,7 +148,8 @@ def test_added_seeds_are_played_alone(finished, experiment, wanted):
     settings["experiments"][experiment]["seeds"] = [before, 2]
     finished.write(settings)
     assert without_all(finished.jobs()) == VERDICT | wanted
-    played = [Path(file) for file in finished.planned()["run"]]
+    planned = finished.planned()
+    played = [Path(file) for file in (*planned.get("run", ()), *planned.get("play", ()))]
     assert all(min(spanned(file.stem.removeprefix("seed-"))) >= before for file in played)
     runs = finished.folder / "results/tiny/runs" / experiment
     plan = Plan(*studies.load(settings, finished.folder / "config/datasets.yaml"))
@@ -204,7 +161,7 @@ def test_a_new_title_reruns_no_learner(finished):
     settings = finished.settings()
     settings["learners"]["listnet"]["title"] = "List net"
     finished.write(settings)
-    assert without_all(finished.jobs()) == REPORT | {"traces": 4}
+    assert without_all(finished.jobs()) == REPORT
 
 
 def test_a_changed_claim_reruns_the_verdict_alone(finished):
@@ -219,23 +176,23 @@ def test_a_new_level_plays_its_experiment_alone(finished):
     settings = finished.settings()
     settings["experiments"]["ads"]["sweep"].append({"threshold": ["recall"]})
     finished.write(settings)
-    assert without_all(finished.jobs()) == VERDICT | {"run": 2, "traces": 1}
+    assert without_all(finished.jobs()) == VERDICT | {"run": 5 * 2}
 
 
 ALL = ("perceptron", "top", "fixed-items", "ads", "generalisation")  # kinds of experiments
-SEEN = {"traces", "figure", "table", *JUDGED}  # what new runs lead to
+SEEN = {"figure", "table", *JUDGED}  # what new runs lead to
 
 
 @pytest.mark.parametrize(
     ("file", "rules", "kinds"),
     [
-        ("present/figures.py", {"figure", "claims_figures"}, ()),
-        ("present/style.py", {"figure", "claims_figures"}, ()),
+        ("present/figures.py", {"figure", "claims_figure"}, ()),
+        ("present/style.py", {"figure", "claims_figure"}, ()),
         ("present/tables.py", {"table", *JUDGED}, ()),
         ("present/traces.py", SEEN, ()),
         ("verdict/statistics.py", {*JUDGED}, ()),
         ("verdict/tables.py", {*JUDGED}, ()),
-        ("verdict/drawings.py", {"claims_figures"}, ()),
+        ("verdict/drawings.py", {"claims_figure"}, ()),
         ("page/page.py", set(), ()),
         ("compare/manifest.py", set(), ()),
         ("online/learners.py", {"run", "comparator", *SEEN}, ("perceptron", "top")),
@@ -257,8 +214,8 @@ def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules, kinds):
     with open(finished.folder / "src/scant" / file, "a") as source:
         source.write("EDITED = True\n")
     planned = without_all(finished.planned())
-    assert planned.keys() == rules | {"report"}
-    assert kinds_of(finished, planned.get("run", ())) == {*kinds}
+    assert {"run" if rule == "play" else rule for rule in planned} == rules | {"report"}
+    assert kinds_of(finished, [*planned.get("run", ()), *planned.get("play", ())]) == {*kinds}
 
 
 def kinds_of(project, files):
@@ -378,7 +335,7 @@ def first_readings(project):
     return {claim: names for claim, names in found.items() if len(names) > 1}
 
 
-@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figures")])
+@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figure")])
 def test_one_figure_alone_is_drawn_again(finished, name, rule):
     for ending in ("svg", "png", "csv"):
         (finished.folder / f"results/tiny/figures/{name}.{ending}").unlink()
@@ -450,6 +407,6 @@ def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
     assert {*found.deleted} >= {*drawn} and not found.foreign + found.newer
     pruning.delete(finished.folder / "results/tiny", found)
     assert finished.jobs() == {}
-    (stream,) = [file for file in drawn if file == "streams/linear/seed-0.arrow"]
-    finished.snakemake(f"results/tiny/{stream}", "--cores", 1)
+    (stream,) = [file for file in drawn if file == "streams/linear/0/seed-0.arrow"]
+    finished.snakemake("results/tiny/streams/linear/0", "--cores", 1)
     assert finished.digests()[stream] == finished.reference[stream]

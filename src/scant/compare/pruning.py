@@ -8,6 +8,7 @@ from pathlib import Path
 from scant.compare import finished, manifest
 from scant.compare.provenance import DRAWN, FINISH, FOLDERS
 from scant.errors import DataError, printable
+from scant.files import FOLDER_MARK
 from scant.page.status import recorded
 
 
@@ -81,9 +82,15 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def delete(folder, found: Prunable) -> None:
-    """Delete those files."""
+    """Delete those files, and the folders of draws that are empty then: Snakemake takes one that is there for drawn."""
     for name in found.deleted:
-        Path(folder, name).unlink()
+        path = Path(folder, name)
+        path.unlink()
+        for place in path.parents[: len(Path(name).parents) - 1]:
+            if {*place.iterdir()} - {place / FOLDER_MARK}:
+                break
+            (place / FOLDER_MARK).unlink(missing_ok=True)
+            place.rmdir()
 
 
 def describe(found: Prunable, drawn: bool, deletes: bool) -> Iterator[str]:

@@ -40,7 +40,7 @@ class Digests:
     def run(self, wildcards) -> str:
         """Of the settings of a run, and of the code that plays it."""
         job = self.plan.runs["/".join(wildcards)]
-        return digest([job.settings, self.settled.code[wildcards.experiment]])
+        return digest([job.settings, self.settled.code_of(job)])
 
     def comparator(self, wildcards) -> str:
         """Of the settings and code by which the best fixed weights are found."""
@@ -50,7 +50,7 @@ class Digests:
         """Of the settings and code of an experiment of which the time is measured."""
         experiment = self.study["experiments"][wildcards.experiment]
         entries = [self.study[section][id] for section in ("games", "learners") for id in experiment[section]]
-        return digest([experiment, entries, self.settled.code[wildcards.experiment]])
+        return digest([experiment, entries, self.settled.code[wildcards.experiment][""]])
 
     def figure(self, wildcards) -> str:
         """Of what a figure is made of: titles, options, how learners are drawn, code."""
@@ -62,7 +62,8 @@ class Digests:
         return digest([self._target(self.plan.tables[wildcards.table]), self.study["seed"]])
 
     def _target(self, target: Target) -> list:
-        details = [self.plan.details(name) for name in target.experiments]
+        played = target.experiments if target.shown.reads in ("traces", "regret") else ()
+        details = [self.plan.details(name) for name in played]
         return [details, dict(target.shown.options), code.digest("scant.present.making", *target.shown.modules)]
 
     def _looks(self, target: Target) -> dict:

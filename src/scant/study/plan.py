@@ -229,11 +229,10 @@ class Plan:
         counts = Counter(name for name, _ in named)
         return {name: title for name, title in sorted(named) if counts[name] == 1 and title != name}
 
-    def modules(self, experiment: str) -> list[str]:
-        """The modules that the runs of an experiment start from: its family's, and those of users' own learners."""
-        kinds = (
-            self.study["learners"][learner]["kind"] for learner in self.study["experiments"][experiment]["learners"]
-        )
+    def modules(self, experiment: str, learner: str = "") -> list[str]:
+        """The modules that runs of a learner start from, or of all of an experiment: the family's, and users' own."""
+        learners = [learner] if learner else self.study["experiments"][experiment]["learners"]
+        kinds = (self.study["learners"][id]["kind"] for id in learners)
         return [self.families[experiment].code, *(kind.partition(":")[0] for kind in kinds if ":" in kind)]
 
     def details(self, experiment: str) -> dict:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import DataError
+from scant.families import Job
 from scant.files import BLANK, SEAL, atomic, check_seal, seal
 from scant.study.code import digest
 from scant.study.plan import Plan
@@ -28,7 +29,7 @@ class Settled:
     datasets : by id, likewise
     claims : by id, see `scant.study.settings.claims`
     draws : see `scant.study.plan.Plan`
-    code : a digest of the code that makes the runs of each experiment
+    code : by experiment and learner, a digest of the code that plays; "" for all learners of the experiment
     """
 
     def __init__(self, content: dict):
@@ -36,7 +37,7 @@ class Settled:
         self.study: dict = content["study"]
         self.claims: dict[str, dict] = content["claims"]
         self.draws: dict[str, list[str]] = content["draws"]
-        self.code: dict[str, str] = content["code"]
+        self.code: dict[str, dict[str, str]] = content["code"]
         self.datasets = {name: _dataset(entry) for name, entry in content["datasets"].items()}
 
     @cached_property
@@ -49,6 +50,10 @@ class Settled:
         alone = {name: settings for name, settings in self.study["experiments"].items() if name == experiment}
         return Plan(self.study | {"experiments": alone}, self.datasets, self.draws)
 
+    def code_of(self, job: Job) -> str:
+        """The digest of the code that makes a run file."""
+        return self.code[job.identity["experiment"]][job.identity.get("learner", "")]
+
 
 def _dataset(entry: dict) -> Dataset:
     parts = {name: Part(**part) for name, part in entry["parts"].items()}
@@ -59,7 +64,10 @@ def _dataset(entry: dict) -> Dataset:
 def content(given: dict, plan: Plan, claims: dict[str, dict]) -> dict:
     """The content of a settled study: values that JSON can hold; see `Settled` for the parameters."""
     datasets = {name: asdict(dataset) for name, dataset in plan.datasets.items()}
-    code = {name: digest(*plan.modules(name)) for name in plan.families}
+    code = {
+        name: {learner: digest(*plan.modules(name, learner)) for learner in ("", *experiment["learners"])}
+        for name, experiment in plan.study["experiments"].items()
+    }
     settled = {"given": given, "study": plan.study, "datasets": datasets, "draws": plan.draws}
     return json.loads(json.dumps(settled | {"claims": claims, "code": code}))  # with lists in place of tuples
 
