@@ -114,7 +114,8 @@ def own_files(wildcards):
 PARTS = selection.parts(PLAN, CLAIMS)
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMS)
 JUDGED_ON = PLAN.theory + ([plan.COVERAGE.format(study=STUDY["study"])] if STUDY["coverage"] else []) if CLAIMS else []
-JUDGED = digest([STUDY, CLAIMS, code("scant.verdict.tables", *selection.modules())])
+# In the order of their files: of several experiments that a claim fits, the first decides.
+JUDGED = digest([json.dumps([STUDY, CLAIMS]), code("scant.verdict.tables", *selection.modules())])
 
 
 def judged_runs(wildcards):

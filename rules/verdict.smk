@@ -97,7 +97,7 @@ rule report:
         code=code("scant.page.page", "scant.page.about", "scant.compare.manifest", *selection.modules()),
         made_by=code(*(module for modules in manifest.modules(PLAN).values() for module in modules)),
         captions=digest([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
-        digest=digest([settled_study.given, STUDY, CLAIMS]),
+        digest=digest(json.dumps([settled_study.given, STUDY, CLAIMS])),
         study_file=os.path.relpath(workflow.configfiles[-1]),
     shell:
         "scant job report {params.study_file:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

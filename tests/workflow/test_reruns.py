@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -80,7 +81,7 @@ def kill_when(project, ready):
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
         os.killpg(process.pid, signal.SIGKILL)
         for member in family:  # those of a group of their own
-            if member.is_running():
+            with suppress(psutil.NoSuchProcess):
                 member.kill()
         process.wait()
         psutil.wait_procs(family, timeout=60)
@@ -118,7 +119,7 @@ def test_a_new_seed_reruns_no_batch_that_was_full(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron"]["tuning_seeds"] = 2
     finished.write(settings)
-    # one more batch of one seed on each of three streams, for the three learners that choose a rate; the table of streams
+    # one more batch of one seed on each of three streams, for the three learners that choose a rate
     wanted = REPORT | {"simulate": 1, "run": 3 * 3, "table": 4 + 1}
     assert without_all(finished.jobs()) == wanted
 
