@@ -79,7 +79,7 @@ rule report:
         rules.figures.input,
         rules.tables.input,
         [file for name in PLAN.stated for file in PLAN.run_files(name)],
-        [rules.claims.output.parquet, rules.claims.output.readings] if CLAIMS else [],
+        rules.claims.output if CLAIMS else [],
         of_project("CITATION.cff"),
         [os.path.relpath(file) for file in sorted((PACKAGE / "page/assets").glob("*.*"))],
     output:

@@ -101,8 +101,9 @@ def deployed(folder: Path, source: Path) -> Path:
 def test_a_deployed_workflow_has_what_comes_with_it(wheel, tmp_path):
     """Example logs are found where scant is, by the package of a clone and by that of a wheel."""
     folder = deployed(tmp_path, ROOT)
-    log = "results/data/original/example-logs/targeted.txt"
     for package, study in ((ROOT / "src", "config.yaml"), (wheel, "studies/tiny.yaml")):
+        id = yaml.safe_load((ROOT / "config" / study).read_text())["study"]
+        log = f"results/data/original/example-logs@{id}/targeted.txt"
         shutil.copy(ROOT / "config" / study, folder / "config/config.yaml")
         assert re.search(r"^total +\d\d", run("snakemake", "-n", folder=folder, package=package), re.M)
         run("snakemake", "--cores", 1, "--forcerun", "fetch", "--", log, folder=folder, package=package)

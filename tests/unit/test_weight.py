@@ -1,0 +1,76 @@
+"""The project's weight is held: what a change adds it has to say here, and what it takes away is kept.
+
+A number may fall; then it is to be lowered here. Who raises one writes the reason beside it.
+"""
+
+import ast
+import io
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
+CODE = {}  # lines of code in src/scant by room: without blank lines, comments and docstrings
+LINES = {}
+WORDS = {}
+
+
+def code_lines(text: str) -> int:
+    """The lines of a module that hold code."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            docstrings.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    kinds = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in kinds]
+    lines = {line for token in tokens for line in range(token.start[0], token.end[0] + 1)}
+    return len(lines - docstrings)
+
+
+def room_of(path: Path) -> str:
+    """The folder of src/scant that a module is in; "" if it is in none."""
+    folder, *rest = path.relative_to(ROOT / "src/scant").parts
+    return folder if rest else ""
+
+
+def weights() -> dict[str, dict[str, int]]:
+    """What there is, by the table here that holds it."""
+    code: dict[str, int] = {}
+    for path in sorted((ROOT / "src/scant").rglob("*.py")):
+        code[room_of(path)] = code.get(room_of(path), 0) + code_lines(path.read_text(encoding="utf-8"))
+
+    def lines(*patterns: str) -> int:
+        paths = [path for pattern in patterns for path in ROOT.glob(pattern)]
+        return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    return {
+        "code": code,
+        "lines": {
+            "rules": lines("Snakefile", "rules/*.smk"),
+            "claims": lines("config/claims*.yaml", "config/claims/*.yaml"),
+            "tests": lines("tests/**/*.py"),
+        },
+        "words": {"documents": sum(len(path.read_text(encoding="utf-8").split()) for path in documents)},
+    }
+
+
+HELD = {"code": CODE, "lines": LINES, "words": WORDS}
+
+
+@pytest.mark.parametrize("what", HELD)
+def test_nothing_grows_without_a_reason_and_what_fell_is_lowered_here(what):
+    counted = weights()[what]
+    assert HELD[what].keys() == counted.keys()
+    heavier = {name: (counted[name], most) for name, most in HELD[what].items() if counted[name] > most}
+    assert not heavier, f"{what}: what there is, and the most. Raise the most, with the reason beside it: {heavier}"
+    lighter = {name: (counted[name], most) for name, most in HELD[what].items() if most > SLACK * counted[name] + 10}
+    assert not lighter, f"{what}: lower the most to what there is: {lighter}"
+
+
+def test_only_code_counts():
+    text = '"""A module.\n\nOf two lines."""\n\n# why\nX = """\n\na text"""  # why\n\n\ndef f():\n    """Nothing."""\n    return (\n        X\n    )\n'
+    assert code_lines(text) == 3 + 1 + 3
