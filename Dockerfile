@@ -14,9 +14,9 @@ RUN pip install --no-cache-dir --require-hashes -r build.lock
 RUN pip install --no-cache-dir --no-build-isolation --only-binary :all: --no-binary connection-pool --require-hashes -r requirements.lock
 RUN pip install --no-cache-dir --no-deps --no-build-isolation .
 
-# Any user of the container may compile; nobody but root may change what is installed.
-RUN mkdir -m 1777 /var/cache/numba && useradd --no-create-home scant
-ENV NUMBA_CACHE_DIR=/var/cache/numba HOME=/tmp MPLCONFIGDIR=/tmp PYTHONDONTWRITEBYTECODE=1
+# Nobody but root may change what is installed. What a user compiles is kept in the home, which is the container's own.
+RUN useradd --no-create-home scant
+ENV HOME=/tmp MPLCONFIGDIR=/tmp PYTHONDONTWRITEBYTECODE=1
 
 USER scant
 WORKDIR /study

@@ -124,10 +124,10 @@ def test_no_circle_of_modules():
             pytest.fail(" -> ".join(error.args[1]))
 
 
-def test_kernels_import_kernels_alone():
+def test_kernels_import_kernels_and_errors_alone():
     for name in MODULES:
         if fits(name, ["scant.kernels*"]):
-            assert all(fits(other, ["scant", "scant.kernels*"]) for other in ANYWHERE[name]), name
+            assert all(fits(other, ["scant", "scant.kernels*", "scant.errors"]) for other in ANYWHERE[name]), name
 
 
 def test_engines_know_nothing_of_studies_and_reports():

@@ -1,12 +1,7 @@
 """The compiled pieces of a round do what `scant.measures` and `scant.surrogates` say, and NumPy."""
 
 import math
-import os
-import shutil
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +9,7 @@ import pytrec_eval
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scant import kernels, measures, surrogates
+from scant import measures, surrogates
 from scant.data.stream import discounts, gains
 from scant.kernels import full, pieces, sorting
 
@@ -291,60 +286,3 @@ def test_the_sum_of_surrogates_at_fixed_weights(packed, kind, places, uniform, s
                 scores = stream[q][0] @ (multiple * weights)
                 total += surrogate(scores, labels[stream.offsets[q] : stream.offsets[q + 1]])
             assert found[t] == pytest.approx(total, rel=1e-12, abs=1e-13)
-
-
-# --- the cache of compiled code
-
-LOADING = """
-import numpy as np
-from scant.kernels import pieces
-weights = np.array([3.0, 4.0])
-pieces.project(weights, 1.0)
-print(weights.tolist())
-"""
-
-
-def load(cache, source=None, code=LOADING):
-    """Run code that loads a loop, of the package in the folder `source`, if any."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)} | ({"PYTHONPATH": str(source)} if source else {})
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-
-
-@pytest.mark.slow
-def test_clones_share_what_is_compiled_until_a_source_differs(tmp_path):
-    cache = tmp_path / "cache"
-    first = load(cache)
-    compiled = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")}
-    copy = tmp_path / "clone" / "scant"
-    shutil.copytree(Path(kernels.__file__).parents[1], copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in copy.rglob("*.py"):
-        os.utime(path)
-    where = "\nimport scant; print(scant.__file__)"
-    again = load(cache, copy.parent, LOADING + where)
-    assert again.stdout == first.stdout + f"{copy / '__init__.py'}\n"
-    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")} == compiled != {}
-    with (copy / "kernels" / "cells.py").open("a") as source:
-        source.write("# another line\n")
-    load(cache, copy.parent)
-    assert len(list(cache.rglob("*.nb?"))) == 2 * len(compiled)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_a_damaged_cache_is_made_again_with_a_line_that_says_so(tmp_path, ending):
-    right = load(tmp_path)
-    files = sorted(tmp_path.rglob(f"*.{ending}"))
-    assert files and right.stderr == ""
-    for damage in (lambda content: content[: len(content) // 2], lambda content: b"", _one_bit):
-        for path in files:
-            path.write_bytes(damage(path.read_bytes()))
-        again = load(tmp_path)
-        assert again.stdout == right.stdout
-        if damage is not _one_bit or ending == "nbc":
-            assert "compiled code is damaged" in again.stderr and "is made again" in again.stderr
-        assert load(tmp_path).stderr == ""
-
-
-def _one_bit(content: bytes) -> bytes:
-    middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]

@@ -3,25 +3,35 @@
 Numba keys its cache of compiled code by the path and time of the outer function's file, so an edit to an inner function
 in another file would go unnoticed, and another clone of this repository would compile all loops again. Here compiled
 code is cached in a folder named by the digest of all files here and of the versions of what compiles them: an edit to
-any of them compiles anew, and clones with the same files share what one of them has compiled. Numba itself tells apart
-what was compiled for other types or another processor.
+any of them compiles anew, and clones with the same files share what one of them has compiled. A file of it is named by
+the function, the types, the processor and Numba's settings.
+
+Compiled code is run as it is read, so it is read only where nobody but its user, or root, can have put it.
 """
 
 import hashlib
 import os
+import pickle
+import stat
 import sys
+import tempfile
 import zlib
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import llvmlite
 import numba
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.caching import FunctionCache
+from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
 from numba.np import linalg
 
-SEALED = b"scant-crc32:"  # what precedes the CRC-32 in a file of compiled code
+from scant.errors import SettingError
+
+SEALED = b"scant-crc32:"  # what precedes the CRC-32 at the end of a file of compiled code
+UNLIKE = {"CACHE_DIR", "NUMBA_DEFAULT_NUM_THREADS", "NUMBA_NUM_THREADS"}  # settings of Numba that change no code
 
 
 def _skip_blas() -> None:
@@ -47,92 +57,125 @@ def _digest() -> str:
     return digest.hexdigest()
 
 
-def _cache_root() -> Path:
-    if numba.config.CACHE_DIR:
-        return Path(numba.config.CACHE_DIR)
-    with suppress(OSError, RuntimeError):  # there is no home, or nobody may write to it
-        root = Path.home() / ".cache" / "scant"
-        root.mkdir(parents=True, exist_ok=True)
-        if os.access(root, os.W_OK):
-            return root
-    return Path(__file__).parent / "__pycache__"
+@cache
+def _say(text: str) -> None:
+    """Print a line, once."""
+    print(f"scant: {text}", file=sys.stderr)
 
 
-DIGEST = _digest()
-FOLDER = _cache_root() / f"numba-{DIGEST[:12]}"
+def _distrust(about: os.stat_result) -> str:
+    """Why somebody else may have put something into a file or folder; empty if nobody but its user or root can have."""
+    if about.st_uid not in (os.geteuid(), 0):
+        return "belongs to somebody else"
+    if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(about.st_mode):
+        return "can be written to by others"
+    return ""
 
 
-class _Sound(IndexDataCacheFile):
-    """Numba's files of one function's compiled code. Those that are damaged are made again, and a line says so.
+def _make(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for its user alone."""
+    if not folder.exists():
+        _make(folder.parent)
+        folder.mkdir(0o700, exist_ok=True)
 
-    A file of code has the CRC-32 of its content at its end, which Numba does not read: damaged code could do anything.
+
+def _folder(name: str) -> Path | None:
+    """Make the folder of compiled code; None, with a line that says so, if there is none to be had.
+
+    The user has not chosen the default folder, and a job does well without it: it goes on if that one is unsafe.
+
+    Raises
+    ------
+    SettingError : others can write to the folder that is set, or have made it
     """
-
-    def save(self, key, data):
-        """Save code in a file named by its key.
-
-        Numba numbers files, so that two processes that save at once may both write the same one.
-        """
-        overloads = self._load_index()
-        overloads[key] = self._data_name(zlib.crc32(repr(key).encode()))
-        self._save_index(overloads)
-        self._save_data(overloads[key], data)
-
-    def _dump(self, obj) -> bytes:
-        content = super()._dump(obj)
-        return content + SEALED + zlib.crc32(content).to_bytes(4)
-
-    def _load_index(self):
-        try:
-            return super()._load_index()
-        except Exception as error:  # of any kind, since it is what reading anything can end in
-            self._say(self._index_path, error)
-            return {}
-
-    def _load_data(self, name):
-        path = self._data_path(name)
-        content, mark, crc = Path(path).read_bytes().rpartition(SEALED)
-        try:
-            if mark and crc != zlib.crc32(content).to_bytes(4):
-                raise ValueError("another CRC-32")
-            return super()._load_data(name)
-        except Exception as error:
-            self._say(path, error)
-            raise OSError(path) from None  # which Numba takes for a file that is not there
-
-    @staticmethod
-    def _say(path, error: Exception) -> None:
-        print(f"scant: {path}: compiled code is damaged ({error}), and is made again", file=sys.stderr)
+    chosen = numba.config.CACHE_DIR
+    try:
+        root = Path(chosen).absolute() if chosen else Path.home() / ".cache" / "scant"
+        for folder in (root, root / name):
+            _make(folder)
+            if folder == root and not chosen and root.stat().st_uid == os.geteuid():
+                root.chmod(0o700)  # earlier versions left that to the umask
+            for about in (folder.lstat(), folder.stat()):
+                if reason := _distrust(about):
+                    raise SettingError(f"{folder} {reason}, whose code would be run as yours: set NUMBA_CACHE_DIR to a "
+                                       "folder that you alone can write to (chmod 700)")  # fmt: skip
+        return root / name
+    except SettingError as error:
+        if chosen:
+            raise
+        _say(f"{error.text}. Until then compiled code is not kept")
+    except (OSError, RuntimeError) as error:  # it cannot be made, or there is no home
+        _say(f"compiled code is not kept ({error}): set NUMBA_CACHE_DIR to a folder that you can write to")
+    return None
 
 
-class _Locator(_CacheLocator):
-    def __init__(self, function):
-        self.line = function.__code__.co_firstlineno
-
-    @classmethod
-    def from_function(cls, py_func, py_file):
-        return cls(py_func)
-
-    def get_cache_path(self):
-        return str(FOLDER)
-
-    def get_source_stamp(self):
-        return DIGEST
-
-    def get_disambiguator(self):
-        return str(self.line)
+FOLDER = _folder(f"numba-{_digest()[:12]}")
 
 
-class _Files(CompileResultCacheImpl):
-    _locator_classes = (_Locator,)
+def _unsealed(path: Path) -> bytes:
+    """The content of a file of compiled code.
+
+    Raises
+    ------
+    ValueError : its seal is missing or wrong, or somebody else may have written it
+    OSError : it is not there, cannot be read, or is a link
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        if reason := _distrust(os.fstat(file.fileno())):
+            raise ValueError(f"it {reason}")
+        content, mark, crc = file.read().rpartition(SEALED)
+    if not mark or crc != zlib.crc32(content).to_bytes(4):
+        raise ValueError("its CRC-32 is missing or wrong")
+    return content
 
 
 class _Cache(FunctionCache):
-    _impl_class = _Files
+    """The compiled code of one function, in a sealed file for each of its keys.
+
+    Numba's own cache has an index beside them, and trusts both: damaged code could do anything, and so could a pickle.
+    """
 
     def __init__(self, function):
-        super().__init__(function)
-        self._cache_file = _Sound(self.cache_path, self._impl.filename_base, DIGEST)
+        self._py_func, self._cache_path = function, str(FOLDER)
+
+    def _path(self, sig, codegen) -> Path:
+        settings = sorted((name, repr(value)) for name, value in vars(numba.config).items()
+                          if name.isupper() and name not in UNLIKE)  # fmt: skip
+        function = self._py_func
+        key = repr((self._index_key(sig, codegen), function.__code__.co_firstlineno, settings)).encode()
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        return FOLDER / f"{name}.{hashlib.sha256(key).hexdigest()[:16]}.nbc"
+
+    def load_overload(self, sig, target_context):
+        """What was compiled for a signature, or None."""
+        target_context.refresh()
+        path = self._path(sig, target_context.codegen())
+        try:
+            return CompileResult._rebuild(target_context, *pickle.loads(_unsealed(path)))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            _say(f"{FOLDER}: compiled code cannot be read ({error.strerror}), and is made again")
+        except Exception as error:  # of any kind, since it is what reading anything can end in
+            _say(f"{path}: compiled code cannot be used ({error}), and is made again")
+        return None
+
+    def save_overload(self, sig, data):
+        """Keep what was compiled for a signature, if it can be kept."""
+        if data.library.has_dynamic_globals:
+            return _say("compiled code that holds addresses, as with NUMBA_OPT=0, is not kept")
+        content, path = dumps(data._reduce()), self._path(sig, data.codegen)
+        try:
+            handle, name = tempfile.mkstemp(dir=FOLDER, prefix=f"{path.name}.tmp.")
+            temporary = Path(name)
+            try:
+                with open(handle, "wb") as file:
+                    file.write(content + SEALED + zlib.crc32(content).to_bytes(4))
+                temporary.replace(path)
+            finally:
+                temporary.unlink(missing_ok=True)
+        except OSError as error:
+            _say(f"{FOLDER}: compiled code cannot be kept ({error.strerror}): the job goes on without")
 
 
 def compiled(**options):
@@ -145,7 +188,7 @@ def compiled(**options):
 
     def decorate(function):
         loop = numba.njit(**options)(function)
-        if isinstance(loop, Dispatcher):  # else Numba is told not to compile
+        if FOLDER and isinstance(loop, Dispatcher):  # there is none where Numba is told not to compile
             loop._cache = _Cache(function)
         return loop
 
