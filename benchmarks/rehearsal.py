@@ -145,7 +145,6 @@ def write_study(folder: Path, thin: bool) -> None:
     """Write the papers' study; a thin one plays few rounds and seeds, one policy, and only what needs data sets."""
     study = yaml.safe_load((PROJECT / "config/studies/paper.yaml").read_text())
     if thin:
-        study["together"] = "all"
         for name in [*study["experiments"]]:
             experiment = study["experiments"][name]
             if experiment.get("kind") == "fixed-items" or name in UNTOUCHED:

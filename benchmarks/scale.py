@@ -6,7 +6,7 @@ A study of simulated queries, `seeds` runs over so many learners; with `--batch`
 job, with `--idle` a run's job does nothing but touch its file, so that what Snakemake adds is all there is. The study
 runs in a copy of the project, in a new folder that is removed afterwards, or in `--folder`, which is kept.
 
-`plan` is the time until a dry run knows all jobs, `told` until it has said them, `run` the study to its traces, `again`
+`plan` is the time until a dry run knows all jobs, `told` until it has said them, `run` the study to its table, `again`
 a second run, which finds nothing to do. `overhead` is what a job takes beyond its own seconds, (wall time x cores -
 seconds of all jobs) / jobs, where a job's own seconds are those of its benchmark file, with the start of its Python.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from projects import Project
 
-TRACES, RUNS = "results/scale/traces/perceptron.parquet", "runs"  # targets
+TABLE, RUNS = "results/scale/tables/finals.csv", "runs"  # targets
 
 
 def settings(seeds: int, learners: int, batch: int) -> dict:
@@ -80,10 +80,10 @@ def measure(folder: Path, arguments) -> None:
     """Run the study in a copy of the project, and print what it took."""
     project = Project(folder)
     project.write(settings(arguments.seeds, arguments.learners, arguments.batch), study="scale")
-    target = RUNS if arguments.idle else TRACES
+    target = RUNS if arguments.idle else TABLE
     if arguments.idle:
         rules = folder / "rules/runs.smk"
-        rules.write_text(rules.read_text().replace('"scant {params.runs} ', '"touch {output:q}; : {params.runs} ', 1))
+        rules.write_text(rules.read_text().replace('"scant job run ', '"touch {output:q}; : ', 1))
     plan, told = planned(project, target, "--cores", arguments.cores)
     wall, _ = timed(project, target, "--cores", arguments.cores)
     again, printed = timed(project, target, "--cores", arguments.cores)

@@ -29,7 +29,7 @@ from heapq import heappop, heappush
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from projects import ROOT, Project, rule_of
+from projects import ROOT, Project
 
 IMPORT = re.compile(r"^import time: +(\d+) \|", re.MULTILINE)
 PLANNED = re.compile(r"^(?:local)?rule (?P<rule>\w+):\n(?P<lines>(?: {4}.+\n)+)", re.MULTILINE)  # in a dry run
@@ -70,7 +70,7 @@ def by_rule(results: Path) -> dict[str, list[tuple[float, float]]]:
             job = json.loads(path.read_text().splitlines()[-1])
             log = (folder / "logs" / path.relative_to(folder / "benchmarks")).with_suffix(".log")
             imports = sum(map(int, IMPORT.findall(log.read_text())))
-            found[rule_of(job["rule_name"])].append((job["s"], imports / 1e6))
+            found[job["rule_name"]].append((job["s"], imports / 1e6))
     return found
 
 

@@ -47,6 +47,7 @@ from scant.errors import ScantError
 from scant.online import learners, play
 from scant.present import traces
 from scant.study import settings as study
+from scant.study.plan import Runs
 from scant.verdict import readings
 
 ROOT = Path(__file__).parents[2]
@@ -425,11 +426,11 @@ def fuzz_stream(data: bytes) -> None:
 
 
 def fuzz_run(data: bytes) -> None:
-    """Run files, traces and comparators."""
+    """Run files, measured times and comparators."""
     with written(data) as path:
         for read in (
-            lambda: traces.gather([path], FOLDER / "traces.parquet", {"kind": "perceptron", "seeds": 1}),
-            lambda: traces.read([path]),
+            lambda: traces.read([Runs("perceptron", [path], {"kind": "perceptron", "seeds": 1})]),
+            lambda: traces.read_rows([path]),
             lambda: traces.read_comparators([path]),
         ):
             with suppress(ScantError):
