@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
 TROUBLED = ("cancelled", "crashed", "greedy", "late")
 RUNS = {name: f"results/cluster/runs/perceptron/digits/{name}/seed-0-1.parquet" for name in TROUBLED}
-TRACES = "results/cluster/traces/simulated.parquet"
+SIMULATED = "results/cluster/runs/simulated/linear/listnet/seed-0-1.parquet"
 ALONE = ("--group-components", "run=1")  # no job is in a group with others
 
 
@@ -28,10 +28,10 @@ def test_the_profile_gives_the_bytes_of_a_run_on_one_machine(study):
 
 def test_one_allocation_gives_the_bytes_too(study):
     size = ("--cpus-per-task", 1, "--mem", 3000, "--time", 5)
-    script = (study.folder / "profiles/allocation.sh", TRACES, "--configfile", "config/studies/cluster.yaml")
+    script = (study.folder / "profiles/allocation.sh", SIMULATED, "--configfile", "config/studies/cluster.yaml")
     place = ("--chdir", study.folder, f"--export=ALL,PYTHONPATH={study.folder / 'src'}")
     study.slurm("sbatch", "--wait", *size, *place, *script)
-    study.check(TRACES)
+    study.check(SIMULATED)
 
 
 def test_faults_end_in_the_same_bytes(study):
