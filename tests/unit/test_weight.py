@@ -72,5 +72,6 @@ def test_nothing_grows_without_a_reason_and_what_fell_is_lowered_here(what):
 
 
 def test_only_code_counts():
-    text = '"""A module.\n\nOf two lines."""\n\n# why\nX = """\n\na text"""  # why\n\n\ndef f():\n    """Nothing."""\n    return (\n        X\n    )\n'
-    assert code_lines(text) == 3 + 1 + 3
+    function = ["def f():", '    """Nothing."""', "    return (", "        X", "    )"]
+    lines = ['"""A module.', "", 'Of two lines."""', "", "# why", 'X = """', "", 'a text"""  # why', *function]
+    assert code_lines("\n".join(lines)) == 3 + 1 + 3

@@ -78,7 +78,8 @@ def _files(folder: Path) -> Iterator[str]:
         if Path(place) == folder:
             folders[:], names = [name for name in folders if name in FOLDERS], []
         links = [name for name in folders if Path(place, name).is_symlink()]
-        yield from (Path(place, name).relative_to(folder).as_posix() for name in names + links)
+        paths = (Path(place, name) for name in names + links if name != FOLDER_MARK)
+        yield from (path.relative_to(folder).as_posix() for path in paths)
 
 
 def delete(folder, found: Prunable) -> None:

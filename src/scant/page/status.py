@@ -90,7 +90,7 @@ def status(folder, root=".") -> Status:
 
 
 def study_file(folder, root=".") -> Path:
-    """The file of a study's settings: the one that was planned last, else the workflow's copy, which is JSON.
+    """The file of a study's settings: the one that was planned last, else the copy among its results, which is JSON.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def study_file(folder, root=".") -> Path:
     folder, root = Path(folder), Path(root)
     if named := _named(folder, root):
         return Path(os.path.relpath(root / named))
-    copy = root / f".snakemake/scant/{folder.name}.json"
+    copy = folder / "study.json"
     if not copy.is_file():
         raise SettingError(f"the settings of the study {folder.name!r} are not known here: name its --study-file")
     return copy
