@@ -14,8 +14,8 @@ import numpy as np
 
 from scant.data.stream import CUT, Stream, discounts, gains
 from scant.kernels.pieces import ideal_dcg
-from scant.online.learners import Settings
-from scant.online.play import play_compiled
+from scant.online.learners import class_of
+from scant.online.play import play
 
 
 def stream(m: int, d: int, megabytes: float) -> Stream:
@@ -30,7 +30,7 @@ def stream(m: int, d: int, megabytes: float) -> Stream:
         features, np.arange(0, queries * m + 1, m), grades, np.count_nonzero(rows, axis=1).astype(np.int32),
         np.array([ideal_dcg(row, m, g, places, counts) for row in rows]),
         np.array([ideal_dcg(row, CUT, g, places, counts) for row in rows]),
-        np.arange(queries), {"largest_grade": 4, "largest_query": m},
+        np.arange(queries), {"largest_grade": 4, "largest_query": m, "features": d},
     )  # fmt: skip
     for array in (made.features, made.offsets, made.grades, made.relevant, made.ideal_dcg, made.ideal_dcg_at_cut):
         array.flags.writeable = False
@@ -83,11 +83,11 @@ def main() -> None:
     arguments.add_argument("--megabytes", type=float, default=400, help="size of each stream's features")
     megabytes = arguments.parse_args().megabytes
     learners = {
-        "ListNet": (Settings("listnet", trigger="ndcg@10", decay=0.5), 0.1),
-        "SLAM (NDCG@10)": (Settings("slam", trigger="ndcg@10"), 0.01),
-        "SLAM (AP)": (Settings("slam", measure="ap", trigger="ap"), 0.01),
-        "max-hinge": (Settings("max-hinge", trigger="ndcg@10"), 0.01),
-        "Random": (Settings("random", trigger="ndcg@10"), 0.0),
+        "ListNet": ({"kind": "listnet"}, 0.1),
+        "SLAM (NDCG@10)": ({"kind": "slam"}, 0.01),
+        "SLAM (AP)": ({"kind": "slam", "measure": "ap"}, 0.01),
+        "max-hinge": ({"kind": "max-hinge"}, 0.01),
+        "Random": ({"kind": "random"}, None),
     }
     print(f"{'m':>5} {'d':>4}  {'round':16} {'us':>7} {'x memory':>9} {'NumPy / it':>11}")
     for m, d in ((120, 136), (24, 700), (20, 20), (1000, 136)):
@@ -98,11 +98,11 @@ def main() -> None:
         plain = best(lambda made=made, few=few: numpy_rounds(made, few), 3) / len(few)
         print(f"{m:5} {d:4}  {'memory alone':16} {floor * 1e6:7.2f}")
         print(f"{m:5} {d:4}  {'NumPy ListNet':16} {plain * 1e6:7.2f} {plain / floor:9.1f}")
-        for name, (settings, rate) in learners.items():
-            random = np.random.default_rng(2)
+        for name, (entry, rate) in learners.items():
+            cls, random = class_of(entry["kind"]), np.random.default_rng(2)
             seconds = best(
-                lambda made=made, queries=queries, settings=settings, rate=rate, random=random: play_compiled(
-                    made, queries, settings, rate, random
+                lambda made=made, queries=queries, cls=cls, entry=entry, rate=rate, random=random: play(
+                    made, queries, cls.from_study(entry, {"source": "text"}, made.metadata, rate, random)
                 )
             ) / len(queries)
             print(f"{m:5} {d:4}  {name:16} {seconds * 1e6:7.2f} {seconds / floor:9.1f} {plain / seconds:11.1f}")

@@ -13,9 +13,8 @@ import argparse
 import numpy as np
 from rounds import best, stream
 
-from scant.online import click_learners, top
-from scant.online.learners import Settings
-from scant.online.play import play_clicks, play_compiled, play_top
+from scant.online import click_learners, learners, top
+from scant.online.play import play
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 LEARNERS = {"squared": (1, 5), "kl": (1, 5), "smoothdcg": (1, 5), "ranksvm": (2, 5), "listnet": (), "ndcg-squared": ()}
@@ -33,32 +32,33 @@ def main() -> None:
     made = stream(*shape, asked.queries * asked.documents * asked.features * 4 / 1e6)
     queries = np.random.default_rng(1).integers(0, len(made), asked.rounds)
 
-    def seconds(play, *settings) -> float:
-        return best(lambda: play(made, queries, *settings, np.random.default_rng(2)), 3)
+    def seconds(cls, learner: dict) -> float:
+        """The time of a run of a learner at its first rate, and its making, which takes no time beside it."""
+        facts, rate = made.metadata | {"rounds": asked.rounds}, cls.rates(learner, READINGS)[0]
+        return best(
+            lambda: play(made, queries, cls.from_study(learner, READINGS, facts, rate, np.random.default_rng(2))), 3
+        )
 
-    listnet = seconds(play_compiled, Settings("listnet", trigger="ndcg@10", decay=0.5), 0.1)
+    listnet = seconds(learners.ListNet, {"kind": "listnet", "rates": [0.1]})
     print(f"{'surrogate':13} {'k':>4} {'s a run':>8} {'us':>6} {'x full':>7} {'x ListNet':>10}")
     print(f"{'perceptron study, ListNet':18} {listnet:8.2f} {listnet / asked.rounds * 1e6:6.2f}")
     for surrogate, tops in LEARNERS.items():
         full = None
         for k in ("all", *tops):
             learner = {"kind": "ogd" if k == "all" else "rtop", "surrogate": surrogate, "k": k}
-            settings, rates = top.resolve(learner, READINGS, asked.rounds)
-            one = seconds(play_top, settings, rates[0])
+            one = seconds(top.DESCENDING[learner["kind"]], learner)
             full = full or one
             each = one / asked.rounds * 1e6
             print(f"{surrogate:13} {k:>4} {one:8.2f} {each:6.2f} {one / full:7.2f} {one / listnet:10.2f}")
     for surrogate, tops in SEEN.items():
         for k in tops:
             learner = {"kind": "seen", "surrogate": surrogate, "k": k, "exploration": 0.05}
-            settings, rates = top.resolve(learner, READINGS, asked.rounds)
-            one = seconds(play_top, settings, rates[0])
+            one = seconds(top.Seen, learner)
             each = one / asked.rounds * 1e6
             print(f"{f'{surrogate}, as seen':18} {k:>4} {one:8.2f} {each:6.2f} {'':7} {one / listnet:10.2f}")
-    for kind in click_learners.LEARNERS:
+    for kind, cls in click_learners.LEARNERS.items():
         for user in ("perfect", "navigational", "informational"):
-            settings, rates = click_learners.resolve({"kind": kind, "user": user}, made.metadata["largest_grade"])
-            one = seconds(play_clicks, settings, rates[0])
+            one = seconds(cls, {"kind": kind, "user": user})
             print(f"{f'{kind}, {user}':18} {one:8.2f} {one / asked.rounds * 1e6:6.2f} {'':7} {one / listnet:10.2f}")
 
 

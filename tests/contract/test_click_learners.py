@@ -16,12 +16,11 @@ from scant.online.click_learners import (
     log_probability,
     pair_weights,
     preferences,
-    resolve,
     sampled_ranking,
     team_draft,
 )
 from scant.online.clicks import USERS, User, user_for
-from scant.online.play import play_clicks, play_python, query_order
+from scant.online.play import play, play_plain, query_order
 from scant.randomness import generator
 
 THREE = [np.array(ranking) for ranking in permutations(range(3))]
@@ -35,19 +34,20 @@ def stream(request):
 
 
 def made(stream, kind, **settings):
-    return resolve({"kind": kind, **settings}, stream.metadata["largest_grade"])[0]
+    return LEARNERS[kind].complete_settings({"kind": kind, **settings}, {}, stream.metadata)
 
 
 def compiled(stream, settings, rate, rounds=80, seed=3, empty="zero", measures=()):
     queries = query_order(stream, generator(seed, "queries"), rounds)
-    return play_clicks(stream, queries, settings, rate, generator(seed, "noise"), empty, measures)
+    learner = LEARNERS[settings.kind](stream.metadata, rate, settings, generator(seed, "noise"))
+    return play(stream, queries, learner, empty, measures)
 
 
 def plain(stream, settings, rate, rounds=80, seed=3, empty="zero", measures=(), learner=None):
     queries = query_order(stream, generator(seed, "queries"), rounds)
     kind = learner or LEARNERS[settings.kind]
-    player = kind(stream.features.shape[1], rate, settings, generator(seed, "noise"))
-    return play_python((stream[q] for q in queries), player, settings, empty, settings.shown, measures)
+    player = kind(stream.metadata, rate, settings, generator(seed, "noise"))
+    return play_plain((stream[q] for q in queries), rounds, player, empty, measures)
 
 
 # --- the compiled loop is the plain class

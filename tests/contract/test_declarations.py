@@ -233,9 +233,9 @@ def of_ads(learner) -> list[str]:
 
 # A family whose learners are none of these has no rules of its own here.
 BASES = {
-    online.Contextual: of_contextual,
     top.Top: of_top,
     click_learners.FromClicks: of_clicks,
+    online.Contextual: of_contextual,
     Player: of_player,
     AdLearner: of_ads,
 }

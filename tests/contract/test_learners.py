@@ -7,8 +7,9 @@ import pytest
 
 from scant.errors import SettingError
 from scant.measures import function_of, rank
-from scant.online.learners import LEARNERS, MEASURES, Linear, Settings, make, resolve, theory_rate
-from scant.online.play import KINDS, play_compiled, play_python, query_order, recorded
+from scant.online import learners
+from scant.online.learners import LEARNERS, MEASURES, Linear, Settings, UserLearner, class_of
+from scant.online.play import play, play_plain, query_order, recorded
 from scant.randomness import generator
 
 VARIANTS = {
@@ -40,7 +41,7 @@ LINEAR = [kind for kind, learner in LEARNERS.items() if issubclass(learner, Line
 
 
 def test_no_built_in_learner_is_left_out():
-    assert {learner["kind"] for learner in VARIANTS.values()} == set(LEARNERS) == set(KINDS)
+    assert {learner["kind"] for learner in VARIANTS.values()} == set(LEARNERS)
     assert {learner.get("measure", "ndcg@10") for learner in VARIANTS.values()} == set(MEASURES)
 
 
@@ -73,14 +74,22 @@ def exact_stream(packed):
     return packed(odd_queries(random, lambda m: random.integers(-64, 65, (m, 9)) / 64, relevant=4))
 
 
+def readings(source, simulated=True):
+    return {"source": source, "stream_settings": {"generator": "linear"} if simulated else {}}
+
+
+def made(stream, learner, source="text", rate=0.3, seed=3):
+    noise = generator(seed, "noise")
+    return class_of(learner["kind"]).from_study(learner, readings(source), stream.metadata, rate, noise)
+
+
 def both(stream, learner, source, rate, empty="zero", rounds=90, measures=()):
-    settings, _ = resolve(learner, source, simulated=True)
     queries = query_order(stream, generator(3, "queries"), rounds, empty=empty)
-    compiled = play_compiled(stream, queries, settings, rate, generator(3, "noise"), empty, measures)
-    plain = make(settings, stream.features.shape[1], rate, generator(3, "noise"))
+    one, other = (made(stream, learner, source, rate) for _ in range(2))
+    compiled = play(stream, queries, one, empty, measures)
     with np.errstate(over="ignore", invalid="ignore"):
-        plain = play_python((stream[q] for q in queries), plain, settings, empty, measures=measures)
-    return settings, queries, compiled, plain
+        plain = play_plain((stream[q] for q in queries), len(queries), other, empty, measures)
+    return one.setup, queries, compiled, plain
 
 
 def alike(compiled, plain):
@@ -111,14 +120,12 @@ def test_where_arithmetic_is_exact_they_are_equal_to_the_last_bit(exact_stream, 
 
 @every_case
 def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(stream, learner, source):
-    settings, _ = resolve(learner, source, simulated=True)
     queries, runs = query_order(stream, generator(3, "queries"), 90), []
     for seed in (3, 4):
-        plain = make(settings, stream.features.shape[1], 0.3, generator(seed, "noise"))
-        plain = play_python((stream[q] for q in queries), plain, settings)
-        runs.append((play_compiled(stream, queries, settings, 0.3, generator(seed, "noise")), plain))
+        one, other = (made(stream, learner, source, seed=seed) for _ in range(2))
+        runs.append((play(stream, queries, one), play_plain((stream[q] for q in queries), 90, other)))
     for one, other in zip(*runs, strict=True):
-        assert np.array_equal(one.measured, other.measured) != LEARNERS[settings.kind].draws
+        assert np.array_equal(one.measured, other.measured) != LEARNERS[learner["kind"]].draws
 
 
 @every_case
@@ -133,49 +140,51 @@ def test_a_run_again_is_the_same_run_and_leaves_the_stream_as_it_was(stream, lea
 @every_case
 @pytest.mark.parametrize("empty", ["zero", "one"])
 def test_an_update_is_made_where_something_is_lost(stream, learner, source, empty):
-    settings, queries, play, _ = both(stream, learner, source, 0.3, empty)
+    settings, queries, played, _ = both(stream, learner, source, 0.3, empty)
     there = stream.relevant[queries] > 0
-    assert not play.loss[~there].any()  # no ranking would have lost less
-    np.testing.assert_array_equal(play.measured[~there], float(empty == "one"))
+    assert not played.loss[~there].any()  # no ranking would have lost less
+    np.testing.assert_array_equal(played.measured[~there], float(empty == "one"))
     if settings.kind == "binary-perceptron":
-        np.testing.assert_array_equal(play.loss, play.updated)
+        np.testing.assert_array_equal(played.loss, played.updated)
         return
-    measured = play.measured[:, list(MEASURES).index(settings.measure)]
-    np.testing.assert_array_equal(play.loss[there], 1 - measured[there])
+    measured = played.measured[:, list(MEASURES).index(settings.measure)]
+    np.testing.assert_array_equal(played.loss[there], 1 - measured[there])
     if settings.kind in ("slam", "max-hinge") and settings.iterate != "last":  # what is shown does not say so
         shown = {key: value for key, value in learner.items() if key != "iterate"}
-        np.testing.assert_array_equal(play.updated, both(stream, shown, source, 0.3, empty)[2].updated)
+        np.testing.assert_array_equal(played.updated, both(stream, shown, source, 0.3, empty)[2].updated)
     elif settings.kind in ("slam", "max-hinge"):
-        trigger = play.measured[:, list(MEASURES).index(settings.trigger)]
-        np.testing.assert_array_equal(play.updated, there & (trigger < 1))
+        trigger = played.measured[:, list(MEASURES).index(settings.trigger)]
+        np.testing.assert_array_equal(played.updated, there & (trigger < 1))
     elif settings.kind == "listnet":  # every round; the released code's also where no document is relevant
-        np.testing.assert_array_equal(play.updated, there | (source == "released-code"))
+        np.testing.assert_array_equal(played.updated, there | (source == "released-code"))
     elif not LEARNERS[settings.kind].learns:
-        assert not play.updated.any()
+        assert not played.updated.any()
 
 
 @every_case
 def test_a_ranking_is_made_before_its_grades_are_seen(stream, learner, source):
     """What a round measures is the ranking by the weights that the rounds before it left, or by a mean of these."""
-    settings, _ = resolve(learner, source)
-    if settings.kind not in LINEAR:
+    if learner["kind"] not in LINEAR:
         return
     queries = query_order(stream, generator(3, "queries"), 60)
-    whole = play_compiled(stream, queries, settings, 0.3, generator(3, "noise"))
+    whole = play(stream, queries, made(stream, learner, source))
     for t, suffix in {0: 0, 1: 0, 7: 2, 30: 8, 59: 16}.items():
-        start = {"last": t, "average": 0, "suffix": suffix}[settings.iterate]
-        before = (play_compiled(stream, queries[:u], settings, 0.3, generator(3, "noise")) for u in range(start, t + 1))
-        weights = np.mean([play.weights for play in before], axis=0)
+        start = {"last": t, "average": 0, "suffix": suffix}[learner.get("iterate", "last")]
+        before = (play(stream, queries[:u], made(stream, learner, source)) for u in range(start, t + 1))
+        weights = np.mean([played.weights for played in before], axis=0)
         features, grades = stream[queries[t]]
         ranking = rank((features.astype(float) @ weights).astype(np.float32))
         expected = [measure(ranking, grades) for measure in MEASURES.values()]
         np.testing.assert_allclose(whole.measured[t], expected, rtol=1e-12)
 
 
-def test_the_plain_loop_asks_for_grades_after_the_ranking():
+def test_the_plain_loop_asks_for_grades_after_the_ranking(monkeypatch):
     shown = []
 
-    class Own:
+    class Mine:
+        def __init__(self, features, rate, random):
+            pass
+
         def rank(self, features):
             shown.append("ranking")
             return rank(features[:, 0])
@@ -188,10 +197,12 @@ def test_the_plain_loop_asks_for_grades_after_the_ranking():
         return np.array([0, 1, 2])
 
     features = np.array([[1.0], [3.0], [2.0]])
-    play = play_python([(features, answer)] * 2, Own(), Settings("own:Own"))
+    monkeypatch.setattr(learners, "own_class", {"mine:Mine": Mine}.get)
+    learner = UserLearner.from_study({"kind": "mine:Mine"}, readings("text"), {"features": 1}, 1.0, generator(0))
+    played = play_plain([(features, answer)] * 2, 2, learner)
     assert shown == ["ranking", "grades", "learning"] * 2
-    assert play.measured[0] == pytest.approx([measure([1, 2, 0], [0, 1, 2]) for measure in MEASURES.values()])
-    assert (play.weights, play.updated.tolist(), play.failed_in) == (None, [0, 0], 0)
+    assert played.measured[0] == pytest.approx([measure([1, 2, 0], [0, 1, 2]) for measure in MEASURES.values()])
+    assert (played.weights, played.updated.tolist(), played.failed_in) == (None, [0, 0], 0)
 
 
 # --- further measures
@@ -214,22 +225,20 @@ def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(st
 
 
 def test_the_measures_are_the_readable_ones(stream):
-    settings, _ = resolve({"kind": "random"})
-    play = play_compiled(stream, np.arange(len(stream)), settings, 0.0, generator(1, "noise"), measures=FURTHER)
+    played = play(stream, np.arange(len(stream)), made(stream, {"kind": "random"}, seed=1), measures=FURTHER)
     random = generator(1, "noise")
     for q in range(len(stream)):
         x, grades = stream[q]
         ranking = rank(np.array([random.random() for _ in x], np.float32))
         expected = [function_of(name)(ranking, grades) for name in (*MEASURES, *FURTHER)]
-        np.testing.assert_allclose(play.measured[q], expected, rtol=1e-12)
+        np.testing.assert_allclose(played.measured[q], expected, rtol=1e-12)
 
 
 def test_the_ideal_ranking_has_the_greatest_of_each(stream):
     queries = query_order(stream, generator(3, "queries"), 90, empty="skip")
     names, plays = recorded(FURTHER), {}
     for kind in ("ideal", "random"):
-        settings, _ = resolve({"kind": kind})
-        plays[kind] = play_compiled(stream, queries, settings, 0.0, generator(0), "skip", FURTHER).measured
+        plays[kind] = play(stream, queries, made(stream, {"kind": kind}), "skip", FURTHER).measured
     assert (plays["ideal"] >= plays["random"] - 1e-12).all()
     normalised = [name.startswith(("ndcg", "ap")) for name in names]
     assert (plays["ideal"][:, normalised] == 1).all()  # to the last bit, at every cut
@@ -244,11 +253,10 @@ def test_what_is_recorded_anyway_is_recorded_once():
 
 def test_grades_beyond_a_measures_scale_are_refused(packed):
     finer = packed([(np.array([0, 5, 1]), np.ones((3, 2), np.float32))])
-    settings, _ = resolve({"kind": "random"})
     with pytest.raises(SettingError, match="'err@5' is of grades up to 4; the stream's go up to 5"):
-        play_compiled(finer, np.array([0]), settings, 0.0, generator(0), measures=["err@5"])
-    play = play_compiled(finer, np.array([0]), settings, 0.0, generator(0), measures=["ndcg@2"])
-    assert play.measured.shape == (1, 4)
+        play(finer, np.array([0]), made(finer, {"kind": "random"}), measures=["err@5"])
+    played = play(finer, np.array([0]), made(finer, {"kind": "random"}), measures=["ndcg@2"])
+    assert played.measured.shape == (1, 4)
 
 
 # --- rates
@@ -305,14 +313,13 @@ def expected_of_random(grades):
 
 def test_random_measures_what_all_rankings_do_on_average(stream):
     rounds = 40_000
-    settings, _ = resolve({"kind": "random"})
     queries = query_order(stream, generator(1, "queries"), rounds, empty="skip")
-    play = play_compiled(stream, queries, settings, 0.0, generator(1, "noise"))
+    played = play(stream, queries, made(stream, {"kind": "random"}, seed=1))
     expected = np.array(
         [expected_of_random(stream[q][1]) if stream.relevant[q] else [0] * 3 for q in range(len(stream))]
     )
-    error = (play.measured - expected[queries]).std(axis=0) / np.sqrt(rounds)
-    np.testing.assert_array_less(np.abs((play.measured - expected[queries]).mean(axis=0)), 4 * error)
+    error = (played.measured - expected[queries]).std(axis=0) / np.sqrt(rounds)
+    np.testing.assert_array_less(np.abs((played.measured - expected[queries]).mean(axis=0)), 4 * error)
     assert np.all(error < 0.01)
 
 
@@ -329,12 +336,19 @@ def test_ideal_measures_one(stream, empty, value):
 # --- settings
 
 
+def complete(learner, source="text", simulated=False):
+    """The complete settings of a learner, and its rates."""
+    cls, of_run = class_of(learner.get("kind", "")), readings(source, simulated)
+    return cls.complete_settings(learner, of_run, {}), cls.rates(learner, of_run)
+
+
 def test_what_the_readings_make_of_a_learner():
-    assert resolve({"kind": "slam", "measure": "ap", "rates": [0.5, "theory"]}) == (
+    assert complete({"kind": "slam", "measure": "ap", "rates": [0.5, "theory"]}) == (
         Settings("slam", "ap", "ap"), [0.5, "theory"],
     )  # fmt: skip
-    assert resolve({"kind": "listnet"}) == (Settings("listnet", "ndcg@10", "ndcg@10", 0.5), [1.0])
-    assert resolve({"kind": "listnet", "decay": 0.0})[0].decay == 0
+    assert complete({"kind": "listnet"}) == (Settings("listnet", "ndcg@10", "ndcg@10", 0.5), [1.0])
+    assert complete({"kind": "listnet", "decay": 0.0})[0].decay == 0
+    assert complete({"kind": "random"})[1] == [None]
     released = {
         "slam": Settings("slam", "ap", "ndcg@10", 0.5, False, "grade-gap", True),
         "max-hinge": Settings("max-hinge", "ap", "ndcg@10", 0.0, True),
@@ -342,10 +356,10 @@ def test_what_the_readings_make_of_a_learner():
         "random": Settings("random", "ap", "ap"),
     }
     for kind, settings in released.items():
-        assert resolve({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0] == settings
+        assert complete({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0] == settings
     for kind in ("slam", "max-hinge", "listnet"):  # the code has one rate, whatever the study's grid
-        assert resolve({"kind": kind, "rates": [3.0, "theory"]}, "released-code")[1] == [1.0]
-    assert resolve({"kind": "max-hinge"}, "released-code", simulated=True)[0].decay == 0.5
+        assert complete({"kind": kind, "rates": [3.0, "theory"]}, "released-code")[1] == [1.0]
+    assert complete({"kind": "max-hinge"}, "released-code", simulated=True)[0].decay == 0.5
 
 
 @pytest.mark.parametrize(
@@ -360,13 +374,13 @@ def test_what_the_readings_make_of_a_learner():
 )
 def test_what_is_unknown_is_named_with_the_nearest(learner, message):
     with pytest.raises(SettingError, match=message):
-        resolve(learner)
+        complete(learner)
 
 
 def test_theory_has_no_rate_for_these(stream):
     for kind in ("listnet", "binary-perceptron", "random"):
         with pytest.raises(SettingError, match="theory gives no rate"):
-            theory_rate(Settings(kind), stream.metadata)
+            made(stream, {"kind": kind}, rate="theory")
 
 
 OWN = """
@@ -387,14 +401,15 @@ class First:
 def test_a_learner_of_ones_own(stream, tmp_path, monkeypatch):
     (tmp_path / "own_learner.py").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
-    settings, _ = resolve({"kind": "own_learner:First", "options": {"place": 2}})
-    learner = make(settings, 9, 0.5, generator(0), {"place": 2})
-    assert learner.made == (9, 0.5, generator(0).random(), 2)
-    play = play_python((stream[q] for q in range(len(stream))), learner, settings)
-    assert play.updated.all()
+    learner = made(stream, {"kind": "own_learner:First", "options": {"place": 2}}, rate=0.5)
+    assert learner.player.made == (9, 0.5, generator(3, "noise").random(), 2)
+    played = play(stream, np.arange(len(stream)), learner)
+    assert played.updated.all()
     for q in (0, 9, 20):
         x, grades = stream[q]
-        assert play.measured[q, 2] == MEASURES["ap"](rank(x[:, 2]), grades)
+        assert played.measured[q, 2] == MEASURES["ap"](rank(x[:, 2]), grades)
     for kind in ("own_learner:Second", "no_such_module:First"):
         with pytest.raises(SettingError, match=f"learner '{kind}' cannot be imported .*module:Class"):
-            make(Settings(kind), 9, 0.5, generator(0))
+            made(stream, {"kind": kind})
+    with pytest.raises(SettingError, match=r"'own_learner:First' cannot be made with its options: .*'places'"):
+        made(stream, {"kind": "own_learner:First", "options": {"places": 2}})

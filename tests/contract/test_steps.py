@@ -10,7 +10,7 @@ from scant.kernels import steps as kernel
 from scant.measures import rank
 from scant.online import learners, steps, top
 from scant.online.estimators import estimate, value_and_gradient
-from scant.online.play import play_compiled, play_python, play_top, query_order
+from scant.online.play import play, play_plain, query_order
 from scant.online.steps import CHOICES, SCHEDULE, STEPS, CoinBetting, Exploration
 from scant.randomness import generator
 
@@ -29,13 +29,17 @@ def any_stream(request):
     return request.getfixturevalue(request.param)
 
 
+def made(stream, learner, known, rounds=80, seed=3, **readings):
+    """A learner at the only rate that it has."""
+    cls, readings, facts = known[learner["kind"]], READINGS | readings, stream.metadata | {"rounds": rounds}
+    [rate] = cls.rates(learner, readings)
+    return cls.from_study(learner, readings, facts, rate, generator(seed, "noise"))
+
+
 def of_top(stream, learner, rounds=80, plain=False, seed=3, **readings):
-    settings, [rate] = top.resolve(learner, READINGS | readings, rounds)
     queries = query_order(stream, generator(seed, "queries"), rounds)
-    if not plain:
-        return play_top(stream, queries, settings, rate, generator(seed, "noise"))
-    player = top.Top(stream.features.shape[1], rate, settings, generator(seed, "noise"))
-    return play_python((stream[q] for q in queries), player, settings, k=settings.k or None)
+    player = made(stream, learner, top.DESCENDING, rounds, seed, **readings)
+    return play_plain((stream[q] for q in queries), rounds, player) if plain else play(stream, queries, player)
 
 
 def test_the_kernels_constants_are_those_of_the_plain_classes():
@@ -48,12 +52,10 @@ def test_the_kernels_constants_are_those_of_the_plain_classes():
 @pytest.mark.parametrize("kind", STEPS)
 @pytest.mark.parametrize("learner", FULL)
 def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, learner, kind):
-    settings, rates = learners.resolve(FULL[learner] | {"steps": kind})
-    assert rates == [None] and settings.decay == 0
+    one, other = (made(any_stream, FULL[learner] | {"steps": kind}, learners.LEARNERS) for _ in range(2))
+    assert one.rate is None and one.setup.decay == 0
     queries = query_order(any_stream, generator(3, "queries"), 90)
-    compiled = play_compiled(any_stream, queries, settings, None, generator(3, "noise"))
-    plain = learners.make(settings, any_stream.features.shape[1], None, generator(3, "noise"))
-    played = play_python((any_stream[q] for q in queries), plain, settings)
+    compiled, played = play(any_stream, queries, one), play_plain((any_stream[q] for q in queries), 90, other)
     np.testing.assert_array_equal(compiled.updated, played.updated)
     np.testing.assert_allclose(compiled.measured, played.measured, rtol=1e-12)
     np.testing.assert_allclose(compiled.weights, played.weights, rtol=1e-5, atol=1e-7)
@@ -79,7 +81,7 @@ def test_the_compiled_loop_is_the_plain_class_on_the_ball(any_stream, objective,
             np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-12, err_msg=name)
         np.testing.assert_allclose(one.weights, two.weights, rtol=1e-5, atol=1e-8)
         assert np.linalg.norm(one.weights) <= radius * (1 + 1e-12)
-        assert (one.watched is None) == (kind == SCHEDULE and learner.get("exploration") != "adaptive")
+        assert (len(one.watched) == 0) == (kind == SCHEDULE and learner.get("exploration") != "adaptive")
 
 
 @pytest.mark.parametrize("kind", STEPS)
@@ -187,11 +189,10 @@ def test_exploration_is_known_before_the_round_and_a_probability(noisy):
         whole = of_top(noisy, learner, 200)
         chances = np.diff(whole.watched[:, 1], prepend=0.0)
         assert np.all((chances > 0) & (chances <= steps.MOST_EXPLORED + 1e-12))
-        settings, _ = top.resolve(learner, READINGS, 200)
         queries = query_order(noisy, generator(3, "queries"), 200)
         for t in (1, 50, 199):
             changed = np.r_[queries[:t], queries[t - 1]]
-            part = play_top(noisy, changed, settings, None, generator(3, "noise"))
+            part = play(noisy, changed, made(noisy, learner, top.DESCENDING, 200))
             np.testing.assert_allclose(np.diff(part.watched[:, 1], prepend=0.0)[: t + 1], chances[: t + 1], rtol=1e-12)
 
 

@@ -14,8 +14,8 @@ from scant.errors import SettingError
 from scant.measures import ndcg, rank
 from scant.online import learners
 from scant.online.estimators import value_and_gradient
-from scant.online.play import play_compiled, play_python, play_top, query_order
-from scant.online.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Settings, Top, resolve
+from scant.online.play import play, play_plain, query_order
+from scant.online.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Settings, Top
 from scant.randomness import generator
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
@@ -38,15 +38,25 @@ def stream(request):
     return request.getfixturevalue(request.param)
 
 
+def complete(learner, readings, rounds):
+    """The complete settings of a learner."""
+    return DESCENDING[learner["kind"]].complete_settings(learner, readings, {"rounds": rounds})
+
+
+def after(stream, queries, settings, rate, seed=3):
+    """The play of these queries in the compiled loop."""
+    return play(stream, queries, Top(stream.metadata, rate, settings, generator(seed, "noise")))
+
+
 def compiled(stream, settings, rate, rounds=60, seed=3, empty="zero", measures=()):
     queries = query_order(stream, generator(seed, "queries"), rounds)
-    return play_top(stream, queries, settings, rate, generator(seed, "noise"), empty, measures)
+    return play(stream, queries, Top(stream.metadata, rate, settings, generator(seed, "noise")), empty, measures)
 
 
-def plain(stream, settings, rate, rounds=60, seed=3, empty="zero", learner=Top, measures=()):
+def plain(stream, settings, rate, rounds=60, seed=3, empty="zero", measures=()):
     queries = query_order(stream, generator(seed, "queries"), rounds)
-    one = learner(stream.features.shape[1], rate, settings, generator(seed, "noise"))
-    return play_python((stream[q] for q in queries), one, settings, empty, settings.k or None, measures)
+    learner = Top(stream.metadata, rate, settings, generator(seed, "noise"))
+    return play_plain((stream[q] for q in queries), rounds, learner, empty, measures)
 
 
 def alike(one, two):
@@ -76,7 +86,7 @@ def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
         judge, schedule, mismatch, (rate, radius) = turns[(start + 7 * number) % len(turns)]
         readings = {"source": source, "schedule": schedule, "mismatch": mismatch, "radius": radius, "judge": judge}
         try:
-            settings, _ = resolve(learner, readings, 40)
+            settings = complete(learner, readings, 40)
         except SettingError:
             assert k and (objective not in RTOP or (objective, k) == ("ranksvm", 1))
             continue
@@ -98,7 +108,7 @@ def test_the_compiled_loop_is_the_plain_class_for_what_was_seen(stream, objectiv
         if weights and objective == "squared" and k == 2:
             learner["control"] = "none"
         DESCENDING["seen"].check(learner)
-        settings, _ = resolve(learner, READINGS | {"radius": 3.0}, 40)
+        settings = complete(learner, READINGS | {"radius": 3.0}, 40)
         one = compiled(stream, settings, 0.3, 40)
         alike(one, plain(stream, settings, 0.3, 40))
         assert one.weights.any() and one.events[:, EXPLORED].any() == (exploration != 0)
@@ -112,7 +122,7 @@ def test_the_compiled_loop_is_the_plain_class_for_averages(stream, kind, iterate
     for objective in ("listnet",) if kind == "listnet" else ("squared", "ranksvm"):
         learner = {"kind": kind, "iterate": iterate, **of_kind.get(kind, {})}
         learner |= {} if kind == "listnet" else {"surrogate": objective}
-        settings, _ = resolve(learner, READINGS | {"judge": "ranksvm", "mismatch": 1}, 60)
+        settings = complete(learner, READINGS | {"judge": "ranksvm", "mismatch": 1}, 60)
         one, last = (compiled(stream, replace(settings, iterate=which), 1.0, 60) for which in (iterate, "last"))
         alike(one, plain(stream, settings, 1.0, 60))
         assert one.ranker.tobytes() != last.ranker.tobytes()
@@ -125,7 +135,7 @@ def test_with_full_weights_and_the_schedule_it_is_rtopkf(stream, objective):
     seen = {"kind": "seen", "weights": "full", "exploration": "schedule", "control": "none", "gamma": 0.5}
     of_papers = {"kind": "rtop", "gamma": 0.5}
     one, two = (
-        compiled(stream, resolve({"surrogate": objective, "k": 3} | learner, READINGS | {"mismatch": 1}, 60)[0], 0.3)
+        compiled(stream, complete({"surrogate": objective, "k": 3} | learner, READINGS | {"mismatch": 1}, 60), 0.3)
         for learner in (seen, of_papers)
     )
     for name in ("measured", "loss", "updated", "weights", "ranker", "surrogate", "events"):
@@ -135,16 +145,16 @@ def test_with_full_weights_and_the_schedule_it_is_rtopkf(stream, objective):
 @pytest.mark.parametrize("kind", DESCENDING)
 def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(noisy, kind):
     learner = {"kind": kind} if kind == "listnet" else {"kind": kind, "surrogate": "squared"}
-    settings, _ = resolve(learner | {"rtop": {"gamma": 0.5}, "seen": {"exploration": 0.5}}.get(kind, {}), READINGS, 60)
+    settings = complete(learner | {"rtop": {"gamma": 0.5}, "seen": {"exploration": 0.5}}.get(kind, {}), READINGS, 60)
     queries = query_order(noisy, generator(3, "queries"), 60)
-    one, other = (play_top(noisy, queries, settings, 0.5, generator(seed, "noise")) for seed in (3, 4))
+    one, other = (after(noisy, queries, settings, 0.5, seed) for seed in (3, 4))
     assert np.array_equal(one.measured, other.measured) != DESCENDING[kind].draws
 
 
 @pytest.mark.parametrize("empty", ["zero", "one"])
 def test_queries_without_a_relevant_document_are_learnt_from(odd, empty):
     """The top does not tell them from others."""
-    settings, _ = resolve({"kind": "rtop", "surrogate": "kl", "k": 2, "gamma": 0.5}, READINGS, 60)
+    settings = complete({"kind": "rtop", "surrogate": "kl", "k": 2, "gamma": 0.5}, READINGS, 60)
     one = compiled(odd, settings, 0.5, empty=empty)
     alike(one, plain(odd, settings, 0.5, empty=empty))
     there = odd.relevant[query_order(odd, generator(3, "queries"), 60)] > 0
@@ -159,7 +169,7 @@ def test_queries_without_a_relevant_document_are_learnt_from(odd, empty):
 @pytest.mark.parametrize("empty", ["zero", "one"])
 @pytest.mark.parametrize("objective", RTOP)
 def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, objective, empty):
-    settings, _ = resolve({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 60)
+    settings = complete({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 60)
     one = compiled(stream, settings, 0.5, empty=empty, measures=FURTHER)
     alike(one, plain(stream, settings, 0.5, empty=empty, measures=FURTHER))
     assert one.measured.shape == (60, len(learners.MEASURES) + len(FURTHER))
@@ -173,7 +183,7 @@ def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(st
 def test_a_play_again_is_the_same_and_leaves_the_stream_as_it_was(stream):
     before = stream.features.tobytes() + stream.grades.tobytes()
     for objective in RTOP:
-        settings, _ = resolve({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 60)
+        settings = complete({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 60)
         one, two = (compiled(stream, settings, 0.5) for _ in range(2))
         for name in ("measured", "loss", "updated", "weights", "ranker", "surrogate", "events"):
             assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
@@ -196,8 +206,8 @@ class Watched(Top):
 
 def watched(stream, settings, rate, rounds=60):
     queries = query_order(stream, generator(3, "queries"), rounds)
-    one = Watched(stream.features.shape[1], rate, settings, generator(3, "noise"))
-    play_python((stream[q] for q in queries), one, settings, k=settings.k or None)
+    one = Watched(stream.metadata, rate, settings, generator(3, "noise"))
+    play_plain((stream[q] for q in queries), rounds, one)
     return queries, one
 
 
@@ -205,7 +215,7 @@ def watched(stream, settings, rate, rounds=60):
 @pytest.mark.parametrize("k", [2, 5])
 def test_what_is_not_on_top_is_not_seen(stream, packed, objective, k):
     """Nor does it change anything, plain or compiled, when it is another grade."""
-    settings, _ = resolve({"kind": "rtop", "surrogate": objective, "k": k, "gamma": 0.5}, READINGS, len(stream))
+    settings = complete({"kind": "rtop", "surrogate": objective, "k": k, "gamma": 0.5}, READINGS, len(stream))
     queries, learner = watched(stream, settings, 0.5, rounds=len(stream))  # each query once
     others, hidden = {}, 0
     for q, (ranking, seen) in zip(queries, learner.seen, strict=True):
@@ -228,7 +238,7 @@ def test_what_is_not_on_top_is_not_seen(stream, packed, objective, k):
 def test_who_sees_everything_descends_on_the_gradient(stream, objective, mismatch):
     """Exploring or not."""
     learner = {"kind": "rtop", "surrogate": objective, "k": 45, "gamma": 0.5, "epsilon": 0.3}
-    settings, _ = resolve(learner, READINGS | {"mismatch": mismatch}, 60)
+    settings = complete(learner, READINGS | {"mismatch": mismatch}, 60)
     one = compiled(stream, settings, 0.3)
     two = compiled(stream, replace(settings, k=0), 0.3)
     assert not two.events[:, EXPLORED].any()  # whatever gamma is: there is nothing to explore
@@ -242,7 +252,7 @@ def test_one_round_is_the_papers_step(noisy):
     x, grades = noisy[0]
     for objective, k in product(RTOP, (2, 4)):
         settings = Settings("rtop", objective, objective, k, 1e-9, decay=2 / 3, radius=1e9, epsilon=0.5)
-        play = play_top(noisy, np.array([0]), settings, 0.25, generator(0))
+        weights = after(noisy, np.array([0]), settings, 0.25).weights
         seen = np.where(np.arange(len(grades)) < k, grades, 0)
         if objective == "ranksvm":
             pairs = [(i, j) for i in range(k) for j in range(k) if grades[i] > grades[j]]
@@ -254,7 +264,7 @@ def test_one_round_is_the_papers_step(noisy):
         else:
             gains = 2.0**seen - 1
             gradient = -(gains / 9 - gains.sum() / 81) / 0.5
-        np.testing.assert_allclose(play.weights, -0.25 * x.T.astype(float) @ gradient, rtol=1e-6)
+        np.testing.assert_allclose(weights, -0.25 * x.T.astype(float) @ gradient, rtol=1e-6)
 
 
 # --- exploration
@@ -270,7 +280,7 @@ def test_exploration_is_drawn_by_the_schedule(noisy):
     rounds = 400
     queries = query_order(noisy, generator(3, "queries"), rounds)
     for source, schedule in (("text", "thesis"), ("text", "aistats16"), ("released-code", "thesis")):
-        settings, _ = resolve(
+        settings = complete(
             {"kind": "rtop", "surrogate": "squared"}, READINGS | {"source": source, "schedule": schedule}, rounds
         )
         expected, random = [], generator(3, "noise")
@@ -280,15 +290,14 @@ def test_exploration_is_drawn_by_the_schedule(noisy):
             if expected[-1]:
                 random.random(len(noisy[q][1]))
         for of in (compiled, plain):
-            play = of(noisy, settings, 0.01, rounds)
-            np.testing.assert_array_equal(play.events[:, EXPLORED], expected)
+            np.testing.assert_array_equal(of(noisy, settings, 0.01, rounds).events[:, EXPLORED], expected)
         assert sum(expected) > 5
 
 
 @pytest.mark.parametrize("schedule", ["thesis", "aistats16"])
 def test_rounds_explore_as_often_as_the_schedule_says(noisy, schedule):
     rounds = 20_000
-    settings, _ = resolve({"kind": "rtop", "surrogate": "squared"}, READINGS | {"schedule": schedule}, rounds)
+    settings = complete({"kind": "rtop", "surrogate": "squared"}, READINGS | {"schedule": schedule}, rounds)
     t = np.arange(1, rounds + 1)
     gamma = 0.1 * t ** (-1 / 3) if schedule == "thesis" else np.full(rounds, rounds ** (-1 / 3))
     explored = compiled(noisy, settings, 0.01, rounds, seed=5).events[:, EXPLORED]
@@ -304,13 +313,13 @@ def test_an_explored_ranking_is_any_ranking(packed, of):
     rounds = 12_000 if of is compiled else 1500
     for k, share in {1: 2 / 3, 2: 2 / 3, 3: 0.0}.items():
         settings = flat(Settings("rtop", "squared", "squared", k, 0.5))
-        play = of(stream, settings, 0.01, rounds)
-        explored = play.events[:, EXPLORED] > 0
+        played = of(stream, settings, 0.01, rounds)
+        explored = played.events[:, EXPLORED] > 0
         assert abs(explored.sum() - rounds / 2) < 3.5 * np.sqrt(rounds / 4)
-        values, counts = np.unique(play.measured[explored, 1].round(9), return_counts=True)
+        values, counts = np.unique(played.measured[explored, 1].round(9), return_counts=True)
         assert len(values) == 6
         assert stats.chisquare(counts).pvalue > 0.001
-        mismatched = play.events[:, MISMATCHED] > 0
+        mismatched = played.events[:, MISMATCHED] > 0
         assert not mismatched[~explored].any()
         error = np.sqrt(share * (1 - share) * explored.sum())
         assert abs(mismatched.sum() - share * explored.sum()) <= 3.5 * error
@@ -318,12 +327,12 @@ def test_an_explored_ranking_is_any_ranking(packed, of):
 
 def test_what_is_not_explored_is_the_rankers_own(stream):
     for objective in RTOP:
-        settings, _ = resolve({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 200)
-        play = compiled(stream, settings, 0.3, 200)
-        own = play.events[:, EXPLORED] == 0
+        settings = complete({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 200)
+        played = compiled(stream, settings, 0.3, 200)
+        own = played.events[:, EXPLORED] == 0
         assert 50 < own.sum() < 200
-        np.testing.assert_array_equal(play.ranker[own], play.measured[own, 0])
-        assert np.any(play.ranker[~own] != play.measured[~own, 0])
+        np.testing.assert_array_equal(played.ranker[own], played.measured[own, 0])
+        assert np.any(played.ranker[~own] != played.measured[~own, 0])
         never = compiled(stream, replace(settings, gamma=1e-12), 0.3, 200)
         assert not never.events[:, : MISMATCHED + 1].any()
         np.testing.assert_array_equal(never.ranker, never.measured[:, 0])
@@ -336,7 +345,7 @@ def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
     whole, random, explored = compiled(noisy, settings, 0.2, 80), generator(3, "noise"), 0
     for t, q in enumerate(queries):
         x, grades = noisy[q]
-        before = play_top(noisy, queries[:t], settings, 0.2, generator(3, "noise")).weights
+        before = after(noisy, queries[:t], settings, 0.2).weights
         scores = (x.astype(float) @ before).astype(np.float32)
         assert whole.ranker[t] == pytest.approx(ndcg(rank(scores), grades), rel=1e-12)
         if random.random() < 0.5:
@@ -353,20 +362,21 @@ def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
 def test_descent_on_listnet_is_the_learner_of_the_perceptron_study(stream):
     """If that learns from queries without a relevant document too, and the ball is no bound."""
     queries = query_order(stream, generator(3, "queries"), 90)
-    other, _ = learners.resolve({"kind": "listnet", "learn_on_empty": True})
-    expected = play_compiled(stream, queries, other, 0.3, generator(0))
+    entry = {"kind": "listnet", "learn_on_empty": True}
+    other = learners.ListNet.from_study(entry, READINGS, stream.metadata, 0.3, generator(0))
+    expected = play(stream, queries, other)
     for learner in ({"kind": "listnet"}, {"kind": "ogd", "surrogate": "listnet"}):
-        settings, _ = resolve(learner, READINGS | {"radius": 1e9}, 90)
-        play = play_top(stream, queries, settings, 0.3, generator(0))
-        for name in ("measured", "loss", "updated", "weights"):
-            np.testing.assert_array_equal(getattr(play, name), getattr(expected, name), err_msg=name)
-        assert not play.events.any()
+        settings = complete(learner, READINGS | {"radius": 1e9}, 90)
+        played = after(stream, queries, settings, 0.3)
+        for name in ("measured", "loss", "updated", "weights", "ranker"):
+            np.testing.assert_array_equal(getattr(played, name), getattr(expected, name), err_msg=name)
+        assert not played.events.any()
 
 
 @pytest.mark.parametrize("judge", OBJECTIVES)
 def test_the_judge_changes_no_play(stream, judge):
     for learner in ({"kind": "ogd", "surrogate": "squared"}, {"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}):
-        own, _ = resolve(learner, READINGS, 60)
+        own = complete(learner, READINGS, 60)
         judged = replace(own, judge=judge)
         one, two = compiled(stream, own, 0.1), compiled(stream, judged, 0.1)
         assert one.weights.tobytes() == two.weights.tobytes()
@@ -384,7 +394,8 @@ def test_the_step_is_the_schedules(packed):
     for kind, schedule in product(("rtop", "ogd"), SCHEDULES):
         source = "released-code" if schedule == "released-code" else "text"
         reading = {"source": source, "schedule": "thesis" if source != "text" else schedule}
-        settings, [rate] = resolve({"kind": kind, "surrogate": "squared"}, READINGS | reading, rounds)
+        learner, readings = {"kind": kind, "surrogate": "squared"}, READINGS | reading
+        settings, [rate] = complete(learner, readings, rounds), DESCENDING[kind].rates(learner, readings)
         power = 2 / 3 if kind == "rtop" else 1 / 2
         w = 0.0
         for t in range(1, rounds + 1):
@@ -392,8 +403,7 @@ def test_the_step_is_the_schedules(packed):
                 "thesis": 0.01 * t**-power, "aistats16": rounds**-power, "released-code": 0.1 * t**-power
             }[schedule]  # fmt: skip
             w -= of_round * 2 * (np.float32(w) - 1.0)
-            play = play_top(stream, queries[:t], settings, rate, generator(0))
-            assert play.weights[0] == pytest.approx(w, rel=1e-6)
+            assert after(stream, queries[:t], settings, rate).weights[0] == pytest.approx(w, rel=1e-6)
 
 
 def test_smoothings_schedule_and_sign(packed):
@@ -402,15 +412,15 @@ def test_smoothings_schedule_and_sign(packed):
     for sign, way in {"negated": 1.0, "as-printed": -1.0}.items():
         for kind, k in (("ogd", 0), ("rtop", 1)):
             settings = Settings(kind, "smoothdcg", "smoothdcg", k, 1e-9 if k else 0.0, epsilon=0.5, sign=sign, radius=9)
-            play = play_top(stream, np.array([0]), settings, 0.1, generator(0))
-            np.testing.assert_allclose(play.weights, way * 0.1 * np.array([0.5, -0.5]), rtol=1e-8)
-            assert play.surrogate.tolist() == [-0.5]  # of the loss, whichever way it descends
+            played = after(stream, np.array([0]), settings, 0.1)
+            np.testing.assert_allclose(played.weights, way * 0.1 * np.array([0.5, -0.5]), rtol=1e-8)
+            assert played.surrogate.tolist() == [-0.5]  # of the loss, whichever way it descends
     settings = Settings("ogd", "smoothdcg", "smoothdcg", decay=0.0, epsilon=0.5, epsilon_decay=1.0, radius=1e-3)
-    play = play_top(stream, np.zeros(4, np.int64), settings, 9.0, generator(0))
+    surrogate = after(stream, np.zeros(4, np.int64), settings, 9.0).surrogate
     scores = np.float32(1e-3 / np.sqrt(2)) * np.array([1.0, -1.0])
     for t in (2, 3, 4):
         expected = value_and_gradient("smoothdcg", scores, [1, 0], 0.5 / t)[0]
-        assert play.surrogate[t - 1] == pytest.approx(expected, rel=1e-6)
+        assert surrogate[t - 1] == pytest.approx(expected, rel=1e-6)
     squared = Settings("ogd", "squared", "squared", sign="as-printed", radius=9)  # the sign is SmoothDCG's alone
     for of in (compiled, plain):
         np.testing.assert_allclose(of(stream, squared, 0.1, 1).weights, [0.2, 0.0])
@@ -419,14 +429,11 @@ def test_smoothings_schedule_and_sign(packed):
 @pytest.mark.parametrize("radius", [0.01, 1.0])
 def test_weights_never_leave_the_ball(stream, radius):
     for learner in ({"kind": "ogd", "surrogate": "squared"}, {"kind": "rtop", "surrogate": "kl", "gamma": 0.5}):
-        settings, _ = resolve(learner, READINGS | {"radius": radius}, 40)
+        settings = complete(learner, READINGS | {"radius": radius}, 40)
         queries, one = watched(stream, settings, 0.5, 40)
         assert max(one.norms) <= radius * (1 + 1e-12)
         assert max(one.norms) >= radius * (1 - 1e-12)  # they do reach it
-        lengths = [
-            np.linalg.norm(play_top(stream, queries[:t], settings, 0.5, generator(3, "noise")).weights)
-            for t in range(1, 41)
-        ]
+        lengths = [np.linalg.norm(after(stream, queries[:t], settings, 0.5).weights) for t in range(1, 41)]
         np.testing.assert_allclose(lengths, one.norms[1:], rtol=1e-6)
         assert max(lengths) <= radius * (1 + 1e-12)
 
@@ -437,23 +444,23 @@ def test_weights_never_leave_the_ball(stream, radius):
 def test_a_query_of_one_document_has_no_pair(packed):
     single = packed([([3], [[1.0, 2.0]]), ([0], [[0.5, -1.0]])])
     for learner in ({"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}, {"kind": "ogd", "surrogate": "ranksvm"}):
-        settings, _ = resolve(learner, READINGS, 40)
-        play = compiled(single, settings, 1.0, 40)
-        alike(play, plain(single, settings, 1.0, 40))
-        assert not play.updated.any() and not play.weights.any() and play.events[:, IDLE].all()
+        settings = complete(learner, READINGS, 40)
+        played = compiled(single, settings, 1.0, 40)
+        alike(played, plain(single, settings, 1.0, 40))
+        assert not played.updated.any() and not played.weights.any() and played.events[:, IDLE].all()
     for learner in ({"kind": "rtop", "surrogate": "squared"}, {"kind": "listnet"}, {"kind": "ogd", "surrogate": "kl"}):
-        settings, _ = resolve(learner, READINGS, 40)
-        play = compiled(single, settings, 1.0, 40)
-        assert play.updated.all() and not play.events[:, IDLE].any()
+        settings = complete(learner, READINGS, 40)
+        played = compiled(single, settings, 1.0, 40)
+        assert played.updated.all() and not played.events[:, IDLE].any()
 
 
 def test_idle_rounds_are_those_of_one_document(odd):
     sizes = np.diff(odd.offsets)[query_order(odd, generator(3, "queries"), 60)]
     for learner in ({"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}, {"kind": "ogd", "surrogate": "ranksvm"}):
-        play = compiled(odd, resolve(learner, READINGS, 60)[0], 1.0)
-        np.testing.assert_array_equal(play.events[:, IDLE], sizes < 2)
-        np.testing.assert_array_equal(play.updated, sizes >= 2)
-        assert 0 < play.events[:, IDLE].sum() < 60
+        played = compiled(odd, complete(learner, READINGS, 60), 1.0)
+        np.testing.assert_array_equal(played.events[:, IDLE], sizes < 2)
+        np.testing.assert_array_equal(played.updated, sizes >= 2)
+        assert 0 < played.events[:, IDLE].sum() < 60
 
 
 def test_clipped_exponents_are_counted(packed):
@@ -462,10 +469,10 @@ def test_clipped_exponents_are_counted(packed):
     for k, expected in {0: 2, 1: 1, 2: 2}.items():
         settings = Settings("rtop" if k else "ogd", "kl", "squared", k, 1e-9 if k else 0.0)
         for of in (compiled, plain):
-            play = of(stream, settings, 1.0, 3)
-            assert play.events[0, CLIPPED] == 0  # scores are 0
-            assert play.events[1, CLIPPED] == expected
-            assert np.isfinite(play.weights).all()
+            played = of(stream, settings, 1.0, 3)
+            assert played.events[0, CLIPPED] == 0  # scores are 0
+            assert played.events[1, CLIPPED] == expected
+            assert np.isfinite(played.weights).all()
     for k in (0, 1):  # all scores are in the softmax; those above 709 epsilon would overflow
         settings = Settings("rtop" if k else "ogd", "smoothdcg", "kl", k, 1e-9 if k else 0.0, epsilon=0.4)
         for of in (compiled, plain):
@@ -476,11 +483,11 @@ def test_clipped_exponents_are_counted(packed):
 @pytest.mark.parametrize("kind", ["rtop", "ogd"])
 def test_scores_that_are_not_finite_end_the_play(noisy, of, kind):
     learner = {"kind": kind, "surrogate": "squared"}
-    settings, _ = resolve(learner, READINGS | {"radius": 1e60}, 40)
+    settings = complete(learner, READINGS | {"radius": 1e60}, 40)
     with np.errstate(over="ignore", invalid="ignore"):
-        play = of(noisy, settings, 1e50, 40)
-    assert 1 < play.failed_in < 40
+        played = of(noisy, settings, 1e50, 40)
+    assert 1 < played.failed_in < 40
     for name in ("measured", "loss", "updated", "ranker", "surrogate", "events"):
-        assert len(getattr(play, name)) == play.failed_in - 1
-    assert np.isfinite(play.measured).all()
-    assert play.updated.all()
+        assert len(getattr(played, name)) == played.failed_in - 1
+    assert np.isfinite(played.measured).all()
+    assert played.updated.all()

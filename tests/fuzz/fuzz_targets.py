@@ -419,9 +419,10 @@ def fuzz_stream(data: bytes) -> None:
             there = stream.read(path)
         except ScantError:
             return
-        settings, _ = learners.resolve({"kind": "slam", "measure": "ndcg", "rates": [1.0]}, "paper", True)
         if len(there) <= 100 and there.features.shape[1] <= 1000:
-            play.play_compiled(there, np.arange(len(there)), settings, 1.0, np.random.default_rng(0))
+            slam, random = {"kind": "slam", "measure": "ndcg"}, np.random.default_rng(0)
+            learner = learners.Slam.from_study(slam, {"source": "text"}, there.metadata, 1.0, random)
+            play.play(there, np.arange(len(there)), learner)
             json.dumps(there.metadata)
 
 

@@ -8,9 +8,9 @@ import pytest
 from scant.data import simulated, stream
 from scant.measures import rank
 from scant.online.adversary import LowerBoundAdversary
-from scant.online.learners import Settings, make, places, resolve, theory_rate
-from scant.online.play import play_compiled, play_python, query_order
-from scant.online.run import general_bound, separable_bound
+from scant.online.learners import Contextual, Settings, class_of
+from scant.online.play import play, play_plain, query_order
+from scant.online.run import general_bound
 from scant.randomness import generator
 from scant.theory import bounds
 
@@ -22,6 +22,11 @@ LEARNERS = {
     "max-hinge-ap": {"kind": "max-hinge", "measure": "ap"},
 }
 every_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS.keys())
+
+
+def made(learner, facts, rate="theory", seed=0, source="text"):
+    noise = generator(seed, "noise")
+    return class_of(learner["kind"]).from_study(learner, {"source": source}, {"features": 2} | facts, rate, noise)
 
 
 def test_bounds_by_hand():
@@ -56,16 +61,17 @@ def test_which_bound_a_learner_has():
         ("max-hinge", "ndcg@10"): (144, 1 / 36),
     }
     for (kind, measure), (bound, rate) in expected.items():
-        settings, _ = resolve({"kind": kind, "measure": measure})
-        assert separable_bound(settings, facts) == pytest.approx(bound)
-        assert theory_rate(settings, facts) == pytest.approx(rate)
-    binary, slam = resolve({"kind": "binary-perceptron"})[0], resolve({"kind": "slam", "measure": "ndcg@10"})[0]
-    assert separable_bound(binary, facts) == 4 * 36  # its instances are differences: of twice the norm
-    assert places(slam, facts | {"largest_query": 4}) == 4
-    for kind in ("listnet", "random", "ideal", "module:Own"):
-        assert math.isnan(separable_bound(resolve({"kind": kind})[0], facts))
+        learner = made({"kind": kind, "measure": measure}, facts)
+        assert learner.bound(None) == pytest.approx(bound)
+        assert learner.rate == pytest.approx(rate)
+    slam = {"kind": "slam", "measure": "ndcg@10"}
+    # Its instances are differences: of twice the norm.
+    assert made({"kind": "binary-perceptron"}, facts, 1.0).bound(None) == 4 * 36
+    assert made(slam, facts | {"largest_query": 4}).general_constants() == (4, 5.0)
+    for kind in ("listnet", "random", "ideal"):
+        assert math.isnan(made({"kind": kind}, facts, 1.0).bound(None))
     for margin in (None, 0.0, -0.1, np.inf):
-        assert math.isnan(separable_bound(slam, facts | {"margin": margin}))
+        assert math.isnan(made(slam, facts | {"margin": margin}).bound(None))
 
 
 CHANGES = [{"margin": 0.5}, {"margin": "grade-gap"}, {"averaged": True}, {"decay": 0.5}, {"by_loss": True}]
@@ -75,19 +81,18 @@ CHANGES = [{"margin": 0.5}, {"margin": "grade-gap"}, {"averaged": True}, {"decay
 def test_a_learner_of_other_settings_has_no_bound(packed, change):
     there = simulate(packed, "separable", 0, queries=10)
     for learner in (LEARNERS["slam-ndcg@10"], LEARNERS["max-hinge"]):
-        settings, play, general = played(there, learner | change, 0, rounds=20, rate=0.1)
-        assert play.updated.any()
-        assert math.isnan(separable_bound(settings, there.metadata))
+        learnt, whole, general = played(there, learner | change, 0, rounds=20, rate=0.1)
+        assert whole.updated.any()
+        assert math.isnan(learnt.bound(None))
         assert general is None
 
 
-def played(there, learner, seed, rounds=400, rate=None, **changes):
-    settings, _ = resolve(learner | changes)
+def played(there, learner, seed, rounds=400, rate="theory"):
+    learnt = made(learner, there.metadata, rate, seed)
     queries = query_order(there, generator(seed, "queries"), rounds, empty="skip")
-    rate = theory_rate(settings, there.metadata) if rate is None else rate
-    play = play_compiled(there, queries, settings, rate, generator(seed, "noise"))
-    assert len(play.loss) == rounds
-    return settings, play, general_bound(there, queries, play, settings)
+    whole = play(there, queries, learnt)
+    assert len(whole.loss) == rounds
+    return learnt, whole, general_bound(there, queries, whole, learnt)
 
 
 def simulate(packed, name, seed, **settings):
@@ -113,16 +118,16 @@ def test_no_separable_run_ever_loses_more_than_its_bounds(packed, name, seed, se
     there = simulate(packed, name, 10 * again + seed, **settings)
     assert there.metadata["margin"] > 0
     for learner in LEARNERS.values():
-        learnt, play, general = played(there, learner, seed)
-        loss, separable = np.cumsum(play.loss), separable_bound(learnt, there.metadata)
+        learnt, whole, general = played(there, learner, seed)
+        loss, separable = np.cumsum(whole.loss), learnt.bound(None)
         assert loss[-1] > 0  # there is something to bound
         assert loss.max() <= separable
         assert np.all(loss <= general)
         assert general.min() <= separable * (1 + 1e-9)  # the separating ranker is one of the comparators
     for rate in (2.0**-7, 1.0, 3.0):  # perceptrons of which no rate matters
         for kind in ("max-hinge", "binary-perceptron"):
-            learnt, play, _ = played(there, {"kind": kind}, seed, rate=rate)
-            assert 0 < play.loss.sum() <= separable_bound(learnt, there.metadata)
+            learnt, whole, _ = played(there, {"kind": kind}, seed, rate=rate)
+            assert 0 < whole.loss.sum() <= learnt.bound(None)
 
 
 @every_learner
@@ -130,22 +135,21 @@ def test_queries_without_a_relevant_document_break_no_bound(packed, learner):
     """No ranking of them is better than another: there is nothing to lose, whatever their measure is said to be."""
     queries, ranker = simulated.separable(np.random.default_rng(0), 20, documents=5, features=4, margin=4.0)
     there = packed([(grades * (q % 2), x) for q, grades, x in queries], ranker)
-    settings, _ = resolve(learner)
-    order, rate = query_order(there, generator(0, "queries"), 20_000), theory_rate(settings, there.metadata)
-    play = play_compiled(there, order, settings, rate, generator(0, "noise"), "zero")
-    loss = np.cumsum(play.loss)
-    assert loss[-1] <= separable_bound(settings, there.metadata)
-    assert np.all(loss <= general_bound(there, order, play, settings))
+    learnt, order = made(learner, there.metadata), query_order(there, generator(0, "queries"), 20_000)
+    whole = play(there, order, learnt, "zero")
+    loss = np.cumsum(whole.loss)
+    assert loss[-1] <= learnt.bound(None)
+    assert np.all(loss <= general_bound(there, order, whole, learnt))
 
 
 @every_learner
 @pytest.mark.parametrize(("seed", "noise"), [(0, 0.0), (1, 0.5), (2, 1.0), (3, 5.0)])
 def test_the_general_bound_holds_where_no_separating_ranker_is_known(packed, learner, seed, noise):
     there = simulate(packed, "linear", seed, queries=150, noise=noise, features=6, documents=10)
-    learnt, play, general = played(there, learner, seed, rounds=1500)
-    assert math.isnan(separable_bound(learnt, there.metadata))
-    assert play.updated.sum() > 30
-    assert np.all(np.cumsum(play.loss) <= general)
+    learnt, whole, general = played(there, learner, seed, rounds=1500)
+    assert math.isnan(learnt.bound(None))
+    assert whole.updated.sum() > 30
+    assert np.all(np.cumsum(whole.loss) <= general)
     assert np.all(np.diff(general) >= 0)
 
 
@@ -153,19 +157,17 @@ def test_there_is_no_general_bound_for_other_learners(packed):
     there = simulate(packed, "separable", 0, queries=10)
     for kind in ("listnet", "random", "binary-perceptron"):
         assert played(there, {"kind": kind}, 0, rate=1.0)[2] is None
-    settings, _ = resolve(LEARNERS["slam-ap"], "released-code")
-    play = play_compiled(there, np.arange(10), settings, 1.0, generator(0))
-    assert general_bound(there, np.arange(10), play, settings) is None
-    assert math.isnan(separable_bound(settings, there.metadata))
+    released = made(LEARNERS["slam-ap"], there.metadata, 1.0, source="released-code")
+    assert general_bound(there, np.arange(10), play(there, np.arange(10), released), released) is None
+    assert math.isnan(released.bound(None))
 
 
 # --- the adversary
 
 
 def oppose(opponent, learner, rate=1.0):
-    settings, _ = resolve(learner)
-    made = make(settings, opponent.features, rate, generator(0, "noise"))
-    return settings, play_python(opponent, made, settings)
+    player = made(learner, opponent.metadata(), rate)
+    return player, play_plain(opponent, opponent.rounds, player)
 
 
 DETERMINISTIC = LEARNERS | {"listnet": {"kind": "listnet"}}
@@ -175,21 +177,20 @@ DETERMINISTIC = LEARNERS | {"listnet": {"kind": "listnet"}}
 @pytest.mark.parametrize(("ratio", "documents", "radius"), [(3, 2, 1.0), (12, 5, 2.0), (40, 20, 0.5)])
 def test_every_deterministic_learner_loses_to_the_adversary(learner, ratio, documents, radius):
     opponent = LowerBoundAdversary(ratio, documents, radius)
-    settings = resolve(learner)[0]
-    rate = theory_rate(settings, opponent.metadata()) if settings.kind != "listnet" else 3.0
-    settings, play = oppose(opponent, learner, rate)
-    assert len(play.loss) == opponent.rounds == ratio - 1
-    ndcg = 1 - play.measured[:, :2]
+    player, whole = oppose(opponent, learner, 3.0 if learner["kind"] == "listnet" else "theory")
+    assert len(whole.loss) == opponent.rounds == ratio - 1
+    ndcg = 1 - whole.measured[:, :2]
     assert ndcg.min() >= 1 - 1 / math.log2(3) - 1e-12
-    assert play.loss.sum() >= bounds.adversary_loss(ratio - 1) - 1e-9
-    if settings.kind != "listnet":
-        assert play.loss.sum() <= separable_bound(settings, opponent.metadata())
+    assert whole.loss.sum() >= bounds.adversary_loss(ratio - 1) - 1e-9
+    if learner["kind"] != "listnet":
+        assert whole.loss.sum() <= player.bound(None)
 
 
-class Own:
+class ByRule(Contextual):
     """A learner that ranks as it likes, of what it was shown so far."""
 
-    def __init__(self, rule):
+    def __init__(self, rule, facts):
+        super().__init__(facts, None, Settings("by-rule"), generator(0))
         self.rule, self.seen = rule, 0
 
     def rank(self, features):
@@ -197,6 +198,7 @@ class Own:
 
     def learn(self, features, grades, ranking):
         self.seen += 1
+        return False
 
 
 RULES = {
@@ -210,16 +212,15 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 def test_the_stream_stays_separable_whatever_the_learner(rule):
-    opponent, settings = LowerBoundAdversary(30, 6, 3.0), Settings("own:Own")
-    shown = []
+    opponent, shown = LowerBoundAdversary(30, 6, 3.0), []
 
     def record():
         for x, answer in opponent:
             shown.append([x, None])
             yield x, lambda ranking, answer=answer: shown[-1].__setitem__(1, answer(ranking)) or shown[-1][1]
 
-    play = play_python(record(), Own(rule), settings)
-    assert play.loss.min() >= 1 - 1 / math.log2(3) - 1e-12
+    whole = play_plain(record(), opponent.rounds, ByRule(rule, opponent.metadata()))
+    assert whole.loss.min() >= 1 - 1 / math.log2(3) - 1e-12
     facts, unit = opponent.metadata(), opponent.ranker / np.linalg.norm(opponent.ranker)
     assert np.linalg.norm(opponent.ranker) < 1
     for x, grades in shown:
@@ -232,9 +233,9 @@ def test_the_stream_stays_separable_whatever_the_learner(rule):
 
 @pytest.mark.parametrize("documents", [2, 7])
 def test_the_ideal_ranker_loses_nothing(documents):
-    _, play = oppose(LowerBoundAdversary(30, documents), {"kind": "ideal"})
-    assert (play.measured == 1).all()
-    assert not play.loss.any()
+    _, whole = oppose(LowerBoundAdversary(30, documents), {"kind": "ideal"})
+    assert (whole.measured == 1).all()
+    assert not whole.loss.any()
 
 
 @pytest.mark.parametrize(("ratio", "documents"), [(2, 5), (5, 1)])

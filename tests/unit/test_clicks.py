@@ -7,6 +7,7 @@ from scant.data import simulated
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.online import run
+from scant.online.click_learners import DBGD
 from scant.online.clicks import OWN, USERS, User, check, user_for
 from scant.online.streams import largest_grade
 from scant.study import settings as studies
@@ -127,7 +128,6 @@ def test_lists_of_two_lengths_are_no_user():
 
 
 def test_results_name_an_own_user(tmp_path):
-    from scant.online.click_learners import resolve
-
-    settings, rates = resolve({"kind": "dbgd", "user": ALL_OF_FOUR}, 4)
+    learner = {"kind": "dbgd", "user": ALL_OF_FOUR}
+    settings, rates = DBGD.complete_settings(learner, {}, {"largest_grade": 4}), DBGD.rates(learner, {"source": "text"})
     assert (settings.user, settings.click, rates) == (OWN, tuple(ALL_OF_FOUR["click"]), [0.01])

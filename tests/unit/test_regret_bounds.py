@@ -7,15 +7,17 @@ import pytest
 
 from scant.errors import SettingError
 from scant.online import estimators, top
+from scant.randomness import generator
 from scant.theory import bounds
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.5, "judge": None}
-FACTS = {"largest_query": 4, "radius": 2.0, "largest_grade": 2}
+FACTS = {"largest_query": 4, "radius": 2.0, "largest_grade": 2, "features": 3, "rounds": 1000}
 
 
-def settings(kind="rtop", surrogate="squared", rounds=1000, **changes):
-    keys = {key: changes.pop(key) for key in ("k", "gamma") if key in changes}
-    return top.resolve({"kind": kind, "surrogate": surrogate} | keys, READINGS | changes, rounds)[0]
+def made(kind="rtop", surrogate="squared", rate=0.1, facts=FACTS, **changes):
+    learner = {"kind": kind, "surrogate": surrogate}
+    learner |= {key: changes.pop(key) for key in ("k", "gamma") if key in changes}
+    return top.DESCENDING[kind].from_study(learner, READINGS | changes, facts, rate, generator(0))
 
 
 def worst_case(random, m=4, radius=2.0, ball=1.5, largest=2):
@@ -102,19 +104,17 @@ def test_bounds_by_hand():
 def test_theory_rate_of_a_learner():
     constant = bounds.estimate_constant("squared", 4, 2.0, 2, 1.5)
     assert constant == 8 * 64 * (9 + 4)
-    assert top.theory_rate(settings(), FACTS) == bounds.top_rate(constant, 1.5, 0.1, False)
-    fixed = settings(schedule="aistats16", gamma=0.3, rounds=1000)
-    assert fixed.gamma == pytest.approx(0.03)
-    assert top.theory_rate(fixed, FACTS) == pytest.approx(bounds.top_rate(constant, 1.5, 0.3, True))
-    full = settings("ogd", "listnet")
-    assert top.theory_rate(full, FACTS) == bounds.descent_rate(4.0, 1.5, False)
+    assert made(rate="theory").rate == bounds.top_rate(constant, 1.5, 0.1, False)
+    fixed = made(rate="theory", schedule="aistats16", gamma=0.3)
+    assert fixed.setup.gamma == pytest.approx(0.03)
+    assert fixed.rate == pytest.approx(bounds.top_rate(constant, 1.5, 0.3, True))
+    assert made("ogd", "listnet", "theory").rate == bounds.descent_rate(4.0, 1.5, False)
 
 
 def test_a_bound_fixed_at_the_horizon_is_that_of_the_horizon():
-    fixed = settings(schedule="aistats16", rounds=1000)
-    along = top.regret_bound(fixed, FACTS, 0.1, np.array([10, 1000]))
+    along = made(schedule="aistats16").bound(np.array([10, 1000]))
     assert along[0] == along[1]
-    falling = top.regret_bound(settings(), FACTS, 0.1, np.array([1, 1000]))
+    falling = made().bound(np.array([1, 1000]))
     assert falling[1] == pytest.approx(100 * falling[0])
 
 
@@ -130,17 +130,16 @@ def test_a_bound_fixed_at_the_horizon_is_that_of_the_horizon():
     ],
 )
 def test_what_no_bound_is_proved_for_has_none(kind, changes):
-    learner = settings(kind, **changes)
     with pytest.raises(SettingError, match="no regret bound is proved"):
-        top.theory_rate(learner, FACTS)
-    assert np.isnan(top.regret_bound(learner, FACTS, 0.1, np.array([1, 10]))).all()
+        made(kind, rate="theory", **changes)
+    assert np.isnan(made(kind, **changes).bound(np.array([1, 10]))).all()
 
 
 def test_an_infinite_bound_is_said_and_gives_no_rate():
     raw = FACTS | {"radius": 1e6}
-    assert top.regret_bound(settings(surrogate="kl"), raw, 0.1, np.array([1, 10])).tolist() == [np.inf, np.inf]
+    assert made(surrogate="kl", facts=raw).bound(np.array([1, 10])).tolist() == [np.inf, np.inf]
     with pytest.raises(SettingError, match="infinite on this stream"):
-        top.theory_rate(settings(surrogate="kl"), raw)
+        made(surrogate="kl", rate="theory", facts=raw)
 
 
 def test_the_floor_of_table_b_1_is_the_least_mean_regret_over_all_scores():

@@ -11,9 +11,9 @@ from scant import __version__, files
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
 from scant.online import top
-from scant.online.learners import MEASURES, make, resolve, theory_rate
-from scant.online.play import play_compiled, play_python, play_top, query_order
-from scant.online.run import SCHEMA, general_bound, queries_of, run, separable_bound
+from scant.online.learners import MEASURES, class_of
+from scant.online.play import play, play_plain, query_order
+from scant.online.run import SCHEMA, general_bound, queries_of, run
 from scant.online.top import EVENTS
 from scant.randomness import generator
 from scant.runs import kept_rounds
@@ -144,6 +144,12 @@ def played(path, tmp_path, seeds=(0,), **changes):
     return pq.read_table(target)
 
 
+def made(there, learner, rate=None, seed=0, known=None, **readings):
+    """The learner that a run plays at one of its rates."""
+    cls, noise = class_of(learner["kind"], *filter(None, [known])), generator(1, "perceptron", "sep", seed, "noise")
+    return cls.from_study(learner, job(**readings), there.metadata | {"rounds": 130}, rate, noise)
+
+
 def rows(table, theory=0):
     return {name: column[table["theory"].to_numpy() == theory] for name, column in _columns(table).items()}
 
@@ -164,29 +170,26 @@ def test_a_run_holds_what_the_play_gave(stream_path, tmp_path, kind, empty):
     learner = {"kind": kind, "rates": rates}
     table = played(stream_path, tmp_path, learner_settings=learner, empty=empty)
     assert table.schema.equals(SCHEMA)
-    there, settings = streams.read(stream_path), resolve(learner)[0]
+    there = streams.read(stream_path)
     queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130, empty=empty)
-    bound = separable_bound(settings, there.metadata)
-    assert np.isnan(bound) == (kind == "listnet")
     for theory, rate in enumerate(rates):
-        got = rows(table, theory)
-        rate = theory_rate(settings, there.metadata) if theory else rate
-        noise = generator(1, "perceptron", "sep", 0, "noise")
-        play = play_compiled(there, queries, settings, rate, noise, empty)
+        got, one = rows(table, theory), made(there, learner, rate)
+        assert np.isnan(one.bound(None)) == (kind == "listnet")
+        whole = play(there, queries, one, empty)
         at = kept_rounds(130) - 1
         np.testing.assert_array_equal(got["round"], at + 1)
-        assert np.all(got["rate"] == rate)
+        assert np.all(got["rate"] == (one.theory_rate() if theory else rate))
         for i, name in enumerate(MEASURED):
-            averages = [play.measured[: t + 1, i].mean() for t in at]
+            averages = [whole.measured[: t + 1, i].mean() for t in at]
             np.testing.assert_allclose(got[name], averages, rtol=1e-12)
-        np.testing.assert_allclose(got["loss"], np.cumsum(play.loss)[at], rtol=1e-12, atol=1e-13)
-        np.testing.assert_array_equal(got["updates"], np.cumsum(play.updated)[at])
-        np.testing.assert_array_equal(got["bound"], np.full(len(at), bound))
+        np.testing.assert_allclose(got["loss"], np.cumsum(whole.loss)[at], rtol=1e-12, atol=1e-13)
+        np.testing.assert_array_equal(got["updates"], np.cumsum(whole.updated)[at])
+        np.testing.assert_array_equal(got["bound"], np.full(len(at), one.bound(None)))
         np.testing.assert_array_equal(got["ranker_ndcg@10"], got["ndcg@10"])  # it explores nothing
         assert np.isnan(got["surrogate_loss"]).all()  # and no surrogate judges it
         assert not np.any([got[name] for name in (*EVENTS, "failed_in", "seed")])
         if theory:
-            general = general_bound(there, queries, play, settings)
+            general = general_bound(there, queries, whole, one)
             np.testing.assert_array_equal(got["general_bound"], general[at])
             assert np.all(got["loss"] <= got["general_bound"])
             assert np.all(got["loss"] <= got["bound"])
@@ -211,7 +214,7 @@ def test_a_run_says_what_made_it(stream_path, tmp_path):
     assert files.metadata_of(table.schema) == {
         **job(),
         "seeds": [0],
-        "resolved": asdict(resolve(job()["learner_settings"])[0]),
+        "resolved": asdict(made(streams.read(stream_path), job()["learner_settings"]).setup),
         "own_measure": "ndcg@10",
         "versions": {"scant": __version__, "numpy": np.__version__},
         "inputs": {"toy.arrow": files.sha256(stream_path)},
@@ -269,11 +272,10 @@ def test_the_mean_over_many_seeds_is_that_of_all_queries(stream_path, tmp_path, 
 def test_resampled_queries_are_the_same_for_compiled_and_plain_learners(stream_path, tmp_path, learner, order):
     changes = {"queries": "resampled", "order": order, "rounds": 90}
     table = played(stream_path, tmp_path, [2], learner_settings=learner | {"rates": [0.25]}, **changes)
-    there, settings = streams.read(stream_path), resolve(learner, "text", simulated=True)[0]
+    there = streams.read(stream_path)
     queries = queries_of(job(**changes), 2, there)
     assert len(set(queries.tolist())) < 40
-    plain = make(settings, there.features.shape[1], 0.25, generator(1, "perceptron", "sep", 2, "noise"))
-    plain = play_python((there[q] for q in queries), plain, settings)
+    plain = play_plain((there[q] for q in queries), 90, made(there, learner, 0.25, seed=2))
     assert table["ndcg@10"].to_pylist()[-1] == pytest.approx(plain.measured[:, MEASURED.index("ndcg@10")].mean())
     assert table["loss"].to_pylist()[-1] == pytest.approx(plain.loss.sum())
 
@@ -355,10 +357,9 @@ def test_further_measures_are_time_averages(stream_path, tmp_path):
     table = played(stream_path, tmp_path, learner_settings={"kind": "random"}, measures=FURTHER)
     there = streams.read(stream_path)
     queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130)
-    noise = generator(1, "perceptron", "sep", 0, "noise")
-    play = play_compiled(there, queries, resolve({"kind": "random"})[0], 0.0, noise, measures=FURTHER)
+    whole = play(there, queries, made(there, {"kind": "random"}), measures=FURTHER)
     for i, name in enumerate([*MEASURED, "precision@5", "err", "ndcg@3"]):
-        averages = [play.measured[: t + 1, i].mean() for t in kept_rounds(130) - 1]
+        averages = [whole.measured[: t + 1, i].mean() for t in kept_rounds(130) - 1]
         np.testing.assert_allclose(table[name].to_numpy(), averages, rtol=1e-12)
 
 
@@ -379,24 +380,24 @@ def test_a_run_at_the_top_holds_what_the_play_gave(stream_path, tmp_path, learne
     readings = TOP | {"source": source, "schedule": "aistats16", "radius": 3.0, "judge": "kl"}
     table = played(stream_path, tmp_path, [0], learner_settings=learner, empty="one", **readings)
     there = streams.read(stream_path)
-    settings, rates = top.resolve(learner, readings, 130)
+    rates = top.DESCENDING[learner["kind"]].rates(learner, readings)
     assert rates == learner.get("rates", [0.1] if source == "released-code" else [1.0])
     queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130)
     rows, at = [], kept_rounds(130) - 1
     for rate in rates:
-        noise = generator(1, "perceptron", "sep", 0, "noise")  # anew for each rate
-        play = play_top(there, queries, settings, rate, noise, "one")
+        one = made(there, learner, rate, known=top.DESCENDING, **readings)  # with its noise anew for each rate
+        whole = play(there, queries, one, "one")
         got = {name: column[table["rate"].to_numpy() == rate] for name, column in _columns(table).items()}
         rows.append(len(got["round"]))
         np.testing.assert_array_equal(got["round"], at + 1)
         for i, name in enumerate(MEASURED):
-            np.testing.assert_allclose(got[name], [play.measured[: t + 1, i].mean() for t in at], rtol=1e-12)
-        np.testing.assert_allclose(got["ranker_ndcg@10"], [play.ranker[: t + 1].mean() for t in at], rtol=1e-12)
-        np.testing.assert_allclose(got["loss"], np.cumsum(play.loss)[at], rtol=1e-12, atol=1e-13)
-        np.testing.assert_allclose(got["surrogate_loss"], np.cumsum(play.surrogate)[at], rtol=1e-12)
-        np.testing.assert_array_equal(got["updates"], np.cumsum(play.updated)[at])
+            np.testing.assert_allclose(got[name], [whole.measured[: t + 1, i].mean() for t in at], rtol=1e-12)
+        np.testing.assert_allclose(got["ranker_ndcg@10"], [whole.ranker[: t + 1].mean() for t in at], rtol=1e-12)
+        np.testing.assert_allclose(got["loss"], np.cumsum(whole.loss)[at], rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(got["surrogate_loss"], np.cumsum(whole.surrogate)[at], rtol=1e-12)
+        np.testing.assert_array_equal(got["updates"], np.cumsum(whole.updated)[at])
         for i, name in enumerate(("explored", "mismatched", "clipped", "idle")):
-            np.testing.assert_array_equal(got[name], np.cumsum(play.events[:, i])[at])
+            np.testing.assert_array_equal(got[name], np.cumsum(whole.events[:, i])[at])
         assert not got["failed_in"].any() and not got["theory"].any()
         assert np.isnan(got["general_bound"]).all()
         if learner["kind"] == "rtop":
@@ -404,9 +405,9 @@ def test_a_run_at_the_top_holds_what_the_play_gave(stream_path, tmp_path, learne
             assert np.any(got["ranker_ndcg@10"] != got["ndcg@10"])
     assert sum(rows) == len(table)
     metadata = files.metadata_of(table.schema)
-    assert metadata["resolved"] == asdict(settings)
+    assert metadata["resolved"] == asdict(one.setup)
     assert (metadata["own_measure"], metadata["kind"], metadata["mismatch"]) == ("ndcg@10", "top", 10)
-    assert (metadata["resolved"]["objective"], metadata["resolved"]["judge"]) == (settings.objective, "kl")
+    assert (metadata["resolved"]["objective"], metadata["resolved"]["judge"]) == (one.setup.objective, "kl")
 
 
 def test_the_horizon_of_a_run_is_what_it_plays(stream_path, tmp_path):

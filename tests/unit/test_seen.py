@@ -37,7 +37,7 @@ DETAILS = {
 
 
 def resolved(**settings):
-    return top.resolve({"kind": "seen", **settings}, READINGS, 1000)[0]
+    return top.Seen.complete_settings({"kind": "seen", **settings}, READINGS, {"rounds": 1000})
 
 
 # --- settings
@@ -67,7 +67,7 @@ def test_what_the_settings_amount_to():
 def test_what_cannot_be_played_is_refused(settings, words):
     source = settings.pop("source", "text")
     with pytest.raises(SettingError, match=words):
-        top.resolve({"kind": "seen", **settings}, READINGS | {"source": source}, 1000)
+        top.Seen.complete_settings({"kind": "seen", **settings}, READINGS | {"source": source}, {"rounds": 1000})
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,13 @@ def test_settings_that_contradict_each_other_are_refused(settings, words):
 
 def test_no_bound_is_claimed():
     """Not even of the learner that is RTop-kF, whose own bound is shown under its own kind."""
-    facts = {"largest_query": 5, "largest_grade": 4, "radius": 1.0}
+    facts = {"largest_query": 5, "largest_grade": 4, "radius": 1.0, "features": 3}
     for weights in ({}, {"weights": "full", "exploration": "schedule", "control": "none"}):
         settings = resolved(surrogate="squared", **weights)
-        assert np.isnan(top.regret_bound(settings, facts, 0.1, np.array([10, 100]))).all()
+        learner = top.Seen(facts, 0.1, settings, generator(0))
+        assert np.isnan(learner.bound(np.array([10, 100]))).all()
         with pytest.raises(SettingError, match="no regret bound is proved"):
-            top.theory_rate(settings, facts)
+            learner.theory_rate()
 
 
 def test_what_is_made_of_what_was_seen_in_words():

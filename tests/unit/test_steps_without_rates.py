@@ -10,7 +10,7 @@ from scant.data import simulated
 from scant.errors import SettingError
 from scant.online import comparator, frames_steps, top
 from scant.online.frames_steps import BEST, THEORY, TUNED
-from scant.online.play import play_top, query_order
+from scant.online.play import play, query_order
 from scant.online.steps import STEPS, AdaGrad, CoinBetting
 from scant.online.theorems import linear_regret
 from scant.present import making
@@ -60,6 +60,13 @@ def test_the_bound_before_the_first_round_is_the_first_wealth():
     assert bounds.adagrad_regret(0.0, 3.0) == 0
 
 
+def made(learner, facts, seed, **readings):
+    """A learner at the only rate that it has."""
+    cls, readings = top.DESCENDING[learner["kind"]], READINGS | readings
+    [rate] = cls.rates(learner, readings)
+    return cls.from_study(learner, readings, facts, rate, generator(seed))
+
+
 @pytest.fixture(scope="module")
 def short(packed):
     queries, _ = simulated.linear(np.random.default_rng(2), 100, 6, 5)
@@ -70,18 +77,17 @@ def short(packed):
 @pytest.mark.parametrize("radius", [0.3, 3.0])
 def test_adagrads_regret_against_the_best_fixed_weights_is_below_its_bound(short, objective, radius):
     """In every run if every grade is seen, and at every round, with the certified gap on top."""
-    settings, [rate] = top.resolve(
-        {"kind": "ogd", "surrogate": objective, "steps": "adagrad"}, READINGS | {"radius": radius}, 400
-    )
+    entry = {"kind": "ogd", "surrogate": objective, "steps": "adagrad"}
+    learner = made(entry, short.metadata | {"rounds": 400}, 1, radius=radius)
     queries = query_order(short, generator(1, "queries"), 400)
-    play = play_top(short, queries, settings, rate, generator(1))
+    played = play(short, queries, learner)
     rounds = comparator.prefixes(400)
     best, gap, _ = comparator.best_fixed(short, queries, objective, radius, rounds)
-    bound = top.regret_bound(settings, short.metadata, rate, rounds, play.watched[rounds - 1])
-    regret = np.cumsum(play.surrogate)[rounds - 1] - best + gap
+    bound = learner.bound(rounds, played.watched[rounds - 1])
+    regret = np.cumsum(played.surrogate)[rounds - 1] - best + gap
     assert np.all(regret <= bound)
     assert np.any(regret > 0.01 * bound)
-    smooth = play.watched[:, 0]
+    smooth = played.watched[:, 0]
     assert np.all(np.diff(smooth) >= 0)
 
 
@@ -90,18 +96,18 @@ def test_adagrads_regret_against_the_best_fixed_weights_is_below_its_bound(short
 @pytest.mark.parametrize("objective", ["squared", "kl", "ranksvm"])
 def test_adagrads_mean_regret_from_the_top_is_below_its_mean_bound(short, objective, exploration):
     learner = {"kind": "rtop", "surrogate": objective, "steps": "adagrad", "exploration": exploration}
-    settings, [rate] = top.resolve(learner, READINGS, 2000)
     queries, regrets, stated = query_order(short, generator(1, "queries"), 2000), [], []
     best, gap, _ = comparator.best_fixed(short, queries, objective, 1.0, np.array([2000]))
     for seed in range(20):
-        play = play_top(short, queries, settings, rate, generator(seed))
-        regrets.append(play.surrogate.sum() - best[0] + gap[0])
-        stated.append(top.regret_bound(settings, short.metadata, rate, np.array([2000]), play.watched[-1:])[0])
+        player = made(learner, short.metadata | {"rounds": 2000}, seed)
+        played = play(short, queries, player)
+        regrets.append(played.surrogate.sum() - best[0] + gap[0])
+        stated.append(player.bound(np.array([2000]), played.watched[-1:])[0])
     assert np.mean(regrets) <= np.mean(stated)
 
 
 def test_no_bound_is_stated_where_none_is_proved():
-    facts, watched = {"largest_query": 5, "radius": 1.0, "largest_grade": 2}, np.ones((1, 2))
+    sizes, watched = {"largest_query": 5, "largest_grade": 2, "features": 3}, np.ones((1, 2))
     for learner, readings in (
         ({"kind": "ogd", "surrogate": "squared", "steps": "dog"}, {}),
         ({"kind": "ogd", "surrogate": "squared", "steps": "coin"}, {}),
@@ -110,8 +116,8 @@ def test_no_bound_is_stated_where_none_is_proved():
         ({"kind": "rtop", "surrogate": "squared", "steps": "adagrad"}, {"mismatch": 10}),
         ({"kind": "rtop", "surrogate": "squared", "exploration": "adaptive"}, {}),
     ):
-        settings, [rate] = top.resolve(learner, READINGS | readings, 100)
-        assert np.isnan(top.regret_bound(settings, facts, rate, np.array([1]), watched)).all()
+        player = made(learner, sizes | {"radius": 1.0, "rounds": 100}, 0, **readings)
+        assert np.isnan(player.bound(np.array([1]), watched)).all()
 
 
 # --- planning

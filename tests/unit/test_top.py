@@ -13,7 +13,8 @@ from scant.errors import SettingError
 from scant.kernels import pieces, top
 from scant.measures import rank
 from scant.online import estimators
-from scant.online.top import CODES, DESCENDING, OBJECTIVES, Settings, resolve
+from scant.online.learners import class_of
+from scant.online.top import CODES, DESCENDING, OBJECTIVES, Settings
 
 GRADES = 4
 GAINS, DISCOUNTS, EXPONENTIALS = gains(GRADES), discounts(60), np.exp(-np.arange(GRADES + 1.0))
@@ -40,6 +41,12 @@ def sort(scores):
 # --- settings
 
 
+def complete(learner, readings, rounds):
+    """The complete settings of a learner, and its rates."""
+    cls = class_of(learner["kind"], DESCENDING)
+    return cls.complete_settings(learner, readings, {"rounds": rounds}), cls.rates(learner, readings)
+
+
 def at(settings, rates, t):
     """The step and the exploration of round t."""
     [rate] = rates
@@ -62,14 +69,14 @@ def test_steps_and_exploration_by_hand(schedule, kind):
     if schedule == "released-code":  # it has its own, whatever the reading of the text
         readings = READINGS | {"source": schedule, "schedule": "aistats16"}
     learner = {"kind": kind, "surrogate": "squared"}
-    found = [at(*resolve(learner, readings, 1000), t) for t in (1, 8, 1000)]
+    found = [at(*complete(learner, readings, 1000), t) for t in (1, 8, 1000)]
     np.testing.assert_allclose(found, SCHEDULED[schedule, kind], rtol=1e-12)
     if kind == "ogd":
-        listnet = resolve({"kind": "listnet"}, readings, 1000)
+        listnet = complete({"kind": "listnet"}, readings, 1000)
         assert [at(*listnet, t) for t in (1, 8, 1000)] == found
     else:
-        (settings, rates) = resolve(learner | {"gamma": 0.4, "rates": [3.0, 1.0]}, readings, 1000)
-        of_the_schedule = resolve(learner, readings, 1000)[0]
+        (settings, rates) = complete(learner | {"gamma": 0.4, "rates": [3.0, 1.0]}, readings, 1000)
+        of_the_schedule = complete(learner, readings, 1000)[0]
         factor = 0.4 if schedule == "aistats16" else 4.0
         assert settings.gamma == pytest.approx(factor * of_the_schedule.gamma)
         assert rates == [3.0, 1.0]
@@ -84,7 +91,7 @@ def same(settings, expected):
 
 def test_what_readings_make_of_a_learner():
     for surrogate, k in {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2}.items():
-        settings, rates = resolve({"kind": "rtop", "surrogate": surrogate}, READINGS, 100)
+        settings, rates = complete({"kind": "rtop", "surrogate": surrogate}, READINGS, 100)
         expected = Settings("rtop", surrogate, surrogate, k, 0.1, 1 / 3, decay=2 / 3, mismatch=10)
         assert same(settings, expected)
         assert (settings.ordered, settings.epsilon, settings.epsilon_decay, settings.sign) == (
@@ -94,15 +101,15 @@ def test_what_readings_make_of_a_learner():
             "negated",
         )
         assert rates == [0.01]
-        settings, _ = resolve({"kind": "rtop", "surrogate": surrogate, "k": 7}, READINGS, 100)
+        settings, _ = complete({"kind": "rtop", "surrogate": surrogate, "k": 7}, READINGS, 100)
         assert settings.k == 7
     for surrogate in OBJECTIVES:
         changes = {"judge": "kl", "radius": 2.5, "mismatch": 3.0}
-        settings, _ = resolve({"kind": "ogd", "surrogate": surrogate}, READINGS | changes, 100)
+        settings, _ = complete({"kind": "ogd", "surrogate": surrogate}, READINGS | changes, 100)
         assert same(settings, Settings("ogd", surrogate, "kl", radius=2.5))  # nothing is hidden, so none mismatched
-    assert same(resolve({"kind": "listnet"}, READINGS, 100)[0], Settings("listnet", "listnet", "listnet"))
+    assert same(complete({"kind": "listnet"}, READINGS, 100)[0], Settings("listnet", "listnet", "listnet"))
     own = {"epsilon": 0.5, "epsilon_decay": 0.25, "sign": "as-printed"}
-    settings, _ = resolve({"kind": "rtop", "surrogate": "smoothdcg"} | own, READINGS, 100)
+    settings, _ = complete({"kind": "rtop", "surrogate": "smoothdcg"} | own, READINGS, 100)
     assert own.items() <= asdict(settings).items()
     assert settings.measure == "ndcg@10"
 
@@ -110,12 +117,12 @@ def test_what_readings_make_of_a_learner():
 def test_what_the_released_code_makes_of_a_learner():
     readings = READINGS | {"source": "released-code"}
     for kind in ("rtop", "ogd"):
-        settings, _ = resolve({"kind": kind, "surrogate": "smoothdcg", "sign": "negated"}, readings, 100)
+        settings, _ = complete({"kind": kind, "surrogate": "smoothdcg", "sign": "negated"}, readings, 100)
         assert (settings.epsilon, settings.sign) == (0.001, "as-printed")
     for k, ordered in {2: True, 3: False}.items():
-        assert resolve({"kind": "rtop", "surrogate": "ranksvm", "k": k}, readings, 100)[0].ordered is ordered
-    assert resolve({"kind": "ogd", "surrogate": "ranksvm"}, readings, 100)[0].ordered is False
-    settings, _ = resolve({"kind": "rtop", "surrogate": "squared", "k": 2}, readings, 100)
+        assert complete({"kind": "rtop", "surrogate": "ranksvm", "k": k}, readings, 100)[0].ordered is ordered
+    assert complete({"kind": "ogd", "surrogate": "ranksvm"}, readings, 100)[0].ordered is False
+    settings, _ = complete({"kind": "rtop", "surrogate": "squared", "k": 2}, readings, 100)
     assert (settings.ordered, settings.epsilon, settings.sign) == (False, 0.01, "negated")
 
 
@@ -141,16 +148,16 @@ REFUSED = {
 def test_what_cannot_be_learnt_is_refused(name):
     changes, readings, message = REFUSED[name]
     with pytest.raises(SettingError, match=message):
-        resolve({"kind": "rtop", "surrogate": "squared"} | changes, READINGS | readings, 7)
+        complete({"kind": "rtop", "surrogate": "squared"} | changes, READINGS | readings, 7)
 
 
 def test_what_just_passes():
     learner = {"kind": "rtop", "surrogate": "squared"}
-    assert resolve(learner | {"gamma": 0.5}, READINGS, 1)[0].gamma == 0.5
-    assert resolve(learner, READINGS | {"schedule": "aistats16"}, 8)[0].gamma == pytest.approx(0.5)
+    assert complete(learner | {"gamma": 0.5}, READINGS, 1)[0].gamma == 0.5
+    assert complete(learner, READINGS | {"schedule": "aistats16"}, 8)[0].gamma == pytest.approx(0.5)
     short = {"schedule": "aistats16"}
-    assert resolve(learner | {"gamma": 0.2}, READINGS | short, 1)[0].gamma == 0.2
-    assert resolve({"kind": "ogd", "surrogate": "kl"}, READINGS | short, 1)[0].gamma == 0  # explores nothing
+    assert complete(learner | {"gamma": 0.2}, READINGS | short, 1)[0].gamma == 0.2
+    assert complete({"kind": "ogd", "surrogate": "kl"}, READINGS | short, 1)[0].gamma == 0  # explores nothing
 
 
 def test_names_are_those_of_the_compiled_loop():

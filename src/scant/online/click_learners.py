@@ -4,22 +4,20 @@ All are linear. A simulated user (`scant.online.clicks`) clicks on the first doc
 these learners in no other way. `learn` gets -1 for the grades of documents that are not shown.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from scant import declared
 from scant.declared import Look, Setting
 from scant.measures import rank
 from scant.online import clicks
-from scant.online.learners import RATES, NonFiniteScores
+from scant.online.learners import RATES, Contextual
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a learner from clicks, except its rate.
+    """The settings by which a learner from clicks plays, except its rate.
 
     kind : "pdgd", "dbgd" or "clicked"
     user : the simulated user's name
@@ -40,23 +38,6 @@ class Settings:
     measure: str = "ndcg@10"
 
 
-def resolve(learner: Mapping, largest_grade: int) -> tuple[Settings, list]:
-    """The complete settings of a learner on a stream with grades up to `largest_grade`, and its rates.
-
-    learner : its settings in a study
-
-    Raises
-    ------
-    SettingError : its user has no probabilities for such grades
-    """
-    chosen = learner.get("user", USER.absent)
-    user = clicks.user_for(chosen, largest_grade)
-    options = {key: learner[key] for key in ("delta", "pairs") if key in learner}
-    name = chosen if isinstance(chosen, str) else clicks.OWN
-    rates = learner.get("rates", [LEARNERS[learner["kind"]].published_rate])
-    return Settings(learner["kind"], name, user.click, user.stop, **options), list(rates)
-
-
 USER = Setting(
     "user",
     clicks.RULE,
@@ -70,8 +51,6 @@ DELTA = Setting(
     about="How far a candidate's weights are from the learner's (Yue & Joachims 2009).",
     absent=1.0,
 )
-
-
 PAIRS = Setting(
     "pairs",
     {"enum": ["observed", "above"]},
@@ -152,34 +131,35 @@ def team_draft(
     return np.array(ranking), np.array(teams, bool)
 
 
-class FromClicks(declared.Learner):
+class FromClicks(Contextual):
     """What learners from clicks share.
 
-    published_rate : its learning rate as published, if a study gives none
-    learns : whether it learns, and so has rates
     explores : whether it shows other lists than its own ranking
     """
 
     sees = "top"
     explores: ClassVar[bool] = True
-    published_rate: ClassVar[float]
-    learns: ClassVar[bool] = True
 
-    def __init__(self, features: int, rate: float, settings: Settings, random: np.random.Generator):
-        self.weights, self.rate, self.setup, self.random = np.zeros(features), rate, settings, random
-        self.user = clicks.User(settings.click, settings.stop)
+    def __init__(self, facts, rate, settings, random):
+        super().__init__(facts, rate, settings, random)
+        self.k, self.user = settings.shown, clicks.User(settings.click, settings.stop)
 
-    def scores_at(self, features: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The scores of documents, float32. Raise NonFiniteScores if they are not finite."""
-        with np.errstate(over="ignore"):
-            scores = (features.astype(np.float64) @ weights).astype(np.float32)
-        if not np.isfinite(scores).all():
-            raise NonFiniteScores
-        return scores
+    @classmethod
+    def complete_settings(cls, entry, readings, facts):
+        """As of all learners; of `facts` it takes the largest grade.
+
+        Raises
+        ------
+        SettingError : its user has no probabilities for such grades
+        """
+        chosen = entry.get("user", USER.absent)
+        user = clicks.user_for(chosen, facts["largest_grade"])
+        options = {key: entry[key] for key in ("delta", "pairs") if key in entry}
+        return Settings(cls.kind, chosen if isinstance(chosen, str) else clicks.OWN, user.click, user.stop, **options)
 
     def learn(self, features, grades, ranking) -> bool:
         """Show the top of the ranking to the user, and learn from the clicks; return whether weights changed."""
-        clicked = self.user.clicks(grades[ranking[: self.setup.shown]], self.random)
+        clicked = self.user.clicks(grades[ranking[: self.k]], self.random)
         direction = self.direction(features, ranking, clicked)
         if direction is None:
             return False
@@ -191,13 +171,18 @@ class FromClicks(declared.Learner):
         raise NotImplementedError
 
     def events(self, ranking) -> list[int]:
-        """The counts of `scant.online.top.EVENTS`: nothing is clipped or idle."""
-        shown = self.setup.shown
-        return [int(self.explores), set(ranking[:shown]) != set(self.own[:shown]), 0, 0]
+        """Nothing is clipped or idle."""
+        return [int(self.explores), set(ranking[: self.k]) != set(self.own_ranking[: self.k]), 0, 0]
 
-    def suffered(self, grades) -> float:
-        """No surrogate judges it."""
-        return np.nan
+    def loop(self, stream, records):
+        from scant.kernels import clicks as kernels
+
+        setup = self.setup
+        learner = kernels.Learner(
+            kind=self.branch, shown=setup.shown, click=np.array(setup.click), stop=np.array(setup.stop),
+            delta=float(setup.delta), above=setup.pairs == "above", rate=float(self.rate),
+        )  # fmt: skip
+        return kernels.play, {"learner": learner, "ranker": records["ranker"], "events": records["events"]}
 
     @classmethod
     def check(cls, settings) -> None:
@@ -216,14 +201,15 @@ class PDGD(FromClicks):
         "informational": Look("olive", "d", ":"),
     }
     published_rate = 0.1
+    branch = 0
 
     def rank(self, features) -> np.ndarray:
-        self.scores = self.scores_at(features, self.weights)
-        self.own = rank(self.scores)
-        return sampled_ranking(self.scores, self.random)
+        self.last_scores = self.scores(features)
+        self.own_ranking = rank(self.last_scores)
+        return sampled_ranking(self.last_scores, self.random)
 
     def direction(self, features, ranking, clicked):
-        weights = pair_weights(self.scores, ranking, clicked)
+        weights = pair_weights(self.last_scores, ranking, clicked)
         return features.astype(np.float64).T @ (weights.sum(1) - weights.sum(0)) if weights.any() else None
 
 
@@ -239,13 +225,14 @@ class DBGD(FromClicks):
         "informational": Look("pink", "p", ":"),
     }
     published_rate = 0.01
+    branch = 1
 
     def rank(self, features) -> np.ndarray:
-        self.own = rank(self.scores_at(features, self.weights))
+        self.own_ranking = rank(self.scores(features))
         normal = self.random.standard_normal(len(self.weights))
         self.unit = normal / np.linalg.norm(normal)
-        candidate = rank(self.scores_at(features, self.weights + self.setup.delta * self.unit))
-        ranking, self.teams = team_draft(self.own, candidate, self.random)
+        candidate = rank(self.scores(features, self.weights + self.setup.delta * self.unit))
+        ranking, self.teams = team_draft(self.own_ranking, candidate, self.random)
         return ranking
 
     def direction(self, features, ranking, clicked):
@@ -271,19 +258,16 @@ class Clicked(FromClicks):
     }
     explores = False
     published_rate = 0.1  # ours: it was not published
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.round = 0
+    branch = 2
 
     def rank(self, features) -> np.ndarray:
         self.round += 1
-        self.scores = self.scores_at(features, self.weights)
-        self.own = rank(self.scores)
-        return self.own
+        self.last_scores = self.scores(features)
+        self.own_ranking = rank(self.last_scores)
+        return self.own_ranking
 
     def direction(self, features, ranking, clicked):
-        pull, scores = np.zeros(len(ranking)), self.scores.astype(np.float64)
+        pull, scores = np.zeros(len(ranking)), self.last_scores.astype(np.float64)
         for first, second in preferences(clicked):
             if self.setup.pairs == "observed" or second < first:
                 k, j = ranking[first], ranking[second]

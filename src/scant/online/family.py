@@ -192,6 +192,12 @@ class Contextual(Family):
     toys = "scant.online.toys:play"
 
     def check(self, study, datasets, experiment):
+        for learner in experiment["learners"]:
+            settings = study["learners"][learner]
+            if "theory" in settings.get("rates", []) and not self._class_of(settings).gives_rate:
+                raise SettingError(
+                    f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
+                )
         for measure in experiment.get("measures", ()):
             measures.named(measure)
             if measure in learners.MEASURES:
@@ -206,6 +212,10 @@ class Contextual(Family):
         several = self._several_rates(study, experiment)
         if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and several:
             raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
+
+    def _class_of(self, settings: dict) -> type[learners.Contextual]:
+        """The class that plays learners with these settings."""
+        return learners.class_of(settings["kind"], self.learners)
 
     def _several_rates(self, study, experiment) -> bool:
         """Whether a learner of the experiment may have several rates to choose from."""
@@ -240,9 +250,10 @@ class Contextual(Family):
         chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
         return {"queries": chosen} if chosen == "resampled" and settings.get("generator") != ADVERSARY else {}
 
-    def _tuning_seeds(self, study, experiment, learner) -> int:
+    def _tuning_seeds(self, study: dict, experiment: dict, learner: str) -> int:
         """How many seeds are set aside to choose a learner's rate: none if it has only one."""
-        return experiment["tuning_seeds"] if len(study["learners"][learner].get("rates", [1.0])) > 1 else 0
+        settings = study["learners"][learner]
+        return experiment["tuning_seeds"] if len(self._class_of(settings).rates(settings, experiment)) > 1 else 0
 
     def read(self, plan, shown):
         def shows(name):
@@ -378,22 +389,6 @@ class Perceptron(Contextual):
         "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
     }
 
-    def check(self, study, datasets, experiment):
-        for learner in experiment["learners"]:
-            settings = study["learners"][learner]
-            cls = self.learners.get(settings["kind"], learners.Contextual)
-            if "theory" in settings.get("rates", []) and not cls.gives_rate:
-                raise SettingError(
-                    f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
-                )
-        super().check(study, datasets, experiment)
-
-    def _tuning_seeds(self, study, experiment, learner):
-        cls = self.learners.get(study["learners"][learner]["kind"], learners.Contextual)
-        if experiment["source"] == "released-code" and cls.released_rates:
-            return 0
-        return super()._tuning_seeds(study, experiment, learner)
-
 
 def _rounds_figure(name: str, heading: str) -> Shown:
     return Shown(
@@ -426,7 +421,7 @@ class Top(Contextual):
         SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING,
         TUNING_SEEDS, REGRET,
     )  # fmt: skip
-    learners: Mapping = {**top.LEARNERS, **click_learners.LEARNERS}
+    learners: Mapping = top.LEARNERS
     shown = (
         _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"),
         _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"),
@@ -537,13 +532,9 @@ class Top(Contextual):
         for learner in experiment["learners"]:
             settings = study["learners"][learner]
             if settings["kind"] in top.DESCENDING:
-                resolved, rates = top.resolve(settings, experiment, experiment["rounds"] or ANY_HORIZON)
-                if "theory" in rates:
-                    top.check_theory(resolved)
-            elif "theory" in settings.get("rates", []):
-                raise SettingError(
-                    f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
-                )
+                complete = self._complete(settings, experiment)
+                if "theory" in settings.get("rates", []):
+                    top.check_theory(complete)
             if settings["kind"] in click_learners.LEARNERS:
                 self._check_user(study, datasets, experiment["streams"], learner)
         if "figure-top-regret" in experiment["figures"] and not experiment["regret"]:
@@ -555,6 +546,11 @@ class Top(Contextual):
         if ADVERSARY in [study["streams"][stream].get("generator") for stream in experiment["streams"]]:
             raise SettingError("the adversary plays against learners that see every grade: kind perceptron")
         super().check(study, datasets, experiment)
+
+    def _complete(self, settings: dict, experiment: dict) -> top.Settings:
+        """The complete settings of a learner that descends on a surrogate."""
+        facts = {"rounds": experiment["rounds"] or ANY_HORIZON}
+        return self._class_of(settings).complete_settings(settings, experiment, facts)
 
     def _check_user(self, study: dict, datasets: dict, streams: list[str], learner: str) -> None:
         """Raise a SettingError if the learner's user has no probability for a grade of one of the streams."""
@@ -589,9 +585,9 @@ class Top(Contextual):
 
     def _judges(self, study: dict, experiment: dict) -> list[str]:
         """The convex surrogates that judge the learners of an experiment, each once."""
-        settings = (study["learners"][learner] for learner in experiment["learners"])
-        descending = (learner for learner in settings if learner["kind"] in top.DESCENDING)
-        judges = (top.resolve(learner, experiment, ANY_HORIZON)[0].judge for learner in descending)
+        entries = (study["learners"][learner] for learner in experiment["learners"])
+        complete = (self._complete(entry, experiment) for entry in entries if entry["kind"] in top.DESCENDING)
+        judges = (settings.judge for settings in complete)
         return [judge for judge in dict.fromkeys(judges) if judge != top.NOT_CONVEX]
 
 

@@ -137,9 +137,10 @@ def _weights_after(stream, learner: dict, rounds: int) -> tuple[np.ndarray, top.
     from scant.online import play  # which needs Numba, too
 
     readings = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
-    settings, _ = top.resolve(learner | {"steps": "adagrad"}, readings, rounds)
+    facts, noise = stream.metadata | {"rounds": rounds}, generator(0, "seen-steps", "noise")
+    played = top.Seen.from_study(learner | {"steps": "adagrad"}, readings, facts, None, noise)
     queries = play.query_order(stream, generator(0, "seen-steps", "queries"), rounds)
-    return play.play_top(stream, queries, settings, None, generator(0, "seen-steps", "noise")).weights, settings
+    return play.play(stream, queries, played).weights, played.setup
 
 
 def _moments(stream, weights, by_all, settings: top.Settings, rounds: int) -> dict:

@@ -1,10 +1,13 @@
-"""The learners that see every grade: their declarations, and their reference implementations in plain Python.
+"""What a contextual learner is, those that see every grade, and how a user's own learner is played.
 
-A learner is a class with `rank(features)` and `learn(features, grades, ranking)`. Built-in ones also have a compiled
-step in `scant.kernels`, which studies run; tests check that it does the same as the class here. A user's own learner is
+A learner is a class with `rank(features)` and `learn(features, grades, ranking)`, in plain Python. Built-in ones also
+have a compiled loop in `scant.kernels`, which their `loop()` names and studies play; tests check that it does the same
+as the class. The classes are here, in `top` (feedback at the top) and in `click_learners`. A user's own learner is
 named as `module:Class` in the settings, and made as `Class(features=d, rate=rate, random=generator, **options)`.
 """
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -12,11 +15,13 @@ import numpy as np
 
 from scant import declared, surrogates
 from scant.declared import Look, Setting, own_class, settings_of
-from scant.errors import SettingError, unknown
+from scant.errors import ScantError, SettingError, unknown
 from scant.measures import function_of, rank
 from scant.online import steps
+from scant.online.iterates import CHOICES as ITERATES
 from scant.online.iterates import ITERATE, Iterates
 from scant.online.steps import SCHEDULE
+from scant.own import OwnError, check_scores
 from scant.theory import bounds
 
 # The measures that learners may learn, as functions of (ranking, grades, empty=0.0), in the order of runs' columns.
@@ -25,7 +30,7 @@ MEASURES = {name: function_of(name) for name in ("ndcg@10", "ndcg", "ap")}
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a learner, except its rate.
+    """The settings by which a learner that sees every grade plays, except its rate.
 
     measure : the measure whose loss the learner suffers, and which its SLAM weights are for
     trigger : the learner updates only if this measure is below 1; if None, the same as `measure`
@@ -49,73 +54,12 @@ class Settings:
     steps: str = SCHEDULE
     iterate: str = "last"
 
-    @property
-    def as_proved(self) -> bool:
-        """Whether the learner is the one that the papers' bounds are about."""
-        proved = self.kind in LEARNERS and LEARNERS[self.kind].proved
-        return proved and self == Settings(self.kind, self.measure, self.measure)
-
     def labels(self, grades: np.ndarray) -> np.ndarray:
         """The labels that the learner learns from: the grades, or, for AP, 1 for grades above 0."""
         return np.minimum(grades, 1) if self.measure == "ap" else grades
 
 
-def resolve(learner: dict, source: str = "text", simulated: bool = False) -> tuple[Settings, list]:
-    """The complete settings of a learner, and its rates: numbers, or "theory".
-
-    learner : its settings in a study; the rate of steps that need none is None
-    source : the reading "text" or "released-code"
-    simulated : whether the stream is simulated, for which the released code has settings of its own
-
-    Raises
-    ------
-    SettingError : the kind, a measure or a key is unknown
-    """
-    kind = learner.get("kind", "")
-    if ":" not in kind and kind not in LEARNERS:
-        raise unknown("kind of learner", kind, LEARNERS)
-    cls = LEARNERS.get(kind, Contextual)
-    known = [field.name for field in fields(Settings)]
-    options = {key: value for key, value in learner.items() if key not in ("rates", "options", "k")}
-    if ":" in kind and not options.keys() <= {*known}:  # the others may be declared by its class
-        options = {key: value for key, value in options.items() if key not in own_settings(learner)}
-    for key in options:
-        if key not in known:
-            raise unknown("setting of a learner", key, known)
-    for key in ("measure", "trigger"):
-        if options.get(key) is not None and options[key] not in MEASURES:
-            raise unknown("measure", options[key], MEASURES)
-    options = {**cls.defaults, **options}
-    rates = learner.get("rates", [1.0])
-    if source == "released-code":
-        options |= cls.released | (cls.released_simulated if simulated else {})
-        rates = cls.released_rates or rates
-    options["trigger"] = options.get("trigger") or options.get("measure", "ndcg@10")
-    if options.get("steps", SCHEDULE) != SCHEDULE:
-        options, rates = options | {"decay": 0.0}, [None]
-    return Settings(**options), list(rates)
-
-
-def own_settings(learner: dict) -> dict:
-    """The keyword arguments of a user's own learner: its `options`, and the settings that its class declares."""
-    known = settings_of(own_class(learner["kind"]))
-    return learner.get("options", {}) | {key: value for key, value in learner.items() if key in known}
-
-
-def theory_rate(settings: Settings, stream: dict) -> float:
-    """The rate of the bounds for a learner, on a stream with this metadata.
-
-    Raises
-    ------
-    SettingError : theory gives the learner no rate
-    """
-    return LEARNERS.get(settings.kind, Contextual).theory_rate(settings, stream)
-
-
-def places(settings: Settings, stream: dict) -> int:
-    """How many documents of a query can have weight: m in the bounds; at most 10 for NDCG@10."""
-    m = stream["largest_query"]
-    return min(10, m) if settings.measure == "ndcg@10" else m
+OTHER_KEYS = ("rates", "options", "k")  # of a learner's entry in a study, which are no fields of `Settings`
 
 
 class NonFiniteScores(ArithmeticError):
@@ -170,11 +114,12 @@ LEARN_ON_EMPTY = Setting(
 
 
 class Contextual(declared.Learner):
-    """What learners on streams of queries declare, besides what all learners do.
+    """What learners on streams of queries declare and do, besides what all learners do.
 
-    branch : the learner's number in the compiled loop
+    branch : the learner's number in its compiled loop
     defaults : its default settings, where they differ from the defaults of `Settings`
     released_simulated : the settings that differ in the released code for simulated streams, besides `released`
+    published_rate : its rate if a study gives none
     learns : whether it learns, and so has rates
     neutral : whether it has no measure of its own, so that it is shown under every measure
     pairwise : whether its loss counts pairs of documents in the wrong order, instead of what its rankings lose
@@ -182,11 +127,16 @@ class Contextual(declared.Learner):
     proved : whether the papers prove bounds for it
     at_any_rate : whether the bound for separable streams holds at every rate
     gives_rate : whether theory gives it a rate
+    k : how many grades on top of its ranking it sees, -1 standing for the others; None for every grade
+    watches : whether its compiled loop records what `Play.watched` holds
+    own_ranking : of the round, the ranking that it would show without exploration; None if that is what it shows
+    overflowed : whether its weights are no longer finite, which ends the play
     """
 
-    branch: ClassVar[int]
+    branch: ClassVar[int | None] = None
     defaults: ClassVar[dict] = {}
     released_simulated: ClassVar[dict] = {}
+    published_rate: ClassVar[float] = 1.0
     learns: ClassVar[bool] = True
     neutral: ClassVar[bool] = False
     pairwise: ClassVar[bool] = False
@@ -194,24 +144,139 @@ class Contextual(declared.Learner):
     proved: ClassVar[bool] = False
     at_any_rate: ClassVar[bool] = False
     gives_rate: ClassVar[bool] = False
+    k: int | None = None
+    watches = False
+    own_ranking: np.ndarray | None = None
+    overflowed = False
+
+    def __init__(self, facts: Mapping, rate: float | str | None, settings, random: np.random.Generator):
+        """
+        facts : the metadata of the stream
+        rate : a number, "theory" for that of the bounds, or None if the learner needs none
+        settings : as `complete_settings` returns them
+        random : the generator of its random numbers
+        """
+        self.facts, self.setup, self.random = facts, settings, random
+        self.rate = self.theory_rate() if rate == "theory" else rate
+        self.weights, self.round = np.zeros(facts["features"]), 0
 
     @classmethod
-    def made(cls, features: int, rate: float, settings: Settings, random: np.random.Generator):
-        """A learner for streams with this number of features; `random` is the generator of its random numbers."""
-        return cls(features, rate, settings)
+    def from_study(cls, entry: Mapping, readings: Mapping, facts: Mapping, rate, random):
+        """The learner of a study at one of its rates; `complete_settings` says what else it takes."""
+        return cls(facts, rate, cls.complete_settings(entry, readings, facts), random)
 
     @classmethod
-    def theory_rate(cls, settings: Settings, stream: dict) -> float:
-        """The rate of the bounds on a stream with this metadata. Raise a SettingError if theory gives none."""
-        raise SettingError(f"rate 'theory': theory gives no rate for the learner {settings.kind!r}. Use a number")
+    def complete_settings(cls, entry: Mapping, readings: Mapping, facts: Mapping):
+        """The settings by which a learner of a study plays.
+
+        entry : its settings in the study
+        readings : of the experiment, and `stream_settings`, those of the stream
+        facts : the metadata of the stream, and its `rounds`
+
+        Raises
+        ------
+        SettingError : a measure or a key is unknown, or the learner cannot play so
+        """
+        known = [field.name for field in fields(Settings)]
+        options = {key: value for key, value in entry.items() if key not in OTHER_KEYS}
+        for key in options:
+            if key not in known:
+                raise unknown("setting of a learner", key, known)
+        for key in ("measure", "trigger"):
+            if options.get(key) is not None and options[key] not in MEASURES:
+                raise unknown("measure", options[key], MEASURES)
+        options = {**cls.defaults, **options}
+        if readings["source"] == "released-code":
+            simulated = readings.get("stream_settings", {}).get("generator")
+            options |= cls.released | (cls.released_simulated if simulated else {})
+        options["trigger"] = options.get("trigger") or options.get("measure", "ndcg@10")
+        if options.get("steps", SCHEDULE) != SCHEDULE:
+            options["decay"] = 0.0
+        return Settings(**options)
 
     @classmethod
-    def separable_bound(cls, settings: Settings, stream: dict) -> float:
-        """The bound on the loss on a separable stream with this metadata and a margin above 0; NaN if there is none."""
+    def rates(cls, entry: Mapping, readings: Mapping) -> list:
+        """The rates to play: numbers, or "theory"; only None if the learner, or its steps, need no rate."""
+        if not cls.learns or entry.get("steps", SCHEDULE) != SCHEDULE:
+            return [None]
+        released = cls.released_rates if readings["source"] == "released-code" else None
+        return list(released or entry.get("rates", [cls.published_rate]))
+
+    def scores(self, features, weights=None) -> np.ndarray:
+        """The scores of documents, float32 (m), by the last weights if none are given.
+
+        Raises
+        ------
+        NonFiniteScores : one is not finite
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = (features.astype(np.float64) @ (self.weights if weights is None else weights)).astype(np.float32)
+        if not np.isfinite(scores).all():
+            raise NonFiniteScores
+        return scores
+
+    def rank(self, features) -> np.ndarray:
+        """The ranking to show: indices of documents (m), best first."""
+        raise NotImplementedError
+
+    def learn(self, features, grades, ranking) -> bool:
+        """Learn from the grades (m) of the query that was ranked last; return whether there was an update."""
+        return False
+
+    def loop(self, stream, records: Mapping[str, np.ndarray]) -> tuple[Callable, dict] | None:
+        """The compiled loop of `scant.kernels` that plays the learner, with its own arguments; None without one.
+
+        records : the arrays that the loop writes to, by their names in `scant.online.play.Play`
+        """
+        if self.branch is None:
+            return None
+        from scant.data.stream import CUT
+        from scant.kernels import full
+
+        setup, names, by_grade = self.setup, list(MEASURES), self.setup.margin == "grade-gap"
+        labels = setup.labels(stream.grades)
+        labels.flags.writeable = False  # the loop is compiled for read-only arrays, as memory-mapped ones are
+        learner = full.Learner(
+            kind=self.branch, measure=names.index(setup.measure), trigger=names.index(setup.trigger),
+            rate=1.0 if self.rate is None else float(self.rate), decay=float(setup.decay),
+            steps=steps.CHOICES.index(setup.steps), by_loss=setup.by_loss,
+            margin=1.0 if by_grade else float(setup.margin), by_grade=by_grade, averaged=setup.averaged,
+            learn_on_empty=setup.learn_on_empty, cut=CUT, iterate=ITERATES.index(setup.iterate),
+        )  # fmt: skip
+        return full.play, {"labels": labels, "learner": learner, "loss": records["loss"]}
+
+    def events(self, ranking) -> list[int]:
+        """How often each of `scant.online.top.EVENTS` happened in the round."""
+        return [0, 0, 0, 0]
+
+    def suffered(self, grades) -> float:
+        """The judging surrogate's loss of the scores shown; NaN if no surrogate judges the learner."""
         return np.nan
 
-    @classmethod
-    def general_constants(cls, settings: Settings, stream: dict) -> tuple[int, float] | None:
+    def theory_rate(self) -> float:
+        """The rate of the bounds. Raise a SettingError if theory gives none."""
+        raise SettingError(f"rate 'theory': theory gives no rate for the learner {self.setup.kind!r}. Use a number")
+
+    @property
+    def as_proved(self) -> bool:
+        """Whether the learner is the one that the papers' bounds are about."""
+        return self.proved and self.setup == Settings(self.setup.kind, self.setup.measure, self.setup.measure)
+
+    def bound(self, rounds: np.ndarray, watched: np.ndarray | None = None) -> np.ndarray | float:
+        """The bound on the loss, or on the expected regret, after each of `rounds`, or after all; NaN if there is none.
+
+        watched : the rows of `Play.watched` at these rounds
+        """
+        margin = self.facts.get("margin")
+        if not self.as_proved or not margin or margin <= 0 or not np.isfinite(margin):
+            return np.nan
+        return self.separable_bound()
+
+    def separable_bound(self) -> float:
+        """The bound on the loss on a separable stream with a margin above 0; NaN if there is none."""
+        return np.nan
+
+    def general_constants(self) -> tuple[int, float] | None:
         """m and v_max in the bound for streams that need not be separable; None if there is no such bound."""
         return None
 
@@ -221,29 +286,21 @@ class Linear(Contextual):
 
     draws = False
 
-    def __init__(self, features: int, rate: float, settings: Settings):
-        self.weights, self.rate, self.setup, self.round = np.zeros(features), rate, settings, 0
-        self.steps = steps.made(settings.steps, features, scale=1.0)
+    def __init__(self, facts, rate, settings, random):
+        super().__init__(facts, rate, settings, random)
+        self.steps = steps.made(settings.steps, facts["features"], scale=1.0)
         self.iterates = Iterates(settings.iterate)
 
     @classmethod
     def check(cls, settings) -> None:
         steps.check(settings)
 
-    def scores(self, features, weights=None) -> np.ndarray:
-        """The scores of documents, float32 (m), by the last weights if none are given."""
-        return (features.astype(np.float64) @ (self.weights if weights is None else weights)).astype(np.float32)
-
     def rank(self, features) -> np.ndarray:
         self.round += 1
-        scores, shown = self.scores(features), self.scores(features, self.iterates.mean(self.weights))
-        if not np.isfinite([scores, shown]).all():
-            raise NonFiniteScores
-        self.by_last = rank(scores)
-        return rank(shown)
+        self.by_last = rank(self.scores(features))
+        return rank(self.scores(features, self.iterates.mean(self.weights)))
 
     def learn(self, features, grades, ranking) -> bool:
-        """Update on the grades (m) of the query that was ranked last; return whether there was an update."""
         loss = 1 - MEASURES[self.setup.trigger](self.by_last, grades)
         if loss <= 0 or not np.any(grades > 0):
             return False
@@ -273,19 +330,18 @@ class Slam(Linear):
     branch = 2
     proved = gives_rate = True
 
-    @classmethod
-    def theory_rate(cls, settings, stream):
-        ratio = stream["weight_ratio"][settings.measure]
-        return bounds.slam_rate(places(settings, stream), stream["radius"] or 1.0, ratio)
+    def theory_rate(self):
+        places, ratio = self.general_constants()
+        return bounds.slam_rate(places, self.facts["radius"] or 1.0, ratio)
 
-    @classmethod
-    def separable_bound(cls, settings, stream):
-        ratio = stream["weight_ratio"][settings.measure]
-        return bounds.slam_separable(places(settings, stream), stream["radius"], ratio, stream["margin"])
+    def separable_bound(self):
+        places, ratio = self.general_constants()
+        return bounds.slam_separable(places, self.facts["radius"], ratio, self.facts["margin"])
 
-    @classmethod
-    def general_constants(cls, settings, stream):
-        return places(settings, stream), stream["weight_ratio"][settings.measure]
+    def general_constants(self):
+        """How many documents of a query can have weight, m, at most 10 for NDCG@10; and v_max."""
+        m, measure = self.facts["largest_query"], self.setup.measure
+        return min(10, m) if measure == "ndcg@10" else m, self.facts["weight_ratio"][measure]
 
     def surrogate(self, scores, labels):
         kind, cut = {
@@ -313,16 +369,13 @@ class MaxHinge(Linear):
     branch = 3
     proved = at_any_rate = gives_rate = True
 
-    @classmethod
-    def theory_rate(cls, settings, stream):
-        return bounds.max_hinge_rate(stream["radius"] or 1.0)
+    def theory_rate(self):
+        return bounds.max_hinge_rate(self.facts["radius"] or 1.0)
 
-    @classmethod
-    def separable_bound(cls, settings, stream):
-        return bounds.max_hinge_separable(stream["radius"], stream["margin"])
+    def separable_bound(self):
+        return bounds.max_hinge_separable(self.facts["radius"], self.facts["margin"])
 
-    @classmethod
-    def general_constants(cls, settings, stream):
+    def general_constants(self):
         return 1, 1.0
 
     def surrogate(self, scores, labels):
@@ -366,17 +419,8 @@ class BinaryPerceptron(Linear):
     branch = 5
     pairwise = proved = at_any_rate = True
 
-    @classmethod
-    def made(cls, features, rate, settings, random):
-        return cls(features, rate, settings, random)
-
-    @classmethod
-    def separable_bound(cls, settings, stream):  # the perceptron's instances are differences of two documents
-        return bounds.binary_separable(2 * stream["radius"], stream["margin"])
-
-    def __init__(self, features, rate, settings, random):
-        super().__init__(features, rate, settings)
-        self.random = random
+    def separable_bound(self):  # the perceptron's instances are differences of two documents
+        return bounds.binary_separable(2 * self.facts["radius"], self.facts["margin"])
 
     def learn(self, features, grades, ranking) -> bool:
         labels = self.setup.labels(grades)
@@ -404,18 +448,8 @@ class Random(Contextual):
     learns = False
     neutral = True
 
-    @classmethod
-    def made(cls, features, rate, settings, random):
-        return cls(random)
-
-    def __init__(self, random):
-        self.random = random
-
     def rank(self, features) -> np.ndarray:
         return rank(np.array([self.random.random() for _ in features], np.float32))
-
-    def learn(self, features, grades, ranking) -> bool:
-        return False
 
 
 class Ideal(Contextual):
@@ -430,32 +464,75 @@ class Ideal(Contextual):
     learns = False
     neutral = sees_grades = True
 
-    @classmethod
-    def made(cls, features, rate, settings, random):
-        return cls()
-
     def rank(self, features, grades) -> np.ndarray:
         return rank(grades)
-
-    def learn(self, features, grades, ranking) -> bool:
-        return False
 
 
 LEARNERS = {learner.kind: learner for learner in (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal)}
 
 
-def make(settings: Settings, features: int, rate: float, random: np.random.Generator, options=None):
-    """A learner in plain Python: a built-in one, or a user's own, whose kind is `module:Class`.
+class UserLearner(Contextual):
+    """A user's own learner, `module:Class`, which plays in plain Python.
 
-    options : further keyword arguments for a user's own class
+    player : it, made as `Class(features=d, rate=rate, random=generator, **options)`
+    """
+
+    @classmethod
+    def from_study(cls, entry, readings, facts, rate, random):
+        """Raise a SettingError if the class cannot be imported, or does not take these arguments."""
+        learner, kind = super().from_study(entry, readings, facts, rate, random), entry["kind"]
+        learner.k, options = entry.get("k"), cls._options(entry)
+        try:
+            learner.player = own_class(kind)(features=facts["features"], rate=learner.rate, random=random, **options)
+        except TypeError as error:
+            raise SettingError(f"learner {kind!r} cannot be made with its options: {error}") from error
+        return learner
+
+    @classmethod
+    def complete_settings(cls, entry, readings, facts):
+        if not entry.keys() <= {*OTHER_KEYS, *(field.name for field in fields(Settings))}:
+            options = cls._options(entry)
+            entry = {key: value for key, value in entry.items() if key not in options}
+        return super().complete_settings(entry, readings, facts)
+
+    @staticmethod
+    def _options(entry: Mapping) -> dict:
+        """The keyword arguments of the class: `options` of the entry, and the settings that the class declares."""
+        declared_by_class = settings_of(own_class(entry["kind"]))
+        return entry.get("options", {}) | {key: value for key, value in entry.items() if key in declared_by_class}
+
+    def rank(self, features) -> np.ndarray:
+        self.round += 1
+        with self._errors_named():
+            ranking = self.player.rank(features)
+            check_scores(self.player)
+        return ranking
+
+    def learn(self, features, grades, ranking) -> bool:
+        with self._errors_named():
+            updated = bool(self.player.learn(features, grades, ranking))
+        self.weights = getattr(self.player, "weights", None)
+        self.overflowed = self.weights is not None and not np.all(np.isfinite(self.weights))  # it may sort NaN silently
+        return updated
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        """Turn an error of the class into an OwnError, which names the round."""
+        try:
+            yield
+        except (ScantError, NonFiniteScores):
+            raise
+        except Exception as error:
+            raise OwnError(error, self.round) from error
+
+
+def class_of(kind: str, built_in: Mapping[str, type[Contextual]] = LEARNERS) -> type[Contextual]:
+    """The class that plays learners of a kind: one of `built_in`, or `UserLearner` for a user's `module:Class`.
 
     Raises
     ------
-    SettingError : the class cannot be imported, or does not take these arguments
+    SettingError : the kind is unknown
     """
-    if settings.kind in LEARNERS:
-        return LEARNERS[settings.kind].made(features, rate, settings, random)
-    try:
-        return own_class(settings.kind)(features=features, rate=rate, random=random, **(options or {}))
-    except TypeError as error:
-        raise SettingError(f"learner {settings.kind!r} cannot be made with its options: {error}") from error
+    if ":" not in kind and kind not in built_in:
+        raise unknown("kind of learner", kind, built_in)
+    return built_in.get(kind, UserLearner)

@@ -1,4 +1,4 @@
-"""How a learner plays a stream: built-in learners in a compiled loop, all others in a Python loop."""
+"""How a learner plays a stream: in its compiled loop if it has one, else in a Python loop."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,16 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
-from scant.errors import ScantError, SettingError
-from scant.measures import codes_of, function_of, named, rank
-from scant.online.click_learners import LEARNERS as CLICKED
-from scant.online.click_learners import Settings as ClickSettings
-from scant.online.iterates import CHOICES as ITERATES
-from scant.online.learners import LEARNERS, MEASURES, NonFiniteScores, Settings
-from scant.online.steps import CHOICES, SCHEDULE
-from scant.online.top import CODES
-from scant.online.top import Settings as TopSettings
-from scant.own import OwnError, check_scores
+from scant.errors import SettingError
+from scant.measures import codes_of, function_of, named
+from scant.online.learners import MEASURES, Contextual, NonFiniteScores
 
 
 @dataclass(frozen=True)
@@ -25,16 +18,15 @@ class Play:
     measured: np.ndarray  # float64, rounds x measures: of the ranking shown, in the order of `recorded`
     loss: np.ndarray  # float64, of the learner's own measure; 0 for queries without a relevant document
     updated: np.ndarray  # uint8
+    ranker: np.ndarray  # float64, NDCG@10 of the learner's own ranking, shown or not
+    surrogate: np.ndarray  # float64, the judging surrogate's loss of the scores shown; NaN if none judges the learner
+    events: np.ndarray  # int32, rounds x 4: whether it explored, whether other documents were on top because of that,
+    # how many exponents were clipped, whether the query had too few documents to learn from
+    watched: np.ndarray  # float64, rounds x 2, sums up to each round: of squared norms of the gradients (or their
+    # estimates) in the weights, and of the probabilities of exploring. Of no rows unless steps need no rate, or
+    # exploration adapts, in a compiled loop
     weights: np.ndarray | None  # float64 (features), after the last round
     failed_in: int = 0  # the round in which a score was not finite, which ends the play; 0 if there is none
-    # Only for learners that explore or that a surrogate judges:
-    ranker: np.ndarray | None = None  # float64, NDCG@10 of the learner's own ranking, shown or not
-    surrogate: np.ndarray | None = None  # float64, the judging surrogate's loss of the scores shown
-    events: np.ndarray | None = None  # rounds x 4: whether it explored, whether other documents were on top because of
-    # that, how many exponents were clipped, whether the query had too few documents to learn from
-    # Only if steps need no rate or exploration adapts:
-    watched: np.ndarray | None = None  # rounds x 2, sums up to each round: of squared norms of the gradients (or their
-    # estimates) in the weights, and of the probabilities of exploring
 
 
 def recorded(measures: Iterable[str] = (), largest_grade: int = 0) -> tuple[str, ...]:
@@ -112,197 +104,106 @@ def query_order(
     return np.concatenate(passes)[:rounds]
 
 
-def _shared(stream: Stream, queries: np.ndarray, empty: str, measures: Iterable[str]) -> tuple:
-    """The arguments of all compiled loops: `Rounds`, `Tables`, `Measured`, the weights, and which rounds updated."""
-    from scant.kernels.pieces import Measured, Rounds, Tables
-
-    grade = max(1, stream.metadata["largest_grade"])
-    codes = codes_of(recorded(measures, grade))
-    return (
-        Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries),
-        Tables(gains(grade), discounts(stream.metadata["largest_query"]), np.exp(-np.arange(grade + 1.0))),
-        Measured(codes, _ideals(stream, codes), 1.0 if empty == "one" else 0.0, np.zeros((len(queries), len(codes)))),
-        np.zeros(stream.features.shape[1]),
-        np.zeros(len(queries), np.uint8),
-    )
-
-
-def _of_explorer(stream, queries, played, measured, updated, weights, ranker, surrogate, events, watched=None) -> Play:
-    """The play of a learner that explores, cut to the rounds that the loop played."""
-    own_loss = np.where(stream.relevant[queries] > 0, 1 - measured.values[:, 0], 0.0)
-    of_rounds = (None if array is None else array[:played] for array in (ranker, surrogate, events, watched))
-    failed_in = 0 if played == len(queries) else played + 1
-    return Play(measured.values[:played], own_loss[:played], updated[:played], weights, failed_in, *of_rounds)
-
-
-def play_compiled(
+def play(
     stream: Stream,
     queries: np.ndarray,
-    settings: Settings,
-    rate: float,
-    random,
+    learner: Contextual,
     empty: str = "zero",
     measures: Iterable[str] = (),
 ) -> Play:
-    """Play a built-in learner in the compiled loop.
+    """Let a learner play a stream: in its compiled loop if it has one, else in plain Python.
 
     queries : the query of each round, see `query_order`
-    random : the generator of the learner's own random numbers
+    learner : made anew; its weights are moved
     empty : the measures of a query without a relevant document: "zero", "one", or "skip" if there is none
     measures : to record besides the measures of all plays
     """
-    from scant.kernels import full
+    records = _records(len(queries), len(queries) if learner.watches else 0)
+    loop = learner.loop(stream, records)
+    if loop is None:
+        return play_plain((stream[q] for q in queries), len(queries), learner, empty, measures)
+    from scant.kernels.pieces import Measured, Rounds, Tables
 
-    labels = settings.labels(stream.grades)
-    labels.flags.writeable = False  # the loop is compiled for read-only arrays, as memory-mapped ones are
-    rounds, tables, measured, weights, updated = _shared(stream, queries, empty, measures)
-    loss, by_grade, names = np.zeros(len(queries)), settings.margin == "grade-gap", list(MEASURES)
-    learner = full.Learner(
-        kind=KINDS[settings.kind], measure=names.index(settings.measure), trigger=names.index(settings.trigger),
-        rate=1.0 if rate is None else float(rate), decay=float(settings.decay), steps=CHOICES.index(settings.steps),
-        by_loss=settings.by_loss, margin=1.0 if by_grade else float(settings.margin), by_grade=by_grade,
-        averaged=settings.averaged, learn_on_empty=settings.learn_on_empty, cut=CUT,
-        iterate=ITERATES.index(settings.iterate),
+    compiled, arguments = loop
+    grade = max(1, stream.metadata["largest_grade"])
+    codes = codes_of(recorded(measures, grade))
+    measured = np.zeros((len(queries), len(codes)))
+    rounds = compiled(
+        rounds=Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries),
+        tables=Tables(gains(grade), discounts(stream.metadata["largest_query"]), np.exp(-np.arange(grade + 1.0))),
+        recorded=Measured(codes, _ideals(stream, codes), 1.0 if empty == "one" else 0.0, measured),
+        random=learner.random, weights=learner.weights, updated=records["updated"], **arguments,
     )  # fmt: skip
-    played = full.play(rounds, labels, tables, learner, measured, random, weights, loss, updated)
-    failed_in = 0 if played == len(queries) else played + 1
-    return Play(measured.values[:played], loss[:played], updated[:played], weights, failed_in)
+    if not learner.pairwise:
+        own_measure = list(MEASURES).index(learner.setup.measure)
+        records["loss"] = np.where(stream.relevant[queries] > 0, 1 - measured[:, own_measure], 0.0)
+    if "ranker" not in arguments:  # it shows its own ranking
+        records["ranker"] = measured[:, 0]
+    failed_in = 0 if rounds == len(queries) else rounds + 1
+    return _played(rounds, records | {"measured": measured}, learner, failed_in)
 
 
-def play_top(
-    stream: Stream,
-    queries: np.ndarray,
-    settings: TopSettings,
-    rate: float,
-    random,
-    empty: str = "zero",
-    measures: Iterable[str] = (),
+def play_plain(
+    rounds: Iterable, count: int, learner: Contextual, empty: str = "zero", measures: Iterable[str] = ()
 ) -> Play:
-    """Play RTop-kF or online gradient descent in the compiled loop.
+    """Let a learner play in plain Python.
 
-    The learner updates also on queries without a relevant document, since the top k do not reveal that there is none.
-
-    rate : the constant in front of the steps, None if they need none; all other parameters as for `play_compiled`
+    rounds : `(features, answer)` of each round. `answer` is the grades (m), or, for an adversary, a function that
+        returns them for the ranking shown
+    count : how many rounds there are
     """
-    from scant.kernels import top
-
-    rounds, tables, measured, weights, updated = _shared(stream, queries, empty, measures)
-    ranker, loss, events = np.zeros(len(queries)), np.zeros(len(queries)), np.zeros((len(queries), 4), np.int32)
-    watches = settings.adaptive or settings.steps != SCHEDULE
-    watched = np.zeros((len(queries) if watches else 0, 2))
-    learner = top.Learner(
-        objective=CODES.index(settings.objective), judge=CODES.index(settings.judge), top=settings.k,
-        gamma=settings.gamma, gamma_decay=settings.gamma_decay, adaptive=settings.adaptive,
-        mismatch=float(settings.mismatch), ordered=settings.ordered, floor=float(settings.floor),
-        control=settings.control and settings.objective == "squared",
-        rate=1.0 if rate is None else float(rate) * settings.scale, decay=settings.decay,
-        steps=CHOICES.index(settings.steps), iterate=ITERATES.index(settings.iterate), radius=float(settings.radius),
-        epsilon=float(settings.epsilon),
-        epsilon_decay=float(settings.epsilon_decay),
-        ascend=settings.objective == "smoothdcg" and settings.sign == "as-printed",
-    )  # fmt: skip
-    played = top.play(
-        rounds, stream.ideal_dcg, tables, learner, measured, random, weights, ranker, loss, events, updated, watched
-    )
-    return _of_explorer(
-        stream, queries, played, measured, updated, weights, ranker, loss, events, watched if watches else None
-    )
-
-
-def play_clicks(
-    stream: Stream,
-    queries: np.ndarray,
-    settings: ClickSettings,
-    rate: float,
-    random,
-    empty: str = "zero",
-    measures: Iterable[str] = (),
-) -> Play:
-    """Play a learner from clicks in the compiled loop. Parameters are as for `play_compiled`."""
-    from scant.kernels import clicks
-
-    rounds, tables, measured, weights, updated = _shared(stream, queries, empty, measures)
-    ranker, events = np.zeros(len(queries)), np.zeros((len(queries), 4), np.int32)
-    learner = clicks.Learner(
-        kind=list(CLICKED).index(settings.kind), shown=settings.shown, click=np.array(settings.click),
-        stop=np.array(settings.stop), delta=float(settings.delta),
-        above=settings.pairs == "above", rate=float(rate),
-    )  # fmt: skip
-    played = clicks.play(rounds, tables, learner, measured, random, weights, ranker, events, updated)
-    return _of_explorer(stream, queries, played, measured, updated, weights, ranker, None, events)
-
-
-KINDS = {kind: learner.branch for kind, learner in LEARNERS.items()}  # the number of each kind in the compiled loop
-
-
-def _own(settings, error: Exception, round_: int) -> Exception:
-    """An error of a user's own learner, with its round; an error of this project unchanged."""
-    return OwnError(error, round_) if ":" in settings.kind and not isinstance(error, ScantError) else error
-
-
-def play_python(
-    rounds, learner, settings, empty: str = "zero", k: int | None = None, measures: Iterable[str] = ()
-) -> Play:
-    """Play any learner in Python.
-
-    rounds : an iterable of `(features, answer)` for each round. `answer` is the grades (m), or, for an adversary, a
-        function that returns them for the ranking shown
-    learner : has `rank(features)` and `learn(features, grades, ranking)`
-    settings : of the learner; only `kind` and `measure` are used
-    empty : as for `play_compiled`
-    k : the learner sees the grades of its top k, and -1 for all others; None for every grade
-    measures : to record besides the measures of all plays
-    """
-    functions = [function_of(name) for name in recorded(measures)]
-    value = 1.0 if empty == "one" else 0.0
-    measured, loss, updated, ranker, surrogate, events = [], [], [], [], [], []
-    failed_in, own = 0, ":" in settings.kind
+    functions, value = [function_of(name) for name in recorded(measures)], 1.0 if empty == "one" else 0.0
+    records = _records(count) | {"measured": np.zeros((count, len(functions)))}
+    own_measure, played, failed_in = list(MEASURES).index(learner.setup.measure), 0, 0
     for features, answer in rounds:
         try:
-            if getattr(learner, "sees_grades", False):
+            if learner.sees_grades:
                 # the ideal ranking needs the grades first: an adversary answers as if documents were in order
-                grades = answer(rank(np.zeros(len(features)))) if callable(answer) else answer
+                grades = answer(np.arange(len(features))) if callable(answer) else answer
                 ranking = learner.rank(features, grades)
             else:
                 ranking = learner.rank(features)
-                if own:
-                    check_scores(learner)
                 grades = answer(ranking) if callable(answer) else answer
+            row, seen = [measure(ranking, grades, value) for measure in functions], grades
+            if learner.k is not None:
+                seen = np.full(len(grades), -1, np.int64)
+                seen[ranking[: learner.k]] = grades[ranking[: learner.k]]
+            updated = learner.learn(features, seen, ranking)
         except NonFiniteScores:
-            failed_in = len(loss) + 1
+            failed_in = played + 1
             break
-        except Exception as error:
-            raise _own(settings, error, len(loss) + 1) from error
-        row = [measure(ranking, grades, value) for measure in functions]
-        seen = grades
-        if k is not None:
-            seen = np.full(len(grades), -1, np.int64)
-            seen[ranking[:k]] = grades[ranking[:k]]
-        try:
-            learned = bool(learner.learn(features, seen, ranking))
-        except Exception as error:
-            raise _own(settings, error, len(loss) + 1) from error
-        pairwise = settings.kind in LEARNERS and LEARNERS[settings.kind].pairwise
-        measured.append(row)
-        own_loss = 1 - row[list(MEASURES).index(settings.measure)] if np.any(grades > 0) else 0.0
-        loss.append(float(learned) if pairwise else own_loss)
-        updated.append(learned)
-        if hasattr(learner, "events"):
-            ranker.append(MEASURES["ndcg@10"](learner.own, grades, value))
-            surrogate.append(learner.suffered(grades))
-            events.append(learner.events(ranking))
-        # A user's own learner may sort NaN silently.
-        if own and not np.all(np.isfinite(getattr(learner, "weights", 0.0))):
-            failed_in = len(loss)
+        loss = 1 - row[own_measure] if np.any(grades > 0) else 0.0
+        own_ranking = learner.own_ranking
+        of_round = {
+            "measured": row,
+            "loss": updated if learner.pairwise else loss,
+            "updated": updated,
+            "ranker": row[0] if own_ranking is None else MEASURES["ndcg@10"](own_ranking, grades, value),
+            "surrogate": learner.suffered(grades),
+            "events": learner.events(ranking),
+        }
+        for name, entry in of_round.items():
+            records[name][played] = entry
+        played += 1
+        if learner.overflowed:
+            failed_in = played
             break
-    has_events = hasattr(learner, "events")
-    return Play(
-        np.array(measured, float).reshape(-1, len(functions)),
-        np.array(loss, float),
-        np.array(updated, np.uint8),
-        getattr(learner, "weights", None),
-        failed_in,
-        np.array(ranker, float) if has_events else None,
-        np.array(surrogate, float) if has_events else None,
-        np.array(events, np.int64).reshape(-1, 4) if has_events else None,
-    )
+    return _played(played, records, learner, failed_in)
+
+
+def _records(rounds: int, watched: int = 0) -> dict[str, np.ndarray]:
+    """The arrays of a `Play` that loops write to, by name; `watched` is how many rows the last has."""
+    return {
+        "loss": np.zeros(rounds),
+        "updated": np.zeros(rounds, np.uint8),
+        "ranker": np.zeros(rounds),
+        "surrogate": np.full(rounds, np.nan),
+        "events": np.zeros((rounds, 4), np.int32),
+        "watched": np.zeros((watched, 2)),
+    }
+
+
+def _played(rounds: int, records: dict[str, np.ndarray], learner: Contextual, failed_in: int) -> Play:
+    """The play of so many rounds."""
+    of_rounds = {name: array[:rounds] for name, array in records.items()}
+    return Play(weights=learner.weights, failed_in=failed_in, **of_rounds)

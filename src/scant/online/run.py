@@ -12,19 +12,10 @@ import pyarrow as pa
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.files import write_parquet
-from scant.online import click_learners, top
+from scant.online import learners, top
 from scant.online.adversary import LowerBoundAdversary
-from scant.online.learners import LEARNERS, MEASURES, Contextual, Settings, make, own_settings, resolve, theory_rate
-from scant.online.play import (
-    KINDS,
-    Play,
-    play_clicks,
-    play_compiled,
-    play_python,
-    play_top,
-    query_order,
-    recorded,
-)
+from scant.online.learners import MEASURES, Contextual, class_of
+from scant.online.play import Play, play, play_plain, query_order, recorded
 from scant.own import naming
 from scant.randomness import generator
 from scant.runs import kept_rounds, origin, table_of
@@ -51,6 +42,7 @@ SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come 
         "failed_in": pa.int64(),  # the round whose scores were no longer finite, which ended the run; 0 if none
     }
 )
+LEARNERS = {"perceptron": learners.LEARNERS, "top": top.LEARNERS}  # by the kind of experiment
 # The comparators of the general bound are these multiples of the ranker of a separable stream, or, on other streams, of
 # the learner's last weights; powers of two, so that scores are multiplied without rounding.
 MULTIPLES = 2.0 ** np.arange(-4, 5)
@@ -70,11 +62,11 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     target : the file to write
     stream_paths : the stream's file for each seed, or one file for all; none for the adversary
     """
-    tables, played = [], None
+    tables, learner = [], None
     for seed, stream in opened(seeds, stream_paths):
-        of_seed, played = _play_seed(job, seed, stream)
+        of_seed, learner = _play_seed(job, seed, stream)
         tables += of_seed
-    metadata = {"resolved": asdict(played), "own_measure": played.measure}
+    metadata = {"resolved": asdict(learner.setup), "own_measure": learner.setup.measure}
     write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, stream_paths))
 
 
@@ -104,122 +96,66 @@ def _axes(job: dict, seed: int) -> tuple:
     return (job["study_seed"], "perceptron", streams.random_name(job["stream"], job["stream_settings"]), seed)
 
 
-def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Settings]:
-    """The traces of one seed, one table for each rate, and the learner's settings as played."""
+def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Contextual]:
+    """The traces of one seed, one table for each rate, and the learner that played last."""
+    entry, tables = job["learner_settings"], []
     if stream is None:
-        return _play_adversary(job, seed)
-    queries = queries_of(job, seed, stream)
-    learner, tables, measures = job["learner_settings"], [], _measures(job, stream.metadata)
-    at_the_top = job["kind"] == "top" and learner["kind"] in top.DESCENDING
-    if at_the_top:
-        settings, rates = top.resolve(learner, job, len(queries))
-    elif learner["kind"] in click_learners.LEARNERS:
-        settings, rates = _resolve_clicks(job, stream.metadata)
+        adversary = LowerBoundAdversary(**job["stream_settings"]["settings"])
+        facts = adversary.metadata() | {"rounds": adversary.rounds}
     else:
-        settings, rates = resolve(learner, job["source"], bool(job["stream_settings"].get("generator")))
-    for rate in rates if _class(settings).learns else [None]:
+        queries = queries_of(job, seed, stream)
+        facts = stream.metadata | {"rounds": len(queries)}
+    cls = class_of(entry["kind"], LEARNERS[job["kind"]])
+    for rate in cls.rates(entry, job):
         noise = generator(*_axes(job, seed), "noise")  # the same for each learner and rate
-        theory = top.theory_rate if at_the_top else theory_rate
-        step, general = theory(settings, stream.metadata) if rate == "theory" else rate, None
-        if at_the_top:
-            played = play_top(stream, queries, settings, step, noise, job["empty"], measures)
-        elif settings.kind in click_learners.LEARNERS:
-            played = play_clicks(stream, queries, settings, step, noise, job["empty"], measures)
-        elif settings.kind in KINDS:
-            played = play_compiled(stream, queries, settings, step, noise, job["empty"], measures)
-        else:
-            player = make(settings, stream.metadata["features"], step, noise, own_settings(learner))
-            rounds = (stream[q] for q in queries)
-            with naming(f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}"):
-                played = play_python(rounds, player, settings, job["empty"], learner.get("k"), measures)
+        try:
+            measures = recorded(job.get("measures") or (), facts["largest_grade"])
+            learner = cls.from_study(entry, job, facts, rate, noise)
+        except SettingError as error:
+            raise SettingError(f"learners.{job['learner']} on streams.{job['stream']}: {error}") from None
+        where, general = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}", None
+        with naming(where):
+            if stream is None:
+                played = play_plain(adversary, adversary.rounds, learner, job["empty"], measures)
+            else:
+                played = play(stream, queries, learner, job["empty"], measures)
+                general = general_bound(stream, queries, played, learner) if rate == "theory" else None
         if played.failed_in:
-            where = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}, round {played.failed_in}"
+            where = f"{where}, round {played.failed_in}"
             print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
-        if rate == "theory" and not at_the_top:
-            general = general_bound(stream, queries, played, settings)
-        tables.append(trace(seed, played, settings, step, rate == "theory", stream.metadata, general, measures))
-    return tables, settings
-
-
-def _resolve_clicks(job: dict, stream: dict) -> tuple[click_learners.Settings, list]:
-    """The settings and rates of a learner from clicks; `stream` is the stream's metadata."""
-    try:
-        return click_learners.resolve(job["learner_settings"], stream["largest_grade"])
-    except SettingError as error:
-        raise SettingError(f"learners.{job['learner']} on streams.{job['stream']}: {error}") from None
-
-
-def _measures(job: dict, stream: dict) -> tuple[str, ...]:
-    """The names of the measures that the run records, in the order of their columns; `stream` is its metadata."""
-    try:
-        return recorded(job.get("measures") or (), stream["largest_grade"])
-    except SettingError as error:
-        raise SettingError(f"streams.{job['stream']}: {error}") from None
-
-
-def _class(settings) -> type:
-    """The class of the learner with these settings; for a user's own learner, the base class of contextual ones."""
-    if isinstance(settings, top.Settings):
-        return top.DESCENDING[settings.kind]
-    return {**click_learners.LEARNERS, **LEARNERS}.get(settings.kind, Contextual)
-
-
-def _play_adversary(job: dict, seed: int) -> tuple[list[pa.Table], Settings]:
-    """The same against the adversary."""
-    learner, tables = job["learner_settings"], []
-    settings, rates = resolve(learner, job["source"], simulated=True)
-    for rate in rates if _class(settings).learns else [None]:
-        opponent = LowerBoundAdversary(**job["stream_settings"]["settings"])
-        facts = opponent.metadata()
-        measures = _measures(job, facts)
-        step = theory_rate(settings, facts) if rate == "theory" else rate
-        options = own_settings(learner) if ":" in settings.kind else None
-        player = make(settings, opponent.features, step, generator(*_axes(job, seed), "noise"), options)
-        with naming(f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}"):
-            played = play_python(opponent, player, settings, job["empty"], measures=measures)
-        tables.append(trace(seed, played, settings, step, rate == "theory", facts, None, measures))
-    return tables, settings
+        tables.append(trace(seed, played, learner, rate == "theory", general, measures))
+    return tables, learner
 
 
 def trace(
     seed: int,
     played: Play,
-    settings,
-    rate,
+    learner: Contextual,
     theory: bool,
-    facts: dict,
     general: np.ndarray | None,
     measures: tuple[str, ...] = tuple(MEASURES),
 ) -> pa.Table:
     """The rows of one rate: time averages, cumulative losses, counts and bounds at the kept rounds.
 
     theory : whether theory gave the rate
-    facts : the stream's metadata
     general : the general bound at each round played, or None
     measures : the names of the columns of `played.measured`, see `recorded`
     """
     n = len(played.loss)
-    ranker = played.measured[:, 0] if played.ranker is None else played.ranker
-    surrogate = np.full(n, np.nan) if played.surrogate is None else played.surrogate
-    events = np.zeros((n, len(top.EVENTS)), np.int64) if played.events is None else played.events
     rounds = kept_rounds(n)
     at = rounds - 1
-    means = np.cumsum(np.c_[played.measured, ranker], axis=0)[at] / rounds[:, None]
+    means = np.cumsum(np.c_[played.measured, played.ranker], axis=0)[at] / rounds[:, None]
     loss, updates = np.cumsum(played.loss)[at], np.cumsum(played.updated, dtype=np.int64)[at]
-    surrogate, events = np.cumsum(surrogate)[at], np.cumsum(events, axis=0, dtype=np.int64)[at]
-    watched = played.watched[at] if played.watched is not None and n else None
+    surrogate, events = np.cumsum(played.surrogate)[at], np.cumsum(played.events, axis=0, dtype=np.int64)[at]
+    watched = played.watched[at] if len(played.watched) else None
     if not n:  # the run failed in round 1, which one row says
         rounds, means = np.zeros(1, np.int64), np.full((1, len(measures) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
         surrogate, events = np.full(1, np.nan), np.zeros((1, len(top.EVENTS)), np.int64)
-    if isinstance(settings, top.Settings):
-        bound = top.regret_bound(settings, facts, rate, rounds, watched)
-    else:
-        bound = separable_bound(settings, facts)
     n = len(rounds)
     columns = {
         "seed": np.full(n, seed),
-        "rate": np.full(n, np.nan if rate is None else rate),
+        "rate": np.full(n, np.nan if learner.rate is None else learner.rate),
         "theory": np.full(n, theory, np.int8),
         "round": rounds,
         **{name: means[:, i] for i, name in enumerate((*measures, "ranker_ndcg@10"))},
@@ -227,7 +163,7 @@ def trace(
         "surrogate_loss": surrogate,
         "updates": updates,
         **{name: events[:, i] for i, name in enumerate(top.EVENTS)},
-        "bound": np.broadcast_to(float(bound) if np.isscalar(bound) else bound, n),
+        "bound": np.broadcast_to(learner.bound(rounds, watched), n),
         "general_bound": np.full(n, np.nan) if general is None else general[at],
         "failed_in": np.full(n, played.failed_in),
     }
@@ -235,22 +171,13 @@ def trace(
     return table_of(pa.schema([*SCHEMA, *further]), columns)
 
 
-def separable_bound(settings, facts: dict) -> float:
-    """The bound on the learner's loss by the margin of a separable stream with this metadata; NaN if there is none."""
-    margin = facts.get("margin")
-    if not getattr(settings, "as_proved", False) or not margin or margin <= 0 or not np.isfinite(margin):
-        return np.nan
-    return _class(settings).separable_bound(settings, facts)
-
-
-def general_bound(stream, queries, played: Play, settings: Settings) -> np.ndarray | None:
+def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndarray | None:
     """The general bound at each round, float64 (rounds), for a learner at the rate of theory; None if there is none.
 
     It is the smallest over the comparators, see `MULTIPLES`.
     """
-    facts = stream.metadata
-    constants = _class(settings).general_constants(settings, facts)
-    if not settings.as_proved or constants is None or not len(played.loss):
+    facts, settings, constants = stream.metadata, learner.setup, learner.general_constants()
+    if constants is None or not learner.as_proved or not len(played.loss):
         return None
     from scant.kernels import full
 
@@ -260,7 +187,7 @@ def general_bound(stream, queries, played: Play, settings: Settings) -> np.ndarr
     labels.flags.writeable = False
     sums = np.empty((len(MULTIPLES), len(played.loss)))
     full.surrogates_along(
-        stream.features, stream.offsets, labels, queries[: sums.shape[1]], played.updated, KINDS[settings.kind],
+        stream.features, stream.offsets, labels, queries[: sums.shape[1]], played.updated, learner.branch,
         m, settings.measure == "ap", streams.gains(max(1, facts["largest_grade"])),
         streams.discounts(facts["largest_query"]), direction, MULTIPLES, sums,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from scant import surrogates
 from scant.measures import average_precision, ndcg
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.estimators import value_and_gradient
-from scant.online.learners import make, resolve
+from scant.online.learners import LEARNERS
 from scant.online.steps import AdaGrad, CoinBetting
 from scant.randomness import generator
 from scant.theory import bounds
@@ -167,8 +167,8 @@ def _step_sizes(queries: int = 50, m: int = 5, features: int = 4) -> Iterator[Ch
     ]
 
     def rankings(settings: dict, rate: float) -> list[tuple]:
-        resolved, _ = resolve(settings)
-        learner = make(resolved, features, rate, generator(0, "pairs"))
+        of_kind, facts = LEARNERS[settings["kind"]], {"features": features}
+        learner = of_kind.from_study(settings, {"source": "text"}, facts, rate, generator(0, "pairs"))
         shown = []
         for x, grades in stream:
             ranking = learner.rank(x)

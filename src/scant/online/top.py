@@ -4,18 +4,19 @@ If it sees every grade and does not explore, it is online gradient descent. The 
 restricted feedback costs. On ListNet's surrogate, gradient descent is the papers' baseline.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from scant import declared
 from scant.declared import Look, Setting
 from scant.errors import SettingError, unknown
 from scant.measures import rank
-from scant.online import estimators, steps
+from scant.online import click_learners, estimators, steps
+from scant.online.iterates import CHOICES as ITERATES
 from scant.online.iterates import ITERATE, Iterates
-from scant.online.learners import RATES, STEPS, Ideal, NonFiniteScores, Random
+from scant.online.learners import RATES, STEPS, Contextual, Ideal, Random
 from scant.online.steps import SCHEDULE
 from scant.theory import bounds
 
@@ -38,7 +39,7 @@ RELEASED_CODE = {"smoothdcg": {"epsilon": 0.001, "sign": "as-printed"}, "ranksvm
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a learner with feedback at the top, except the constant in front of its steps.
+    """The settings by which a learner with feedback at the top plays, except the constant in front of its steps.
 
     kind : "rtop", "seen", "ogd" or "listnet"
     objective : the surrogate that the learner descends on
@@ -99,124 +100,9 @@ class Settings:
         return self.gamma * self.horizon ** (1 / 3) if self.fixed else self.gamma
 
 
-def resolve(learner: dict, readings: dict, rounds: int) -> tuple[Settings, list]:
-    """The complete settings of a learner, and its rates: constants in front of the steps, or "theory".
-
-    learner : its settings in a study; the rate of steps that need none is None
-    readings : of the experiment: source, schedule, mismatch, radius and judge
-    rounds : the horizon T
-
-    Raises
-    ------
-    SettingError : the surrogate needs more feedback, or the probability of exploring is outside (0, 1/2]
-    """
-    kind = learner["kind"]
-    if kind not in DESCENDING:
-        raise unknown("kind of learner", kind, DESCENDING)
-    objective, known = learner.get("surrogate", DESCENDING[kind].objective), LOSSES if kind == "seen" else OBJECTIVES
-    if objective not in known:
-        raise unknown("surrogate", objective, known)
-    released = readings["source"] == "released-code"
-    if released and kind == "seen":
-        raise SettingError("the authors' released code has no learner of the kind 'seen'. Use source: text")
-    schedule = SCHEDULES["released-code" if released else readings["schedule"]]
-    options = {key: learner[key] for key in ("epsilon", "epsilon_decay", "sign", "iterate") if key in learner}
-    if released:
-        options |= RELEASED_CODE.get(objective, {})
-    judge = readings["judge"] or ("ranksvm" if objective == "logistic" else objective)
-    settings = Settings(kind, objective, judge, radius=readings["radius"], horizon=rounds, **options)
-    if kind == "seen":
-        settings = _resolve_seen(settings, learner, schedule["gamma"])
-    elif DESCENDING[kind].sees == "top":
-        k = learner.get("k") or estimators.NEEDS[objective][0]
-        if k == estimators.ALL:
-            k = 1  # the check refuses it and gives the reason
-        estimators.check(objective, k)
-        settings = replace(
-            settings, k=k, gamma=learner.get("gamma", schedule["gamma"]), gamma_decay=1 / 3, decay=2 / 3,
-            mismatch=readings["mismatch"],
-        )  # fmt: skip
-    settings = replace(settings, ordered=settings.ordered and settings.k == 2, steps=learner.get("steps", SCHEDULE))
-    if learner.get("exploration") == ADAPTIVE:
-        settings = replace(settings, exploration=ADAPTIVE, gamma=steps.MOST_EXPLORED, gamma_decay=0.0)
-    if schedule["fixed"]:
-        settings = replace(
-            settings, scale=rounds**-settings.decay, decay=0.0,
-            gamma=settings.gamma * rounds**-settings.gamma_decay, gamma_decay=0.0, fixed=True,
-        )  # fmt: skip
-    if settings.steps != SCHEDULE:
-        settings = replace(settings, scale=1.0, decay=0.0)
-    if kind == "rtop" and not 0 < settings.gamma <= 0.5:
-        raise SettingError(
-            f"gamma is {settings.gamma:.3g} in round 1, and has to be above 0 and at most 1/2"
-            + (f" (T^-1/3 for the horizon T = {rounds}: play 8 rounds or more)" if schedule["fixed"] else "")
-        )
-    return settings, list(learner.get("rates", [schedule["rate"]])) if settings.steps == SCHEDULE else [None]
-
-
-def _resolve_seen(settings: Settings, learner: dict, gamma: float) -> Settings:
-    """The complete settings of a learner from what it saw; `gamma` is the constant of the schedule's exploration."""
-    least = 1 if settings.objective == "squared" else 2
-    k = learner.get("k", least)
-    if k != estimators.ALL and k < least:
-        raise SettingError(
-            f"{settings.objective} compares documents: from {k} grade nothing is learnt. Use k: 2 or more"
-        )
-    weights, exploration = learner.get("weights", WEIGHTS.absent), learner.get("exploration", 0)
-    settings = replace(
-        settings, k=EVERY_GRADE if k == estimators.ALL else k,
-        control=learner.get("control", CONTROL.absent) == "prediction",
-        floor={"none": 1.0, "clipped": learner.get("clip", CLIP.absent), "full": 0.0}[weights],
-    )  # fmt: skip
-    if exploration == SCHEDULE:  # and its steps fall as RTop-kF's
-        return replace(settings, gamma=learner.get("gamma", gamma), gamma_decay=1 / 3, decay=2 / 3)
-    return settings if exploration == ADAPTIVE else replace(settings, gamma=exploration)
-
-
-def theory_rate(settings: Settings, stream: dict) -> float:
-    """The constant in front of the steps that makes the regret bound smallest, on a stream with this metadata.
-
-    Raises
-    ------
-    SettingError : no bound is proved for the learner, or it is infinite on this stream
-    """
-    norm, constant = _constants(settings, stream)
-    rate = bounds.descent_rate(norm, settings.radius, settings.fixed)
-    if settings.k:
-        rate = bounds.top_rate(constant, settings.radius, settings.gamma_constant, settings.fixed)
-    if rate == 0:
-        raise SettingError("rate 'theory': the bound is infinite on this stream, since e^(R_X U) is. Use a number")
-    return rate
-
-
-def regret_bound(
-    settings: Settings, stream: dict, rate: float | None, rounds: np.ndarray, watched: np.ndarray | None = None
-) -> np.ndarray:
-    """The bound on the learner's expected regret after each of `rounds`, float64 of their shape.
-
-    NaN if none is proved for the learner. If steps are fixed at the horizon, it is the bound at the horizon throughout.
-
-    rate : the constant in front of the steps, None if they need none
-    watched : the rows of `Play.watched` at these rounds. AdaGrad's bound depends on the gradients of a run, so that
-        under feedback at the top its expectation bounds the expected regret
-    """
-    if settings.steps != SCHEDULE or settings.adaptive:
-        if watched is None or settings.steps != "adagrad" or not _estimates_are_judged(settings):
-            return np.full(len(rounds), np.nan)
-        squares, explored = watched.T
-        loss = 0.0
-        if settings.k:
-            loss = bounds.exploration_loss(settings.objective, stream["largest_query"], stream["largest_grade"])
-        return bounds.adagrad_regret(squares, settings.radius) + loss * explored
-    try:
-        norm, constant = _constants(settings, stream)
-    except SettingError:
-        return np.full(len(rounds), np.nan)
-    at = np.where(settings.fixed, settings.horizon, rounds)
-    if not settings.k:
-        return bounds.descent_regret(at, rate, norm, settings.radius, settings.fixed)
-    loss = bounds.exploration_loss(settings.objective, stream["largest_query"], stream["largest_grade"])
-    return bounds.top_regret(at, rate, constant, settings.radius, settings.gamma_constant, loss, settings.fixed)
+def _schedule(readings: Mapping) -> dict:
+    """The schedule of `SCHEDULES` that the readings of an experiment choose."""
+    return SCHEDULES["released-code" if readings["source"] == "released-code" else readings["schedule"]]
 
 
 def _estimates_are_judged(settings: Settings) -> bool:
@@ -235,14 +121,6 @@ def check_theory(settings: Settings) -> None:
             f"rate 'theory': no regret bound is proved for this learner on {settings.objective!r}. Use a number, or: "
             "the fewest grades, mismatch 1 and its own surrogate as judge"
         )
-
-
-def _constants(settings: Settings, stream: dict) -> tuple[float, float]:
-    """The largest norm of a gradient, and the constant of Lemma 29 (NaN under full feedback)."""
-    check_theory(settings)
-    facts = (stream["largest_query"], stream["radius"], stream["largest_grade"], settings.radius)
-    constant = bounds.estimate_constant(settings.objective, *facts) if settings.k else np.nan
-    return bounds.gradient_norm(settings.objective, *facts), constant
 
 
 SMOOTHED = ("surrogate", "smoothdcg")  # the condition for settings of its smoothing, see `Setting.when`
@@ -326,34 +204,69 @@ COLOURS = {  # colour and marker of each surrogate that learners descend on
 DASHED = {surrogate: Look(*look, "--") for surrogate, look in COLOURS.items()}
 
 
-class Top(declared.Learner):
+class Top(Contextual):
     """RTop-kF in plain Python. `learn` gets -1 for the grades that are not seen.
 
     objective : the surrogate that it descends on if a study does not name one
-    learns, gives_rate : as for `scant.online.learners.Contextual`
+    objectives : the surrogates that it can descend on
     """
 
     heeds = ("source", "schedule", "radius")
     objective: ClassVar[str] = ""
-    learns: ClassVar[bool] = True
-    gives_rate: ClassVar[bool] = True
+    objectives: ClassVar[tuple[str, ...]] = OBJECTIVES
+    gives_rate = True
 
-    def __init__(self, features: int, rate: float, settings: Settings, random: np.random.Generator):
-        self.weights, self.rate, self.setup, self.random = np.zeros(features), rate, settings, random
-        self.k = settings.k or None
-        self.steps = steps.made(settings.steps, features, settings.radius)
+    def __init__(self, facts, rate, settings, random):
+        super().__init__(facts, rate, settings, random)
+        self.k, self.watches = settings.k or None, settings.adaptive or settings.steps != SCHEDULE
+        self.steps = steps.made(settings.steps, facts["features"], settings.radius)
         self.exploration = steps.Exploration()
         self.iterates = Iterates(settings.iterate)
-        self.round = 0
+
+    @classmethod
+    def rates(cls, entry, readings):
+        """Without rates in the study, the schedule's."""
+        return super().rates({"rates": [_schedule(readings)["rate"]]} | entry, readings)
+
+    @classmethod
+    def complete_settings(cls, entry, readings, facts):
+        """As of all learners: of `readings` it takes source, schedule, mismatch, radius and judge, of `facts` rounds.
+
+        Raises
+        ------
+        SettingError : the surrogate needs more feedback, or the probability of exploring is outside (0, 1/2]
+        """
+        objective, rounds = entry.get("surrogate", cls.objective), facts["rounds"]
+        if objective not in cls.objectives:
+            raise unknown("surrogate", objective, cls.objectives)
+        options = {key: entry[key] for key in ("epsilon", "epsilon_decay", "sign", "steps", "iterate") if key in entry}
+        if readings["source"] == "released-code":
+            options |= RELEASED_CODE.get(objective, {})
+        schedule, own_judge = _schedule(readings), "ranksvm" if objective == "logistic" else objective
+        judge, radius = readings["judge"] or own_judge, readings["radius"]
+        settings = Settings(cls.kind, objective, judge, radius=radius, horizon=rounds, **options)
+        settings = cls._with_feedback(settings, entry, readings, schedule["gamma"])
+        settings = replace(settings, ordered=settings.ordered and settings.k == 2)
+        if entry.get("exploration") == ADAPTIVE:
+            settings = replace(settings, exploration=ADAPTIVE, gamma=steps.MOST_EXPLORED, gamma_decay=0.0)
+        if schedule["fixed"]:
+            settings = replace(
+                settings, scale=rounds**-settings.decay, decay=0.0,
+                gamma=settings.gamma * rounds**-settings.gamma_decay, gamma_decay=0.0, fixed=True,
+            )  # fmt: skip
+        return settings if settings.steps == SCHEDULE else replace(settings, scale=1.0, decay=0.0)
+
+    @classmethod
+    def _with_feedback(cls, settings: Settings, entry: Mapping, readings: Mapping, gamma: float) -> Settings:
+        """The settings with what the learner sees and how it explores; `gamma` is the schedule's constant."""
+        return settings
 
     def rank(self, features) -> np.ndarray:
         """The ranking shown: with the round's probability of exploring, a uniformly random one."""
         self.round += 1
-        self.scores = (features.astype(np.float64) @ self.weights).astype(np.float32)
-        self.shown = (features.astype(np.float64) @ self.iterates.mean(self.weights)).astype(np.float32)
-        if not np.isfinite([self.scores, self.shown]).all():
-            raise NonFiniteScores
-        self.own = rank(self.shown)
+        self.last_scores = self.scores(features)
+        self.shown = self.scores(features, self.iterates.mean(self.weights))
+        self.own_ranking = rank(self.shown)
         self.chance = self.setup.gamma * self.round**-self.setup.gamma_decay
         if self.setup.adaptive:
             self.chance = self.exploration.chance
@@ -369,14 +282,14 @@ class Top(declared.Learner):
 
     def learn(self, features, grades, ranking) -> bool:
         """Take a step from the grades seen and project on the ball; return whether there was enough to learn."""
-        settings, scores = self.setup, self.scores.astype(np.float64)
+        settings, scores = self.setup, self.last_scores.astype(np.float64)
         if settings.objective in PAIRWISE and len(scores) < 2:
             self.exploration.saw(0.0, self.chance, self.explored)
             return False
         if settings.k:
             gradient = estimators.estimate(
                 settings.objective, scores, grades, ranking, settings.k, self.chance, self.smoothing,
-                settings.mismatch, settings.ordered, settings.floor, settings.control, self.own,
+                settings.mismatch, settings.ordered, settings.floor, settings.control, self.own_ranking,
             )  # fmt: skip
         else:
             _, gradient = estimators.value_and_gradient(settings.objective, scores, grades, self.smoothing)
@@ -392,25 +305,87 @@ class Top(declared.Learner):
         return True
 
     def events(self, ranking) -> list[int]:
-        """The counts of `EVENTS` for this round.
-
-        Whether it explored; whether other documents than by its scores were on top; how many exponents were clipped;
+        """Whether it explored; whether other documents than by its scores were on top; how many exponents were clipped;
         whether there were too few documents to learn from.
         """
         k = min(self.setup.k or len(ranking), len(ranking))
-        scores, clipped = self.scores.astype(np.float64), 0
+        scores, clipped = self.last_scores.astype(np.float64), 0
         if self.setup.objective == "kl":
             seen = ranking[:k]
             clipped = int(np.sum(scores[seen] > estimators.surrogates.EXP_CLIP))
         elif self.setup.objective == "smoothdcg":
             clipped = int(np.sum(scores / self.smoothing > np.log(np.finfo(float).max)))
         idle = self.setup.objective in PAIRWISE and len(ranking) < 2
-        return [self.explored, set(ranking[:k]) != set(self.own[:k]), clipped, idle]
+        return [self.explored, set(ranking[:k]) != set(self.own_ranking[:k]), clipped, idle]
 
     def suffered(self, grades) -> float:
-        """The judging surrogate's loss of the scores shown."""
         shown = self.shown.astype(np.float64)
         return estimators.value_and_gradient(self.setup.judge, shown, grades, self.smoothing)[0]
+
+    def loop(self, stream, records):
+        from scant.kernels import top
+
+        setup = self.setup
+        learner = top.Learner(
+            objective=CODES.index(setup.objective), judge=CODES.index(setup.judge), top=setup.k,
+            gamma=setup.gamma, gamma_decay=setup.gamma_decay, adaptive=setup.adaptive,
+            mismatch=float(setup.mismatch), ordered=setup.ordered, floor=float(setup.floor),
+            control=setup.control and setup.objective == "squared",
+            rate=1.0 if self.rate is None else float(self.rate) * setup.scale, decay=setup.decay,
+            steps=steps.CHOICES.index(setup.steps), iterate=ITERATES.index(setup.iterate), radius=float(setup.radius),
+            epsilon=float(setup.epsilon), epsilon_decay=float(setup.epsilon_decay),
+            ascend=setup.objective == "smoothdcg" and setup.sign == "as-printed",
+        )  # fmt: skip
+        arguments = {"ideal": stream.ideal_dcg, "learner": learner, "loss": records["surrogate"]}
+        return top.play, arguments | {name: records[name] for name in ("ranker", "events", "watched")}
+
+    def theory_rate(self):
+        """The constant in front of the steps that makes the regret bound smallest.
+
+        Raises
+        ------
+        SettingError : no bound is proved for the learner, or it is infinite on this stream
+        """
+        (norm, constant), setup = self._constants(), self.setup
+        rate = bounds.descent_rate(norm, setup.radius, setup.fixed)
+        if setup.k:
+            rate = bounds.top_rate(constant, setup.radius, setup.gamma_constant, setup.fixed)
+        if rate == 0:
+            raise SettingError("rate 'theory': the bound is infinite on this stream, since e^(R_X U) is. Use a number")
+        return rate
+
+    def bound(self, rounds, watched=None):
+        """The bound on the expected regret; if steps are fixed at the horizon, that at the horizon throughout.
+
+        AdaGrad's bound depends on the gradients of a run, so that under feedback at the top its expectation bounds the
+        expected regret.
+        """
+        setup, loss = self.setup, 0.0
+        if setup.k and _estimates_are_judged(setup):
+            loss = bounds.exploration_loss(setup.objective, self.facts["largest_query"], self.facts["largest_grade"])
+        if self.watches:
+            if watched is None or setup.steps != "adagrad" or not _estimates_are_judged(setup):
+                return np.nan
+            squares, explored = watched.T
+            return bounds.adagrad_regret(squares, setup.radius) + loss * explored
+        try:
+            norm, constant = self._constants()
+        except SettingError:
+            return np.nan
+        horizons = np.where(setup.fixed, setup.horizon, rounds)
+        if not setup.k:
+            return bounds.descent_regret(horizons, self.rate, norm, setup.radius, setup.fixed)
+        return bounds.top_regret(
+            horizons, self.rate, constant, setup.radius, setup.gamma_constant, loss, setup.fixed
+        )  # fmt: skip
+
+    def _constants(self) -> tuple[float, float]:
+        """The largest norm of a gradient, and the constant of Lemma 29 (NaN under full feedback)."""
+        setup = self.setup
+        check_theory(setup)
+        sizes = (self.facts[name] for name in ("largest_query", "radius", "largest_grade"))
+        facts = (setup.objective, *sizes, setup.radius)
+        return bounds.gradient_norm(*facts), bounds.estimate_constant(*facts) if setup.k else np.nan
 
     @classmethod
     def check(cls, settings) -> None:
@@ -433,6 +408,27 @@ class RTop(Top):
     sees = "top"
     heeds = (*Top.heeds, "mismatch")
 
+    @classmethod
+    def complete_settings(cls, entry, readings, facts):
+        settings = super().complete_settings(entry, readings, facts)
+        if not 0 < settings.gamma <= 0.5:
+            horizon = f" (T^-1/3 for the horizon T = {settings.horizon}: play 8 rounds or more)"
+            raise SettingError(
+                f"gamma is {settings.gamma:.3g} in round 1, and has to be above 0 and at most 1/2"
+                + (horizon if settings.fixed else "")
+            )
+        return settings
+
+    @classmethod
+    def _with_feedback(cls, settings, entry, readings, gamma):
+        needed = estimators.NEEDS[settings.objective][0]
+        k = entry.get("k") or (1 if needed == estimators.ALL else needed)  # which the check refuses, with the reason
+        estimators.check(settings.objective, k)
+        return replace(
+            settings, k=k, gamma=entry.get("gamma", gamma), gamma_decay=1 / 3, decay=2 / 3,
+            mismatch=readings["mismatch"],
+        )  # fmt: skip
+
 
 class Seen(Top):
     """Descends on a loss of the documents seen alone, weighted by the inverse of their probabilities or not at all.
@@ -451,6 +447,27 @@ class Seen(Top):
         "ranksvm": Look("vermilion", "s", ":"),
     }
     sees = "top"
+    objectives = LOSSES
+
+    @classmethod
+    def _with_feedback(cls, settings, entry, readings, gamma):
+        if readings["source"] == "released-code":
+            raise SettingError("the authors' released code has no learner of the kind 'seen'. Use source: text")
+        least = 1 if settings.objective == "squared" else 2
+        k = entry.get("k", least)
+        if k != estimators.ALL and k < least:
+            raise SettingError(
+                f"{settings.objective} compares documents: from {k} grade nothing is learnt. Use k: 2 or more"
+            )
+        weights, exploration = entry.get("weights", WEIGHTS.absent), entry.get("exploration", EXPLORED.absent)
+        settings = replace(
+            settings, k=EVERY_GRADE if k == estimators.ALL else k,
+            control=entry.get("control", CONTROL.absent) == "prediction",
+            floor={"none": 1.0, "clipped": entry.get("clip", CLIP.absent), "full": 0.0}[weights],
+        )  # fmt: skip
+        if exploration == SCHEDULE:  # and its steps fall as RTop-kF's
+            return replace(settings, gamma=entry.get("gamma", gamma), gamma_decay=1 / 3, decay=2 / 3)
+        return settings if exploration == ADAPTIVE else replace(settings, gamma=exploration)
 
     @classmethod
     def check(cls, settings) -> None:
@@ -496,4 +513,4 @@ class ListNetDescent(Top):
 
 
 DESCENDING = {learner.kind: learner for learner in (RTop, Seen, GradientDescent, ListNetDescent)}
-LEARNERS = {**DESCENDING, **{learner.kind: learner for learner in (Random, Ideal)}}
+LEARNERS = DESCENDING | {learner.kind: learner for learner in (Random, Ideal)} | click_learners.LEARNERS
