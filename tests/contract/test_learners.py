@@ -178,6 +178,18 @@ def test_a_ranking_is_made_before_its_grades_are_seen(stream, learner, source):
         np.testing.assert_allclose(whole.measured[t], expected, rtol=1e-12)
 
 
+def test_a_learner_without_a_branch_of_the_compiled_loop_plays_as_it_is(stream):
+    class Plain(learners.Slam):
+        branch = None
+
+    queries, slam = query_order(stream, generator(3, "queries"), 90), {"kind": "slam"}
+    one, other = (Plain.from_study(slam, readings("text"), stream.metadata, 0.3, generator(3)) for _ in range(2))
+    whole, plain = play(stream, queries, one), play_plain((stream[q] for q in queries), 90, other)
+    for name in ("measured", "loss", "updated", "weights"):
+        assert getattr(whole, name).tobytes() == getattr(plain, name).tobytes()
+    assert one.round == 90  # the compiled loop counts for itself
+
+
 def test_the_plain_loop_asks_for_grades_after_the_ranking(monkeypatch):
     shown = []
 

@@ -31,9 +31,9 @@ def made(learner, facts, rate="theory", seed=0, source="text"):
 
 def test_bounds_by_hand():
     assert bounds.slam_rate(20, 3.0, 5.0) == 1 / 3600
-    assert bounds.max_hinge_rate(3.0) == 1 / 36
+    assert bounds.slam_rate(1, 3.0, 1.0) == 1 / 36
     assert bounds.slam_separable(20, 3.0, 5.0, 0.5) == 14_400
-    assert bounds.max_hinge_separable(3.0, 0.5) == 144
+    assert bounds.slam_separable(1, 3.0, 1.0, 0.5) == 144
     assert bounds.binary_separable(3.0, 0.5) == 36
     # The sum of the surrogates is 9 and the separable term 4 * 2^2 * 1 * 1^2 * 1 = 16: 9 + sqrt(16 * 9) + 16.
     assert bounds.general(9.0, 2.0, 1, 1.0, 1.0) == 37
@@ -46,8 +46,9 @@ def test_bounds_by_hand():
 def test_a_separating_ranker_gives_the_separable_bound(margin):
     """At u / margin, u of unit norm, no surrogate is positive: what remains of the general bounds is the separable."""
     for general in (bounds.general, bounds.general_at_rate):
-        assert general(0.0, 1 / margin, 7, 3.0, 2.0) == pytest.approx(bounds.slam_separable(7, 3.0, 2.0, margin))
-        assert general(0.0, 1 / margin, 1, 3.0, 1.0) == pytest.approx(bounds.max_hinge_separable(3.0, margin))
+        for m, ratio in ((7, 2.0), (1, 1.0)):
+            separable = bounds.slam_separable(m, 3.0, ratio, margin)
+            assert general(0.0, 1 / margin, m, 3.0, ratio) == pytest.approx(separable)
 
 
 def test_which_bound_a_learner_has():

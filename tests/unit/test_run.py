@@ -474,6 +474,14 @@ class Counts(By):
     def learn(self, features, grades, ranking):
         return sorted(ranking[:3]) == [i for i, grade in enumerate(grades) if grade >= 0]
 
+class Overflows(By):
+    # It ranks by the first feature, whatever its weights are, which are infinite after the third query.
+    weights = np.ones(6)
+
+    def learn(self, features, grades, ranking):
+        self.weights = self.weights * 1e150
+        return True
+
 class Wrong:
     # Its fourth query has a score that is no number; it ranks by `rank`, or sorts by itself and keeps its scores.
     def __init__(self, features, rate, random, score, sorts):
@@ -509,6 +517,14 @@ def test_a_learner_of_ones_own_can_be_shown_the_top_alone(stream_path, tmp_path,
     learner = own(0) | {"kind": "own_of_a_run:Counts", "k": 3}
     table = played(stream_path, tmp_path, learner_settings=learner, **TOP)
     assert table["updates"].to_numpy()[-1] == 130
+
+
+def test_weights_of_ones_own_learner_that_overflow_end_the_play(stream_path, tmp_path, own, capsys):
+    with np.errstate(over="ignore"):
+        table = played(stream_path, tmp_path, learner_settings=own(0) | {"kind": "own_of_a_run:Overflows"})
+    assert table["round"].to_pylist() == [1, 2, 3]
+    assert {*table["failed_in"].to_pylist()} == {3}
+    assert "rate 1.0, round 3: scores are no longer finite" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])

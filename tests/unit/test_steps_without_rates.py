@@ -153,7 +153,7 @@ def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
         ({"kind": "slam", "steps": "dog"}, {"source": "released-code"}, "steps of the learner 'l' does nothing under"),
         (
             {"kind": "rtop", "surrogate": "kl", "exploration": "adaptive", "gamma": 0.1}, {"kind": "top"},
-            "learners.l: gamma would do nothing",
+            "learners.l: gamma does nothing unless exploration",
         ),
         ({"kind": "rtop", "surrogate": "kl", "exploration": "clever"}, {"kind": "top"}, "adaptive"),
         ({"kind": "ogd", "surrogate": "kl", "exploration": "adaptive"}, {"kind": "top"}, "exploration"),

@@ -255,7 +255,10 @@ class Contextual(declared.Learner):
 
     def theory_rate(self) -> float:
         """The rate of the bounds. Raise a SettingError if theory gives none."""
-        raise SettingError(f"rate 'theory': theory gives no rate for the learner {self.setup.kind!r}. Use a number")
+        if (constants := self.general_constants()) is None:
+            raise SettingError(f"rate 'theory': theory gives no rate for the learner {self.setup.kind!r}. Use a number")
+        m, ratio = constants
+        return bounds.slam_rate(m, self.facts["radius"] or 1.0, ratio)
 
     @property
     def as_proved(self) -> bool:
@@ -273,11 +276,12 @@ class Contextual(declared.Learner):
         return self.separable_bound()
 
     def separable_bound(self) -> float:
-        """The bound on the loss on a separable stream with a margin above 0; NaN if there is none."""
-        return np.nan
+        """The bound on the loss on a separable stream with a margin above 0, for a learner that is as proved."""
+        m, ratio = self.general_constants()
+        return bounds.slam_separable(m, self.facts["radius"], ratio, self.facts["margin"])
 
     def general_constants(self) -> tuple[int, float] | None:
-        """m and v_max in the bound for streams that need not be separable; None if there is no such bound."""
+        """m and v_max in the bounds for streams that need not be separable; None if there are no such bounds."""
         return None
 
 
@@ -330,16 +334,8 @@ class Slam(Linear):
     branch = 2
     proved = gives_rate = True
 
-    def theory_rate(self):
-        places, ratio = self.general_constants()
-        return bounds.slam_rate(places, self.facts["radius"] or 1.0, ratio)
-
-    def separable_bound(self):
-        places, ratio = self.general_constants()
-        return bounds.slam_separable(places, self.facts["radius"], ratio, self.facts["margin"])
-
     def general_constants(self):
-        """How many documents of a query can have weight, m, at most 10 for NDCG@10; and v_max."""
+        """m is how many documents of a query can have weight: at most 10 for NDCG@10."""
         m, measure = self.facts["largest_query"], self.setup.measure
         return min(10, m) if measure == "ndcg@10" else m, self.facts["weight_ratio"][measure]
 
@@ -368,12 +364,6 @@ class MaxHinge(Linear):
     released_rates = (1.0,)
     branch = 3
     proved = at_any_rate = gives_rate = True
-
-    def theory_rate(self):
-        return bounds.max_hinge_rate(self.facts["radius"] or 1.0)
-
-    def separable_bound(self):
-        return bounds.max_hinge_separable(self.facts["radius"], self.facts["margin"])
 
     def general_constants(self):
         return 1, 1.0

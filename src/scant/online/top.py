@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declared import Look, Setting
+from scant.declared import Look, Setting, settings_of
 from scant.errors import SettingError, unknown
 from scant.measures import rank
 from scant.online import click_learners, estimators, steps
@@ -90,11 +90,6 @@ class Settings:
         return self.exploration == ADAPTIVE
 
     @property
-    def altered(self) -> bool:
-        """Whether the estimate differs from the unbiased one of the papers."""
-        return self.k > 0 and (self.mismatch != 1 or self.ordered or self.floor > 0 or self.control)
-
-    @property
     def gamma_constant(self) -> float:
         """The constant in front of t^-1/3 in the exploration, or of T^-1/3 if it is fixed at the horizon T."""
         return self.gamma * self.horizon ** (1 / 3) if self.fixed else self.gamma
@@ -108,7 +103,8 @@ def _schedule(readings: Mapping) -> dict:
 def _estimates_are_judged(settings: Settings) -> bool:
     """Whether the learner descends on unbiased estimates of its judge's gradient, and the judge is convex."""
     convex = ("squared", "kl", "ranksvm") if settings.k else tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
-    proved = settings.kind != "seen" and settings.iterate == "last" and not settings.altered
+    altered = settings.mismatch != 1 or settings.ordered or settings.floor > 0 or settings.control
+    proved = settings.kind != "seen" and settings.iterate == "last" and not (settings.k and altered)
     return settings.objective in convex and settings.judge == settings.objective and proved
 
 
@@ -390,12 +386,10 @@ class Top(Contextual):
     @classmethod
     def check(cls, settings) -> None:
         steps.check(settings)
-        if "gamma" in settings and settings.get("exploration", SCHEDULE) != SCHEDULE:
-            raise SettingError(
-                "gamma would do nothing: exploration 'adaptive' needs no constant. Leave one of the two out"
-            )
         if "surrogate" not in settings and not cls.objective:
-            raise SettingError(f"the kind {cls.kind!r} needs a surrogate, one of {', '.join(OBJECTIVES)}")
+            raise SettingError(f"the kind {cls.kind!r} needs a surrogate, one of {', '.join(cls.objectives)}")
+        if "gamma" in settings and settings.get("exploration", settings_of(cls)["exploration"].absent) != SCHEDULE:
+            raise SettingError("gamma does nothing unless exploration is 'schedule'. Leave one of the two out")
 
 
 class RTop(Top):
@@ -471,9 +465,7 @@ class Seen(Top):
 
     @classmethod
     def check(cls, settings) -> None:
-        steps.check(settings)
-        if "surrogate" not in settings:
-            raise SettingError(f"the kind 'seen' needs a surrogate, one of {', '.join(LOSSES)}")
+        super().check(settings)
         loss, weights = settings["surrogate"], settings.get("weights", WEIGHTS.absent)
         if weights != "none" and loss == "listnet":
             raise SettingError(
@@ -487,8 +479,6 @@ class Seen(Top):
                 f"weights: without exploration what is seen is seen for certain, and weights '{weights}' are 1. "
                 "Set exploration, or leave the weights out"
             )
-        if "gamma" in settings and exploration != SCHEDULE:
-            raise SettingError("gamma does nothing unless exploration is 'schedule'")
 
 
 class GradientDescent(Top):

@@ -11,23 +11,19 @@ from scant.data import table_b1
 
 
 def slam_rate(m: int, radius: float, ratio: float) -> float:
-    """The rate 1 / (4 m R_X^2 v_max), with which the SLAM perceptron's separable bound holds for every run."""
+    """The rate 1 / (4 m R_X^2 v_max), with which the SLAM perceptron's separable bound holds for every run.
+
+    With m and `ratio` 1, it is the rate with which the max-hinge perceptron's general bound does.
+    """
     return 1 / (4 * m * radius**2 * ratio)
 
 
-def max_hinge_rate(radius: float) -> float:
-    """The rate 1 / (4 R_X^2), with which the max-hinge perceptron's general bound holds for every run."""
-    return 1 / (4 * radius**2)
-
-
 def slam_separable(m: int, radius: float, ratio: float, margin: float) -> float:
-    """Cumulative loss of the SLAM perceptron on a separable stream (Corollary 7; with k for m, Theorem 8)."""
+    """Cumulative loss of the SLAM perceptron on a separable stream (Corollary 7; with k for m, Theorem 8).
+
+    For the max-hinge perceptron (Corollary 11), m and `ratio` are 1.
+    """
     return 4 * m * radius**2 * ratio / margin**2
-
-
-def max_hinge_separable(radius: float, margin: float) -> float:
-    """Cumulative loss of the max-hinge perceptron on a separable stream (Corollary 11)."""
-    return 4 * radius**2 / margin**2
 
 
 def binary_separable(radius: float, margin: float) -> float:
@@ -48,7 +44,7 @@ def general(surrogate: float, norm: float, m: int, radius: float, ratio: float) 
 
 
 def general_at_rate(surrogate: float, norm: float, m: int, radius: float, ratio: float) -> float:
-    """Cumulative loss compared with any weights, at `slam_rate` (or `max_hinge_rate`, with m and `ratio` 1).
+    """Cumulative loss compared with any weights, at `slam_rate`.
 
     It is twice the surrogate plus the separable term, by the regret of online gradient descent and Lemma 5.
     """
