@@ -105,11 +105,7 @@ def query_order(
 
 
 def play(
-    stream: Stream,
-    queries: np.ndarray,
-    learner: Contextual,
-    empty: str = "zero",
-    measures: Iterable[str] = (),
+    stream: Stream, queries: np.ndarray, learner: Contextual, empty: str = "zero", measures: Iterable[str] = ()
 ) -> Play:
     """Let a learner play a stream: in its compiled loop if it has one, else in plain Python.
 
