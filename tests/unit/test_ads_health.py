@@ -136,7 +136,7 @@ def test_wrong_propensities_are_not_blamed_on_a_policy():
     wrong = with_policy(replace(log(), propensity=np.full(6000, 0.5)), np.full(6000, 0.25))
     (problem,) = probabilities(wrong)
     assert (problem.kind, problem.severity) == ("propensity-sum", "warning")
-    assert "propensities do not fit the ads shown" in problem.reason and "too large" in problem.mend
+    assert "or propensities are too large: showing all 4 ads alike has a mean weight of 0.5" in problem.reason
 
 
 def test_rare_showings_are_no_alarm():

@@ -1,6 +1,7 @@
 """Propensities against showings: right logs raise no alarm, wrong ones do, and all numbers are withheld then."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import scant.advice as sa
 from scant.advice import showings
-from scant.advice.showings import BLOCKS, Groups, Showings
+from scant.advice.order import BLOCKS
+from scant.advice.showings import Groups, Showings
 from scant.data.visits import Visits
 
 
@@ -23,27 +25,92 @@ def visits(propensities: np.ndarray, seed=0, logged=None) -> Visits:
     return Visits(features, action, np.zeros(rows), told, tuple("abcdefghij"[:ads]), ("x", "y"))
 
 
+def blocks(made: Visits) -> np.ndarray:
+    return np.arange(len(made)) * BLOCKS // len(made)
+
+
 def looked_at(made: Visits, batches: int = 1) -> Showings:
-    block = np.arange(len(made)) * BLOCKS // len(made)
     found = Showings(Groups.of([made]))
     for rows in np.array_split(np.arange(len(made)), batches):
-        found.add(made.take(rows), block[rows])
+        found.add(made.take(rows), blocks(made)[rows])
     return found
+
+
+def e_values(found: Showings, most_visits: float = 1) -> np.ndarray:
+    """The e-value of each ad and group, without an allowance for rounding; float64 (ads x groups)."""
+    next_to = found.order.next_to(showings.LEAST)
+    values = [showings._evidence(showings._sums(found, ad, next_to[ad]), most_visits, 0.0) for ad in found.ads]
+    return np.exp(values)
+
+
+def of_log(found: Showings) -> float:
+    """The e-value of a log."""
+    return float(np.exp(showings.weighted(found, rounded=0.0)).sum())
+
+
+def logs_of(likely: np.ndarray):
+    """All logs of as many rows as there are shares, (rows x ads), each with how likely it is."""
+    rows, ads = likely.shape
+    for shown in product(range(ads), repeat=rows):
+        actions, propensity = np.array(shown, np.int32), likely[np.arange(rows), shown]
+        names = tuple("abcdefgh"[:ads])
+        features = np.arange(rows, dtype=np.float32)[:, None] % 3
+        yield Visits(features, actions, np.zeros(rows), propensity, names, ("x",)), propensity.prod()
 
 
 def test_the_evidence_of_a_right_log_is_one_at_most_by_enumeration():
     """Of all logs of six rows, weighted by how likely they are: the e-value of each ad has a mean of at most 1."""
-    shares = np.array([0.1, 0.3, 0.6])
-    mean = 0.0
-    for shown in product(range(3), repeat=6):
-        actions = np.array(shown, np.int32)
-        made = Visits(np.zeros((6, 1), np.float32), actions, np.zeros(6), shares[actions], tuple("abc"), ("x",))
+    mean, total = 0.0, 0.0
+    for made, likely in logs_of(np.tile([0.1, 0.3, 0.6], (6, 1))):
         found = looked_at(made)
-        rows, ads = showings._with_others(found, found.groups.names)
-        values = np.array([np.exp(showings._evidence(rows, *ads[ad][1:])) for ad in "abc"])
+        values = e_values(found)
         assert np.isfinite(values).all()
-        mean = mean + shares[actions].prod() * values
+        mean, total = mean + likely * values, total + likely * of_log(found)
     assert (mean <= 1 + 1e-12).all() and mean.max() > 0.9  # not by much less, or nothing would be found
+    assert total <= 1
+
+
+def test_the_evidence_of_a_log_that_learns_is_one_at_most_by_enumeration():
+    """Each row's propensities follow from the ads of the rows before: the more often an ad was shown, the likelier."""
+    mean = 0.0
+    for shown in product(range(2), repeat=8):
+        before = np.array([shown[:row].count(0) for row in range(8)])
+        first = (before + 1) / (np.arange(8) + 2)
+        propensity = np.where(np.array(shown) == 0, first, 1 - first)
+        made = Visits(np.zeros((8, 0), np.float32), np.array(shown, np.int32), np.zeros(8), propensity, ("a", "b"), ())
+        mean = mean + propensity.prod() * e_values(looked_at(made))
+    assert (mean <= 1 + 1e-12).all() and mean.max() > 0.9
+
+
+def test_the_evidence_of_ads_that_appear_one_after_the_other_is_one_at_most_by_enumeration():
+    """Of eight ads three rows show three at most, and only ads seen are looked at."""
+    total = 0.0
+    for made, likely in logs_of(np.full((3, 8), 1 / 8)):
+        seen = sorted({*made.action.tolist()})
+        made = replace(made, action=np.searchsorted(seen, made.action), actions=tuple("abcdefgh"[ad] for ad in seen))
+        total += likely * of_log(looked_at(made))
+    assert total <= 1
+
+
+@pytest.mark.parametrize("rows", [2, 50, 10**6])
+def test_weights_are_those_of_the_last_ad_to_appear_and_the_same_for_all_groups_of_a_kind(rows):
+    """The j-th ad may have 1 / (j (1 + log n)), which sum to 1 at most over the n ads that n rows can show."""
+    kinds = np.array([*["all"], *["time"] * BLOCKS, *["feature"] * 7, "next"])
+    assert sum(showings.WEIGHTS.values()) == pytest.approx(1)
+    of_last = [showings._weights(kinds, ads, rows) for ads in range(1, min(rows, 1000) + 1)]
+    assert sum(weights.sum() for weights in of_last) <= np.exp(-0.5)  # exp(1/2) is what a first showing can add
+    assert of_last[0].sum() == pytest.approx(np.exp(-0.5) / (1 + np.log(rows)))
+    for kind, share in showings.WEIGHTS.items():
+        of_kind = of_last[-1][kinds == kind]
+        assert np.ptp(of_kind) < 1e-15 and of_kind.sum() == pytest.approx(share * of_last[-1].sum())
+
+
+def test_a_first_showing_adds_no_more_than_weights_allow():
+    """The factor of a row is at most exp(1/2), whatever its propensity and the rate of the bet."""
+    terms = 10.0 ** np.linspace(-3, 4, 2000)
+    psi = -np.log1p(-showings.RATES) - showings.RATES
+    factors = np.multiply.outer(showings.RATES, terms) - np.multiply.outer(psi, terms**2)
+    assert factors.max() <= 0.5 and factors.max() > 0.49
 
 
 @pytest.mark.parametrize("rows", [20, 300, 5000])
@@ -192,8 +259,7 @@ def test_the_evidence_of_dependent_visits_is_one_at_most_by_enumeration():
     for shown in product(range(2), repeat=3):
         actions = np.repeat(np.array(shown, np.int32), 2)
         made = Visits(np.zeros((6, 1), np.float32), actions, np.zeros(6), shares[actions], tuple("ab"), ("x",))
-        found = looked_at(made)
-        rows, ads = showings._with_others(found, found.groups.names)
-        values = np.array([np.exp(showings._evidence(rows, *ads[ad][1:], 2)) for ad in "ab"])
-        mean = mean + shares[list(shown)].prod() * values
-    assert (mean <= 1 + 1e-12).all()
+        made = replace(made, user=np.repeat(np.arange(3), 2).astype(np.uint64))
+        visits = np.r_[np.full(len(Groups().described) - 1, 2.0), 1.0]
+        mean = mean + shares[list(shown)].prod() * e_values(looked_at(made), visits)
+    assert (mean <= 1 + 1e-12).all() and mean[:, -1].max() > 0.9

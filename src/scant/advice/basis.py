@@ -13,9 +13,9 @@ import numpy as np
 from scant.advice import health, summing
 from scant.advice.leaks import new_texts, of_others
 from scant.advice.log import Log
-from scant.advice.showings import WRONG
+from scant.advice.showings import MISMATCHES
 from scant.advice.summing import Training
-from scant.advice.tally import ROUNDED, Summary, Tally
+from scant.advice.tally import Summary, Tally
 from scant.advice.verdicts import DOUBTS, OTHER_VISITS
 from scant.data import logs
 from scant.errors import DataError, SettingError
@@ -42,7 +42,8 @@ class Basis:
     least, constant : the least propensity possible, None if nobody knows it, and whether no other one is possible
     notes : sentences to read before numbers are used
     careful, doubts : sentences on what leaves no verdict, and its kinds, keys of `verdicts.DOUBTS`
-    wrong : the problem that propensities are wrong, if they are
+    wrong : the problem that ads were not shown by the propensities, if they were not
+    in_no_order : whether nothing is known of the order in which the test showed its ads
     undecided : sentences on why there is no verdict at all
 
     Raises
@@ -68,18 +69,20 @@ class Basis:
         self.careful = [f"Careful: {problem.reason}" for problem in serious]
         self.doubts = {problem.kind for problem in serious}
         found = list(health.propensities(summary, columns, self.least))
-        self.wrong = next((problem for problem in found if problem.kind == WRONG), None)
+        self.wrong = next((problem for problem in found if problem.kind in MISMATCHES), None)
+        self.in_no_order = summary.showings.in_no_order
         self._note(test.name, [problem for problem in found if problem is not self.wrong])
+        self._note(test.name, health.sorted_rows(summary.showings))
         self._note(test.name, health.equal_rows(summary))
         if training is not None:
             self._of_one_log(tally, summary)
             self._of_both_logs(tally, summary, shared)
             self._of_other_visits(tally, summary)
-        of_logs = {test.name: self._judged(tally, summary)}
-        of_logs |= {} if training is None else {training.name: training.tally}
-        for name, rows in of_logs.items():
-            self._note(name, rows.late())
-        lacking = [name for name, rows in of_logs.items() if not rows.mean("")]
+        of_logs = {test.name: (self._judged(tally, summary), summary)}
+        of_logs |= {} if training is None else {training.name: (training.tally, training.summary)}
+        for name, (rows, whole) in of_logs.items():
+            self._note(name, () if whole.showings.in_no_order else rows.late())
+        lacking = [name for name, (rows, _) in of_logs.items() if not rows.mean("")]
         self.undecided = [f"all rewards of {name} are 0: rewards look missing" for name in lacking]
 
     def tally_of(self, summary: Summary) -> Tally:
@@ -110,8 +113,8 @@ class Basis:
         """Note what only one of the two logs has: ads and texts."""
         training, test, train = self.training, self.test.name, self.training.name
         self._note(train, health.equal_rows(training.summary))
-        self.notes += [f"{train}: {problem.reason}. Today's rate needs none, but learning may suffer"
-                       for problem in health.propensities(training.summary, ()) if problem.kind == WRONG]  # fmt: skip
+        wrong = [found for found in health.propensities(training.summary, ()) if found.kind in MISMATCHES]
+        self.notes += [f"{train}: {found.reason}. Today's rate needs none, but learning may suffer" for found in wrong]
         if new := [ad for ad in logs.ordered({*tally.ads} - {*training.tally.ads}) if tally.ads[ad][0].any()]:
             share = sum(int(tally.ads[ad][0].sum()) for ad in new) / tally.rows
             self.notes.append(
@@ -194,7 +197,7 @@ def _least(
 
     shares : the propensity of each ad, if that is the same in all rows; see `Showings.shares`
     """
-    propensity, rounded = tally.cells[""].first, tally.cells[""].rounded
+    propensity = tally.cells[""].first
     if declared == UNKNOWN:
         return None, False
     constant, smallest = propensity[0] == propensity[-1], float(propensity[0])
@@ -206,6 +209,7 @@ def _least(
             "--least-propensity unknown makes do with wider bounds that need none"
         )
     least = smallest if declared is None else declared
-    if smallest < least * (1 - (ROUNDED if rounded else 1e-9)):
+    if smallest < least * (1 - health.tolerance(tally)):
         raise SettingError(f"--least-propensity is {least}, but {name} has {smallest:g}")
+    least = min(least, smallest)
     return least, bool(constant) and math.isclose(least, smallest)

@@ -20,8 +20,9 @@ def facts(log, summary) -> dict:
     -------
     facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
         rows) and place (of the first row). If there is no error, also rows; duplicates; propensity, the least and the
-        largest; rewards, what they are counted in, see `Unit`; actions, with for each ad its id, impressions, clicks
-        (the sum of rewards) and rate (None if it was never shown); features, their names; flattened, by column of
+        largest; fraction, which the only one looks like ("" if it is not rounded); rewards, what they are counted in,
+        see `Unit`; actions, with for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was
+        never shown); features, their names; flattened, by column of
         objects how many columns it became; texts, by text feature the number of its texts; missing, by feature how many
         numbers it lacks; policies, the names of the user's own policies in it; timestamps, the first and the last, ISO
         8601 in UTC, or None; users, how many there are and the most visits of one, or None if they are not known
@@ -41,7 +42,7 @@ def facts(log, summary) -> dict:
         propensity, features = tally.cells[""].first, summary.features
         found |= {
             "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
-            "rewards": asdict(unit), "actions": actions,
+            "fraction": health.fraction(tally), "rewards": asdict(unit), "actions": actions,
             "features": list(summary.names), "flattened": dict(log.source.flattened),
             "texts": {name: len(texts) for name, texts in features.texts.items()},
             "missing": {name: count for name, count in features.missing.items() if count},
@@ -62,10 +63,9 @@ def describe(facts: Mapping) -> str:
     """Facts as text for a reader."""
     lines = [facts["form"]]
     if "rows" in facts:
-        low, high = facts["propensity"]
         lines += [
             f"{facts['rows']:,} rows, {facts['duplicates']:,} of them equal to an earlier one",
-            f"propensities: {low:g} in all rows" if low == high else f"propensities: from {low:g} to {high:g}",
+            f"propensities: {propensities(facts)}",
             f"features: {len(facts['features'])}",
         ]
         if facts["flattened"]:
@@ -91,6 +91,13 @@ def describe(facts: Mapping) -> str:
         lines += ["", *text.aligned(cells)]
         lines += [of_others(others, unit)] if others else []
     return text.joined(lines)
+
+
+def propensities(facts: Mapping) -> str:
+    """The range of the propensities of a log, in words."""
+    low, high = facts["propensity"]
+    looks = f", which looks like {facts['fraction']}, rounded" if facts["fraction"] else ""
+    return f"{low:g} in all rows{looks}" if low == high else f"from {low:g} to {high:g}"
 
 
 def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:

@@ -104,14 +104,14 @@ class Users:
     def packed(self) -> dict:
         """The content as JSON takes it, for `Users.unpacked`."""
         self.settle()
-        return {"key": _text(self.key), "sums": {name: _text(sums) for name, sums in self.sums.items()},
+        return {"key": text_of(self.key), "sums": {name: text_of(sums) for name, sums in self.sums.items()},
                 "largest": self.largest}  # fmt: skip
 
     @classmethod
     def unpacked(cls, content: Mapping) -> "Users":
         """The sums that were packed; a ValueError for numbers that do not fit each other."""
-        key = _array(content["key"], np.uint64)
-        sums = {str(name): _array(text, np.int64).reshape(2, -1) for name, text in content["sums"].items()}
+        key = array_of(content["key"], np.uint64)
+        sums = {str(name): array_of(text, np.int64).reshape(2, -1) for name, text in content["sums"].items()}
         if (np.diff(key.view(np.int64)) == 0).any() or any(part.shape[1] != len(key) for part in sums.values()):
             raise ValueError("sums of users that do not fit each other")
         return cls(key, sums, float(content["largest"]))
@@ -122,11 +122,13 @@ def _starts(ranked: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.r_[np.ones(min(len(ranked), 1), bool), ranked[1:] != ranked[:-1]])
 
 
-def _text(values: np.ndarray) -> str:
+def text_of(values: np.ndarray) -> str:
+    """An array as text, for `array_of`."""
     return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 1)).decode()
 
 
-def _array(text: str, kind) -> np.ndarray:
+def array_of(text: str, kind) -> np.ndarray:
+    """The array of a type that `text_of` made a text of; it cannot be written to."""
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), kind)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from scant import files
-from scant.advice import decisions, guards, plotting, report, text
+from scant.advice import decisions, guards, health, plotting, report, text
 from scant.advice.policy import Policy
 from scant.advice.text import HOPELESS, because
 from scant.advice.unit import CLICKS, Unit
@@ -149,9 +149,19 @@ class Evaluation:
             answer = (f"{best} is not known to be better than today's policy: by estimate its {mean} is {about}, and "
                       f"with {share} confidence at most {100 * -worst:.1f} % lower")  # fmt: skip
         answer = f"{answer}. With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
+        answer += f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
         rails = [f". Its guard rail {row['guard']} {row['answer']}" for row in self.guards
                  if row["policy"] == choice["policy"]]  # fmt: skip
         return answer + "".join(rails)
+
+    @property
+    def careful(self) -> str:
+        """Why the choice may not be better at other times; "" without a choice, or a reason."""
+        chosen = self.choice and self.choice["policy"]
+        rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.rows[0]["policy"])]
+        if any(health.SORTED in row["warnings"].split() for row in rows):
+            return "rows are sorted"
+        return "rates drift" if any(map(text.drifts, rows)) else ""
 
     def _decisions(self, width: int) -> list[str]:
         """Lines of text on doubly robust estimates, the choice, and each pair of policies."""

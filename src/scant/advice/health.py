@@ -1,4 +1,4 @@
-"""Doubts about a readable log: probabilities that do not sum to 1, rates that drift, rows logged twice.
+"""Doubts about a readable log: probabilities that do not sum to 1, rates that drift, rows logged twice, or sorted.
 
 Defects of single cells are found in reading (`scant.data.checks`).
 """
@@ -20,6 +20,7 @@ from scant.randomness import generator
 BLOCKS = 20  # parts of a log whose rates are compared, at most
 FEWEST = 10  # effective clicks that a part should have on average
 DRIFTS = 0.01  # rates drift if the p-value is below this one
+SORTED = "sorted"  # the kind of the problem
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class Drift:
     def __str__(self) -> str:
         low, high = 100 * self.rates.min(), 100 * self.rates.max()
         return f"from {low:.3g} to {high:.3g} % between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
+
+
+UNKNOWN = Drift(math.nan, np.array([math.nan]))  # where nothing is known of the order of rows
 
 
 def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int = BLOCKS, design: float = 1.0) -> Drift:
@@ -89,8 +93,10 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
         yield Problem("all-clicks", "warning", reason, "Log every visit, also those that earn nothing")
     yield from propensities(summary, summary.policies)
     yield from equal_rows(summary)
-    yield from tally.late()
-    yield from _drifts(tally, unit)
+    yield from sorted_rows(summary.showings)
+    if not summary.showings.in_no_order:
+        yield from tally.late()
+        yield from _drifts(tally, unit)
     if constant := summary.features.constant:
         reason = f"features with one value only: {logs.listing(constant)}"
         yield Problem("constant", "warning", reason, "They tell nothing")
@@ -117,18 +123,39 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
 
 
 def propensities(summary, policies: Iterable[str], least: float | None = None) -> Iterator[Problem]:
-    """Propensities that are not those by which ads were shown, of kind `WRONG`; else see `probabilities`.
+    """Propensities that are not those by which ads were shown, see `showings.problem`; else see `probabilities`.
 
     summary : `tally.Summary`, of all rows
     policies, least : see `probabilities`
     """
     tally = summary.all()
     users = clusters.ByUser(tally.users, len(tally.ads), generator(0, "advice", "weights")) if summary.by_user else None
-    wrong = showings.problem(summary.showings, users.most if users else 1)
+    wrong = showings.problem(summary.showings, users.most if users else 1, tolerance(tally))
     if wrong:
         yield wrong
     else:
         yield from probabilities(tally, policies, least, users)
+
+
+def alike(tally) -> tuple[int | None, float]:
+    """How many ads a log shows alike, None if it does not, or cannot; and by which share its propensity is rounded.
+
+    See `showings.alike`; one propensity in all rows is needed.
+    """
+    propensity = tally.cells[""].first
+    count = showings.alike(float(propensity[0]), len(tally.ads)) if propensity[0] == propensity[-1] else None
+    return count, abs(propensity[0] * count - 1) if count else 0.0
+
+
+def fraction(tally) -> str:
+    """The fraction that the only propensity of a log looks like, such as "1/3" of 0.333; "" if it is not rounded."""
+    count, off = alike(tally)
+    return f"1/{count}" if off > 1e-12 else ""
+
+
+def tolerance(tally) -> float:
+    """The share by which sums of a log's probabilities may be off through rounding."""
+    return max(showings.ROUNDED, alike(tally)[1])
 
 
 def probabilities(
@@ -137,7 +164,8 @@ def probabilities(
     """Problems of probabilities that do not sum to 1: the log's propensities, and those of each policy in it.
 
     The mean weight of a policy is the sum of its probabilities, on average over users, if the propensities are right
-    and every ad can be shown to everyone. An interval that has no 1 in it has a chance of 0.1 %.
+    and every ad can be shown to everyone. An interval that has no 1 in it has a chance of 0.1 %. The policy that shows
+    all ads seen alike is not fixed beforehand: its mean weight is above 1 where the log lacks ads that there are.
 
     policies : columns `policy:NAME`, by name
     least : the least propensity possible; the least seen if None
@@ -146,14 +174,10 @@ def probabilities(
     least, ads = least or float(tally.cells[""].first.min()), len(tally.ads)
     mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (ads * least), users)
     if not low <= 1 <= high:
-        reason = (f"propensities do not fit the ads shown: for the policy that shows all {ads} ads alike the mean "
-                  f"weight is {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
-        if low > 1:
-            mend = "They are too small: some are of another policy, or of several ads"
-            yield Problem(showings.WRONG, "error", reason, mend)
-        else:
-            mend = "They are too large, or some ads cannot be shown to everyone"
-            yield Problem("propensity-sum", "warning", reason, mend)
+        if high < 1:
+            reason = (f"some ads cannot be shown to everyone, or propensities are too large: showing all {ads} ads "
+                      f"alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
+            yield Problem("propensity-sum", "warning", reason, "Look at how propensities are logged")
         return
     for name in policies:
         key = f"{logs.POLICY}{name}"
@@ -167,9 +191,9 @@ def probabilities(
 
 
 def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, float, float]:
-    """A policy's mean weight, and its betting interval at `evaluation.ALARM`; wider where weights were rounded."""
+    """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by what rounding may do."""
     weight, _, count = tally.of(policy)
-    largest, slack = max(largest, float(weight.max())), 2e-3 if tally.rounded(policy) else 1e-9
+    largest, slack = max(largest, float(weight.max())), tolerance(tally)
     if users is not None:
         quotient = users.mean_weight(policy, largest)
         low, high = quotient.interval(evaluation.ALARM)
@@ -177,6 +201,15 @@ def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, floa
     terms = intervals.drawn(weight, count, largest, generator(0, "advice", "weights"))
     low, high = intervals.interval(intervals.betting, terms, evaluation.ALARM)
     return float(terms.moments()[1]), float(low) - slack, float(high) + slack
+
+
+def sorted_rows(found: showings.Showings) -> Iterator[Problem]:
+    """A warning if rows are merely sorted by ad or reward, so that their order says nothing of time."""
+    if by := found.sorted_by:
+        mend = ("Their times are used where order matters" if found.order.timed else
+                "If ads took turns, such as one a week, no answer holds, and this cannot be seen. Name the time by "
+                "--time COLUMN")  # fmt: skip
+        yield Problem(SORTED, "warning", f"rows are sorted by {by}", mend)
 
 
 def equal_rows(summary) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ from scant.advice.tally import Summary
 from scant.errors import DataError, SettingError
 
 KIND = "ads part"  # `kind` in the metadata of a file
-VERSION = [5, __version__]  # of the file's form, and of the program whose numbers it has
+VERSION = [6, __version__]  # of the file's form, and of the program whose numbers it has
 HALVES = ("first", "second")
 OTHER = {  # why a file cannot be used, by what differs
     "version": "is of another version of this program",

@@ -6,7 +6,6 @@ rewards. Where it is known whose visits they are, this bound is by user (`cluste
 kept of the rows (`tally`), so they do not depend on how rows are divided into files.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -15,13 +14,12 @@ import numpy as np
 
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
-from scant.advice import arms, clusters, decisions, digests, learning, lifts, mixes, rewards
+from scant.advice import arms, clusters, decisions, digests, health, learning, lifts, mixes, rewards
 from scant.advice.arms import Always
 from scant.advice.basis import Basis
 from scant.advice.leaks import LEAK
 from scant.advice.policy import Policy
 from scant.advice.quotients import Quotient
-from scant.advice.showings import WRONG
 from scant.advice.tally import ROUNDED, Tally
 from scant.advice.verdicts import noticed, row_of, usable, verdict_of
 from scant.data import logs
@@ -69,9 +67,8 @@ class Judge:
         self.users = self._by_user(tally)
         users = self.users if self.same_log else self._by_user(self.of_today)
         propensity, reward, count = self.of_today.cells[""].arrays()
-        self.today_is_uniform = bool(np.ptp(propensity) == 0) and math.isclose(
-            propensity[0] * self.ads, 1, rel_tol=1e-3
-        )
+        self.alike = health.alike(replace(self.of_today, ads=tally.ads))[0]
+        self.today_is_uniform = self.alike is not None
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
 
@@ -117,7 +114,8 @@ class Judge:
         weight, _, count = cells.arrays()
         shown, sample = weight > 0, None
         if np.ptp(weight[shown]) == 0 and not cells.rounded:
-            as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count)
+            off = health.alike(self.tally)[1]
+            as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count, off)
             sample = arms.own_rows(*cells.arrays()) if as_many else None
             if not as_many:
                 rows = f"{count[shown].sum():,} of {count.sum():,} rows"
@@ -183,8 +181,10 @@ class Judge:
         weight, random = np.minimum(weight, largest), generator(self.seed, "advice", "order", name)
         weights = weights if ((reward == 0) | (reward == 1)).all() else None
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
-        found, drift = evaluation.evaluate_cells(weight, reward, count, terms, self.level), tally.drift(key)
-        if of_users and key and self.users.may_be_one(key):
+        found = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
+        drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
+        off = abs(found.diagnostics.mean_weight - 1)
+        if off <= health.tolerance(tally) or (of_users and key and self.users.may_be_one(key)):
             found = replace(found, warnings=tuple(notice for notice in found.warnings if notice.kind != "mean-weight"))
         row = row_of(name, found, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
@@ -196,6 +196,8 @@ class Judge:
             elif self.least is None and key:
                 bounds = self._without_range(name, terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
+        if self.basis.in_no_order:
+            row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
             self.notes += noticed(name, found, self.unit.events)
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:  # what ads earn that the log lacks is not known
@@ -300,10 +302,10 @@ class Judge:
         return {"lift": row["lift"], "lift_lower": lower, "better": lower > 0}
 
     def withhold(self) -> None:
-        """Take all numbers out of the rows, since propensities are wrong."""
+        """Take all numbers out of the rows, since ads were not shown by the propensities."""
         self.notes.insert(0, f"{self.basis.test.name}: {self.basis.wrong.mend}")
         for row in self.rows:
-            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) | {"refused": WRONG}
+            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) | {"refused": self.basis.wrong.kind}
             row["verdict"] = row["verdict"] and "none"
 
     def mix(self) -> dict[str, dict[str, float]]:
@@ -324,7 +326,11 @@ class Judge:
     def _described(self, role: str, log, tally: Tally, is_today: bool) -> str:
         """A sentence on a log; `is_today` says whether today's policy logged it."""
         ending = "; today's policy is the one that logged it" if is_today else ""
-        ending += f", uniform: all {self.ads} ads alike" if is_today and self.today_is_uniform else ""
+        if is_today and self.alike:
+            ending += f", uniform: all {self.alike:,} ads alike"
+            ending += f", of which {self.ads:,} were shown" if self.alike > self.ads else ""
+        if meant := health.fraction(tally):
+            ending += f"; its propensity looks like {meant}, rounded"
         counts = tally.users.counts()
         of_users = " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
         of_files = f", in {log.form}" if log.in_folder else ""

@@ -248,7 +248,7 @@ class Log:
     def ends(self) -> tuple[np.ndarray, bool]:
         """The ends of the pieces at `tally.CUTS` of the log: numbers of rows, or times if rows are not in their order.
 
-        These are the times of every j-th row in order, of 2^20 rows at most.
+        These are the times of every j-th row in order, of 2^20 rows at most. Rows of one time have no order.
         """
         if isinstance(self.source, Reading) and self.source.visits is None:
             return np.zeros(len(CUTS)), False
@@ -261,7 +261,7 @@ class Log:
                 continue
             if np.isnat(times).any():
                 return ends, False
-            ordered &= bool((times[1:] >= times[:-1]).all()) and (last is None or times[0] >= last)
+            ordered &= bool((times[1:] > times[:-1]).all()) and (last is None or times[0] > last)
             sample.append(times[-number % every :: every])
             number, last = number + len(times), times[-1]
         if ordered:

@@ -56,7 +56,7 @@ def _answer(evaluation) -> dict:
     lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
     more = f"{lift} {evaluation.unit.events} by estimate, at least {least}"
     rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {guards.HOLDS}
-    ending, tone = "", "yes"
+    ending, tone = (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
     if rails:
         ending, tone = (
             ("; but it breaks a guard rail", "no") if guards.BROKEN in rails else ("; a guard rail is open", "")
@@ -141,11 +141,10 @@ def _health(facts: Mapping) -> dict:
     """The facts of a log as texts."""
     ads, unit = facts.get("actions", []), checking.unit_of(facts)
     most, others = checking.most_shown(ads)
-    low, high = facts.get("propensity", (math.nan, math.nan))
     summary = {
         "form": facts["form"], "rows": f"{facts.get('rows', 0):,}",
         "equal to an earlier row": f"{facts.get('duplicates', 0):,}",
-        "propensities": f"{low:g}" if low == high else f"{low:g} to {high:g}",
+        "propensities": checking.propensities(facts) if "rows" in facts else "not known",
         "features": len(facts.get("features", ())), "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
     }  # fmt: skip
     shown = {"summary": summary, "problems": facts["problems"], "others": "", "unit": unit,

@@ -13,8 +13,9 @@ from scant.ads.learners import Logging
 from scant.advice import digests, health, learning
 from scant.advice.arms import Always
 from scant.advice.folder import ROWS
+from scant.advice.order import BLOCKS, Order
 from scant.advice.progress import silent
-from scant.advice.showings import BLOCKS, Showings
+from scant.advice.showings import Showings
 from scant.advice.tally import CUTS, Summary
 from scant.data import logs
 from scant.data.visits import Visits
@@ -91,7 +92,8 @@ def summary(
     rows : of a batch
     only : the file of a folder whose rows are read; None for all
     """
-    whole, read = Summary(showings=Showings(log.groups)), 0
+    start = 0 if only is None else sum(log.folder.counts[: log.folder.files.index(only)])
+    whole, read = Summary(showings=Showings(log.groups, order=Order(start))), 0
     for batch in log.batches(rows, only):
         _add(whole, batch, policies or {}, training, log)
         read += len(batch[0] or ())

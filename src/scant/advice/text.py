@@ -45,6 +45,11 @@ def aligned(cells: list[tuple[str, ...]]) -> list[str]:
     ]
 
 
+def drifts(row: Mapping) -> bool:
+    """Whether the rate of a policy drifts."""
+    return row["drift"] < DRIFTS
+
+
 def because(row: Mapping) -> str:
     """What follows a verdict in the text: why it is not clear, and what it would take."""
     if row["verdict"] == "none":
@@ -55,9 +60,7 @@ def because(row: Mapping) -> str:
             return ": deficient support or wrong propensities, see below"
         return ": the log says nothing that can be used, see below"
     if row["verdict"] != "cannot tell":
-        return (
-            f", on average over the log's period: rates drift (p = {row['drift']:.2g})" if row["drift"] < DRIFTS else ""
-        )
+        return f", on average over the log's period: rates drift (p = {row['drift']:.2g})" if drifts(row) else ""
     if not row["needed_test"] < HOPELESS * row["rows"]:
         return f": the estimates are too close for {HOPELESS:,} times as many rows"
     parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]

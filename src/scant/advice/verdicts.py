@@ -7,11 +7,12 @@ import numpy as np
 
 from scant.ads import evaluation
 from scant.advice.leaks import LEAK
-from scant.advice.showings import WRONG
+from scant.advice.showings import SCHEDULE, WRONG
 
 OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
 DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
     WRONG: "propensities are wrong, see above",
+    SCHEDULE: "ads follow a schedule, see above",
     "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
     OTHER_VISITS: "today's rate is of other visits, see above",
