@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import scant.advice as sa
-from scant.advice import showings
+from scant.advice import order, showings
 from scant.advice.order import BLOCKS
 from scant.advice.showings import Groups, Showings
 from scant.data.visits import Visits
@@ -155,15 +155,55 @@ def test_propensities_may_be_rounded_to_three_digits():
     assert showings.problem(looked_at(visits(truly, logged=truly.round(1)))) is not None
 
 
-def test_sums_do_not_depend_on_batches_and_are_packed():
+def timed(made: Visits, seed=0, moments=60) -> Visits:
+    """Rows in random order, many of which have the same time."""
+    random = np.random.default_rng(seed)
+    times = np.datetime64("2026-01-01", "us") + random.integers(0, moments, len(made)) * np.timedelta64(1, "h")
+    return replace(made, timestamp=times)
+
+
+@pytest.mark.parametrize("kept", [20, order.KEPT])
+@pytest.mark.parametrize("times", [False, True])
+def test_sums_do_not_depend_on_batches_or_parts_and_are_packed(kept, times, monkeypatch):
+    monkeypatch.setattr(order, "KEPT", kept)
     made = visits(np.random.default_rng(3).dirichlet(np.ones(5), 3000), 3)
+    made = timed(made) if times else made
     whole, parted = looked_at(made), looked_at(made, 7)
     assert whole.packed() == parted.packed() == Showings.unpacked(whole.packed()).packed()
-    empty = Showings()
-    empty.merge(whole)
-    assert empty.packed() == whole.packed()
-    with pytest.raises(ValueError, match="do not fit"):
-        Showings.unpacked(whole.packed() | {"rows": [1, 2]})
+    merged, groups = Showings(), Groups.of([made])
+    for rows in np.array_split(np.arange(3000), 4):
+        part = Showings(groups, order=order.Order(int(rows[0])))
+        part.add(made.take(rows), blocks(made)[rows])
+        merged.merge(Showings.unpacked(part.packed()))
+    assert merged.packed() == whole.packed() and len(whole.order.kept) == min(10 * kept, 3000)
+    for wrong in ({"rows": [1, 2]}, {"order": whole.order.packed() | {"ads": ["a"]}}):
+        with pytest.raises(ValueError, match="do not fit"):
+            Showings.unpacked(whole.packed() | wrong)
+
+
+def test_rows_next_to_each_other_by_hand():
+    """By time a b b | a a, of users 1 2 1 3 4: the second visit of user 1 is left out."""
+    times = np.datetime64("2026-01-01", "us") + np.array([5, 1, 2, 4, 3]) * np.timedelta64(1, "D")
+    made = Visits(np.zeros((5, 0), np.float32), np.array([0, 0, 1, 0, 1], np.int32), np.zeros(5),
+                  np.array([0.5, 0.5, 0.2, 0.25, 0.2]), ("a", "b"), (), timestamp=times)  # fmt: skip
+    assert {ad: sums.tolist() for ad, sums in looked_at(made).order.next_to(1e-4).items()} == {
+        "a": [2, 1, 2, 4], "b": [2, 1, 5, 25]}  # fmt: skip
+    users = replace(made, user=np.array([4, 1, 2, 3, 1], np.uint64))
+    assert {ad: sums.tolist() for ad, sums in looked_at(users).order.next_to(1e-4).items()} == {
+        "a": [2, 1, 2, 4], "b": [1, 0, 0, 0]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("propensity", "ads", "count"),
+    [(0.333, 3, 3), (0.143, 7, 7), (0.167, 6, 6), (0.33, 3, 3), (0.17, 6, 6), (float(np.float32(1 / 3)), 3, 3),
+     (33.3 / 100, 3, 3), (0.00333, 291, 300), (0.003, 300, 300), (0.05, 20, 20), (0.25, 3, 4), (1e-6, 1200, 10**6),
+     (1 / 3, 3, 3), (1 - 2 / 3, 3, 3), (0.5, 1, 2), (0.3, 2, None), (0.3, 3, 3), (0.003, 200, None), (0.5, 3, None),
+     (0.32, 3, None), (0.9, 1, None), (1e-100, 2, 10**100)],
+)  # fmt: skip
+def test_how_many_ads_a_propensity_stands_for(propensity, ads, count):
+    """As far as its digits tell: 0.333 is 1/3, but 0.003 may be a 290th, too, unless there are 300 ads."""
+    found = showings.alike(propensity, ads)
+    assert found == count or found == pytest.approx(count, rel=1e-12)
 
 
 def frame(rows=6000, shares=(0.2, 0.3, 0.5), told=None, seed=0) -> pd.DataFrame:

@@ -154,7 +154,7 @@ def fraction(tally) -> str:
 
 
 def tolerance(tally) -> float:
-    """The share by which sums of a log's probabilities may be off through rounding."""
+    """The share by which the propensities of a log may be off through rounding."""
     return max(showings.ROUNDED, alike(tally)[1])
 
 
@@ -173,7 +173,7 @@ def probabilities(
     """
     least, ads = least or float(tally.cells[""].first.min()), len(tally.ads)
     mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (ads * least), users)
-    if not low <= 1 <= high:
+    if not low <= 1 <= high and alike(tally)[0] is None:
         if high < 1:
             reason = (f"some ads cannot be shown to everyone, or propensities are too large: showing all {ads} ads "
                       f"alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
@@ -186,14 +186,15 @@ def probabilities(
             reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
                       f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
             mend = "Divide them by their sum over all ads"
+            mend += f", or write the propensity as {meant}, which it looks like" if (meant := fraction(tally)) else ""
             mend += ", or log with a policy that can show all that this one shows" if high < 1 else ""
             yield Problem("policy-sum", "error", reason, mend)
 
 
 def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, float, float]:
-    """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by what rounding may do."""
+    """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by `showings.ROUNDED`."""
     weight, _, count = tally.of(policy)
-    largest, slack = max(largest, float(weight.max())), tolerance(tally)
+    largest, slack = max(largest, float(weight.max())), showings.ROUNDED
     if users is not None:
         quotient = users.mean_weight(policy, largest)
         low, high = quotient.interval(evaluation.ALARM)

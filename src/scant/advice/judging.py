@@ -14,7 +14,7 @@ import numpy as np
 
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
-from scant.advice import arms, clusters, decisions, digests, health, learning, lifts, mixes, rewards
+from scant.advice import arms, clusters, decisions, digests, health, learning, lifts, mixes, rewards, showings
 from scant.advice.arms import Always
 from scant.advice.basis import Basis
 from scant.advice.leaks import LEAK
@@ -56,6 +56,11 @@ class Judge:
     basis : the logs, and the doubts about them
     tally : of the rows of the test; see `Basis.tally_of`
     level, seed : see `advise.compare`
+
+    Attributes
+    ----------
+    alike : how many ads today's policy shows alike; None if it does not
+    off : the share by which all weights may be off, since the only propensity of the test is rounded
     """
 
     def __init__(self, basis: Basis, tally: Tally, level: float, seed: int):
@@ -69,6 +74,7 @@ class Judge:
         propensity, reward, count = self.of_today.cells[""].arrays()
         self.alike = health.alike(replace(self.of_today, ads=tally.ads))[0]
         self.today_is_uniform = self.alike is not None
+        self.off = health.alike(tally)[1]
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
 
@@ -105,7 +111,7 @@ class Judge:
         lift = self._lift(name, key, cells, largest, bounds)
         self.judged[name] = Judged(key, largest, bounds, lift, sample)
         row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level)
-        row |= verdict_of(row, today, self.same_log)
+        row |= verdict_of(row, today, self.same_log, self.off)
 
     def judge_ad(self, name: str, policy: Always) -> None:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
@@ -114,8 +120,7 @@ class Judge:
         weight, _, count = cells.arrays()
         shown, sample = weight > 0, None
         if np.ptp(weight[shown]) == 0 and not cells.rounded:
-            off = health.alike(self.tally)[1]
-            as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count, off)
+            as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count, self.off)
             sample = arms.own_rows(*cells.arrays()) if as_many else None
             if not as_many:
                 rows = f"{count[shown].sum():,} of {count.sum():,} rows"
@@ -183,9 +188,14 @@ class Judge:
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
         found = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
         drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
-        off = abs(found.diagnostics.mean_weight - 1)
-        if off <= health.tolerance(tally) or (of_users and key and self.users.may_be_one(key)):
-            found = replace(found, warnings=tuple(notice for notice in found.warnings if notice.kind != "mean-weight"))
+        mean, notices = found.diagnostics.mean_weight, {notice.kind: notice for notice in found.warnings}
+        if abs(mean - 1) <= showings.ROUNDED or (of_users and key and self.users.may_be_one(key)):
+            notices.pop("mean-weight", None)
+        elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
+            reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: the log lacks ads that there are, or "
+                      "propensities are too small, so that nothing is known of showing all alike")  # fmt: skip
+            found = replace(found, refused=evaluation.Notice("unseen-ads", reason))
+        found = replace(found, warnings=() if found.refused else tuple(notices.values()))
         row = row_of(name, found, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
@@ -196,6 +206,8 @@ class Judge:
             elif self.least is None and key:
                 bounds = self._without_range(name, terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
+        else:
+            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan)
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
@@ -298,7 +310,7 @@ class Judge:
         if not self.same_log or self.least is None:  # its bound and today's hold together already
             lower = choice["lower"] / choice["today"] - 1
         else:
-            lower = self.judged[row["policy"]].lift.lower(1 - (1 - self.level) / choice["of"]) - 1
+            lower = self.judged[row["policy"]].lift.lower(1 - (1 - self.level) / choice["of"]) - 1 - self.off
         return {"lift": row["lift"], "lift_lower": lower, "better": lower > 0}
 
     def withhold(self) -> None:

@@ -15,9 +15,9 @@ beforehand and sum to 1 at most, is one, too, however they depend on each other.
 
 Which ads there are is not fixed beforehand: a log may lack most of them. But the rows after an ad's first showing have
 an e-value that begins when the ad appears. The j-th ad to appear may have the weight 1 / (j (1 + log n)) in a log of n
-rows, since these sum to 1 at most. Factors of rows before it are at most 1, and the first showing's is at most exp(1/2),
-as a y - psi(a) y^2 <= a^2 / (4 psi(a)) <= 1/2. So the e-value of all rows is at most exp(1/2) times that one, and each
-of K ads seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever order they appeared.
+rows, since these sum to 1 at most. The rows before have factors of at most 1, and the first showing has exp(1/2) at
+most, as a y - psi(a) y^2 <= a^2 / (4 psi(a)) <= 1/2. So the e-value of all rows is at most exp(1/2) times that one, and
+each of K ads seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever order they appeared.
 
 It needs of a log only sums, which add up over its parts, and for the rows next to each other the first ones of each
 part of it. Rows of one time have no order: they are put in a random one, since files may be sorted by ad.
