@@ -86,9 +86,12 @@ def as_arguments(text: str) -> str:
     return text.replace("} columns={", ", ")  # several in a row
 
 
-def short(text: str) -> str:
-    """Text of somebody's file as an error quotes it."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+def short(value) -> str:
+    """Text, or another value, of somebody's file as an error quotes it."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:37] + "...")
+    written = repr(value)
+    return written if len(written) <= 40 else written[:37] + "..."
 
 
 def printable(text) -> str:

@@ -88,8 +88,23 @@ def test_what_is_no_guard_rail_is_refused(rail, log, capsys):
     assert "is not COLUMN=SHARE" in capsys.readouterr().err
 
 
-def test_a_guard_rail_is_a_column_of_the_log(log, capsys):
-    assert main(["ads", "evaluate", str(log), "--split", "0.5", "--policy", "ad:a", "--guard", "boght=0.1"]) == 1
-    assert "unknown column 'boght': did you mean 'bought'" in capsys.readouterr().err
-    assert main(["ads", "evaluate", str(log), "--parts", str(log), "--guard", "bought=0.1"]) == 1
-    assert "leave --parts out" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--guard", "boght=0.1"], "--guard: unknown column 'boght': did you mean 'bought'"),
+        (["--guard", "reward=0.1"], "--guard reward: it is the log's reward; a guard rail is another reward"),
+        (["--guard", "bought=0.1", "--columns", "reward=bought"], "--guard bought: it is the log's reward"),
+        (
+            ["--guard", "age=0.1"],
+            "line 2: --guard age: reward 3.0 is not in [0, 1] (79 more rows). A guard rail is from",
+        ),
+        (["--guard", "ill=0.1"], "line 3: --guard ill: reward is missing. A guard rail is from 0 to 1 in every row"),
+        (["--parts", "parts", "--guard", "bought=0.1"], "leave --parts out"),
+    ],
+)
+def test_a_guard_rail_is_another_reward_of_the_log_from_0_to_1(arguments, message, tmp_path, capsys):
+    path = tmp_path / "log.csv"
+    rows = [f"{'ab'[at % 2]},{at % 3 // 2},0.5,1,3,{'' if at == 1 else 1}\n" for at in range(80)]
+    path.write_text("action,reward,propensity,bought,age,ill\n" + "".join(rows))
+    assert main(["ads", "evaluate", str(path), "--policy", "ad:a", *arguments]) == 1
+    assert message in capsys.readouterr().err

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scant import cli
 from scant.advice import progress
 from scant.cli import main
 from scant.data import formats
@@ -111,7 +112,9 @@ ERRORS = {
     "setting": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--undersample", "0"], "undersample is 0"),
     "epsilon": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--epsilon", "2"], "epsilon is 2.0"),
     "level": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--level", "95"], "level is 95.0"),
-    "lambda": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--lambdas", "0"], "lambda must be"),
+    "lambda": (
+        ["evaluate", "test.csv", "--train", "train.parquet", "--policy", "logistic", "--lambdas", "0"], "lambda must be"
+    ),
     "select": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--select", "0"], "share of features is 0"),
     "a column of no log": (["check", "test.csv", "--columns", "reward=x99"], "test.csv: unknown column 'x99': did you"),
     "a column of one log": (
@@ -120,6 +123,10 @@ ERRORS = {
     "a column of nothing to learn from": (
         ["fit", "train.parquet", "--columns", "reward=rewrd", "--policy", "logistic", "--output", "out"],
         "train.parquet: unknown column 'rewrd': did you mean 'reward'",
+    ),
+    "a setting twice": (
+        ["fit", "test.csv", "--policy", 'sklearn.linear_model:Ridge={"alpha": 1, "alpha": 2}', "--output", "out"],
+        "has the key 'alpha' twice in one object",
     ),
     "campaign": (
         ["simulate", "hotels", "--policy", "uniform", "--rows", "9", "--output", "out"], "did you mean 'hotel'"
@@ -150,6 +157,7 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(folder, monkeypatch, cap
         (["evaluate", "test.csv", *QUICK, "--split", "7"], "'7' is no share between 0 and 1, nor 'time'"),
         (["check", "test.csv", "--columns", "click"], "'click' is not ROLE=COLUMN, such as reward=click"),
         (["simulate", "hotel", "--policy", "random", "--rows", "9", "--output", "out"], "invalid choice: 'random'"),
+        (["simulate", "hotel", "--settings", '{"n": 1, "n": 2}'], "has the key 'n' twice in one object"),
     ],
 )
 def test_wrong_grammar_is_refused(arguments, message, capsys):
@@ -157,6 +165,42 @@ def test_wrong_grammar_is_refused(arguments, message, capsys):
         main(["ads", *arguments])
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
+
+
+VALUES = {"--split": "0.5", "--settings": "{}", "--output": "out.csv"}  # that options take, where "1" is none
+SEVERAL = ("-h", "--columns", "--id", "--user", "--time", "--ignore", "--categorical", "--keep", "--policy", "--guard")
+
+
+@pytest.mark.parametrize("name", ("simulate", "check", "evaluate", "part", "fit", "apply"))
+def test_what_may_be_given_once_and_is_given_twice_is_refused(name, capsys):
+    (groups,) = [action for action in cli.parser()._actions if isinstance(action.choices, dict)]
+    (commands,) = [action for action in groups.choices["ads"]._actions if isinstance(action.choices, dict)]
+    for action in commands.choices[name]._actions:
+        option = action.option_strings[:1]
+        if not option or option[0] in SEVERAL:
+            continue
+        value = VALUES.get(option[0], next(iter(action.choices or ["1"])))
+        option += [] if action.nargs == 0 else [value]
+        with pytest.raises(SystemExit) as caught:
+            main(["ads", name, *option, *option])
+        assert caught.value.code == 2 and f"argument {option[0]}: it is given twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--columns", "reward=click", "reward=buy"], "reward is given twice, 'click' and 'buy': give one"),
+        (["--columns", "reward=click", "--columns", "reward=buy"], "reward is given twice, 'click' and 'buy'"),
+        (["--user", "a", "--columns", "user=b"], "user is given twice, 'a' and 'b'"),
+        (["--columns", "timestamp=a", "--time", "a"], "timestamp is given twice, 'a' and 'a'"),
+        (["--id", "a", "--id", "b"], "id is given twice, 'a' and 'b'"),
+        (["--guard", "buy=0.05", "--guard", "buy=0.1"], "buy is given twice, 0.05 and 0.1"),
+    ],
+)
+def test_a_role_or_a_guard_rail_that_is_given_twice_is_refused(arguments, message, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["ads", "evaluate", "none.csv", *arguments])
+    assert caught.value.code == 2 and message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -145,6 +145,22 @@ def test_malformed_objects_are_named_with_their_place(tmp_path):
         assert sa.Log.from_frame(twice).visits
 
 
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ('{"age": 3, "age": 4}', "has the key 'age' twice in one object"),
+        (f'{{"age": {"9" * 400}}}', "has a whole number of 400 digits"),
+    ],
+)
+def test_json_that_python_reads_and_nobody_means_is_refused_with_its_place(tmp_path, cell, reason):
+    frame = log(contexts())
+    for rows in ([7], range(ROWS)):
+        frame.loc[rows, "context"] = cell
+        frame.to_csv(tmp_path / "log.csv", index=False)
+        with pytest.raises(DataError, match=f"line {rows[0] + 2}: context '{{\"age\": .*' {reason}"):
+            assert sa.Log.read(tmp_path / "log.csv").visits
+
+
 def test_half_of_a_character_is_no_text():
     made = log([{"a": "x"}] * 20)
     made.loc[4, "context"] = '{"a": "\\ud800"}'

@@ -13,6 +13,7 @@ from scant.data import batches, formats, wabbit
 from scant.errors import DataError, SettingError
 
 ADS = ("Cappucino", "Cold brew", "Latte")
+LARGE = "9" * 400  # a whole number that no double can hold
 
 
 def frame(rows=60, seed=0):
@@ -177,7 +178,9 @@ def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
         ({"c": {"_slots": []}}, "line 4 has several decisions for one visit"),
         ({"_outcomes": []}, "line 4 has several decisions for one visit"),
         ({"_label_probability": None, "p": []}, "line 4 is not as the form has it"),
-        ({"pdrop": 0.9}, "visits were dropped with different probabilities (pdrop): 0, 0.9"),
+        ({"pdrop": "none"}, "line 4 has the pdrop 'none', which is not a number"),
+        ({"pdrop": 1}, "line 4 has the pdrop 1, which is not in [0, 1)"),
+        ({"pdrop": 0.9}, "visits were dropped with different probabilities (pdrop): 0.0, 0.9"),
         ({"_label_probability": 1.5}, "line 4: propensity 1.5 is not in (0, 1]"),
         ({"Timestamp": None}, "line 4: timestamp is missing"),
     ],
@@ -188,6 +191,33 @@ def test_dsjson_that_is_wrong_is_refused_with_the_line(tmp_path, more, reason):
     log = sa.Log.read(written(tmp_path / "log.json", made))
     (problem,) = [problem for problem in log.check()["problems"] if problem["severity"] == "error"]
     assert reason in f"{problem['place']}: {problem['reason']}"
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "reason"),
+    [
+        ('"_label_cost": ', '"_label_cost": -1.0, "_label_cost": ', "has the key '_label_cost' twice in one object"),
+        ('"c": {', '"c": {"x": {"y": 1, "y": 1}, ', "has the key 'y' twice in one object"),
+        ('"_label_cost": ', f'"_label_cost": {LARGE}, "z": ', "has a whole number of 400 digits"),
+        ('"_label_probability": ', f'"_label_probability": {LARGE}, "z": ', "has a whole number of 400 digits"),
+        ('"c": {', f'"c": {{"x": -{LARGE}, ', "has a whole number of 400 digits"),
+        ('"c": {', f'"c": {{"x": {11 * LARGE}, ', "has a whole number of 4,400 digits"),
+    ],
+)
+def test_json_that_python_reads_and_nobody_means_is_refused_with_the_line(tmp_path, there, instead, reason):
+    path = written(tmp_path / "log.json", events(frame()))
+    lines = path.read_text().splitlines()
+    assert there in lines[3]
+    lines[3] = lines[3].replace(there, instead, 1)
+    path.write_text("\n".join(lines) + "\n")
+    (problem,) = [problem for problem in sa.Log.read(path).check()["problems"] if problem["severity"] == "error"]
+    assert f"line 4 {reason}" in problem["reason"]
+
+
+def test_nothing_was_dropped_where_pdrop_is_null(tmp_path):
+    made = events(frame())
+    made[3]["pdrop"] = None
+    assert not sa.Log.read(written(tmp_path / "log.json", made)).check()["problems"]
 
 
 def test_lines_that_are_cut(tmp_path):

@@ -5,21 +5,25 @@ import json
 from functools import partial
 from itertools import count
 from pathlib import Path
+from shlex import quote
 
 from scant.files import check_outputs
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help ends with the kinds of learners, if its command learns policies.
+    """A parser that takes no option twice, and whose help ends with the kinds of learners, if its command learns any.
 
     The kinds are imported only for the help.
 
     learns : whether the command learns policies
+    given : the options that have been given, of those that are to be given once
     """
 
     def __init__(self, *arguments, learns: bool = False, **settings):
         super().__init__(*arguments, **settings)
-        self.learns = learns
+        self.learns, self.given = learns, set()
+        self.register("action", None, Once)
+        self.register("action", "store_true", partial(Once, nargs=0, const=True, default=False))
 
     def format_help(self) -> str:
         if self.learns:
@@ -30,6 +34,28 @@ class Parser(argparse.ArgumentParser):
                 "if need be with settings as JSON, such as 'sklearn.linear_model:Ridge={\"alpha\": 10}'."
             )
         return super().format_help()
+
+
+class Once(argparse.Action):
+    """An option that is to be given once."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        if self.dest in parser.given:
+            raise argparse.ArgumentError(self, "it is given twice: give it once")
+        parser.given.add(self.dest)
+        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
+
+
+class Pairs(argparse.Action):
+    """Options whose pairs, such as ROLE=COLUMN, become one mapping, in which no name is to be given twice."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        pairs = dict(getattr(namespace, self.dest) or {})
+        for name, value in values:
+            if name in pairs:
+                raise argparse.ArgumentError(self, f"{name} is given twice, {pairs[name]!r} and {value!r}: give one")
+            pairs[name] = value
+        setattr(namespace, self.dest, pairs)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +75,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     results = option("--parts", type=Path, metavar="FOLDER",
                      help="results of `scant ads part` for all files of a log in a folder")  # fmt: skip
     reading = (
-        option("--columns", type=_column, nargs="+", action="extend", metavar="ROLE=COLUMN",
+        option("--columns", type=_column, nargs="+", action=Pairs, metavar="ROLE=COLUMN",
                help="what the log calls action, reward, propensity, timestamp, position, id or user, as reward=click"),
-        *(option(f"--{name}", dest="columns", action="append", metavar="COLUMN", type=partial(_column_of, role),
+        *(option(f"--{name}", dest="columns", nargs=1, action=Pairs, metavar="COLUMN", type=partial(_column_of, role),
                  help=f"{text}; the same as --columns {role}=COLUMN")
           for name, role, text in (("id", "id", "the column that tells visits apart"),
                                    ("user", "user", "the column that says whose visit it was"),
@@ -119,7 +145,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--least-propensity", type=_propensity,
                help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
         option("--doubly-robust", action="store_true", help="add doubly robust estimates of learnt policies"),
-        option("--guard", type=_guard, action="append", default=[], metavar="COLUMN=SHARE",
+        option("--guard", type=_guard, nargs=1, action=Pairs, metavar="COLUMN=SHARE",
                help="another reward, from 0 to 1, whose mean must not be below today's by more than this share, as "
                "purchase=0.05; may be repeated"),
         *learning,
@@ -185,7 +211,7 @@ def evaluate(arguments) -> None:
     from scant import advice
     from scant.advice.arms import EACH
     from scant.advice.progress import Progress
-    from scant.errors import SettingError
+    from scant.errors import DataError, SettingError
 
     arguments.policy = arguments.policy or [EACH]
     paths = (arguments.test, *([arguments.train] if arguments.train else []))
@@ -204,9 +230,13 @@ def evaluate(arguments) -> None:
         settings = {name: getattr(arguments, name) for name in ("level", "shared", "least_propensity", "seed")}
         found = advice.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
                                 results=arguments.parts, progress=progress, **settings)  # fmt: skip
-        for column, share in arguments.guard:
-            test2, train2 = _test_and_train(arguments, paths, progress, column)
-            other = advice.evaluate(policies | found.policies, test2, train=train2, progress=progress, **settings)
+        for column, share in (arguments.guard or {}).items():
+            try:
+                test2, train2 = _test_and_train(arguments, paths, progress, column)
+                other = advice.evaluate(policies | found.policies, test2, train=train2, progress=progress, **settings)
+            except DataError as error:  # of the column's values, for all others have been read
+                reason = f"--guard {quote(column)}: {error.reason}"
+                raise DataError(error.file, reason, error.line, "A guard rail is from 0 to 1 in every row") from error
             found = found.guarded(column, share, other)
     if arguments.output:
         found.write(arguments.output)
@@ -358,20 +388,26 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     guard : the column to take as the reward in place of the log's own; columns of guard rails are no features
     """
     from scant.advice import Log
+    from scant.data.logs import NEEDED, OPTIONAL
     from scant.errors import SettingError, unknown
 
-    found = []
+    found, rails = [], getattr(arguments, "guard", None) or {}
+    roles = {role: role for role in (*NEEDED, *OPTIONAL)} | (arguments.columns or {})
+    if taken := [role for role, column in roles.items() if column in rails]:
+        raise SettingError(
+            f"--guard {quote(roles[taken[0]])}: it is the log's {taken[0]}; a guard rail is another reward"
+        )
     for path in paths:
         progress(f"reads {path}")
-        columns, guards = dict(arguments.columns or ()), [column for column, _ in getattr(arguments, "guard", ())]
+        columns, guards = dict(arguments.columns or {}), [*rails]
         units = {name: getattr(arguments, name) for name in ("propensities", "rewards", "reward_max", "reward_unit")}
         if guard:
-            guards = [column for column in guards if column != guard] + [columns.get("reward", "reward")]
+            guards = [column for column in guards if column != guard] + [roles["reward"]]
             columns, units = columns | {"reward": guard}, {"propensities": units["propensities"]}
         found.append(Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units))
     known = {name for log in found for name in log.column_names}
-    for what in ("ignore", "categorical"):
-        if absent := [name for name in getattr(arguments, what) if name not in known]:
+    for what, names in {"ignore": arguments.ignore, "categorical": arguments.categorical, "guard": rails}.items():
+        if absent := [name for name in names if name not in known]:
             raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
     return found
 
@@ -426,7 +462,9 @@ def _csv_or_json(text: str) -> Path:
 
 
 def _json(text: str):
+    from scant.data.nested import parsed
+
     try:
-        return json.loads(text)
+        return parsed(text)
     except (ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}") from None

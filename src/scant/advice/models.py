@@ -1,11 +1,11 @@
 """Models of scikit-learn's kind, as the command line names them: module:Class, and settings as JSON after it."""
 
 import inspect
-import json
 import re
 from collections.abc import Iterable
 
 from scant.ads import learners
+from scant.data.nested import parsed
 from scant.declared import own_class
 from scant.errors import SettingError, printable, unknown
 
@@ -53,7 +53,7 @@ def names_of(texts: Iterable[str]) -> dict[str, str]:
 def _settings(named: str, written: str) -> dict:
     """The settings that are written after the equals sign."""
     try:
-        settings = json.loads(written)
+        settings = parsed(written)
     except (ValueError, RecursionError) as error:
         settings, reason = None, f" ({error})"
     else:

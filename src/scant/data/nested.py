@@ -16,6 +16,7 @@ from scant.data.visits import Problem, is_feature
 from scant.errors import DataError, SettingError, short, unknown
 
 MOST = 1000  # keys of a column: with more of them, they look like values
+NONE = "is no JSON object; most cells are"  # what is wrong with other text in a column of objects
 OBJECT = r"^\s*\{\s*['\"}]"  # how an object begins, as JSON or Python writes it
 
 
@@ -104,11 +105,34 @@ def as_texts(frame):
 
 
 def parsed(text: str):
-    """What a text of JSON holds; a ValueError if it is none, or has half of a character."""
-    thing = json.loads(text)
+    """What a text of JSON holds.
+
+    Raises
+    ------
+    ValueError : it is none (JSONDecodeError), or has half of a character (UnicodeError); or, with the reason, it has a
+        key twice in one object, or a whole number that no double can hold
+    RecursionError : it is nested too deeply
+    """
+    thing = _JSON.decode(text)
     if "\\ud" in text or "\\uD" in text:
         json.dumps(thing, ensure_ascii=False).encode()
     return thing
+
+
+def _object(pairs: list[tuple]) -> dict:
+    thing = dict(pairs)
+    if len(thing) < len(pairs):
+        raise ValueError(f"has the key {short(logs.repeated(key for key, _ in pairs)[0])} twice in one object")
+    return thing
+
+
+def _integer(digits: str) -> int:
+    if abs(float(digits)) == np.inf:
+        raise ValueError(f"has a whole number of {len(digits.lstrip('-')):,} digits")
+    return int(digits)
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
 
 
 @dataclass
@@ -147,18 +171,20 @@ class Keys:
             elif type(value) is dict:
                 self.flat(value, f"{name}.", found)
             elif name in found:
-                raise ValueError(f"two values are called {name!r}")
+                raise ValueError(f"has two values called {name!r}")
             else:
                 found[name] = value
         return found
 
-    def read(self, text: str) -> dict | None:
-        """The values of a JSON object by their names; None if the text is none, or if two have one name."""
+    def read(self, text: str) -> dict | str:
+        """The values of a JSON object by their names; or what is wrong with a text that is none, as messages say it."""
         try:
             thing = parsed(text)
-            return self.flat(thing) if type(thing) is dict else None
-        except (ValueError, RecursionError):
-            return None
+            return self.flat(thing) if type(thing) is dict else NONE
+        except (json.JSONDecodeError, UnicodeError, RecursionError):
+            return NONE
+        except ValueError as error:
+            return str(error)
 
     def decide(self, objects: Iterable[Mapping | None], where) -> "Keys":
         """Find out which keys there are, and what they hold.
@@ -324,8 +350,9 @@ class Plan:
         if not count.sum() or count[looks].sum() < checks.MOSTLY * count.sum():
             return
         keys = Keys(name, f"{name}.", self.ignore)
-        objects = [keys.read(text) for text in texts.to_pylist()]
-        good = np.array([thing is not None for thing in objects])
+        read = [keys.read(text) for text in texts.to_pylist()]
+        objects = [thing if type(thing) is dict else None for thing in read]
+        good = np.array([thing != NONE for thing in read])
         if count[good].sum() < checks.MOSTLY * count.sum():
             text = short(texts[int(np.argmax(looks & ~good))].as_py())
             reason = f"column {name!r} holds objects that are not JSON, and is taken as one text: {text}"
@@ -367,21 +394,22 @@ class Plan:
         import pyarrow as pa
 
         codes, texts = checks.distinct(column)
-        absent, bad = _absent(texts), np.zeros(len(texts) + 1, bool)
+        absent, faults = _absent(texts), {}
 
         def objects():
             for start in range(0, len(texts), logs.CHUNK):
                 for at, text in enumerate(texts.slice(start, logs.CHUNK).to_pylist(), start):
                     thing = None if absent[at] else keys.read(text)
-                    bad[at] = thing is None and not absent[at]
+                    if type(thing) is str:
+                        faults[at], thing = thing, None
                     yield thing
 
         columns, late, odd = keys.columns(objects(), len(texts))
-        wrong = bad[codes]
+        wrong = np.isin(codes, [*faults])
         if wrong.any():
-            text = short(texts[int(codes[np.argmax(wrong)])].as_py())
+            first = int(codes[np.argmax(wrong)])
             mend = f"Complete or empty these cells, or take all as texts with --categorical {quote(keys.column)}"
-            reason = f"{keys.column} {text} is no JSON object; most cells are"
+            reason = f"{keys.column} {short(texts[first].as_py())} {faults[first]}"
             problems.append(_of_rows("json", "error", reason, mend, wrong, keys.column))
         problems += keys.problems(late, odd, codes)
         place = pa.array(codes, mask=codes < 0)

@@ -25,7 +25,7 @@ from scant import files
 from scant.data import checks, logs
 from scant.data.nested import Keys, of_lists, parsed
 from scant.data.visits import Problem, is_feature
-from scant.errors import DataError
+from scant.errors import DataError, short
 
 DSJSON, TEXT, SHARED = "Vowpal Wabbit's dsjson", "Vowpal Wabbit's text", "Vowpal Wabbit's text with a line for each ad"
 ID = "EventId"
@@ -144,7 +144,7 @@ class _Rows:
         """Add a line of dsjson."""
         try:
             event = parsed(content)
-        except (ValueError, RecursionError):
+        except (json.JSONDecodeError, UnicodeError, RecursionError):
             raise ValueError("is not JSON") from None
         if "RewardValue" in event and "c" not in event:
             raise _Passed("rewards of visits that are not there")
@@ -162,14 +162,17 @@ class _Rows:
         probability = event["p"][0] if probability is None else probability
         ads = context.get("_multi") or []
         if type(place) is not int or place < 0 or (ads and place >= len(ads)):
-            raise ValueError(f"has the ad {place!r}, where there are {len(ads)}")
+            raise ValueError(f"has the ad {short(place)}, where there are {len(ads)}")
         identities = [_identity(ad) for ad in ads]
         shown = (identities[place] if ads else {}) | {"": str(place)}
         known = frozenset(next(iter(identity.values()), "") for identity in identities)
         offered = ads if "" in known else known
         features = {} if "c" in self.keys.ignore else self.keys.flat(_shared(context))
+        dropped = 0.0 if (value := event.get("pdrop")) is None else _number(value, "pdrop")
+        if not 0 <= dropped < 1:
+            raise ValueError(f"has the pdrop {dropped:g}, which is not in [0, 1)")
         self.add(line, shown, event.get("_label_cost"), probability, features, event.get("Timestamp"), event.get(ID))
-        self.dropped.add(event.get("pdrop", 0))
+        self.dropped.add(dropped)
         self.ads = offered if self.ads is None else self.ads
         self.other += offered != self.ads
 
@@ -278,7 +281,7 @@ def _groups(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]
 def _number(value, what: str) -> float:
     number = checks.as_number(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise ValueError(f"has no {what}" if value is None else f"has the {what} {value!r}, which is not a number")
+        raise ValueError(f"has no {what}" if value is None else f"has the {what} {short(value)}, which is not a number")
     return float(number)
 
 
