@@ -161,10 +161,11 @@ def visible(folder: Path, pattern: str) -> list[Path]:
 
 
 def parts(folder) -> tuple[list[Path], list[Path]]:
-    """The parquet files of a folder and its subfolders, in order; and, in order, the hidden files that are left out.
+    """The parquet files of a folder and its subfolders, in order; and, in order, files that are left out.
 
-    These are as for Arrow and Spark the files whose names, or those of their folders, begin with "." or "_": what a
-    writer has not finished, or what other programs keep there.
+    Parts end in .parquet, in whatever case. Left out are, as by Arrow and Spark, those whose names, or those of their
+    folders, begin with "." or "_": what a writer has not finished, or what other programs keep there. All other files
+    are left out, too, and only those whose names begin so are not listed.
 
     Raises
     ------
@@ -183,8 +184,10 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
             for path in (Path(place, name) for name in folders):
                 if path.is_symlink() and not aside(path):
                     raise DataError(path, "a link to a folder, which is not followed", advice="Put the folder there")
-            for path in (Path(place, name) for name in names if name.endswith(".parquet")):
-                (left_out if aside(path) else found).append(path)
+            for path in (Path(place, name) for name in names):
+                is_parquet, hidden = path.name.lower().endswith(".parquet"), aside(path)
+                if is_parquet or not hidden:
+                    (found if is_parquet and not hidden else left_out).append(path)
         for path in sorted(found):
             about = path.stat()
             if (first := known.setdefault((about.st_dev, about.st_ino), path)) is not path:

@@ -294,6 +294,23 @@ def test_texts_may_be_views(policies, visitors, tmp_path, output):
     assert str(sa.Log.from_frame(views).check()) == str(sa.Log.from_frame(log).check())
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        b"x", b"\xff", b"[]", b"{}", b'{"index_columns": ["none"], "columns": [], "column_indexes": []}',
+        b'{"index_columns": [], "columns": [], "column_indexes": [{"pandas_type": "none", "numpy_type": "none"}]}',
+    ],
+)  # fmt: skip
+def test_what_a_file_of_visits_says_for_pandas_does_not_matter(policies, tmp_path, metadata):
+    table, policy = pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]}), policies["logistic"][0]
+    for name, described in (("plain", table), ("odd", table.replace_schema_metadata({b"pandas": metadata}))):
+        pq.write_table(described, tmp_path / f"{name}.parquet")
+        for ending in ("csv", "parquet"):
+            applying.apply(policy, tmp_path / f"{name}.parquet", tmp_path / f"to-{name}.{ending}", 0, 0, ["kind"])
+    assert (tmp_path / "to-odd.csv").read_bytes() == (tmp_path / "to-plain.csv").read_bytes()
+    assert pq.read_table(tmp_path / "to-odd.parquet").equals(pq.read_table(tmp_path / "to-plain.parquet"))
+
+
 def test_no_input_is_overwritten(policies, visitors, tmp_path, capsys):
     made, paths = visitors
     path, policy, log = paths["csv"], policies["logistic"][1], tmp_path / "log.csv"

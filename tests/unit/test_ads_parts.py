@@ -287,23 +287,23 @@ def test_parts_have_the_same_columns(tmp_path):
         sa.Log.read(folder)
 
 
-HIDDEN = (".002.parquet.x7.parquet", "_metadata.parquet", "_temporary/0/part.parquet",
-          ".ipynb_checkpoints/000-checkpoint.parquet", "day=1/.tmp/a.parquet")  # fmt: skip
+NO_PARTS = (".002.parquet.x7.parquet", "_metadata.parquet", "_temporary/0/part.parquet",
+            ".ipynb_checkpoints/000-checkpoint.parquet", "day=1/.tmp/a.parquet", "003.csv", "day=1/part")  # fmt: skip
 
 
-def test_what_writers_and_programs_keep_in_a_folder_is_no_part(tmp_path, train, capsys):
-    """As for Arrow and Spark; check and evaluate say what is left out."""
+def test_what_is_no_part_of_a_log_is_left_out_and_named(tmp_path, train, capsys):
+    """What writers and programs keep there, as by Arrow and Spark, and other files; not parts that end in capitals."""
     folder = written(tmp_path / "log", frame(300, 1))
     (folder / "day=1").mkdir()
-    frame(100, 2).to_parquet(folder / "day=1/part.parquet", index=False)
+    frame(100, 2).to_parquet(folder / "day=1/PART.PARQUET", index=False)
     clean = sa.Log.read(folder)
-    for name in (*HIDDEN, "_SUCCESS", "a.crc"):
+    for name in (*NO_PARTS, "_SUCCESS", ".000.parquet.crc"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / "000.parquet", folder / name)
     log = sa.Log.read(folder)
     assert log.folder.files == clean.folder.files and len(log) == len(clean) == 400
-    assert [path.relative_to(folder).as_posix() for path in log.folder.left_out] == sorted(HIDDEN)
-    said = "files and folders whose names begin with '.' or '_' are left out: '.002.parquet.x7.parquet', '.ipynb_"
+    assert [path.relative_to(folder).as_posix() for path in log.folder.left_out] == sorted(NO_PARTS)
+    said = "files that are no parts, by their names, are left out: '.002.parquet.x7.parquet', '.ipynb_"
     for arguments in (["check"], ["evaluate", "--policy", "uniform"]):
         assert main(["ads", arguments[0], str(folder), *arguments[1:]]) == 0
         assert said in capsys.readouterr().out.replace("\n", "")

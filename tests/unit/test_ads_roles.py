@@ -29,9 +29,10 @@ def ids(rows=ROWS) -> np.ndarray:
 
 
 def test_neither_is_a_feature_and_both_have_to_be_said():
-    rows = made(visit=ids(), who=[f"u{i % 300}" for i in range(ROWS)], id=7, user=np.arange(ROWS) % 5)
+    others = {"key:id": 1, "id": 7, "user": np.arange(ROWS) % 5}
+    rows = made(visit=ids(), who=[f"u{i % 300}" for i in range(ROWS)], **others)
     log = read(rows, id="visit", user="who")
-    assert {"id", "user"} <= {*log.visits.names} and not {"visit", "who", "key:id"} & {*log.visits.names}
+    assert {*others} <= {*log.visits.names} and not {"visit", "who"} & {*log.visits.names}
     assert log.visits.id.shape == (ROWS, 2) and len(np.unique(log.visits.user)) == 300
     assert read(rows).visits.id is None and read(rows).visits.user is None
     with pytest.raises(SettingError, match="column 'visit' cannot be id and user"):

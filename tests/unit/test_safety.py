@@ -13,7 +13,7 @@ import pytest
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.data import formats, letor, logs, registry, stream, tables, uci
+from scant.data import batches, formats, letor, logs, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError, SettingError
 from scant.present import traces
@@ -177,6 +177,21 @@ def test_a_line_of_a_log_has_a_limit(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_bytes(b"item_id,x\n1,2\n1," + b"1" * 2000)
     with pytest.raises(DataError, match="line 3: the line is longer than 1,000 bytes"):
         logs.read_csv(tmp_path / "a.csv", ())
+
+
+def test_a_row_of_a_users_log_has_a_limit_and_so_has_the_first_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST", 1 << 17)
+    monkeypatch.setattr(formats, "BLOCK", 1 << 12)
+    head, path = b"action,reward,propensity,x\n", tmp_path / "a.csv"
+    for content, line, limit in (
+        (head[:-1] + b"x" * (1 << 13) + b"\na,1,0.5,1\n", ", line 1: the line", "4,096"),
+        (b"x" * (1 << 18), ", line 1: the line", "131,072"),
+        (head + b"a,1,0.5,1\n" + b"a,1,0.5," + b"1" * (1 << 13) + b"\n", r": not readable as \w+ \(a row", "4,096"),
+    ):
+        path.write_bytes(content)
+        for read in (formats.read, lambda path: list(batches.read(path, ("x",), ()))):
+            with pytest.raises(DataError, match=f"{path}{line} is longer than {limit} bytes"):
+                read(path)
 
 
 def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):

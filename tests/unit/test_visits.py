@@ -211,6 +211,38 @@ def test_every_form_holds_the_same_log(write, form, tmp_path):
     same(reading.visits, formats.read(tmp_path / "plain.csv").visits)
 
 
+def test_a_log_whose_columns_are_dictionaries_is_the_same_log():
+    """Of texts, whatever Arrow has them in, numbers, truth values and times; in roles and in features; in batches."""
+    columns = {
+        "ad": pa.array([7, 8, 7, 9], pa.int8()), "reward": pa.array([0, 1, 0, 1]), "propensity": [0.5, 0.25, 0.5, 0.25],
+        "timestamp": ["2020-01-02", "2020-01-01", "2020-01-02", "2020-01-03"], "who": [1, 2, 2, 1],
+        "position": [1, 1, 2, 2], "age": [30, None, 41, 30], "height": pa.array([1.7, 1.8, None, 1.7], pa.float32()),
+        "member": [True, False, None, True], "city": ["Ulm", None, "Bonn", "Ulm"],
+        "town": pa.array(["Ulm", None, "Bonn", "Ulm"], pa.string_view()),
+        "since": pa.array([0, 1, None, 2], pa.date32()), "context": ['{"a": 1}', '{"a": 2}', None, '{"a": 1}'],
+    }  # fmt: skip
+    plain, roles = pa.table(columns), {"action": "ad", "user": "who"}
+
+    def coded(table):
+        texts = table.column("town").cast(pa.string()).combine_chunks().dictionary_encode()
+        views = pa.DictionaryArray.from_arrays(texts.indices, texts.dictionary.cast(pa.string_view()))
+        return pa.table({name: views if name == "town" else table.column(name).dictionary_encode() for name in columns})
+
+    expected = UserLog.from_frame(plain, roles)
+    for table in (coded(plain), pa.concat_tables([coded(plain.slice(0, 1)), coded(plain.slice(1))])):
+        log = UserLog.from_frame(table, roles)
+        same(log.visits, expected.visits)
+        np.testing.assert_array_equal(log.visits.user, expected.visits.user)
+        assert log.visits.categories == expected.visits.categories and log.visits.exact is expected.visits.exact is None
+        names, kinds = expected.visits.names, expected.visits.categories
+        new = [batches.contexts(of, names, kinds) for of in (plain, table)]
+        np.testing.assert_array_equal(new[0].features, new[1].features)
+    assert expected.visits.names == ("age", "height", "member", "city", "town", "since", "context.a")
+    lists = pa.DictionaryArray.from_arrays([0, 1, 0, 1], pa.array([[1], [2]]))
+    (problem,) = UserLog.from_frame(plain.append_column("z", lists), roles).check()["problems"][:1]
+    assert "column 'z' has type list" in problem["reason"]
+
+
 def read(tmp_path, frame, **options):
     frame.to_csv(tmp_path / "log.csv", index=False)
     return formats.read(tmp_path / "log.csv", **options)
@@ -278,6 +310,9 @@ def test_roles_that_cannot_be(columns, reason, tmp_path):
         read(tmp_path, NAMED, columns=columns)
     with pytest.raises(SettingError, match="there is also a column 'reward'"):
         read(tmp_path, NAMED.assign(reward=0), columns=ROLES)
+    with pytest.raises(SettingError, match="column 'reward' cannot be reward and id: "):
+        read(tmp_path, FRAME, columns={"id": "reward"})
+    assert read(tmp_path, NAMED.assign(reward=[3, 4, 5, 6]), columns=ROLES | {"id": "reward"}).visits.id is not None
     assert read(tmp_path, NAMED.assign(reward=0), columns=ROLES, ignore=["reward"]).visits.names == ("x",)
 
 
@@ -294,8 +329,9 @@ def test_a_column_that_is_named_is_never_another(tmp_path):
             reader(tmp_path / name, {"reward": "purchas"})
     for role, column, reason in (
         ("reward", "rewrd", "did you mean 'reward'"),
-        ("reward", "propensity", "also a column"),
-        ("position", "reward", "have their roles: leave `columns` out"),
+        ("reward", "propensity", "cannot be propensity and reward"),
+        ("position", "reward", "cannot be reward and position"),
+        ("position", "features", "have their roles: leave `columns` out"),
     ):
         with pytest.raises(SettingError, match=reason):
             formats.read(tmp_path / "study.parquet", {role: column})

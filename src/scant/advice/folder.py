@@ -22,7 +22,7 @@ class Folder:
     """The parts of a log, in the order of their names, which have the same columns, and of each feature the same kind.
 
     files, counts : the parts, in order, and their rows
-    left_out : parquet files that are no parts; see `files.parts`
+    left_out : files that are no parts; see `files.parts`
     types : by column, named by its role, its Arrow type, unless that has no values
 
     Raises
@@ -124,8 +124,10 @@ class Folder:
         found = []
         if self.left_out:
             names = logs.listing([str(path.relative_to(self.path)) for path in self.left_out])
-            reason = f"files and folders whose names begin with '.' or '_' are left out: {names}"
-            found.append(Problem("left-out", "warning", reason, "Rename what is a part of the log"))
+            reason = f"files that are no parts, by their names, are left out: {names}"
+            mend = ("Parts end in .parquet, and neither their names nor those of their folders begin with '.' or '_': "
+                    "rename what is one, or write it so")  # fmt: skip
+            found.append(Problem("left-out", "warning", reason, mend))
         return found + self._head[1]
 
     @cached_property

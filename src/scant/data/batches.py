@@ -39,7 +39,7 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
         for table in parts:
             empty = empty and not table.num_rows
             if table.num_rows:
-                yield table
+                yield table.replace_schema_metadata()  # what others keep there, such as pandas, need not be so
     if empty:
         raise DataError(path, "it has no rows")
 
@@ -98,7 +98,7 @@ def _csv_batches(path, names, texts, keep):
     texts = {*texts, *_holders(columns, names)}
     numeric = [name for name in wanted if name not in texts and name not in keep]
     decimals = {"decimal_point": "," if comma else "."}
-    reading = csv.ReadOptions(use_threads=False, block_size=1 << 22, column_names=columns, skip_rows=1)
+    reading = csv.ReadOptions(use_threads=False, block_size=formats.BLOCK, column_names=columns, skip_rows=1)
     parsing = csv.ParseOptions(delimiter=delimiter)
     kinds = dict.fromkeys(numeric, pa.float64())
     with suppress(pa.ArrowInvalid):  # truth values and times, as the first lines have them
@@ -123,7 +123,7 @@ def _csv_batches(path, names, texts, keep):
                 raise DataError(path, formats.CUT[0], advice=formats.CUT[1])
         except pa.ArrowInvalid as error:
             advice = "Empty cells that are no numbers; quote texts with the delimiter in them"
-            reason = f"not readable as visits ({str(error).splitlines()[0][:200]})"
+            reason = f"not readable as visits ({formats.said(error)})"
             raise DataError(path, reason, advice=advice) from None
 
 

@@ -121,15 +121,16 @@ class Columns:
 
     def missing_columns(self) -> None:
         lacking, found = [role for role in logs.NEEDED if role not in self.names], []
+        names = [name for name in self.names if not name.startswith(KEY)]
         for role in lacking:
-            near = next((name for name in self.names if name.lower() in (role, *ALIASES[role])), None)
-            near = near or nearest(role, self.names)
+            near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
+            near = near or nearest(role, names)
             found += [f"--columns {role}={quote(near)}"] if near else []
             mend = f"--columns {role}=COLUMN says which"
             mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
             if role == lacking[-1] and len(found) == len(lacking) > 1:
                 mend += f". All together: {' '.join(found)}"
-            listed = logs.listing(self.names)
+            listed = logs.listing(names)
             self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
     def visits(self) -> Visits | None:
@@ -211,7 +212,7 @@ class Columns:
 
         if "propensity" not in self.table:
             return None
-        texts = plain(self.table["propensity"])
+        texts = decoded(self.table["propensity"])
         if _is_text(texts.type) and any(text.as_py().strip().endswith("%") for text in distinct(texts)[1]):
             if self.units.propensities != "percent":
                 self.table.pop("propensity")
@@ -265,9 +266,7 @@ class Columns:
 
         if KEY + role not in self.table:
             return None
-        column = plain(self.table.pop(KEY + role))
-        if types.is_dictionary(column.type):
-            column = column.dictionary_decode()
+        column = decoded(self.table.pop(KEY + role))
         if types.is_floating(column.type):  # whole numbers, in a table whose other rows may lack one
             texts = pa.array([value if value is None else as_text(value) for value in column.to_pylist()], pa.string())
         elif types.is_integer(column.type) or _is_text(column.type):
@@ -332,7 +331,7 @@ class Columns:
         import pandas as pd
         from pyarrow import types
 
-        column = plain(self.table.pop("timestamp"))
+        column = decoded(self.table.pop("timestamp"))
         mend = "Write it as 2019-11-24 00:03:13+00:00, or leave the column out with --ignore timestamp"
         if _is_text(column.type):
             codes, texts = distinct(column)
@@ -402,7 +401,7 @@ class Columns:
             return None, None
         if types.is_timestamp(column.type) or types.is_date(column.type):
             return days(column), None
-        if name in self.categorical or types.is_dictionary(column.type) or _is_text(column.type):
+        if _is_text(column.type) or (name in self.categorical and _is_number(column.type)):
             return self.text_feature(name, column)
         values, _ = numeric(column)
         if values is None:
@@ -429,7 +428,7 @@ class Columns:
         share = counts[~np.isnan(numbers)].sum() / max(counts[~absent].sum(), 1)
         decided = self.kinds.get(name)
         if not decided:
-            of_numbers = share >= MOSTLY and name not in self.categorical and _is_text(texts.type)
+            of_numbers = share >= MOSTLY and name not in self.categorical
             self.kinds[name] = "numbers" if of_numbers else "text"
             self.note_ids(name, np.count_nonzero(counts), len(first), not of_numbers)
         if self.kinds[name] == "numbers":
@@ -478,39 +477,71 @@ class Columns:
 
 
 def plain(column):
-    """An Arrow column as one array, of dictionaries that hold texts, or of values."""
+    """An Arrow column as one array, of values, or of a dictionary of texts."""
     import pyarrow as pa
     from pyarrow import types
 
     if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
         column = column.cast(pa.string())
-    if types.is_dictionary(column.type):
-        column = column.unify_dictionaries()
-    return logs.whole(column)
+    if not types.is_dictionary(column.type):
+        return logs.whole(column)
+    if types.is_string_view(column.type.value_type):
+        parts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.string()))
+                 for part in column.chunks]  # fmt: skip
+        column = pa.chunked_array(parts, pa.dictionary(column.type.index_type, pa.string()))
+    column = logs.whole(column.unify_dictionaries())
+    return column if _is_text(column.type) else column.dictionary_decode()
+
+
+def decoded(column):
+    """An Arrow column as one array of values."""
+    from pyarrow import types
+
+    column = plain(column)
+    return column.dictionary_decode() if types.is_dictionary(column.type) else column
+
+
+def _of_values(column_type):
+    """The Arrow type of what a column holds, which a dictionary may encode."""
+    from pyarrow import types
+
+    return column_type.value_type if types.is_dictionary(column_type) else column_type
 
 
 def _is_text(column_type) -> bool:
+    """Whether an Arrow type is of texts."""
     from pyarrow import types
 
-    return types.is_string(column_type) or types.is_large_string(column_type)
+    kind = _of_values(column_type)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _is_number(column_type) -> bool:
+    """Whether an Arrow type, no dictionary, is of numbers or truth values."""
+    from pyarrow import types
+
+    is_real = types.is_floating(column_type) or types.is_decimal(column_type)
+    return is_real or types.is_integer(column_type) or types.is_boolean(column_type)
 
 
 def is_single(column_type) -> bool:
     """Whether numbers of an Arrow type are in single precision, or less."""
     from pyarrow import types
 
-    return types.is_float32(column_type) or types.is_float16(column_type)
+    kind = _of_values(column_type)
+    return types.is_float32(kind) or types.is_float16(kind)
 
 
 def kind_of(column_type) -> str | None:
     """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without values."""
     from pyarrow import types
 
-    if types.is_dictionary(column_type) or types.is_string_view(column_type) or _is_text(column_type):
+    kind = _of_values(column_type)
+    if _is_text(kind):
         return "text"
-    if types.is_timestamp(column_type) or types.is_date(column_type):
+    if types.is_timestamp(kind) or types.is_date(kind):
         return "times"
-    return None if types.is_null(column_type) else "numbers"
+    return None if types.is_null(kind) else "numbers"
 
 
 def numeric(column):
@@ -521,17 +552,16 @@ def numeric(column):
     import pyarrow as pa
     from pyarrow import types
 
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    if _is_text(kind):
+    if _is_text(column.type):
         codes, texts = distinct(column)
         numbers = [as_number(text) for text in texts.to_pylist()]
         return np.array([*(np.nan if number is None else number for number in numbers), np.nan])[codes], texts
-    if types.is_null(kind):
+    if types.is_null(column.type):
         return np.full(len(column), np.nan), None
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+    if not _is_number(column.type):
         return None, None
     if column.type != pa.float64():
-        column = column.cast(kind, safe=False).cast(pa.float64(), safe=False)
+        column = column.cast(pa.float64(), safe=False)
     return column.to_numpy(zero_copy_only=False), None
 
 

@@ -21,6 +21,7 @@ from scant.data.visits import KEY, KEYS, ROLES, Problem, Reading, Visits
 from scant.errors import DataError, SettingError, short, unknown
 
 DELIMITERS = ",;\t|"
+BLOCK = 1 << 22  # bytes of a CSV file that Arrow reads at once, in which a row has to fit
 ARROW, FEATHER = b"ARROW1", b"FEA1"  # the first bytes of an Arrow file, and of its forerunner
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 OTHERS = {  # files that some take for text, by their first bytes
@@ -265,6 +266,9 @@ class Renaming:
             if column in roles:
                 first = roles[column].removeprefix(KEY)
                 raise SettingError(f"{self.path}: column {column!r} cannot be {first} and {role}")
+            if column in logs.NEEDED and column not in (role, *self.columns):
+                raise SettingError(f"{self.path}: column {column!r} cannot be {column} and {role}: --columns "
+                                   f"{column}=COLUMN says which other one is the {column}")  # fmt: skip
             free = role in KEYS or role not in header or role in (*self.ignore, *self.columns.values())
             if column != role and not free:
                 raise SettingError(f"{self.path}: {role} is to be column {column!r}, but there is also a column "
@@ -331,7 +335,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     places = [name or f"\0{number}" for number, name in enumerate(names)]  # no two alike
     texts = {name: pa.string() for name in names if name in ("action", "timestamp") or name.startswith(KEY)}
     options = {
-        "read_options": csv.ReadOptions(use_threads=False, block_size=1 << 22, column_names=places, skip_rows=1),
+        "read_options": csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1),
         "parse_options": csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd),
         "convert_options": csv.ConvertOptions(
             column_types=texts, null_values=[""], strings_can_be_null=True, decimal_point="," if comma else ".",
@@ -347,7 +351,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
                     {name: pa.array([], pa.string()) for name in options["convert_options"].include_columns}
                 )
             else:
-                raise DataError(path, f"not readable as CSV ({str(error).splitlines()[0][:200]})") from None
+                raise DataError(path, f"not readable as CSV ({said(error)})") from None
     lines = np.delete(np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal])
     if table.num_columns and all(column.null_count for column in table.columns):
         blank = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
@@ -370,6 +374,13 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     form += [f"fields separated by {delimiter!r}"] if delimiter != "," else []
     form += ["with decimal commas"] if comma else []
     return table, ", ".join(form), lines, problems
+
+
+def said(error: Exception) -> str:
+    """What Arrow says of a CSV file that it cannot read, in a line."""
+    if "straddling" in str(error):
+        return f"a row is longer than {BLOCK:,} bytes, as where a quotation mark is never closed"
+    return str(error).splitlines()[0][:200]
 
 
 class Unpacked:
@@ -420,14 +431,14 @@ class Unpacked:
         """The context closes the stream."""
 
     def first_lines(self) -> bytes:
-        """The first 64 KB, or more if the first line is longer."""
-        head = b""
-        while len(head) < 1 << 16 or (b"\n" not in head and len(head) < files.LONGEST):
-            block = self.read(1 << 16)
-            if not block:
-                break
-            head += block
-        return head
+        """The first 64 KB, or more if the first line is longer; a DataError if it is longer than `files.LONGEST`."""
+        blocks, size, ended = [], 0, False
+        while (size < 1 << 16 or not ended) and (block := self.read(1 << 16)):
+            blocks.append(block)
+            size, ended = size + len(block), ended or b"\n" in block
+            if size > files.LONGEST and not ended:
+                raise DataError(self.path, f"the line is longer than {files.LONGEST:,} bytes", 1, "It is no log")
+        return b"".join(blocks)
 
 
 def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
@@ -436,7 +447,10 @@ def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
 
     if not head.strip():
         raise DataError(path, "the file is empty")
-    line = head.partition(b"\n")[0].decode("utf-8-sig", errors="replace").rstrip("\r")
+    line = head.partition(b"\n")[0]
+    if len(line) >= BLOCK:
+        raise DataError(path, f"the line is longer than {BLOCK:,} bytes", 1, "It is to name the columns")
+    line = line.decode("utf-8-sig", errors="replace").rstrip("\r")
     if not line.strip():
         raise DataError(path, "the first line is blank; it is to name the columns", 1)
     bare = re.sub(r'"[^"]*"', "", line)

@@ -10,7 +10,7 @@ from scant.data.logs import Log
 from scant.errors import DataError
 
 KEYS = ("id", "user")  # roles that a column has only where it is said, whatever it is called
-KEY = "key:"  # prefix of the names of these columns, once they are told
+KEY = "\0"  # prefix of the names of these columns, once they are told: no other name begins so
 ROLES = (*logs.NEEDED, *logs.OPTIONAL, *KEYS)  # roles of columns, which a log may call otherwise
 
 
