@@ -51,6 +51,23 @@ def test_texts_of_a_log_are_no_markup(tmp_path):
     assert not re.search("<script|<b>|<i>|<u>", page) and "&lt;script&gt;" in page
 
 
+NAMES = ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "<b>", "漢字", "two\nlines", "\x1b[0m", "_", "x" * 500)
+
+
+def test_any_name_is_drawn_as_it_is_written(tmp_path, recwarn):
+    """As text, that is, and not as Matplotlib's mathematics: names of ads and of policies, and the unit."""
+    made = frame(600).replace({"action": dict(zip("abc", NAMES, strict=False))})
+    made = made.assign(**{f"policy:{name}": 1 / 3 for name in NAMES})
+    log = sa.Log.from_frame(made, reward_max=2, reward_unit="$x$")
+    sa.evaluate([*(f"column:{name}" for name in NAMES), "each-ad"], log).report(tmp_path / "out.html", log)
+    page = (tmp_path / "out.html").read_text()
+    svg = page[page.index("<svg") : page.index("</svg>")]
+    for text in ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "&lt;b&gt;", "漢字", r"two\nlines", r"\x1b[0m", "_"):
+        assert f">column:{text}</text>" in svg
+    assert f">column:{'x' * 30}...</text>" in svg and ">mean reward, $x$: estimate" in svg and ">ad:$$</text>" in svg
+    assert not [warning for warning in recwarn if warning.category is UserWarning]
+
+
 def test_a_log_of_which_nothing_can_be_said_has_a_report(tmp_path):
     log = sa.Log.from_frame(frame(300).assign(reward=0))
     sa.evaluate([], log).report(tmp_path / "out.html", log)

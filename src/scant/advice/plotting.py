@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from scant.advice.unit import Unit
+from scant.errors import printable
 
+LONGEST = 40  # characters of a name
 TODAY, OTHERS, BAND = "0.25", "#0173b2", "0.9"  # colours
 
 
@@ -33,11 +35,19 @@ def intervals(rows: Sequence[dict], level: float, unit: Unit, axes=None):
         axes.plot([scale * row["low"], scale * row["high"]], [place, place], lw=1.6, solid_capstyle="butt", **look)
         axes.plot(scale * row["lower"], place, marker="|", markersize=10, markeredgewidth=1.6, **look)
         axes.plot(scale * row["estimate"], place, marker="o", markersize=5, **look)
-    axes.set_yticks(range(len(rows)), [row["policy"] for row in rows])
+    as_written = {"parse_math": False}  # names and units are anybody's: "$" is no mathematics
+    axes.set_yticks(range(len(rows)), [_label(row["policy"]) for row in rows], **as_written)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     share = f"{100 * level:g} %"
-    axes.set_xlabel(f"{unit.heading}: estimate and {share} interval,\n| lower bound, {share}; grey: today's policy")
+    words = f"{_label(unit.heading)}: estimate and {share} interval,\n| lower bound, {share}; grey: today's policy"
+    axes.set_xlabel(words, **as_written)
     return axes
+
+
+def _label(name: str) -> str:
+    """A name as it is drawn: on one line, and cut if it is long."""
+    name = printable(name)
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."

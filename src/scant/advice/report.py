@@ -2,6 +2,7 @@
 
 import io
 import math
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -117,9 +118,10 @@ def _figure(evaluation) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif", "font.size": 11}
-    ):
+    look = {"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif", "font.size": 11,
+            "text.usetex": False}  # fmt: skip
+    with mpl.rc_context(look), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # whoever looks at the page has the fonts
         figure = Figure(figsize=(5.2, 1.2 + 0.34 * len(evaluation.rows)), layout="constrained")
         FigureCanvasSVG(figure)
         evaluation.plot(figure.subplots())
@@ -155,4 +157,5 @@ def _health(facts: Mapping) -> dict:
 
 
 def _shown(value) -> str:
+    value = [f"{name}={of_it}" for name, of_it in value.items()] if isinstance(value, Mapping) else value
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
