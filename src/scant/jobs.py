@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from scant.errors import unknown
 from scant.study import named
-from scant.study.plan import Plan, spanned, untitled
+from scant.study.plan import DRAWS, Plan, spanned, untitled
 from scant.study.settled import Settled
 
 
@@ -33,7 +33,8 @@ def pack(settled: Settled, outputs, stream: str) -> None:
     """Pack the tables of a data set into a stream."""
     from scant.data import packing
 
-    entry, plan = _of("stream", stream, settled.study["streams"]), settled.plan_of("")
+    packed = {name: entry for name, entry in settled.study["streams"].items() if "dataset" in entry}
+    entry, plan = _of("packed stream", stream, packed), settled.plan_of("")
     tables = plan.stream_tables(stream)
     named.check(tables)
     settings = untitled(entry) | {"normalised": settled.datasets[entry["dataset"]].normalised}
@@ -45,7 +46,7 @@ def simulate(settled: Settled, outputs, stream: str, seeds: str) -> None:
     from scant.data import simulated
 
     settings, (folder,) = untitled(_of("stream", stream, settled.study["streams"])), outputs
-    for seed in spanned(seeds):
+    for seed in _drawn(settled, "streams", stream, seeds):
         simulated.simulate(stream, settings, folder / f"seed-{seed}.arrow", settled.study["seed"], seed)
 
 
@@ -53,7 +54,8 @@ def campaign(settled: Settled, outputs, log: str) -> None:
     """Make the simulated campaign of a log: JSON."""
     from scant.ads import campaigns
 
-    settings = _of("log", log, settled.study["logs"])
+    drawn = {name: entry for name, entry in settled.study["logs"].items() if "campaign" in entry}
+    settings = _of("log of a campaign", log, drawn)
     campaigns.save(campaigns.make(settings["campaign"], **settings["settings"]), *outputs)
 
 
@@ -65,9 +67,10 @@ def draw(settled: Settled, outputs, log: str, seeds: str) -> None:
     from scant.ads import draw, family
 
     settings, (folder,) = untitled(_of("log", log, settled.study["logs"])), outputs
+    drawn = _drawn(settled, "bandit", log, seeds)
     inputs = family.drawn_from(settled.study, settled.datasets, log)
     named.check(inputs)
-    for seed in spanned(seeds):
+    for seed in drawn:
         files = [folder / f"seed-{seed}" / f"{part}.parquet" for part in draw.PARTS]
         draw.draw(log, settings, inputs, files, settled.study["seed"], seed)
 
@@ -215,3 +218,9 @@ def _of(what: str, name: str, entries: Mapping):
     if name not in entries:
         raise unknown(what, name, entries)
     return entries[name]
+
+
+def _drawn(settled: Settled, kind: str, place: str, seeds: str) -> list[int]:
+    """The seeds that one job draws of a stream or log, an error likewise; `kind` is the folder of all that is drawn."""
+    spans = settled.draws.get(DRAWS.format(study=settled.study["study"], kind=kind, stream=place), ())
+    return _of(f"draw of {place}", seeds, {span: spanned(span) for span in spans})

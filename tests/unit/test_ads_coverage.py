@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from scipy import optimize, special, stats
+from toys import SHOWN
 
 from scant.ads import coverage as study
 from scant.ads import likelihood
 from scant.ads.coverage import Setting, coverage, setting, settings
 from scant.ads.evaluation import evaluate
 from scant.errors import SettingError
-from scant.present import making
+from scant.present import making, traces
 
 EXACT = {"betting, no range", "hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"}
 
@@ -146,9 +147,8 @@ def test_rows_say_how_sure_they_are():
 
 def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
     study.run({"rows": [400], "repeats": 3, "drifts": ["falling"]}, tmp_path / "coverage.parquet", 1)
-    for name, drawn in (("ads-coverage", False), ("figure-coverage", True)):
-        shown = making.find(name, drawn)
-        frame = making.frame_of(shown, *making.read(shown, [tmp_path / "coverage.parquet"]))
+    for name in ("ads-coverage", "figure-coverage"):
+        frame = making.frame_of(SHOWN[name], *traces.read_rows([tmp_path / "coverage.parquet"]))
         assert len(frame) and (frame["repeats"] == 3).all()
 
 

@@ -25,6 +25,7 @@ from scant.declared import called
 from scant.errors import SettingError
 from scant.schema import read_yaml
 from scant.study import settings as studies
+from scant.study.plan import OPEN
 
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
@@ -55,6 +56,11 @@ EXPERIMENT = {
 
 def with_experiment(**changes):
     return STUDY | {"experiments": {"e": EXPERIMENT | changes}}
+
+
+def drawn_files(log, *parts, seeds=(0,)):
+    """Those of a log, before it is planned which job draws them."""
+    return [f"results/s/bandit/{log}/{OPEN}/seed-{seed}/{part}.parquet" for part in parts for seed in seeds]
 
 
 # --- planning
@@ -98,13 +104,13 @@ def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
         "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 262144,
     }  # fmt: skip
     inputs = {job.path.split("/")[1]: job.inputs for job in jobs if job.path.endswith("logistic/seed-0-1")}
-    bandit, table = "results/s/bandit/{}/seed-{}/{}.parquet", "results/data/tables/clicks@s/{}.parquet"
+    table = "results/data/tables/clicks@s/{}.parquet"
     assert inputs["drawn"] == {
-        "train": [bandit.format("drawn", seed, "train") for seed in (0, 1)],
-        "test": [bandit.format("drawn", seed, "test") for seed in (0, 1)],
+        "train": drawn_files("drawn", "train", seeds=(0, 1)),
+        "test": drawn_files("drawn", "test", seeds=(0, 1)),
         "campaign": ["results/s/campaigns/drawn.json"],
     }
-    assert inputs["made"]["test"] == [bandit.format("made", seed, "test") for seed in (0, 1)]
+    assert inputs["made"]["test"] == drawn_files("made", "test", seeds=(0, 1))
     assert inputs["logged"] == {"train": [table.format("a")], "test": [table.format("b")], "campaign": []}
 
 
@@ -132,13 +138,11 @@ def test_files_that_logs_are_drawn_from():
 def test_what_tables_read():
     plan = SimpleNamespace(study=with_experiment(logs=["drawn", "logged", "made"]), datasets=DATASETS)
     shown = {one.name: one for one in FAMILY.shown}
-    assert FAMILY.read(plan, shown["table-5.1"]) == [
-        f"results/s/bandit/made/seed-0/{part}.parquet" for part in ("train", "test")
-    ]
+    parts = ("train", "test")
+    assert FAMILY.read(plan, shown["table-5.1"]) == drawn_files("made", *parts)
     assert FAMILY.read(plan, shown["table-5.2"]) == [
-        *(f"results/s/bandit/drawn/seed-0/{part}.parquet" for part in ("train", "test")),
-        *(f"results/data/tables/clicks@s/{part}.parquet" for part in ("a", "b")),
-    ]
+        *drawn_files("drawn", *parts), *(f"results/data/tables/clicks@s/{part}.parquet" for part in ("a", "b"))
+    ]  # fmt: skip
     assert FAMILY.read(plan, shown["figure-coverage"]) == []
     plan.study["coverage"] = {"repeats": 10, "rows": [100]}
     for name in ("figure-coverage", "ads-coverage"):

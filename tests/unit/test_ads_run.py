@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
@@ -13,7 +12,7 @@ from scant.ads.learners import KINDS, LAMBDAS
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError
-from scant.files import metadata_of, read_once
+from scant.files import metadata_of
 
 READINGS = {
     "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": None, "undersampled": "classifiers",
@@ -287,20 +286,6 @@ def test_a_log_that_was_logged_is_one_for_all_seeds_and_has_no_truth(folder, tmp
     frame = pq.read_table(target).to_pandas()
     assert set(frame["seed"]) == {0, 1} and "true" not in set(frame["estimator"])
     assert metadata_of(pq.read_schema(target))["source"] == "log"
-
-
-def test_learners_in_one_process_share_logs_and_gains(folder, tmp_path, monkeypatch):
-    jobs = [job(kind, select=0.5) for kind in ("forest", "auc-ranker", "oracle")]
-    apart = [played(folder, each, (0, 1))[0] for each in jobs]
-    read, weighed = [], []
-    monkeypatch.setattr(logs, "read", lambda path, read_log=logs.read: read.append(path.name) or read_log(path))
-    gain = run.selection.information_gain
-    monkeypatch.setattr(run.selection, "information_gain", lambda *log: weighed.append(1) or gain(*log))
-    with read_once():
-        for each, expected in zip(jobs, apart, strict=True):
-            pd.testing.assert_frame_equal(played(folder, each, (0, 1))[0], expected)
-    assert sorted(read) == ["test-0.parquet", "test-1.parquet", "train-0.parquet", "train-1.parquet"]
-    assert len(weighed) == 2
 
 
 def test_ads_that_the_policy_does_not_know_are_refused(folder, tmp_path):

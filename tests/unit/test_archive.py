@@ -13,6 +13,7 @@ from scant.cli import main
 from scant.compare import archive, finished, manifest, provenance, pruning, verifying
 from scant.compare.results import Results
 from scant.errors import DataError
+from scant.files import FOLDER_MARK
 from scant.schema import PROJECT
 
 FILES = {
@@ -37,11 +38,14 @@ def study(tmp_path):
 
 
 def made_by_a_job(study, name, content=b"x", recorded=True):
-    """A file that a job made before the study was finished, and Snakemake's record of it."""
+    """A file that a job made before the study was finished, and Snakemake's record of it; of a draw, of its folder."""
     path = study / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     os.utime(path, ns=(0, 0))
+    if name.startswith("streams/"):
+        (path.parent / FOLDER_MARK).touch()
+        name = name.rpartition("/")[0]
     if recorded:
         record = base64.urlsafe_b64encode(f"results/{study.name}/{name}".encode()).decode()
         (records := study.parents[1] / ".snakemake/metadata").mkdir(parents=True, exist_ok=True)
@@ -141,20 +145,33 @@ def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
 
 
 def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
-    stream = made_by_a_job(study, "streams/linear/seed-0.arrow", b"x" * 2_000_000)
+    name = "streams/linear/0-1/seed-0.arrow"
+    stream = made_by_a_job(study, name, b"x" * 2_000_000)
     content = json.loads((study / manifest.NAME).read_text())
-    content["results"] |= manifest.checksums(study, ["streams/linear/seed-0.arrow"])
+    content["results"] |= manifest.checksums(study, [name])
     manifest.save(content, study / manifest.NAME)
     assert main(["prune", str(study), "--delete"]) == 0 and stream.is_file()
     assert main(["prune", str(study), "--drawn"]) == 0 and stream.is_file()
     assert "1 files, 2 MB, can be made again" in capsys.readouterr().out
-    assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not stream.exists()
+    assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not (study / "streams").exists()
     assert verifying.verify(study) == (7, [], [], 1, ())
     assert main(["verify", str(study)]) == 0
     assert "1 streams and logs were deleted by scant prune --drawn" in capsys.readouterr().out
     archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream
-    stream.write_bytes(b"y")
-    assert verifying.verify(study).changed == ["streams/linear/seed-0.arrow"]
+    made_by_a_job(study, name, b"y")
+    assert verifying.verify(study).changed == [name]
+
+
+def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, capsys):
+    """Snakemake would take a folder that is there for drawn, and one without its mark for made anew."""
+    kept, stale = (f"streams/linear/{seeds}/seed-0.arrow" for seeds in ("0-1", "0-2"))
+    made_by_a_job(study, kept)
+    change(study, results=manifest.checksums(study, [*FILES, kept]))
+    before = {*study.rglob("*")}
+    made_by_a_job(study, stale)
+    assert main(["prune", str(study), "--delete"]) == 0
+    assert capsys.readouterr().out.splitlines()[:-1] == [stale]
+    assert {*study.rglob("*")} == before and study / "streams/linear/0-1" / FOLDER_MARK in before
 
 
 # --- only what is theirs

@@ -1,146 +1,126 @@
-"""The command line, end to end: a simulated stream, runs, traces, tables and figures; and what it says of errors."""
+"""The command line, end to end: from settings to figures and tables; and what it says of errors."""
 
-import hashlib
-import json
+import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from toys import command, play, settle
 
-from scant import cli
-from scant.ads.family import Ads
+from scant import cli, jobs
 from scant.cli import main
 from scant.data import stream
+from scant.errors import DataError
 from scant.files import metadata_of
-from scant.games.family import FixedItems
 from scant.games.run import run_job
-from scant.online.family import Perceptron
 from scant.page import generated
+from scant.study import settled
 
 SIMULATED = {
-    "generator": "separable",
-    "settings": {"queries": 20, "documents": 6, "features": 4},
-    "documents": "shuffled",
-}
-JOB = {
-    "study_seed": 1, "kind": "perceptron", "stream_settings": SIMULATED, "source": "text", "rounds": 40,
-    "empty": "zero", "order": "shuffled", "keep": 1.0,
+    "generator": "linear", "settings": {"queries": 20, "documents": 6, "features": 4}, "documents": "shuffled",
 }  # fmt: skip
-LEARNERS = {"slam": {"kind": "slam", "rates": [0.1, "theory"]}, "listnet": {"kind": "listnet", "rates": [0.1, 1.0]}}
-READINGS_OF_ADS = {
-    "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": None, "undersampled": "classifiers",
-    "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 2000,
+CAMPAIGN = {
+    "campaign": "hotel", "settings": {"dimensions": 3, "informative": 2}, "train_rows": 400, "test_rows": 300,
 }  # fmt: skip
-DETAILS = {
-    "kind": "perceptron", "readings": {"source": "text"}, "seeds": 1, "tuning": "held-out", "title": "text",
-    "titles": {"streams": {"sim": "Separable"}, "learners": {"slam": "SLAM", "listnet": "ListNet"}},
-}  # fmt: skip
+EXPERIMENT = {"streams": ["sim"], "learners": ["slam"], "seeds": 2, "tuning": "paper", "tuning_seeds": 0, "rounds": 40}
+TOP = {"kind": "top", "learners": ["ranksvm"], "figures": ["figure-top-regret"], "regret": True}
+PLACE = ("all", "sim", "slam")
+RUN = command("run", *PLACE, "seed-0-1", output="run.parquet")
 
 
-def job(name, *outputs, settings=None, **inputs):
-    """The arguments of a job; inputs are files by role, a list or one."""
-    words = ["job", name, "--settings", json.dumps(settings or {})]
-    for role, files in inputs.items():
-        if files := files if isinstance(files, list) else [files]:
-            words += ["--input", role, *map(str, files)]
-    return [*words, "--output", *map(str, outputs)]
+def config(**changes):
+    """A study file of each kind of place."""
+    return {
+        "study": "s",
+        "claims": None,
+        "streams": {"sim": SIMULATED, "foe": {"generator": "adversary", "settings": {"ratio": 9}}},
+        "games": {"flip": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg"}},
+        "logs": {"hotel": CAMPAIGN},
+        "learners": {
+            "slam": {"kind": "slam", "rates": [0.1, "theory"]}, "listnet": {"kind": "listnet", "rates": [0.1, 1.0]},
+            "ranksvm": {"kind": "rtop", "surrogate": "ranksvm"}, "ftpl": {"kind": "ftpl"},
+            "uniform": {"kind": "uniform"},
+        },
+        "experiments": {
+            "all": EXPERIMENT | {"learners": ["slam", "listnet"]},
+            "top": EXPERIMENT | TOP,
+            "lower": EXPERIMENT | {"streams": ["foe"]},
+            "games": {"kind": "fixed-items", "games": ["flip"], "learners": ["ftpl"], "seeds": 2, "rounds": 60},
+            "ads": {"kind": "ads", "logs": ["hotel"], "learners": ["uniform"], "seeds": 1, "users": 1000},
+        },
+    } | changes  # fmt: skip
 
 
-def drawing(*targets, seeds=(0,)):
-    return job(
-        "simulate", *targets, settings={"stream": "sim", "settings": SIMULATED, "study_seed": 1, "seeds": list(seeds)}
-    )
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """The settled study, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    return settle(config())
 
 
-def simulate(folder, seed=0):
-    target = folder / f"seed-{seed}.arrow"
-    assert main(drawing(target, seeds=[seed])) == 0
-    return target
+@pytest.fixture
+def drawn(study):
+    """That study, with its simulated stream."""
+    assert main(command("simulate", "sim", "0-1")) == 0
+    return study
 
 
-def test_commands_with_then_between_run_one_after_another_up_to_the_first_that_fails(tmp_path, capsys):
-    nowhere = str(tmp_path / "nowhere")
-    assert main(["datasets", "--then", "schema", "--print"]) == 0
-    printed = capsys.readouterr().out
-    assert 0 <= printed.index("digits ") < printed.index("together:")
-    assert main(["verify", nowhere, "--then", "datasets"]) == 1
-    assert capsys.readouterr().out == ""
-    with pytest.raises(SystemExit):  # what cannot be run is found before anything is
-        main(["datasets", "--then", "no-such-command"])
-    assert capsys.readouterr().out == ""
-
-
-def test_a_job_says_what_it_made(tmp_path, monkeypatch, capsys):
-    simulate(tmp_path)
-    assert "made" not in capsys.readouterr().out
-    monkeypatch.setenv("SCANT_JOB", "1")
-    simulate(tmp_path)
-    assert capsys.readouterr().out == f"made {tmp_path / 'seed-0.arrow'}\n"
-    targets = [str(tmp_path / f"{name}.arrow") for name in "abc"]
-    assert main(drawing(*targets, seeds=(3, 5, 8))) == 0
-    assert capsys.readouterr().out == f"made {targets[0]} and 2 more like it\n"
-    theory = [tmp_path / f"{name}.csv" for name in ("table-3.1", "table-3.2")]
-    assert main([*table("table-3.1", target=theory[0]), "--then", *table("table-3.2", target=theory[1])]) == 0
-    assert capsys.readouterr().out == f"made {theory[0]} and 1 more like it\n"
-
-
-def test_several_seeds_are_drawn_with_the_bytes_of_each_alone(tmp_path, capsys):
-    alone = [simulate(tmp_path, seed).read_bytes() for seed in (3, 5)]
-    targets = [tmp_path / "a.arrow", tmp_path / "b.arrow"]
-    assert main(drawing(*targets, seeds=(3, 5))) == 0
-    assert [target.read_bytes() for target in targets] == alone
-    assert main(drawing(targets[0], seeds=(3, 5))) == 1
-    assert "1 files to write for 2 seeds: each seed has 1" in capsys.readouterr().err
-
-
-def run_command(stream_files, *targets, learner="slam", seeds=(0,), code=None, own=None, **changes):
-    """The arguments of a run of one learner, or of those of `own`, each with its own settings."""
-    alone = {"learner": learner, "learner_settings": LEARNERS.get(learner, {"kind": learner})}
-    settings = JOB | ({} if own else {"learner_settings": alone["learner_settings"]}) | changes
-    identity = {"study": "toy", "experiment": "all", "stream": "sim"} | ({"code": code} if code else {})
-    run = {"engine": Perceptron.engine, "identity": identity, "seeds": list(seeds), "settings": settings}
-    run["learners"] = own or [{"learner": learner}]
-    return job("run", *targets, settings=run, streams=stream_files)
-
-
-def table(name, *inputs, target):
-    return job("table", target, settings={"name": name, "told": {}, "study_seed": 1}, files=list(inputs))
-
-
-def figure(name, *inputs, target):
-    return job("figure", target, settings={"name": name, "told": {}}, files=list(inputs))
+def alone(learner):
+    """A study file of one experiment, of the learner `mine` alone."""
+    return config(learners={"mine": learner}, experiments={"all": EXPERIMENT | {"learners": ["mine"]}})
 
 
 def scant(*arguments):
     return subprocess.run([sys.executable, "-m", "scant", *arguments], capture_output=True, text=True, check=False)
 
 
-def test_a_run_by_the_command_line(tmp_path):
-    source, target = simulate(tmp_path), tmp_path / "out" / "run.parquet"
-    done = scant(*run_command(source, target))
+def test_a_job_says_what_it_made(study, monkeypatch, capsys):
+    assert main(command("simulate", "sim", "0-1")) == 0
+    assert "made" not in capsys.readouterr().out
+    monkeypatch.setenv("SCANT_JOB", "1")
+    assert main(command("simulate", "sim", "0-1")) == 0
+    assert capsys.readouterr().out == "made results/s/streams/sim/0-1\n"
+    assert main([*command("table", "theorems-perceptron"), "b.tex", "c.csv"]) == 0
+    assert capsys.readouterr().out == "made results/s/tables/theorems-perceptron.csv and 2 more like it\n"
+
+
+def test_several_seeds_are_drawn_with_the_bytes_of_each_alone(drawn):
+    settle(config(experiments={"all": EXPERIMENT | {"batch": 1}}))
+    for seed in range(2):
+        assert main(command("simulate", "sim", str(seed))) == 0
+        both, one = (Path(f"results/s/streams/sim/{seeds}/seed-{seed}.arrow") for seeds in ("0-1", seed))
+        assert one.read_bytes() == both.read_bytes()
+
+
+def test_a_run_by_the_command_line(drawn, tmp_path):
+    done = scant(*command("run", *PLACE, "seed-0-1", output="out/run.parquet"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert main(run_command(source, tmp_path / "again.parquet")) == 0
-    assert (tmp_path / "again.parquet").read_bytes() == target.read_bytes()
-    assert pq.read_table(target)["round"].to_pylist()[-1] == 40
-    assert sorted(path.name for path in target.parent.iterdir()) == ["run.parquet"]
+    assert main(RUN) == 0
+    assert Path("run.parquet").read_bytes() == Path("out/run.parquet").read_bytes()
+    assert pq.read_table("run.parquet")["round"].to_pylist()[-1] == 40
+    assert [path.name for path in Path("out").iterdir()] == ["run.parquet"]
 
 
-def test_a_run_file_says_which_code_made_it_and_differs_in_nothing_else(tmp_path):
-    source, target = simulate(tmp_path), tmp_path / "run.parquet"
-    assert main(run_command(source, target)) == 0
-    without = pq.read_table(target)
-    assert main(run_command(source, target, code="0123456789ab")) == 0
-    assert pq.read_table(target).to_pandas().equals(without.to_pandas())
-    assert metadata_of(pq.read_schema(target)) == metadata_of(without.schema) | {"code": "0123456789ab"}
+def test_a_run_file_says_which_code_made_it_and_differs_in_nothing_else(drawn):
+    assert main(RUN) == 0
+    first = pq.read_table("run.parquet")
+    assert metadata_of(first.schema)["code"] == drawn.code["all"]["slam"]
+    code = drawn.code | {"all": {"slam": "0123456789ab"}}
+    settled.save("other.json", settled.content(drawn.given, drawn.plan, {}) | {"code": code})
+    assert main(command("run", *PLACE, "seed-0-1", output="run.parquet", study="other.json")) == 0
+    assert pq.read_table("run.parquet").to_pandas().equals(first.to_pandas())
+    assert metadata_of(pq.read_schema("run.parquet")) == metadata_of(first.schema) | {"code": "0123456789ab"}
 
 
 @pytest.mark.parametrize("where", ["rank", "learn", "weights"])
 def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys, where):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     name = f"faulty_{where}"
     Path(f"{name}.py").write_text(
         "import numpy as np\nclass Faulty:\n"
@@ -153,73 +133,58 @@ def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys
         f"        if '{where}' == 'weights' and self.rounds == 3: self.weights[0] = np.nan\n"
         "        return True\n"
     )
-    own = {"learner_settings": {"kind": f"{name}:Faulty", "rates": [0.1]}}
-    done = main(run_command(simulate(tmp_path), tmp_path / "run.parquet", learner="mine", **own))
+    settle(alone({"kind": f"{name}:Faulty", "rates": [0.1]}))
+    assert main(command("simulate", "sim", "0-1")) == 0
+    done = main(command("run", "all", "sim", "mine", "seed-0-1", output="run.parquet"))
     said = capsys.readouterr().err
     assert "mine on sim, seed 0, rate 0.1, round 3: " in said
     if where == "weights":
         assert done == 0 and "no longer finite" in said
     else:
         assert done == 1 and "KeyError: 'oh'" in said and f"{name}.py, line" in said
-        assert not (tmp_path / "run.parquet").exists()
+        assert not Path("run.parquet").exists()
 
 
-def test_a_defect_is_of_ones_own_file_not_of_its_copy(tmp_path, capsys):
-    copy = tmp_path / "copy.txt"
-    copy.write_text("1 qid:1 1:0.5\n1 qid:1 1:x\n")
-    own = {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": {"file": "mine/data.txt"}}}
-    flags = ["--own", json.dumps({"mine": own}), "--input", str(copy), "--output", str(tmp_path / "table.parquet")]
-    assert main(["convert", "mine", "all", *flags]) == 1
-    assert "mine/data.txt, line 2" in capsys.readouterr().err
+OWN = {"mine": {"task": "ranking", "parser": "letor", "features": 2, "parts": {"all": {"file": "my.txt"}}}}
 
 
-def test_several_seeds_by_the_command_line(tmp_path, capsys):
-    draws, target = [simulate(tmp_path, seed) for seed in (4, 5)], tmp_path / "run.parquet"
-    at_the_top = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": "kl"}
-    at_the_top["learner_settings"] = {"kind": "rtop", "surrogate": "ranksvm"}
-    assert main(run_command(draws, target, learner="ranksvm", seeds=(4, 5), **at_the_top)) == 0
-    table = pq.read_table(target)
-    assert sorted(set(table["seed"].to_pylist())) == [4, 5]
+def own_data(text):
+    """A file of one's own, and a study with a stream of it."""
+    Path("my.txt").write_text(text)
+    experiments = {"all": EXPERIMENT | {"streams": ["mine"]}}
+    settle(config(datasets=OWN, streams={"mine": {"dataset": "mine"}}, experiments=experiments))
+    assert main(command("fetch", "mine@s", "all", output="results/data/original/mine@s/all.txt")) == 0
+    return command("convert", "mine@s", "all", output="results/data/tables/mine@s/all.parquet")
+
+
+def test_from_a_file_of_ones_own_to_a_stream(study):
+    assert main(own_data("2 qid:1 1:4 2:1\n0 qid:1 1:2\n1 qid:2 2:7\n")) == 0
+    assert main(command("pack", "mine")) == 0
+    there = stream.read("results/s/streams/mine.arrow")
+    assert there.grades.tolist() == [2, 0, 1]
+    assert there.features.tolist() == [[1, 1], [0, 0], [0, 0]]  # scaled within each query
+
+
+def test_a_defect_is_of_ones_own_file_not_of_its_copy(study, capsys):
+    assert main(own_data("1 qid:1 1:0.5\n1 qid:1 1:x\n")) == 1
+    assert "scant: my.txt, line 2" in capsys.readouterr().err
+
+
+def test_several_seeds_by_the_command_line(drawn, capsys):
+    assert main(command("run", "top", "sim", "ranksvm", "seed-0-1", output="run.parquet")) == 0
+    table = pq.read_table("run.parquet")
+    assert sorted(set(table["seed"].to_pylist())) == [0, 1]
     metadata = metadata_of(table.schema)
-    assert (metadata["seeds"], list(metadata["inputs"])) == ([4, 5], ["seed-4.arrow", "seed-5.arrow"])
-    adversary = {"stream_settings": {"generator": "adversary", "settings": {"ratio": 9}}}
-    assert main(run_command([], target, learner="slam", seeds=(0,), **adversary)) == 0
-    assert metadata_of(pq.read_schema(target))["inputs"] == {}
+    assert (metadata["seeds"], list(metadata["inputs"])) == ([0, 1], ["seed-0.arrow", "seed-1.arrow"])
+    assert main(command("run", "lower", "foe", "slam", "seed-0", output="run.parquet")) == 0
+    assert metadata_of(pq.read_schema("run.parquet"))["inputs"] == {}
     assert capsys.readouterr() == ("", "")
 
 
-def test_learners_that_are_played_together_have_the_bytes_of_those_played_alone(tmp_path, monkeypatch):
-    draws, learners = [simulate(tmp_path, seed) for seed in (4, 5)], ("slam", "listnet", "random")
-    for learner in learners:
-        assert main(run_command(draws, tmp_path / learner, learner=learner, seeds=(4, 5))) == 0
-    looked_through, file_digest = [], hashlib.file_digest
-    monkeypatch.setattr(
-        hashlib, "file_digest", lambda file, name: looked_through.append(file) or file_digest(file, name)
-    )
-    own = [{"learner": learner, "learner_settings": LEARNERS.get(learner, {"kind": learner})} for learner in learners]
-    together = [tmp_path / f"together-{learner}" for learner in learners]
-    assert main(run_command(draws, *together, seeds=(4, 5), own=own)) == 0
-    for learner, file in zip(learners, together, strict=True):
-        assert Path(file).read_bytes() == (tmp_path / learner).read_bytes()
-    assert len(looked_through) == len(draws)
-
-
-def test_a_job_has_the_files_and_settings_of_its_rule(tmp_path, capsys):
-    source, targets = simulate(tmp_path), [tmp_path / "run.parquet", tmp_path / "further.parquet"]
-    assert main(run_command(source, *targets)) == 1
-    assert "2 files to write for 1 learners" in capsys.readouterr().err
-    assert main(job("pack", targets[0], settings={"streem": "sim"}, tables=source)) == 1
-    assert "scant job pack, --settings: missing a required argument: 'stream'" in capsys.readouterr().err
-    assert main(job("pakc", targets[0])) == 1
-    assert "unknown job 'pakc': did you mean 'pack'" in capsys.readouterr().err
-    assert main(job("_show", targets[0])) == 1
-    assert "unknown job '_show'" in capsys.readouterr().err
-
-
-def imported(*command):
+def imported(*words):
     """The modules that a command imports, which is to succeed."""
     code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True)
     code, *modules = done.stdout.split()
     assert (code, done.stderr) == ("0", "")
     return set(modules)
@@ -229,59 +194,43 @@ def imported(*command):
 SLOW = {"pandas", "sklearn", "seaborn", "matplotlib", "scipy.stats", "scipy.linalg", "jsonschema", "pooch"}
 
 
-def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(tmp_path):
-    modules = imported(*run_command(simulate(tmp_path), tmp_path / "run.parquet"))
+def families_of(modules):
+    return {module for module in modules if module.endswith(".family")}
+
+
+def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(drawn):
+    modules = imported(*RUN)
     assert {*SLOW, "scipy.special", "pyarrow.dataset"}.isdisjoint(modules) and "numba" in modules
-    assert not any(module.endswith(".family") for module in modules)  # nor what families declare
+    assert families_of(modules) == {"scant.online.family"}  # nor what other families declare
 
 
-def test_simulations_draws_games_and_ads_need_less_still(tmp_path):
+def test_simulations_draws_games_and_ads_need_less_still(study):
     """Of ads only those learners do that scikit-learn has."""
-    modules = imported(*drawing(tmp_path / "seed-0.arrow"))
+    modules = imported(*command("simulate", "sim", "0-1"))
     assert {*SLOW, "scipy", "numba", "pyarrow.parquet"}.isdisjoint(modules)
-
-    campaign, logs = tmp_path / "hotel.json", [tmp_path / "train.parquet", tmp_path / "test.parquet"]
-    settings = {"dimensions": 3, "informative": 2, "share": 0.02}
-    assert main(job("campaign", campaign, settings={"name": "hotel", "settings": settings})) == 0
-    drawn = {"log": "hotel", "settings": {"campaign": "hotel", "settings": settings}, "study_seed": 1, "seeds": [0]}
-    modules = imported(*job("draw", *logs, settings=drawn, source=campaign))
+    assert main(command("campaign", "hotel")) == 0
+    modules = imported(*command("draw", "hotel", "0"))
     assert {*SLOW, "numba", "pyarrow.dataset"}.isdisjoint(modules)
-
-    settings = READINGS_OF_ADS | {"study_seed": 1, "kind": "ads", "log_settings": {}}
-    run = {"engine": Ads.engine, "identity": {"study": "s", "experiment": "e", "stream": "hotel"}, "seeds": [0]}
-    run |= {"settings": settings, "learners": [{"learner": "uniform", "learner_settings": {"kind": "uniform"}}]}
-    files = {"train": logs[0], "test": logs[1], "campaign": campaign}
-    modules = imported(*job("run", tmp_path / "ads.parquet", settings=run, **files))
+    modules = imported(*command("run", "ads", "hotel", "uniform", "seed-0"))
     assert {*SLOW, "numba", "pyarrow.dataset"}.isdisjoint(modules)
-
-    modules = imported(*game_command(tmp_path / "game.parquet"))
+    modules = imported(*command("play", "games", "flip", "seed-0-1"))
     assert {*SLOW, "scipy.special", "pyarrow.dataset"}.isdisjoint(modules) and "numba" in modules
+    assert families_of(modules) == {"scant.games.family"}
 
 
-def test_a_figure_or_table_is_made_without_what_learning_needs(tmp_path):
-    traces, target = gathered(tmp_path), tmp_path / "out"
+def test_a_figure_or_table_is_made_without_what_learning_needs(study):
+    play(settle(config(experiments={"all": EXPERIMENT})).plan)
     others = {"numba", "scipy.optimize", "scipy.stats", *SLOW - {"pandas", "matplotlib"}}
-    assert others.isdisjoint(imported(*figure("figure-2.1", traces, target=target)))
-    assert {*others, "matplotlib"}.isdisjoint(imported(*table("finals", traces, target=target)))
-    assert {*others, "matplotlib", "scipy"}.isdisjoint(imported(*gathering(tmp_path, tmp_path / "again.parquet")))
+    assert others.isdisjoint(imported(*command("figure", "figure-2.2")))
+    assert {*others, "matplotlib"}.isdisjoint(imported(*command("table", "finals")))
 
 
-GAME = {
-    "study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]], "rounds": [60],
-    "game": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False},
-}  # fmt: skip
-GAME_IDS = {"study": "s", "experiment": "e", "stream": "g"}
-
-
-def game_command(target):
-    run = {"engine": FixedItems.engine, "identity": GAME_IDS, "seeds": [0, 2], "settings": GAME, "learners": [{}]}
-    return job("run", target, settings=run)
-
-
-def test_a_run_of_a_game_by_the_command_line(tmp_path):
-    assert main(game_command(tmp_path / "a.parquet")) == 0
-    run_job(GAME | GAME_IDS, tmp_path / "b.parquet", [0, 2], {})
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+def test_a_run_of_a_game_by_the_command_line(study):
+    assert main(command("play", "games", "flip", "seed-0-1")) == 0
+    job = study.plan.runs["games/flip/seed-0-1"]
+    identity = {"study": "s", "code": study.code["games"][""]} | job.identity
+    run_job(job.settings | identity, Path("alone.parquet"), [0, 1], {})
+    assert Path("results/s/runs/games/flip/seed-0-1.parquet").read_bytes() == Path("alone.parquet").read_bytes()
 
 
 def test_what_is_made_of_declarations_is_written_anew(tmp_path):
@@ -290,127 +239,102 @@ def test_what_is_made_of_declarations_is_written_anew(tmp_path):
     assert made == generated.texts()
 
 
-def test_from_a_simulation_to_figures_and_tables(tmp_path, capsys):
-    runs = []
-    for seed in range(2):
-        for learner in LEARNERS:
-            runs.append(str(tmp_path / f"{learner}-{seed}.parquet"))
-            assert main(run_command(simulate(tmp_path, seed), runs[-1], learner=learner, seeds=[seed])) == 0
-    traces, out = tmp_path / "all.parquet", tmp_path / "out"
-    assert main(job("traces", traces, settings={"details": DETAILS}, runs=runs)) == 0
-    for name in ("finals", "bounds", "rates"):
-        assert main(table(name, traces, target=out / f"{name}.csv")) == 0
-    assert main(figure("figure-2.1", traces, target=out / "figure-2.1.csv")) == 0
-    draws = [str(tmp_path / f"seed-{seed}.arrow") for seed in range(2)]
-    assert main(table("streams", *draws, target=out / "streams.csv")) == 0
-    assert main(table("table-3.1", target=out / "table-3.1.csv")) == 0  # of nothing but the theory
-    assert sorted(path.name for path in out.iterdir()) == sorted(
-        ["figure-2.1.csv", "figure-2.1.png", "figure-2.1.svg"]
-        + [f"{name}.{end}" for name in ("finals", "bounds", "rates", "streams", "table-3.1") for end in ("csv", "tex")]
-    )
+def test_from_settings_to_figures_and_tables(study, capsys):
+    plan = study.plan
+    play(plan)
+    for rule, targets in (("figure", plan.figures), ("table", plan.tables)):
+        for name in (name for name, target in targets.items() if target.shown.reads != "nothing"):
+            assert main(command(rule, name)) == 0
+    assert main(command("table", "table-3.1")) == 0  # of nothing but the theory
+    made = {str(path.relative_to("results/s")) for path in Path("results/s").glob("[ft]*/*")}
+    assert {"figures/figure-2.2.svg", "figures/figure-top-regret.png", "tables/ads.csv", "tables/streams.tex"} < made
+    assert len(made) == 3 * len(plan.figures) + 2 * (len(plan.tables) - len(plan.theory) + 1)
     assert capsys.readouterr() == ("", "")
-
-
-def test_from_a_file_of_ones_own_to_a_stream(tmp_path, monkeypatch):
-    (tmp_path / "my.txt").write_text("2 qid:1 1:4 2:1\n0 qid:1 1:2\n1 qid:2 2:7\n")
-    own = {"mine": {"task": "ranking", "parser": "letor", "features": 2, "folder": str(tmp_path)}}
-    own["mine"]["parts"] = {"all": {"file": "my.txt"}}
-    names = ["mine", "all", "--own", json.dumps(own), "--output"]
-    assert main(["fetch", *names, str(tmp_path / "original.txt")]) == 0
-    assert main(["convert", *names, str(tmp_path / "t.parquet"), "--input", str(tmp_path / "original.txt")]) == 0
-    packed = {"stream": "mine", "settings": {"drop_last": False, "documents": "as-is"}, "study_seed": 1}
-    target = tmp_path / "mine.arrow"
-    assert main(job("pack", target, settings=packed, tables=tmp_path / "t.parquet")) == 0
-    there = stream.read(target)
-    assert there.grades.tolist() == [2, 0, 1]
-    assert there.features.tolist() == [[1, 1], [0, 0], [0, 0]]  # scaled within each query
 
 
 # --- errors
 
 
-def broken(folder):
-    path = simulate(folder)
-    path.write_bytes(path.read_bytes()[:-50])
-    return path
+def cut(path):
+    Path(path).write_bytes(Path(path).read_bytes()[:-50])
 
 
-ERRORS = {
-    "missing input": (lambda folder: run_command(folder / "none.arrow", folder / "out"), "there is no such stream"),
-    "cut input": (lambda folder: run_command(broken(folder), folder / "out"), "not a whole stream"),
-    "unknown learner": (
-        lambda folder: run_command(simulate(folder), folder / "out", learner="slamm"),
-        "did you mean 'slam'",
-    ),
-    "unknown data set": (
-        lambda folder: ["fetch", "oshumed", "fold1-test", "--output", str(folder / "out")],
-        "unknown data set 'oshumed': did you mean 'ohsumed'",
-    ),
-    "unknown part": (
-        lambda folder: ["fetch", "letter", "al", "--output", str(folder / "out")],
-        "did you mean 'all'",
-    ),
-    "no registry": (
-        lambda folder: ["fetch", "letter", "all", "--registry", "none.yaml", "--output", str(folder / "out")],
-        "none.yaml: there is no such file",
-    ),
-    "missing run": (
-        lambda folder: gathering(folder, folder / "out", "none.parquet"),
-        "none.parquet: there is no such run file",
-    ),
-    "unknown table": (
-        lambda folder: table("final", gathered(folder), target=folder / "out"),
-        "did you mean 'finals'",
-    ),
-    "figure of nothing": (
-        lambda folder: figure("figure-2.2", gathered(folder), target=folder / "out"),
-        "the study has no stream for this figure",
-    ),
-    "missing traces": (
-        lambda folder: table("finals", folder / "none.parquet", target=folder / "out"),
-        "none.parquet",
-    ),
-    "missing stream": (
-        lambda folder: table("streams", folder / "none.arrow", target=folder / "out"),
-        "none.arrow: there is no such stream",
-    ),
+STREAMS = Path("results/s/streams/sim/0-1")
+FETCH, OUT = ["fetch", "letter", "all", "--output", "out"], {"output": "out"}
+ERRORS = {  # what is done to the study with its stream, a command, and what it says then
+    "missing stream": (lambda: shutil.rmtree(STREAMS), RUN, "seed-0.arrow: there is no such stream"),
+    "cut stream": (lambda: cut(STREAMS / "seed-1.arrow"), RUN, "not a whole stream"),
+    "unknown data set": (None, ["fetch", "leter", *FETCH[2:]], "unknown data set 'leter': did you mean 'letter'"),
+    "unknown part": (None, [*FETCH[:2], "al", *FETCH[3:]], "did you mean 'all'"),
+    "no registry": (None, [*FETCH, "--registry", "none.yaml"], "none.yaml: there is no such file"),
+    "missing run": (None, command("table", "finals", **OUT), "slam/seed-0-1.parquet: there is no such run file"),
+    "no settled study": (None, command("coverage", study="none.json"), "none.json: is no settled study"),
+    "too few ids": (None, command("pack", **OUT), "scant job pack: missing a required argument: 'stream'"),
+    "too many ids": (None, command("pack", "a", "b", **OUT), "scant job pack: too many positional arguments"),
+    "no job": (None, ["job", "pakc", *command("pack", **OUT)[2:]], "unknown job 'pakc': did you mean 'pack'"),
+    "no rule": (None, ["job", "_of", *command("pack", **OUT)[2:]], "unknown job '_of'"),
 }  # fmt: skip
 
 
-def gathering(folder, target, run="run.parquet"):
-    return job("traces", target, settings={"details": DETAILS}, runs=folder / run)
-
-
-def gathered(folder):
-    assert main(run_command(simulate(folder), folder / "run.parquet")) == 0
-    assert main(gathering(folder, folder / "all.parquet")) == 0
-    return folder / "all.parquet"
-
-
-@pytest.mark.parametrize(("command", "message"), ERRORS.values(), ids=ERRORS.keys())
-def test_an_error_says_what_is_wrong_and_leaves_nothing(tmp_path, capsys, command, message):
-    arguments = command(tmp_path)
-    before = sorted(tmp_path.iterdir())
-    assert main(arguments) == 1
+def refused(words, message, capsys):
+    """Check that a command is refused in one line that says so, and that it leaves nothing."""
+    capsys.readouterr()
+    before = sorted(Path().rglob("*"))
+    assert main(words) == 1
     printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("scant: ")
+    assert printed.out == "" and printed.err.startswith("scant: ") and printed.err.count("\n") == 1
     assert message in printed.err
-    assert sorted(tmp_path.iterdir()) == before
+    assert sorted(Path().rglob("*")) == before
 
 
-def test_an_error_ends_the_process_with_1(tmp_path):
-    done = scant(*run_command(tmp_path / "none.arrow", tmp_path / "out"))
+@pytest.mark.parametrize(("done", "words", "message"), ERRORS.values(), ids=ERRORS.keys())
+def test_an_error_says_what_is_wrong_and_leaves_nothing(drawn, capsys, done, words, message):
+    if done:
+        done()
+    refused(words, message, capsys)
+
+
+UNKNOWN = {  # ids that the study has not, by job, and the nearest that it has; "" if it has none of that sort
+    "fetch": (("mine@t", "all"), "mine@s"),
+    "convert": (("mine@s", "al"), "all"),
+    "pack": (("mina",), "mine"),
+    "simulate": (("sim", "0-2"), "0-1"),
+    "campaign": (("hotels",), "hotel"),
+    "draw": (("hotel", "0-1"), "0"),
+    "run": (("al", "sim", "slam", "seed-0-1"), "all"),
+    "play": (("games", "flop", "seed-0-1"), "games/flip/seed-0-1"),
+    "comparator": (("top", "sim", "kl", "seed-0-1"), "top/sim/ranksvm/seed-0-1"),
+    "times": (("game",), "games"),
+    "figure": (("figure-2.3",), "figure-2.2"),
+    "table": (("final",), "finals"),
+    "judged": (("theroy",), "theory"),
+    "claims_figure": (("item",), "items"),
+}
+
+
+def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):
+    rules = {name: job for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
+    named = {rule for rule in rules if rule[0] != "_" and len(inspect.signature(rules[rule]).parameters) > 2}
+    assert named - {"report"} == UNKNOWN.keys()  # the page's second argument is a file
+    Path("my.txt").touch()
+    streams = study.given["streams"] | {"mine": {"dataset": "mine"}}
+    settle(config(datasets=OWN, streams=streams, claims="config/claims.yaml"))
+    for rule, (ids, nearest) in UNKNOWN.items():
+        refused(command(rule, *ids, output="out"), f"did you mean {nearest!r}?", capsys)
+    for rule, ids in {"pack": ["sim"], "campaign": ["digits"], "simulate": ["mine", "0"]}.items():
+        refused(command(rule, *ids, output="out"), "unknown", capsys)  # ids of another rule
+
+
+def test_an_error_ends_the_process_with_1(study):
+    done = scant(*RUN)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"scant: {tmp_path / 'none.arrow'}: there is no such stream")
+    assert done.stderr.startswith(f"scant: {STREAMS}/seed-0.arrow: there is no such stream")
     assert "Traceback" not in done.stderr
 
 
-def test_where_an_error_came_from_is_shown_on_request(tmp_path):
-    from scant.errors import DataError
-
+def test_where_an_error_came_from_is_shown_on_request(study):
     with pytest.raises(DataError):
-        main(["--traceback", *run_command(tmp_path / "none.arrow", tmp_path / "out")])
+        main(["--traceback", *RUN])
 
 
 # --- grammar
@@ -442,13 +366,8 @@ def test_every_command_explains_itself(capsys):
     [
         ([], "COMMAND"),
         (["rum"], "invalid choice: 'rum'"),
-        (["job", "table", "--settings", "{}"], "--output"),
-        (
-            ["job", "run", "--input", "x.arrow", "--output", "y"],
-            "--input: expected a role and files, not 'x.arrow' alone",
-        ),
-        (["job", "traces", "--output", "y", "--settings", "{"], "not JSON"),
-        (["job", "traces", "--output", "y", "--settings", "[]"], "no object of JSON"),
+        (["job", "table", "finals", "--study", "x"], "--output"),
+        (["job", "table", "finals", "--output", "x"], "--study"),
     ],
 )
 def test_wrong_grammar_is_refused(arguments, message, capsys):
@@ -457,19 +376,21 @@ def test_wrong_grammar_is_refused(arguments, message, capsys):
     assert message in printed.err
 
 
-def test_long_lists_of_files_come_from_a_file(tmp_path, capsys):
-    (tmp_path / "arguments").write_text("\n".join(table("streams", tmp_path / "none.arrow", target=tmp_path / "out")))
-    assert main([f"@{tmp_path / 'arguments'}"]) == 1
-    assert "none.arrow" in capsys.readouterr().err
+def test_long_lists_of_words_come_from_a_file(study, capsys):
+    Path("words").write_text("\n".join(RUN))
+    assert main(["@words"]) == 1
+    assert "there is no such stream" in capsys.readouterr().err
 
 
 def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
     """`python -m scant` has the project's root on its path; the console script has not by itself."""
-    own = {"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}
-    run = run_command(simulate(tmp_path), tmp_path / "run.parquet", learner="toy", learner_settings=own)
-    done = subprocess.run([str(Path(sys.executable).parent / "scant"), *run], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert pq.read_table(tmp_path / "run.parquet")["updates"][-1].as_py() == 40
+    settle(alone({"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}), tmp_path / "settled.json")
+    shutil.copytree("examples", tmp_path / "examples")
+    script = str(Path(sys.executable).parent / "scant")
+    for words in (command("simulate", "sim", "0-1"), command("run", "all", "sim", "mine", "seed-0-1", output="run")):
+        done = subprocess.run([script, *words], capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert pq.read_table(tmp_path / "run")["updates"][-1].as_py() == 40
 
 
 def test_a_locale_without_letters_shows_others_in_their_place(tmp_path):

@@ -1,14 +1,16 @@
 """The code that a job depends on: what is followed, which edits count, and what is remembered of a source file."""
 
 import ast
+import inspect
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from scant import cli, families, jobs
+from scant import families, jobs
 from scant.study import code
+from scant.study.digests import Digests
 from scant.verdict import selection
 
 ROOT = Path(__file__).parents[2]
@@ -249,58 +251,42 @@ def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch,
 # --- what rules ask for
 
 RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
-WORKED_OUT = {  # the modules that a rule's digest is of besides those that it names, by how it asks for them
-    "JUDGES": [
-        *re.findall(r'"(scant[.\w]+)"', re.search(r"^JUDGES = (.+)", RULES, re.MULTILINE)[1]),
-        *selection.modules(),
-    ],
-    "code_of(": ["scant.present.making", *(module for _, shown in families.shown() for module in shown.modules)],
-    "family.code": [family.code for family in families.families().values()],
+WORKED_OUT = {  # the modules that a digest is of besides those that it names, by how it asks for them
+    "selection.modules()": selection.modules(),
+    "target.shown.modules": [module for _, shown in families.shown() for module in shown.modules],
+    "settled.code": [family.code for family in families.families().values()],
 }
 LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declared"}  # find by name what is run, whose code is asked for
-LOOKED_UP |= {"scant.study", "scant.study.named"}  # refuse a file that is not what its name says, and change none
+LOOKED_UP |= {"scant.data.conversion"}  # refuses a file or passes it on
+LOOKED_UP |= {"scant.study", "scant.study.plan", "scant.study.settings", "scant.study.code"}  # what digests are made by
+LOOKED_UP |= {"scant.ads.family", "scant.games.family", "scant.verdict.selection"}
 
 
-CALLS = {"played(": "run", "compared(": "comparator", "gathered(": "traces"}  # functions that make commands of jobs
-
-
-def commands():
-    """For each rule that runs a command of ours: what it calls, and the modules that its digest is of."""
-    functions = {text.partition("(")[0]: text for text in re.split(r"^def ", RULES, flags=re.MULTILINE)[1:]}
-    for text in re.split(r"^ *rule\b", RULES, flags=re.MULTILINE)[1:]:
-        called = re.search(r'"scant (?:job )?(\w+) |(?:command|shown)\(\s*"(\w+)"', text)
-        calls = [function for function in CALLS if re.search(rf"{re.escape(function)}(path|COMP|filled)", text)]
-        if not (called or calls):
+def digested():
+    """For each rule that runs a job: its name, and the modules that its digests are of."""
+    for text in re.split(r"^ *rule ", RULES, flags=re.MULTILINE)[1:]:
+        if not (job := re.search(r'"scant job (\w+) ', text)):
             continue
-        name = (called[1] or called[2]) if called else CALLS[calls[0]]
-        asked = re.search(r"\n +code=(.+?),\n +(?:\w+=|shell:)", text, re.DOTALL)
-        asked = asked[1] if asked else functions[calls[0].rstrip("(")]
+        for method in re.findall(r"DIGESTS\.(\w+)", text):
+            text += inspect.getsource(getattr(Digests, method)).replace(
+                "self._target", inspect.getsource(Digests._target)
+            )
+        text += re.search(r"^JUDGED = .*", RULES, re.MULTILINE)[0] if "digest=JUDGED" in text else ""
+        asked = "".join(re.findall(r"code(?:\.digest)?\(.*|.*settled\.code.*", text))
         modules = re.findall(r'"(scant\.[\w.]+)"', asked)
         modules += [module for words, found in WORKED_OUT.items() if words in asked for module in found]
-        yield pytest.param(name, modules, id=name)
+        yield pytest.param(job[1], modules, id=job[1])
 
 
 def test_every_job_has_a_rule():
-    functions = [
-        node.name for node in ast.parse(Path(jobs.__file__).read_text()).body if isinstance(node, ast.FunctionDef)
-    ]
-    called = sorted(parameters.values[0] for parameters in commands())
-    assert called == sorted([*(name for name in functions if not name.startswith("_")), "convert", "fetch"])
+    functions = {name for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
+    called = [parameters.values[0] for parameters in digested()]
+    assert sorted(called) == sorted(name for name in functions if not name.startswith("_"))
 
 
-@pytest.mark.parametrize(("function", "modules"), list(commands()))
-def test_a_rule_s_digest_is_of_all_that_its_command_imports(function, modules):
-    module, function = (cli, f"_{function}") if function in ("fetch", "convert") else (jobs, function)
-    module, function = (jobs, "_show") if function in ("figure", "table") else (module, function)
-    tree = ast.parse(Path(module.__file__).read_text())
-    (body,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
+@pytest.mark.parametrize(("job", "modules"), list(digested()))
+def test_a_rule_s_digest_is_of_all_that_its_job_imports(job, modules):
+    function = jobs._show if job in ("figure", "table") else getattr(jobs, job)
+    body = ast.parse(inspect.getsource(function))
     imported = {name for name in code._imports(body) if code._source(name)} - LOOKED_UP
     assert modules and imported <= names(*modules)
-
-
-def test_every_kernel_is_in_the_digest_of_a_job_that_runs_it():
-    run = names(
-        *(family.code for family in families.families().values()), "scant.online.comparator", "scant.data.tables"
-    )
-    kernels = {f"scant.kernels.{path.stem}" for path in (code.PACKAGE / "kernels").glob("[a-z]*.py")}
-    assert kernels <= run

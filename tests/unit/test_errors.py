@@ -3,7 +3,7 @@
 import pytest
 
 from scant.errors import printable
-from scant.files import anew
+from scant.files import FOLDER_MARK, anew
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,10 @@ def test_what_could_steer_a_terminal_is_escaped(text, shown):
 def test_the_advice_names_a_file_as_the_workflow_does(folder):
     assert anew(f"{folder}results/s/runs/a.parquet").endswith(" --forcerun results/s/runs/a.parquet")
     assert anew("results/s/a b.csv").endswith(" --forcerun 'results/s/a b.csv'")
+
+
+def test_the_advice_names_the_folder_that_one_job_makes_whole(tmp_path):
+    folder = tmp_path / "results/s/streams/a/0-4"
+    folder.mkdir(parents=True)
+    (folder / FOLDER_MARK).touch()
+    assert anew(folder / "seed-0.arrow").endswith(" --forcerun results/s/streams/a/0-4")

@@ -14,8 +14,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scant import files
 from scant.data import stream
@@ -24,11 +22,9 @@ from scant.files import (
     MARK,
     arrow_array,
     atomic,
-    braces,
     check_seal,
     foreign,
     metadata_of,
-    read_once,
     read_parquet,
     seal,
     sha256,
@@ -156,46 +152,6 @@ def test_sha256(tmp_path, content):
     assert sha256(path) == hashlib.sha256(content).hexdigest()
 
 
-def test_a_job_looks_through_a_file_once(tmp_path):
-    path, other = tmp_path / "file", tmp_path / "other"
-    path.write_bytes(b"abc")
-    other.write_bytes(b"abcd")
-    with read_once():
-        found = sha256(path)
-        path.write_bytes(b"changed")
-        assert sha256(str(path)) == found == hashlib.sha256(b"abc").hexdigest()
-        assert sha256(other) == hashlib.sha256(b"abcd").hexdigest()
-    assert sha256(path) == hashlib.sha256(b"changed").hexdigest()
-
-
-def test_large_results_are_kept_as_long_as_there_is_room(monkeypatch):
-    monkeypatch.setattr(files._Found, "room", 10)
-    called = []
-
-    @files.once(size=len)
-    def read(first, second):
-        called.append((first, second))
-        return first + second
-
-    with read_once():
-        for _ in range(2):
-            assert [read("abc", "def"), read("abc", "xyz"), read("ab", "cd")] == ["abcdef", "abcxyz", "abcd"]
-    assert called == [("abc", "def"), ("abc", "xyz"), ("ab", "cd"), ("abc", "xyz")]
-    assert read("abc", "def") == "abcdef" and len(called) == 5
-
-
-def test_damage_is_said_whenever_a_file_is_read(tmp_path):
-    path = tmp_path / "one.parquet"
-    write_parquet(pa.table({"x": [1, 2, 3]}), path, {})
-    damaged = bytearray(path.read_bytes())
-    damaged[20] ^= 1
-    path.write_bytes(damaged)
-    with read_once():
-        for _ in range(2):
-            with pytest.raises(ValueError, match="CRC-32"):
-                check_seal(path)
-
-
 def test_parquet_carries_metadata_and_equal_tables_make_equal_bytes(tmp_path):
     facts = {"b": [1, 2.5], "a": {"é": None}}
     table = pa.table({"x": [1, 2, 3]})
@@ -292,24 +248,6 @@ def test_a_seal_is_of_all_bytes_wherever_blocks_end(tmp_path, monkeypatch, read)
             path.write_bytes(damaged)
             with pytest.raises(ValueError, match=r"CRC-32|it has no seal"):
                 check_seal(path)
-
-
-part = st.text(st.characters(codec="ascii", exclude_characters="/\0"), min_size=1) | st.sampled_from(
-    [*"ab{},-~*$'", "seed-1.parquet", "seed-2.parquet"]
-)
-
-
-@given(st.lists(st.lists(part, min_size=1, max_size=3).map("/".join)))
-def test_bash_makes_the_paths_of_their_braces(paths):
-    made = subprocess.run(["bash", "-c", f"printf '%s\\0' {braces(paths)}"], capture_output=True, check=True).stdout
-    assert made.decode() == "".join(f"{path}\0" for path in paths or [""])  # printf prints something always
-
-
-def test_what_paths_share_is_written_once():
-    paths = [f"runs/{name}/seed-{seed}.parquet" for name in ("listnet", "slam@10") for seed in (0, 1, 2)]
-    assert braces(paths) == "runs/{listnet,slam@10}/seed-{0,1,2}.parquet"
-    assert braces(paths[:1]) == "runs/listnet/seed-0.parquet"
-    assert braces([*paths[:2], *paths[3:4]]) == "runs/listnet/seed-{0,1}.parquet runs/slam@10/seed-0.parquet"
 
 
 def test_cells_that_a_spreadsheet_would_run_are_text(tmp_path):

@@ -7,6 +7,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from toys import SHOWN
 
 from scant.declared import called
 from scant.errors import SettingError
@@ -15,7 +16,7 @@ from scant.generalisation.family import Generalisation
 from scant.present import making, traces
 from scant.present.traces import Played
 from scant.study import settings as studies
-from scant.study.plan import Plan
+from scant.study.plan import Plan, Runs
 from scant.theory import generalisation as theory
 
 ROOT = Path(__file__).parents[2]
@@ -176,8 +177,7 @@ def played(tmp_path_factory):
     for job in plan.jobs["toy"]:
         paths.append(folder / f"{len(paths)}.parquet")
         run.run(job.settings | job.identity | {"study": "toy"}, paths[-1], job.seeds, job.inputs)
-    traces.gather(paths, folder / "toy.parquet", plan.details("toy"))
-    return traces.read([folder / "toy.parquet"])
+    return traces.read([Runs("toy", paths, plan.details("toy"))])
 
 
 def test_excess_bounds_are_of_the_learners_theorems(played):
@@ -198,7 +198,7 @@ def test_excess_bounds_are_of_the_learners_theorems(played):
 
 @pytest.mark.parametrize("name", ["figure-generalisation-n", "figure-generalisation-gap"])
 def test_figures_are_drawn(played, tmp_path, name):
-    making.make(making.find(name, True), tmp_path / name, *played)
+    making.make(SHOWN[name], tmp_path / name, *played)
     frame = pd.read_csv(tmp_path / f"{name}.csv")
     assert {*frame["queries"]} <= {8, 16, 32} and (frame["n"] == 3).all()
     assert (tmp_path / f"{name}.svg").stat().st_size > 5000

@@ -1,5 +1,7 @@
 """The table of final measures: what is best, what cannot be told from it, and what it says of bad input."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -12,8 +14,10 @@ import scant
 from scant import families
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant.files import write_parquet
+from scant.files import write_parquet, write_text
 from scant.present import ranking
+from scant.study import settings
+from scant.study.plan import Plan
 
 SEEDS = 6
 
@@ -112,21 +116,23 @@ def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
 @pytest.fixture
 def folder(tmp_path):
     """A study with an experiment on games, of which the regret is `value`, and one of a single seed."""
-    values = made_up(streams=("heads_1", "tails"), learners=("good", "bad", "b&w"))
-    write(tmp_path / "study", "games", values)
-    write(tmp_path / "study", "once", values[values["seed"] == 0])
+    streams, learners = ["heads_1", "tails"], ["good", "bad", "b&w"]
+    alike = {"kind": "fixed-items", "games": streams, "learners": learners, "rounds": 9, "batch": SEEDS}
+    study = {
+        "study": "s",
+        "games": {name: {"stream": "flip", "settings": {"items": 3}, "loss": "dcg"} for name in streams},
+        "learners": {name: {"kind": "ftpl"} for name in learners},
+        "experiments": {"games": alike | {"seeds": SEEDS}, "once": alike | {"seeds": 1}},
+    }
+    write_text(tmp_path / "study/study.json", json.dumps(study))
+    values = made_up(streams=streams, learners=learners)
+    for job in Plan(*settings.load(study, checked=True)).runs.values():
+        rows = values[(values["stream"] == job.identity["stream"]) & values["seed"].isin(job.seeds)]
+        rows = rows.assign(horizon=9, round=9, best=0.0, best_at_horizon=0.0, worst=1.0, explored=0, bound=1.0)
+        table = pa.Table.from_pandas(rows.assign(kind="ftpl", k=0).drop(columns="stream"), preserve_index=False)
+        about = {"kind": "fixed-items", "items": 3, "loss": "dcg", "gain": False, "game": job.settings["game"]}
+        write_parquet(table, tmp_path / f"study/runs/{job.path}.parquet", about | job.identity)
     return tmp_path / "study"
-
-
-def write(folder, name, values):
-    """The traces of an experiment on fixed items whose regret is `value`."""
-    # fmt: off
-    rows = values.assign(experiment=name, horizon=9, round=9, best=0.0, best_at_horizon=0.0, worst=1.0, explored=0,
-                         bound=1.0, gain=False, kind="ftpl", k=0, game=values["stream"], loss="dcg", items=3)
-    # fmt: on
-    table = pa.Table.from_pandas(rows, preserve_index=False)
-    details = {"kind": "fixed-items", "comparator": "prefix", "readings": {}, "titles": {}, "title": name}
-    write_parquet(table, folder / f"traces/{name}.parquet", details)
 
 
 def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, capsys):
@@ -178,4 +184,4 @@ def test_nothing_is_written_where_the_form_is_not_known_or_nothing_can_be_shown(
         command = ["table", str(folder), "--experiment", "games", "--output", str(tmp_path / output), *options]
         assert main(command) == 1 and not (tmp_path / output).exists()
     assert main(["table", str(tmp_path)]) == 1
-    assert "holds no traces" in capsys.readouterr().err.splitlines()[-1]
+    assert "study.json: is not there. Finish the study" in capsys.readouterr().err.splitlines()[-1]

@@ -59,20 +59,20 @@ def load(settings: dict) -> tuple[dict, dict]:
     return studies.load(settings, ROOT / "config/datasets.yaml")
 
 
-def settled(settings: dict) -> dict:
-    return studies.settled(settings, ROOT / "config/datasets.yaml")[0]
+def decided(settings: dict) -> dict:
+    return studies.decided(settings, ROOT / "config/datasets.yaml")[0]
 
 
 def test_by_default_nothing_is_left_out():
     stopping = {key: value for key, value in config().items() if key != "missing"}
-    assert settled(stopping) is stopping and settled(stopping | {"missing": "stop"})["missing"] == "stop"
+    assert decided(stopping) is stopping and decided(stopping | {"missing": "stop"})["missing"] == "stop"
     study, _ = load(stopping)
     assert "left_out" not in study and {"two", "three"} <= study["streams"].keys()
     assert missing.notices(study) == []
 
 
 def test_what_needs_a_missing_set_is_left_out_and_nothing_else():
-    settings = settled(config())
+    settings = decided(config())
     assert settings == config(missing=["gone"])
     study, datasets = load(settings)
     assert {*study["streams"]} == {"one", "drawn"} and study["populations"] == {}
@@ -85,16 +85,16 @@ def test_what_needs_a_missing_set_is_left_out_and_nothing_else():
     assert [job.path for job in left] == [path for path in jobs if "/two/" not in path]
     assert all(jobs[job.path] == job for job in left)  # so that nothing is played anew once the set is there
     studies.check_own_files(study, datasets)
-    assert settled(settings) == settings  # decided once
+    assert decided(settings) == settings  # decided once
 
 
 def test_the_line_says_the_set_and_what_does_without_it():
-    study, _ = load(settled(config()))
+    study, _ = load(decided(config()))
     assert missing.notices(study) == [
         "The gone set (gone) is missing. Left out: streams two, three; populations of-two; "
         "experiments swept, swept+rounds-7."
     ]
-    said = missing.notices(study, studies.settled(config(), ROOT / "config/datasets.yaml")[1])
+    said = missing.notices(study, studies.decided(config(), ROOT / "config/datasets.yaml")[1])
     assert said[0].startswith("The gone set (gone) is missing (no gone/b.txt in data/ or a mirror). Left out: streams")
 
 
@@ -108,26 +108,26 @@ def test_a_file_in_data_mirror_or_results_is_there(folder, monkeypatch, there):
     put(folder / there)
     assert missing.absent(*load(config())) == {"gone": "gone/a.txt"}  # the other part is not
     del (settings := config())["streams"]["three"], settings["experiments"]["swept"]
-    assert settled(settings)["missing"] == []
+    assert decided(settings)["missing"] == []
 
 
 def test_what_can_be_downloaded_is_not_missing():
     sets = config()["datasets"]
     sets["gone"] = {key: value for key, value in sets["gone"].items() if key != "get"}
     sets["gone"]["archive"] = {"url": "https://nowhere.example/gone.zip", "sha256": None}
-    assert settled(config(datasets=sets))["missing"] == []
+    assert decided(config(datasets=sets))["missing"] == []
     by_hand = sets["gone"] | {"get": "Accept the terms"}
-    assert settled(config(datasets=sets | {"gone": by_hand}))["missing"] == ["gone"]
+    assert decided(config(datasets=sets | {"gone": by_hand}))["missing"] == ["gone"]
 
 
 def test_a_mirror_at_an_address_is_taken_to_have_all(monkeypatch):
     monkeypatch.setenv("SCANT_DATA", "https://nowhere.example/data")
-    assert settled(config())["missing"] == []
+    assert decided(config())["missing"] == []
 
 
 def test_sets_that_are_only_converted_are_left_out_too():
     settings = config(tables_of=["here", "yandex-imat2009"])
-    study, _ = load(settled(settings))
+    study, _ = load(decided(settings))
     assert study["tables_of"] == ["here"]
     assert missing.notices(study)[-1] == (
         "Yandex Internet Mathematics 2009 (yandex-imat2009) is missing. Left out: its table."
@@ -146,7 +146,7 @@ def test_a_study_of_which_nothing_is_left_is_refused(folder):
     settings = config()
     settings["experiments"]["both"]["streams"] = ["one", "two"]
     with pytest.raises(SettingError, match="nothing is left to play"):
-        load(settled(settings))
+        load(decided(settings))
 
 
 @pytest.mark.parametrize("value", ["leave", ["gone", "gone"], 1])
@@ -155,20 +155,10 @@ def test_other_values_are_refused(value):
         load(config(missing=value))
 
 
-def test_places_are_played_apart_where_data_may_come_later():
-    def processes(**changes):
-        settings = config(together="all", **changes)
-        settings["experiments"]["both"]["streams"] = ["one", "drawn"]
-        return Plan(*load(settings)).processes
-
-    assert any(len(path.split("/")) == 2 for path in processes(missing="stop"))
-    assert all(len(path.split("/")) == 3 for path in processes(missing=[]))
-
-
 def test_a_claim_about_a_missing_set_says_so():
     claim = {"id": "c", "family": "f", "quantity": "final", "comparison": "greater", "where": {}, "measure": "ndcg@10"}
     claim |= {"learner": {"kind": "slam"}, "against": {"kind": "random"}}
-    plan, whole = Plan(*load(settled(config()))), Plan(*load(config(missing="stop")))
+    plan, whole = Plan(*load(decided(config()))), Plan(*load(config(missing="stop")))
     said = {
         name: claims.examine({"c": claim | {"on": {"dataset": name}}}, plan, {}, whole=whole)["c"].missing
         for name in ("gone", "here")
@@ -184,9 +174,9 @@ def test_the_papers_study_leaves_out_what_is_missing(folder, monkeypatch):
     for dataset in ("mslr-web10k", "yahoo-c14-set1"):
         for part in datasets[dataset].parts.values():
             put(folder / "mirror" / dataset / part.file)
-    decided = settled(settings)
-    assert decided["missing"] == ["yandex-imat2009"]
-    study, _ = load(json.loads(json.dumps(decided)))
+    given = decided(settings)
+    assert given["missing"] == ["yandex-imat2009"]
+    study, _ = load(json.loads(json.dumps(given)))
     gone = {"top-yandex", "top-yandex-100", "top-released-yandex"}
     assert settings["experiments"].keys() - study["experiments"].keys() == gone
     assert study["experiments"]["perceptron"]["streams"] == ["separable", "mslr-web10k", "yahoo"]

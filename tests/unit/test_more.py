@@ -17,7 +17,7 @@ from scant.files import write_parquet
 from scant.page import status
 from scant.schema import read_yaml
 from scant.study import settings as studies
-from scant.study.plan import Plan
+from scant.study.plan import Plan, spanned
 from scant.verdict.more import describe, more, study_with, with_seeds
 
 ROOT = Path(__file__).parents[2]
@@ -75,26 +75,20 @@ def state(folder, claims):
 
 
 @pytest.fixture
-def text():
-    """The study file."""
-    return STUDY
-
-
-@pytest.fixture
-def finished(tmp_path, monkeypatch, text):
-    """A finished study: a process takes half a second, and a tenth for each learner and seed; a draw 0.3 s."""
+def finished(tmp_path, monkeypatch):
+    """A finished study: a run takes half a second, and a tenth for each seed; a seed is drawn in 0.3 s."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.yaml").write_text(text)
+    (tmp_path / "s.yaml").write_text(STUDY)
     for name in ("config/datasets.yaml", "workflow/schemas/datasets.schema.yaml"):
         (tmp_path / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, tmp_path / name)
     folder = tmp_path / "results/s"
     plan = Plan(*studies.load(read_yaml("s.yaml")))
-    for path, jobs in plan.processes.items():
-        benchmark(folder, f"run/{path}", 0.5 + 0.1 * sum(len(job.seeds) for job in jobs))
-        for path in jobs[0].files:
-            stream, seed = path.split("/")[-2:]
-            benchmark(folder, f"simulate/{stream}/{seed.removesuffix('.arrow')}", 0.3)
+    for path, job in plan.runs.items():
+        benchmark(folder, f"run/{path}", 0.5 + 0.1 * len(job.seeds))
+    for place, spans in plan.draws.items():
+        for seeds in spans:
+            benchmark(folder, f"simulate/{Path(place).name}/{seeds}", 0.3 * len(spanned(seeds)))
     state(folder, CLAIMS)
     readings = [CELL | dict(zip(("claim", "first", "against"), reading, strict=True)) for reading in READINGS]
     pd.DataFrame(readings).to_csv(folder / "claims-readings.csv", index=False)
@@ -121,23 +115,6 @@ def test_steps_are_in_order_of_what_a_claim_costs(finished):
     assert found.never == ["never", "unknown", "too-many", "bounds"] and found.beyond == []
     assert found.seconds == pytest.approx(online + sum(costs) + two)
     assert found.seeds == {"online": (8, 20), "games": (10, 40), "like-it": (8, 20)}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        STUDY.replace("streams:", "together: true\nstreams:", 1)
-        .replace("  ftpl:", "  listnet: {kind: listnet, rates: [0.1, 1.0]}\n  ftpl:")
-        .replace("[slam, random]", "[listnet, slam, random]")
-    ],
-)
-def test_learners_that_are_played_together_start_once(finished):
-    assert sorted(path.stem for path in (finished / "benchmarks/run/online/same").glob("*.jsonl")) == [
-        "seed-0-7+tuning-0-1"  # of both that tune; random is alone
-    ]
-    state(finished, {"online-a": CLAIMS["online-a"]})
-    start, seed = 2 * (0.5 + 0.5), 2 * 3 * 0.1 + 0.3
-    assert more(finished, "s.yaml").seconds == pytest.approx(start + 4 * seed)
 
 
 def test_seeds_that_decide_several_claims_are_one_step(finished):
@@ -238,11 +215,10 @@ def test_the_settings_of_another_study_are_refused(finished, tmp_path):
         more(finished, "s.yaml")
 
 
-def test_settings_are_those_of_the_latest_run_or_of_the_workflow(finished, tmp_path):
+def test_settings_are_those_of_the_latest_run_or_those_among_the_results(finished):
     with pytest.raises(SettingError, match="name its --study-file"):
         status.study_file(finished)
-    (tmp_path / ".snakemake/scant").mkdir(parents=True)
-    copy = tmp_path / ".snakemake/scant/s.json"
+    copy = finished / "study.json"
     copy.write_text(json.dumps(yaml.safe_load(STUDY)))
     assert status.study_file(finished).samefile(copy)
     text = study_with(copy, more(finished, copy))

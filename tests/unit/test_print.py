@@ -344,14 +344,13 @@ ALWAYS_SLOW = {"seaborn", "scipy", "sklearn", "numba", "jsonschema", "yaml"}
     ("drawn", "slow"), [(True, ALWAYS_SLOW), (False, ALWAYS_SLOW | {"matplotlib"})], ids=["figures", "tables"]
 )
 def test_a_figure_or_table_pays_for_its_own_imports_only(drawn, slow):
-    """Of all of them together: finding one asks every family, and drawing it asks every learner how it looks."""
+    """Of all of them together: to draw one asks every learner how it looks."""
     code = f"""
 import sys
 from scant import families
-from scant.present import making
 
 for shown in [shown for _, shown in families.shown() if bool(shown.draw) == {drawn}]:
-    assert making.find(shown.name, {drawn}) and all(map(families.called, filter(None, (shown.frame, shown.draw))))
+    assert all(map(families.called, filter(None, (shown.frame, shown.draw))))
 for kind in families.kinds() if {drawn} else ():
     from scant.present import figures, panels, style
 

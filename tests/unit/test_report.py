@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from scipy import stats
+from toys import SHOWN
 
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
@@ -20,6 +21,7 @@ from scant.online import traces as online_traces
 from scant.online.run import run
 from scant.present import figures, making, style, tables, traces
 from scant.present.intervals import t_interval
+from scant.study.plan import Runs
 from scant.theory.bounds import adversary_loss
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
@@ -29,7 +31,7 @@ TABLES = ("finals", "bounds", "rates")  # of the perceptron study
 
 def make(name, stem, *read):
     """Write a figure, if that is its name, or a table."""
-    making.make(making.find(name, name.startswith("figure")), stem, *read)
+    making.make(SHOWN[name], stem, *read)
 
 
 def trace(learner, seed, values, setting="1", **changes):
@@ -374,22 +376,11 @@ def test_latex_escapes_text_and_rounds_numbers():
 def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path, name):
     frame["bound"] = 1 / 3
     make(name, tmp_path / "out" / f"{name}.v1", frame, DETAILS)
-    made = making.frame_of(making.find(name, drawn=False), frame, DETAILS)
+    made = making.frame_of(SHOWN[name], frame, DETAILS)
     read = pd.read_csv(tmp_path / "out" / f"{name}.v1.csv", dtype={"rate": str})
     pd.testing.assert_frame_equal(read, made, check_dtype=False, rtol=1e-14)
     assert len((tmp_path / "out" / f"{name}.v1.tex").read_text().splitlines()) == len(made) + 7
     assert len(list((tmp_path / "out").iterdir())) == 2
-
-
-def test_unknown_tables_and_figures_are_named(frame, tmp_path):
-    with pytest.raises(SettingError, match="unknown table 'final': did you mean 'finals'"):
-        make("final", tmp_path / "x", frame, DETAILS)
-    with pytest.raises(SettingError, match=r"unknown figure 'figure-2\.app': did you mean 'figure-2\.ap'"):
-        make("figure-2.app", tmp_path / "x", frame, DETAILS)
-    for name, drawn in (("finals", True), ("figure-2.1", False)):  # a table is no figure, nor is a figure a table
-        with pytest.raises(SettingError, match="unknown"):
-            making.find(name, drawn)
-    assert list(tmp_path.iterdir()) == []
 
 
 # --- figures
@@ -556,11 +547,9 @@ def run_files(tmp_path):
     return files
 
 
-def test_runs_are_gathered_with_their_identity(run_files, tmp_path):
-    details = DETAILS["all"]
-    traces.gather(run_files, tmp_path / "all.parquet", details)
-    frame, found = traces.read([tmp_path / "all.parquet"])
-    assert found == {"all": details}
+def test_runs_are_read_with_their_identity(run_files):
+    frame, found = traces.read([Runs("all", run_files, DETAILS["all"])])
+    assert found == DETAILS
     slam, random = frame[frame["learner"] == "slam"], frame[frame["learner"] == "random"]
     assert set(slam["setting"]) == {"0.5", "theory", "1e+300"}
     assert set(random["setting"]) == {"none"}
@@ -573,19 +562,17 @@ def test_runs_are_gathered_with_their_identity(run_files, tmp_path):
     assert last["ndcg@10"].isna().sum() == (last["failed_in"] > 0).sum() == 2
     assert chosen(frame, "held-out")["slam"][0] in ("0.5", "theory")
     for name in TABLES:
-        assert len(making.frame_of(making.find(name, drawn=False), frame, found))
+        assert len(making.frame_of(SHOWN[name], frame, found))
 
 
-def test_experiments_are_read_together(run_files, tmp_path):
-    for name in ("all", "b.2"):
-        traces.gather(run_files, tmp_path / f"{name}.parquet", DETAILS["all"])
-    frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.2.parquet"])
+def test_experiments_are_read_together(run_files):
+    both = [Runs(name, run_files, DETAILS["all"]) for name in ("all", "b.2")]
+    frame, found = traces.read(both)
     assert set(found) == {"all", "b.2"}
-    assert len(frame) == 2 * len(traces.read([tmp_path / "all.parquet"])[0])
+    assert len(frame) == 2 * len(traces.read(both[:1])[0])
 
 
 def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_path):
-    traces.gather(run_files, tmp_path / "all.parquet", DETAILS["all"])
     job = {
         "study": "toy", "study_seed": 1, "experiment": "b", "stream": "letor", "learner": "random",
         "kind": "perceptron", "stream_settings": {"dataset": "letor"}, "learner_settings": {"kind": "random"},
@@ -593,8 +580,8 @@ def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_pa
         "measures": ["err", "ap", "precision@5"],
     }  # fmt: skip
     run(job, tmp_path / "run.parquet", [0, 1], [tmp_path / "toy.arrow"])
-    traces.gather([tmp_path / "run.parquet"], tmp_path / "b.parquet", DETAILS["all"])
-    frame, found = traces.read([tmp_path / "all.parquet", tmp_path / "b.parquet"])
+    about = DETAILS["all"]
+    frame, found = traces.read([Runs("all", run_files, about), Runs("b", [tmp_path / "run.parquet"], about)])
     assert "measures" not in found["all"]
     assert found["b"]["measures"] == ["err", "precision@5"]  # AP is recorded in any case
     assert frame.loc[frame["experiment"] == "all", ["err", "precision@5"]].isna().all().all()
@@ -606,24 +593,15 @@ def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_pa
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "foreign"])
-def test_a_run_that_is_not_whole_is_named(run_files, tmp_path, damage):
+def test_a_run_that_is_not_whole_is_named(run_files, damage):
     path = run_files[1]
     if damage == "missing":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:-9] if damage == "cut" else b"text")
     with pytest.raises(DataError) as caught:
-        traces.gather(run_files, tmp_path / "all.parquet", DETAILS["all"])
+        traces.read([Runs("all", run_files, DETAILS["all"])])
     assert caught.value.file == str(path)
-    assert not (tmp_path / "all.parquet").exists()
-
-
-@pytest.mark.parametrize("damage", ["missing", "foreign"])
-def test_traces_that_are_not_whole_are_named(tmp_path, damage):
-    if damage == "foreign":
-        (tmp_path / "all.parquet").write_bytes(b"text")
-    with pytest.raises(DataError, match=r"all\.parquet"):
-        traces.read([tmp_path / "all.parquet"])
 
 
 def _luminance(colour):

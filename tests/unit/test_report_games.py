@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from toys import SHOWN
 
 from scant.errors import SettingError
 from scant.families import called
@@ -11,7 +12,7 @@ from scant.games import drawings as drawing_games
 from scant.games import frames as games
 from scant.games import run as runs
 from scant.games.learners import LEARNERS
-from scant.present import making, panels, style
+from scant.present import making, panels, style, traces
 
 DETAILS = {
     "e": {
@@ -130,7 +131,7 @@ def test_the_largest_slope_of_each_learner_is_observed_in_a_cell(frame):
     ],
 )
 def test_figures_are_drawn_of_their_frames(frame, tmp_path, name, along, count):
-    shown = making.find(name, drawn=True)
+    shown = SHOWN[name]
     making.make(shown, tmp_path / name, frame, DETAILS)
     held = pd.read_csv(tmp_path / f"{name}.csv")
     drawn = called(shown.draw)(making.frame_of(shown, frame, DETAILS))
@@ -158,8 +159,7 @@ def test_times_are_drawn(tmp_path):
         for m in (3, 6, 12)
     ]  # fmt: skip
     runs.time(jobs, tmp_path / "e.parquet", DETAILS["e"], least=0.001)
-    shown = making.find("figure-games-time", drawn=True)
-    making.make(shown, tmp_path / "figure", *making.read(shown, [tmp_path / "e.parquet"]))
+    making.make(SHOWN["figure-games-time"], tmp_path / "figure", *traces.read_rows([tmp_path / "e.parquet"]))
     held = pd.read_csv(tmp_path / "figure.csv")
     assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2 and sorted(held["items"].unique()) == [3, 6, 12]
     assert set(held["label"]) == {"Slow", "Fast"}
@@ -176,5 +176,5 @@ def test_kinds_of_learners_look_different():
 
 def test_tables_are_written_by_name(frame, tmp_path):
     for name in ("games", "slopes"):
-        making.make(making.find(name, drawn=False), tmp_path / name, frame, DETAILS)
+        making.make(SHOWN[name], tmp_path / name, frame, DETAILS)
         assert len(pd.read_csv(tmp_path / f"{name}.csv")) > 0 and (tmp_path / f"{name}.tex").exists()

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy import stats
+from toys import SHOWN
 
 from scant import families
 from scant.data import stream as streams
@@ -24,7 +25,7 @@ from scant.online.run import run
 from scant.online.top import CODES, EVENTS, OBJECTIVES
 from scant.online.traces import PLAYED, way
 from scant.present import making, panels, style, traces
-from scant.study.plan import Plan
+from scant.study.plan import Plan, Runs
 from scant.study.settings import load
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
@@ -124,11 +125,6 @@ def frame():
     return gathered(*parts)
 
 
-def declared(name):
-    """The declaration of a figure or table."""
-    return making.find(name, name.startswith("figure"))
-
-
 # --- the plan
 
 CONFIG = {
@@ -186,25 +182,18 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
     assert known(planned("bounds", "unseen").figures) == {}
 
 
-def test_a_figure_or_table_reads_the_traces_of_its_experiments():
+def test_a_figure_or_table_reads_the_runs_of_its_experiments_and_for_regret_comparators():
     plan = planned()
+    assert {shown.name for _, shown in families.shown() if shown.reads == "regret"} == {"regret", "figure-top-regret"}
     for target in (*plan.figures.values(), *plan.tables.values()):
         if target.shown.reads in ("traces", "regret"):
-            assert plan.files(target) == [f"results/s/traces/{name}.parquet" for name in target.experiments]
-    draws = [f"results/s/streams/sim/seed-{seed}.arrow" for seed in range(10)]
+            runs = [file for name in target.experiments for file in plan.run_files(name)]
+            best = [f"results/s/comparators/slow/sim/squared/seed-{seeds}.parquet" for seeds in ("0-4", "5-9")]
+            assert plan.files(target) == runs + best * (target.shown.reads == "regret")
+    spans = {**dict.fromkeys(range(5), "0-4"), **dict.fromkeys(range(5, 10), "5-9")}
+    draws = [f"results/s/streams/sim/{span}/seed-{seed}.arrow" for seed, span in spans.items()]
     assert set(plan.files(plan.tables["streams"])) == {"results/s/streams/data.arrow", *draws}
     assert plan.files(plan.tables["variance"]) == []
-
-
-def test_regret_alone_reads_comparators():
-    plan, wanted = planned(), {"regret", "figure-top-regret"}
-    assert {shown.name for _, shown in families.shown() if shown.reads == "regret"} == wanted
-    made = plan.figures | plan.tables
-    assert {name for name, target in made.items() if plan.compared(target)} == wanted
-    for name in wanted:
-        assert plan.compared(made[name]) == [
-            f"results/s/comparators/slow/sim/squared/seed-{seeds}.parquet" for seeds in ("0-4", "5-9")
-        ]
 
 
 def test_objectives_and_columns_have_one_set_of_names():
@@ -421,17 +410,17 @@ def test_regret_is_at_the_chosen_rate():
 
 def read(name, frame, there):
     """What a figure or table is made of, of traces and comparators."""
-    return frame, DETAILS, *([there] if declared(name).reads == "regret" else [])
+    return frame, DETAILS, *([there] if SHOWN[name].reads == "regret" else [])
 
 
 def make(name, stem, frame, there=None):
     """Write a figure or table of traces and comparators."""
-    making.make(declared(name), stem, *read(name, frame, there))
+    making.make(SHOWN[name], stem, *read(name, frame, there))
 
 
 def frame_of(name, study):
     """The frame of a figure or table."""
-    return making.frame_of(declared(name), *read(name, *study))
+    return making.frame_of(SHOWN[name], *read(name, *study))
 
 
 @pytest.mark.parametrize("name", ["top", "regret"])
@@ -483,7 +472,7 @@ def panels_of(frame, draw):
 
 
 def test_both_papers_curves_are_made_alike():
-    one, other = declared("figure-aistats16.1"), declared("figure-3.4")
+    one, other = SHOWN["figure-aistats16.1"], SHOWN["figure-3.4"]
     assert (one.frame, one.draw, one.options, one.shows) == (other.frame, other.draw, other.options, other.shows)
 
 
@@ -739,7 +728,7 @@ def test_comparators_are_read_with_what_they_are_of(tmp_path):
         traces.read_comparators([tmp_path / "none.parquet"])
 
 
-def test_runs_are_gathered_with_their_settings_as_played(tmp_path):
+def test_runs_are_read_with_their_settings_as_played(tmp_path):
     random = np.random.default_rng(0)
     queries = [(q, random.integers(0, 3, 6), random.standard_normal((6, 3))) for q in range(10)]
     streams.write(tmp_path / "toy.arrow", queries, {})
@@ -760,8 +749,7 @@ def test_runs_are_gathered_with_their_settings_as_played(tmp_path):
         run(job, files[-1], [0, 1, 2, TUNING], [tmp_path / "toy.arrow"])
     titles = {"streams": {"a": "A"}, "learners": {name: name for name in learners}}
     details = DETAILS["top"] | {"readings": readings, "titles": titles}
-    traces.gather(files, tmp_path / "top.parquet", details)
-    frame, found = traces.read([tmp_path / "top.parquet"])
+    frame, found = traces.read([Runs("top", files, details)])
     assert found == {"top": details}
     played = frame.groupby("learner")[list(PLAYED)].first()
     assert played.loc["smooth", ["objective", "judge", "k", "sign"]].tolist() == [

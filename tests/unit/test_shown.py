@@ -8,17 +8,17 @@ import jinja2
 import pytest
 from matplotlib.colors import is_color_like
 from matplotlib.markers import MarkerStyle
+from toys import SHOWN
 
 from scant import families
 from scant.data.simulated import GENERATORS
 from scant.online.learners import MEASURES
 from scant.online.streams import SEPARABLE
 from scant.page import about, generated, page
-from scant.present import making, style
+from scant.present import style
 from scant.study.schema import experiment_settings, figures_to_ask_for
 
 ROOT = Path(__file__).parents[2]
-SHOWN = {shown.name: shown for _, shown in families.shown()}
 FIGURES = {name: shown for name, shown in SHOWN.items() if shown.draw}
 READS = {  # by what a frame is made of: how many arguments its function takes
     "traces": 2, "times": 2, "coverage": 2, "regret": 3, "streams": 1, "logs": 1, "nothing": 0,
@@ -35,7 +35,6 @@ def test_a_name_stands_for_one_figure_or_table():
     for _, shown in families.shown():
         assert SHOWN[shown.name] is shown  # also where two families share it
         assert shown.name.startswith("figure-") == bool(shown.draw)
-        assert making.find(shown.name, bool(shown.draw)) is shown
     headings = [shown.heading for shown in SHOWN.values() if shown.heading]
     assert len({*headings}) == len(headings)
 

@@ -31,6 +31,10 @@ def folder(tmp_path):
         json.dumps({"study": "s", "made": MADE} | {name: {} for name in ("files", *manifest.SECTIONS)})
     )
     write_parquet(pa.Table.from_pylist([ROWS[0] | {"id": "c"}]), tmp_path / "claims.parquet", {})
+    streams, learners = {"a": {"generator": "linear"}}, {"slam": {"kind": "slam"}}
+    study = {"study": "s", "streams": streams, "learners": learners}  # which has `e` no more
+    study["experiments"] = {"d": {"streams": ["a"], "learners": ["slam"]}}
+    (tmp_path / "study.json").write_text(json.dumps(study))
     for learner in ("slam", "listnet"):
         for seed in (0, 1):
             rows = pa.table({"seed": [seed], "rate": [0.1], "theory": [0], "round": [9], "ndcg@10": [0.25 + seed]})
@@ -106,7 +110,7 @@ def test_an_export_leaves_no_half_file_and_replaces_nothing_of_the_study(folder,
         (lambda results: results.runs("e", learner="slan"), "slam"),
         (lambda results: results.table("final"), "finals"),
         (lambda results: results.figure("figure-2.2"), "figure-2.1"),
-        (lambda results: results.traces("e"), "unknown experiment 'e'"),
+        (lambda results: results.traces("e"), "unknown experiment 'e': Known: d"),
     ],
 )
 def test_what_is_not_there_is_named(folder, call, message):

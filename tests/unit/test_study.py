@@ -10,6 +10,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scant import families
 from scant.ads import campaigns, scorers
@@ -27,7 +29,7 @@ from scant.online.learners import LEARNERS, Settings
 from scant.online.streams import SEPARABLE
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
-from scant.study.plan import BANDIT, DRAW, MOST_PLACES, MOST_SEEDS, Plan, span, spanned, tables_of, total
+from scant.study.plan import Plan, sources, span, spanned, tables_of, total
 from scant.study.schema import experiment_settings, readings, schema
 
 ROOT = Path(__file__).parents[2]
@@ -411,6 +413,7 @@ def with_top(**changes):
 
 
 BAD = {
+    "no setting any more": (put("together", value=True), "^together: there is no such setting any more, .*Delete it"),
     "unknown key": (put("sede", value=1), r"study: top level: unknown key 'sede': did you mean 'seed'"),
     "unknown key of a stream": (put("streams", "sim", "setings", value={}), "study: streams.sim: .*'settings'"),
     "unknown key of a learner": (put("learners", "slam", "rate", value=[1]), "study: learners.slam: .*'rates'"),
@@ -770,74 +773,52 @@ def test_seeds_that_are_added_are_played_alone(batch, tuning_seeds):
         assert added == [first, {4, 5, 6}, {*range(7, 13)}]
 
 
-def test_built_in_learners_of_a_place_and_of_the_same_seeds_are_played_together():
-    config = with_top(learners=["random", "top", "listnet", "mine"], streams=["sim", "real"], batch=4)
-    config["learners"] |= {"listnet": {"kind": "listnet", "rates": [0.1, 1.0]}, "mine": {"kind": "fractions:Fraction"}}
-    config["experiments"]["top"] |= {"seeds": [3, 5], "tuning_seeds": 1}
-    alone, together = planned(config), planned(config | {"together": True})
-    assert alone.jobs == together.jobs  # the run files are the same
-    assert alone.processes == {job.path: [job] for jobs in alone.jobs.values() for job in jobs}
-    played = {path: [job.path for job in jobs] for path, jobs in together.processes.items() if path.startswith("top/")}
-    assert [job for jobs in played.values() for job in jobs] != [job.path for job in together.jobs["top"]]
-    assert sorted(job for jobs in played.values() for job in jobs) == sorted(job.path for job in together.jobs["top"])
-    for stream in ("sim", "real"):
-        place = f"top/{stream}"
-        assert played[f"{place}/seed-3-6"] == [f"{place}/{name}/seed-3-6" for name in ("listnet", "random", "top")]
-        assert played[f"{place}/seed-0-2"] == [f"{place}/{name}/seed-0-2" for name in ("random", "top")]
-        # the one that tunes has other seeds; that of one's own is alone in any case
-        for path in (f"{place}/listnet/seed-0-2+tuning-0", f"{place}/mine/seed-3-6"):
-            assert played[path] == [path]
-
-    everywhere = planned(config | {"together": "all"})
-    assert everywhere.jobs == alone.jobs
-    played = {path: [job.path for job in jobs] for path, jobs in everywhere.processes.items() if path[:4] == "top/"}
-    assert sorted(job for jobs in played.values() for job in jobs) == sorted(job.path for job in together.jobs["top"])
-    alike = [f"top/{stream}/{name}/seed-0-2" for stream in ("real", "sim") for name in ("random", "top")]
-    assert played["top/seed-0-2"] == alike
-    assert played["top/seed-0-2+tuning-0"] == [f"top/{at}/listnet/seed-0-2+tuning-0" for at in ("real", "sim")]
-    assert played["top/sim/mine/seed-3-6"] == ["top/sim/mine/seed-3-6"]
-
-    config["streams"] |= {f"sim-{number}": config["streams"]["sim"] for number in range(MOST_PLACES)}
-    config["experiments"]["top"]["streams"] = [name for name in config["streams"] if name.startswith("sim")]
-    many, alike = (planned(config | {"together": together}).processes for together in ("all", True))
-    assert [path for path in many if path[:4] == "top/"] == [path for path in alike if path[:4] == "top/"]
-
-
-def test_processes_share_an_experiment_whose_files_have_many_seeds():
-    config = with_top(learners=["random"], streams=["sim"]) | {"together": "all"}
-    config["streams"] |= {f"sim-{number}": config["streams"]["sim"] for number in range(4)}
-    config["experiments"]["top"]["streams"] = [name for name in config["streams"] if name.startswith("sim")]
-    for seeds, lengths in ((MOST_SEEDS // 5, [5]), (MOST_SEEDS // 3, [2, 3]), (MOST_SEEDS + 1, [2, 1, 2])):
-        config["experiments"]["top"] |= {"seeds": seeds, "batch": seeds}
-        plan = planned(config)
-        shared = {path: jobs for path, jobs in plan.processes.items() if path.startswith("top/")}
-        assert [len(jobs) for jobs in shared.values()] == lengths
-        assert [job for jobs in shared.values() for job in jobs] == sorted(plan.jobs["top"], key=lambda job: job.path)
-    config["experiments"]["top"] |= {"seeds": MOST_SEEDS // 3, "batch": MOST_SEEDS // 3}
-    assert [path for path in planned(config).processes if path.startswith("top/")] == [
-        f"top/seed-0-{MOST_SEEDS // 3 - 1}", f"top/part-2/seed-0-{MOST_SEEDS // 3 - 1}",
-    ]  # fmt: skip
-
-
-def test_one_process_draws_all_seeds_that_a_job_is_the_first_to_need():
-    config = with_top(learners=["random"], streams=["sim", "real"], batch=4) | {"together": "all"}
-    config["experiments"] = {"top": config["experiments"]["top"] | {"seeds": [3, 5]}}
-    assert planned(config | {"together": True}).drawn(DRAW) == []
-    drawn = planned(config).drawn(DRAW)
-    assert drawn == [("sim", [0, 1, 2]), ("sim", [3, 4, 5, 6]), ("sim", [7])]  # `real` is of a data set
+def test_one_job_draws_all_seeds_that_a_run_is_the_first_to_need():
+    config = with_top(learners=["random"], streams=["sim", "real"], batch=4, seeds=[3, 5])
+    del config["experiments"]["all"]
+    spans = ["0-2", "3-6", "7"]
+    assert planned(config).draws == {"results/small/streams/sim": spans}  # `real` is of a data set
     config["experiments"]["more"] = config["experiments"]["top"] | {"seeds": [3, 5, 2], "batch": 10}
-    assert planned(config).drawn(DRAW) == [*drawn, ("sim", [8, 9])]  # what is drawn already is not drawn again
-    assert planned(with_ads() | {"together": "all"}).drawn(BANDIT)[0] == ("digits", [0, 1, 2])
+    assert planned(config).draws == {"results/small/streams/sim": [*spans, "8-9"]}
+    config["learners"]["listnet"]["rates"] = [0.1, 1.0]
+    config["experiments"]["top"]["learners"] = ["listnet", "random"]  # the first one tunes
+    assert planned(config).draws == {"results/small/streams/sim": ["0-2", "3-6", "7", "tuning-0-3", "tuning-4", "8-9"]}
+    assert planned(with_ads()).draws == {f"results/ads/bandit/{log}": ["0-2"] for log in ("digits", "hotel")}
 
 
-@pytest.mark.parametrize("kind", ["with_games", "with_ads"])
-def test_the_order_of_learners_is_nothing_to_a_process(kind):
-    config = globals()[kind]() | {"together": True}
-    before = planned(config).processes
-    config["experiments"]["e"]["learners"].reverse()
-    after = planned(config).processes
-    assert (before == after) == (kind == "with_ads")  # a game's run file has its learners in their order
-    assert before.keys() == after.keys()
+ALIKE = load(small(learners={"added": {"kind": "listnet", "rates": [0.1, 1.0]}, **small()["learners"]}))
+EVERY = {  # what may differ between experiments on one stream that tune alike
+    "seeds": st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    "learners": st.sampled_from([["random"], ["slam"], ["random", "slam"]]),
+}
+BATCHES = st.sampled_from([1, 3, 9])  # with little room for seeds that tune, and with much
+
+
+@given(st.lists(st.fixed_dictionaries(EVERY), min_size=1, max_size=3), BATCHES, st.integers(1, 4), st.data())
+def test_each_seed_is_drawn_once_and_what_is_added_changes_no_draw(experiments, batch, tuning_seeds, data):
+    study, datasets = ALIKE
+    common = study["experiments"]["all"] | {"streams": ["sim"], "batch": batch, "tuning_seeds": tuning_seeds}
+
+    def plan(*settings):
+        numbered = {f"e{number}": common | changes for number, changes in enumerate(settings)}
+        return Plan(study | {"experiments": numbered}, datasets)
+
+    before = plan(*experiments)
+    (place, spans), *others = before.draws.items()
+    files = [f"{place}/{name}/seed-{seed}.arrow" for name in spans for seed in spanned(name)]
+    assert not others and len({Path(file).name for file in files}) == len(files)
+    assert {file for job in before.runs.values() for file in job.files} == {*files}
+    assert {*sources(files)} == {f"{place}/{name}" for name in spans}
+
+    most = max(range(len(experiments)), key=lambda number: sum(experiments[number]["seeds"]))
+    changed = [dict(settings) for settings in experiments]
+    changed[most]["seeds"] = [*changed[most]["seeds"], 2]
+    any_of = changed[data.draw(st.integers(0, len(changed) - 1))]
+    at = data.draw(st.integers(0, len(any_of["learners"])))
+    any_of["learners"] = [*any_of["learners"][:at], "added", *any_of["learners"][at:]]
+    after = plan(*changed, data.draw(st.fixed_dictionaries(EVERY)))
+    assert {*spans} <= {*after.draws[place]}
+    assert all(after.runs[path] == job for path, job in before.runs.items())
 
 
 def test_names_of_jobs_say_their_seeds():
@@ -1172,9 +1153,9 @@ def test_a_setting_that_does_nothing_for_a_scorer_is_refused(key, value):
 
 
 def test_values_of_the_command_line_are_yaml():
-    given = {"together": "true", "seed": 3, "figures": {"pdf": "true", "font_size": "10"}, "title": "a: b: c"}
+    given = {"shared": "true", "seed": 3, "figures": {"pdf": "true", "font_size": "10"}, "title": "a: b: c"}
     figures = {"pdf": "true", "font_size": "10", "width": "true"}
-    config = {"together": "true", "seed": 3, "figures": figures, "title": "a: b: c", "of the file": "true"}
+    config = {"shared": "true", "seed": 3, "figures": figures, "title": "a: b: c", "of the file": "true"}
     studies.understand(config, given)
     figures = {"pdf": True, "font_size": 10, "width": "true"}
-    assert config == {"together": True, "seed": 3, "figures": figures, "title": "a: b: c", "of the file": "true"}
+    assert config == {"shared": True, "seed": 3, "figures": figures, "title": "a: b: c", "of the file": "true"}

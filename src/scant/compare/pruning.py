@@ -73,7 +73,10 @@ def _places(name: str) -> list[str]:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """The files in the folders of a study's results, and the links there, which are not followed."""
+    """The files in the folders of a study's results, and the links there, which are not followed.
+
+    Without Snakemake's marks in folders: where one is gone, all that was made of the folder would be made anew.
+    """
     for place, folders, names in os.walk(folder):
         if Path(place) == folder:
             folders[:], names = [name for name in folders if name in FOLDERS], []

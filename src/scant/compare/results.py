@@ -175,7 +175,7 @@ class Results:
         SettingError : there is no such experiment, measure or reading; names the nearest
         DataError : there is nothing to show, or a single seed
         """
-        known = self.experiments
+        known = self._plan.played
         if not known:
             raise DataError(self.folder, "holds no runs", advice=FINISH)
         if experiment is None and len(known) > 1:
@@ -188,9 +188,9 @@ class Results:
         return Plan(*settings.load(read_yaml(self._there(STUDY)), checked=True))
 
     def _runs(self, experiment: str) -> Runs:
-        """The run files of an experiment, in this folder, and its details."""
-        if experiment not in self.experiments:
-            raise unknown("experiment", experiment, self.experiments)
+        """The run files of an experiment of the study, in this folder, and its details."""
+        if experiment not in self._plan.played:
+            raise unknown("experiment", experiment, self._plan.played)
         names = (
             Path(file).relative_to(f"results/{self._plan.study['study']}") for file in self._plan.run_files(experiment)
         )

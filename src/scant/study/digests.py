@@ -50,7 +50,8 @@ class Digests:
         """Of the settings and code of an experiment of which the time is measured."""
         experiment = self.study["experiments"][wildcards.experiment]
         entries = [self.study[section][id] for section in ("games", "learners") for id in experiment[section]]
-        return digest([experiment, entries, self.settled.code[wildcards.experiment][""]])
+        code_of_all = self.settled.code[wildcards.experiment][""]
+        return digest([experiment, entries, self.study["seed"], code_of_all])
 
     def figure(self, wildcards) -> str:
         """Of what a figure is made of: titles, options, how learners are drawn, code."""

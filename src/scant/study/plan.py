@@ -23,6 +23,7 @@ RUN = "results/{study}/runs/{run}.parquet"
 COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
+DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
 OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 # One job draws several seeds of a stream or log, into a folder that is named by them. A family leaves the name open.
 OPEN = "{seeds}"
@@ -76,8 +77,9 @@ class Plan:
     def draws(self) -> dict[str, list[str]]:
         """The seeds that each job draws of a stream or log, as `span` names them, by the folder of its draws.
 
-        A job draws all seeds that a run needs and no run before it, so that each seed is drawn once, and seeds that are
-        added to an experiment are drawn by jobs of their own.
+        A job draws all seeds that a run needs and no run before it, so that each seed is drawn once. Seeds that choose
+        rates are apart from those that are reported. So what is added to a study leaves its folders as they are: an
+        experiment at the end, seeds that none has yet, or a learner, if experiments that share a place tune alike.
         """
         if self._draws is not None:
             return dict(self._draws)
@@ -90,7 +92,7 @@ class Plan:
             for place, seeds in needed.items():
                 known = drawn.setdefault(place, set())
                 if new := sorted({*seeds} - known):
-                    draws.setdefault(place, []).append(span(new))
+                    draws.setdefault(place, []).extend(span(new).split("+"))
                     known.update(new)
         return draws
 

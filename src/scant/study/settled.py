@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from scant.data.registry import Archive, Dataset, Part
-from scant.errors import DataError
+from scant.errors import DataError, unknown
 from scant.families import Job
 from scant.files import BLANK, SEAL, atomic, check_seal, seal
 from scant.study.code import digest
@@ -46,7 +46,14 @@ class Settled:
         return Plan(self.study, self.datasets, self.draws)
 
     def plan_of(self, experiment: str) -> Plan:
-        """The plan of one experiment, or of none: to make it imports no other family."""
+        """The plan of one experiment, or of none: to make it imports no other family.
+
+        Raises
+        ------
+        SettingError : there is no such experiment; names the nearest
+        """
+        if experiment and experiment not in self.study["experiments"]:
+            raise unknown("experiment", experiment, self.study["experiments"])
         alone = {name: settings for name, settings in self.study["experiments"].items() if name == experiment}
         return Plan(self.study | {"experiments": alone}, self.datasets, self.draws)
 
@@ -58,7 +65,8 @@ class Settled:
 def _dataset(entry: dict) -> Dataset:
     parts = {name: Part(**part) for name, part in entry["parts"].items()}
     archive = entry["archive"] and Archive(**entry["archive"])
-    return Dataset(**entry | {"parts": parts, "archive": archive, "cover": tuple(entry["cover"])})
+    tuples = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
+    return Dataset(**entry | tuples | {"parts": parts, "archive": archive})
 
 
 def content(given: dict, plan: Plan, claims: dict[str, dict]) -> dict:
@@ -82,24 +90,20 @@ def read(file) -> Settled:
     try:
         check_seal(file)
         return Settled(json.loads(Path(file).read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         advice = "Only the workflow writes such a file: snakemake --cores all"
         raise DataError(file, f"is no settled study, or was changed ({error})", advice=advice) from None
 
 
 def save(file, content: dict) -> None:
-    """Write a settled study, unless the file has it already, and seal it.
+    """Write a settled study, and seal it.
 
     A file whose study is being played stays: its jobs read it, and a dry run of changed settings must not change them.
     """
-    file, text = Path(file), json.dumps(content | {SEAL: BLANK})
-    if file.is_file():
-        unsealed = slice(text.rindex(BLANK))
-        same = file.read_text(encoding="utf-8")[unsealed] == text[unsealed]
-        if same or _is_played(content["study"]["study"]):
-            return
+    if Path(file).is_file() and _is_played(content["study"]["study"]):
+        return
     with atomic(file) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(json.dumps(content | {SEAL: BLANK}), encoding="utf-8")
         seal(temporary)
 
 
