@@ -15,7 +15,7 @@ from scant.ads import family as ads
 from scant.compare import manifest, provenance
 from scant.data.registry import groups_beside
 from scant.errors import ScantError
-from scant.schema import PACKAGE, check_file, of_project
+from scant.schema import PACKAGE, of_project, read_yaml
 from scant.study import events, missing, plan, settled
 from scant.study import settings as studies
 from scant.study.code import digest as code
@@ -38,7 +38,7 @@ if profile != "none" and not any(Path(folder, profile).exists() for folder in fo
 SETTLED = settled.FILE.format(study=config.get("study"))
 try:
     for file in workflow.configfiles:
-        check_file(file)
+        read_yaml(file)
     studies.understand(config, workflow.config_settings.config)
     planned = not workflow.is_main_process
     settled_study, lacking = (

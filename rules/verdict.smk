@@ -84,7 +84,7 @@ rule report:
         [os.path.relpath(file) for file in sorted((PACKAGE / "page/assets").glob("*.*"))],
     output:
         page="<results>/report.html",
-        manifest=f"<results>/{manifest.NAME}",
+        manifest=update(f"<results>/{manifest.NAME}"),  # which keeps what it listed before
         settings=f"<results>/{provenance.STUDY}",
     log:
         "<results>/logs/report.log",

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from scant import __version__
-from scant.errors import ScantError, SettingError, printable, unknown
+from scant.errors import ScantError, SettingError, printable, printable_lines, unknown
 
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
@@ -136,7 +136,7 @@ def _more(arguments) -> None:
         print("--output FILE writes the study file that asks for these seeds, --within SECONDS takes fewer.")
         return
     write_text(arguments.output, more.study_with(study_file, found))
-    print(f"Only new seeds are played by: snakemake --cores all --configfile {arguments.output}")
+    print(f"Only new seeds are played by: snakemake --cores all --configfile {shlex.quote(str(arguments.output))}")
 
 
 def _compile(arguments) -> None:
@@ -340,7 +340,7 @@ def _message(error: Exception) -> str:
         return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
     if isinstance(error, OSError):
         return f"{printable(error)}. Put that right and run the same command again: nothing half-written is left"
-    return "\n".join(map(printable, error.text.split("\n")))
+    return printable_lines(error.text)
 
 
 if __name__ == "__main__":

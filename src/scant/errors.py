@@ -103,6 +103,11 @@ def printable(text) -> str:
     )
 
 
+def printable_lines(text: str) -> str:
+    """Text of several lines, each as `printable`."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The name among `known` that a misspelt one is most like; None if it is like none of them."""
     return next(iter(get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=0.5)), None)

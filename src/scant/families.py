@@ -250,6 +250,7 @@ class Family:
     place : what its learners play on
     settings : of its experiments, besides those of all experiments (`scant.study.schema.COMMON`)
     learners : the classes of its built-in learners, by kind
+    methods : which a user's own class needs, to play in its experiments
     shown : its figures and tables, in the page's order
     quantities : what claims can be about, by name
     questions : what the page of a study opens with
@@ -266,6 +267,7 @@ class Family:
     place: Place
     settings: tuple[Setting, ...] = ()
     learners: Mapping[str, type[Learner]] = {}
+    methods: tuple[str, ...] = ()
     shown: tuple[Shown, ...] = ()
     quantities: Mapping[str, Quantity] = {}
     questions: tuple[Question, ...] = ()

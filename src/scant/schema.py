@@ -1,8 +1,11 @@
 """Settings files: read YAML, check it by a JSON schema, and fill in the defaults of the schema."""
 
+import json
 import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from itertools import chain
@@ -17,6 +20,18 @@ DIGITS = 100  # characters of a number; Python refuses to print one of more than
 # Numbers beyond these are a slip, and their squares and products overflow or vanish. Whole numbers have to fit 64 bits.
 GREATEST, LEAST, WHOLE = 1e100, 1e-100, 2**63 - 1
 QUOTED = 200  # characters of a message that are shown
+# Control characters, halves of characters, and two that are none: XML cannot hold them, so figures cannot.
+UNSHOWN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+# Words without quotes that YAML 1.1 and 1.2 may read differently, and how 1.2 does (its core schema), else as text.
+UNLIKE = re.compile(r"[-+.0-9].*|yes|no|on|off", re.IGNORECASE)
+NUMBERS = (
+    (r"[-+]?\d+", int),
+    (r"0o[0-7]+|0x[\da-fA-F]+", lambda word: int(word, 0)),
+    (r"[-+]?(\.\d+|\d+\.?\d*)([eE][-+]?\d+)?", float),
+    (r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", lambda word: float(word.replace(".", ""))),
+)
+READ_BY_BOTH = (":bool", ":int", ":float", ":str")  # ends of tags
 
 # The workflow's own files (Snakefile, rules, registry, claims, schemas): in a clone its root; else beside the modules.
 PACKAGE = Path(__file__).parent
@@ -33,45 +48,59 @@ def of_project(path) -> Path:
 
 
 def read_yaml(path) -> dict:
-    """Read a YAML file that holds a mapping.
+    """Read a file of YAML, or of JSON, that holds a mapping.
 
     Raises
     ------
-    SettingError : there is no such file, it is not YAML, not a mapping, or too large
+    SettingError : there is no such file, it is not YAML, not a mapping, or too large; or as `parsed`
     """
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         with open(path, "rb") as file:
             text = file.read(LARGEST + 1)
         if len(text) > LARGEST:
             raise SettingError(f"{path}: more than {LARGEST:,} bytes are no settings")
-        _check_size(path, yaml.parse(text, Loader=loader))
-        document, content = loader(text), None
-        if (top := document.get_single_node()) is not None:
-            _check_scalars(path, top, set())
-            content = document.construct_document(top)
+        content = parsed(text, path)
     except FileNotFoundError:
         raise SettingError(f"{path}: there is no such file. Run from the folder of the study") from None
     except OSError as error:  # such as for a folder
         raise SettingError(f"{path}: it cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:  # such as an invalid date
-        raise SettingError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise SettingError(f"{path}: a mapping is expected")
     return content
 
 
-def check_file(path) -> None:
-    """Check a file of settings that others have read: YAML, or JSON, which is YAML.
+def parsed(text: str | bytes, where):
+    """What a text says in JSON, or else in YAML, as Snakemake reads study files.
+
+    where : what errors begin with, such as the file's path
 
     Raises
     ------
-    SettingError : as in `read_yaml`, such as for a key that is there twice
+    SettingError : it is neither; it is too deep or too large; a key is there twice, or is no text; or a value means one
+        thing in YAML 1.1, which is read here, and another in YAML 1.2 and to most people, as 012 and 1:30 do
     """
-    if not str(path).endswith(".json"):  # JSON may have tabs, which YAML has not; programs write no key twice
-        read_yaml(path)
+
+    def mapping(pairs: list[tuple]) -> dict:
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
+            raise SettingError(f"{where}: the key {short(twice)} is there twice")
+        return content
+
+    with suppress(ValueError, RecursionError):  # else it is YAML, or neither
+        return json.loads(text, object_pairs_hook=mapping)
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _check_size(where, yaml.parse(text, Loader=loader))
+        document = loader(text)
+        if (top := document.get_single_node()) is None:
+            return None
+        _check_scalars(where, top, document.construct_object, set())
+        return document.construct_document(top)
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:  # such as an invalid date
+        raise SettingError(f"{where}: not YAML: {' '.join(str(error).split())}") from None
 
 
 def _check_size(path, events) -> None:
@@ -105,13 +134,15 @@ def _check_size(path, events) -> None:
             raise SettingError(f"{path}: line {event.start_mark.line + 1}: {what} are no settings")
 
 
-def _check_scalars(path, node, seen: set[int]) -> None:
-    """Raise a SettingError for a key that is no text or there twice, or a number too long to be printed.
+def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
+    """Raise a SettingError for a key that is no text or there twice, a number too long to be printed, or a word with
+    two meanings, see `parsed`.
 
     The loader would take the last of two equal keys. All settings have names that are text, and no other
     kind can mean the same when it is written otherwise, as `1` and `1.0`, `true` and `True`, `~` and `null` do.
 
     node : a node of the parser
+    construct : gives the value of a node
     seen : the nodes that have been looked at; an alias may refer to one
     """
     if id(node) in seen:
@@ -120,6 +151,12 @@ def _check_scalars(path, node, seen: set[int]) -> None:
     if node.id == "scalar" and node.tag.endswith((":int", ":float")) and len(node.value) > DIGITS:
         what = f"a number of {len(node.value):,} characters cannot be meant"
         raise SettingError(f"{path}: line {node.start_mark.line + 1}: {what}")
+    plain = node.id == "scalar" and not node.style and node.tag.endswith(READ_BY_BOTH)
+    if plain and UNLIKE.fullmatch(node.value):
+        older, newer = _written(construct(node)), _written(_newer(node.value))
+        if older != newer:
+            what = f"{node.value} is {older} in YAML 1.1 and {newer} in YAML 1.2. Write the one that is meant"
+            raise SettingError(f"{path}: line {node.start_mark.line + 1}: {what}")
     children, keys = () if node.id == "scalar" else node.value, set()
     if node.id == "mapping":
         children = chain.from_iterable(node.value)
@@ -131,17 +168,28 @@ def _check_scalars(path, node, seen: set[int]) -> None:
                 raise SettingError(f"{where} is there twice")
             keys.add(key.value)
     for child in children:
-        _check_scalars(path, child, seen)
+        _check_scalars(path, child, construct, seen)
+
+
+def _newer(word: str):
+    """What one of the words `UNLIKE` means in YAML 1.2, if numbers may have underscores, as in 1.1."""
+    digits = re.sub(r"(?<=\d)_(?=\d)", "", word)
+    return next((value(digits) for pattern, value in NUMBERS if re.fullmatch(pattern, digits, re.ASCII)), word)
+
+
+def _written(value) -> str:
+    """A value as it has one meaning in both versions of YAML, which want the dot of a number with an exponent."""
+    return re.sub(r"^(-?\d+)e", r"\1.0e", json.dumps(value, ensure_ascii=False))
 
 
 def check(content: dict, schema: dict, where: str, of_each: bool = False) -> None:
     """Raise a SettingError for the worst defect of `content`: a missing key, else the deepest one.
 
-    Before that, one for a number that cannot be meant, see `GREATEST`, wherever it is.
+    Before that, one for a value that cannot be meant, see `_odd_values`, wherever it is.
 
     of_each : whether to name the worst defect of each entry of `content`, not of all entries together
     """
-    for path, reason in _odd_numbers(content, _infinite(schema)):
+    for path, reason in _odd_values(content, _infinite(schema)):
         raise SettingError(f"{where}: {'.'.join(map(str, path)) or 'top level'}: {reason}")
     worst: dict = {}
     for error in _validator()(schema).iter_errors(content):
@@ -193,11 +241,17 @@ def _infinite(schema) -> set[str]:
     return found | {name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")}
 
 
-def _odd_numbers(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple[tuple, str]]:
-    """The place of each number in some settings that cannot be meant, and what is wrong with it."""
-    if isinstance(content, dict | list):
+def _odd_values(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple[tuple, str]]:
+    """The place of each value in some settings that cannot be meant, and what is wrong with it.
+
+    That is a number beyond the limits above, text that cannot be shown, what JSON cannot hold, and what lies too deep.
+    """
+    if len(path) > LEVELS:
+        yield path[:3], f"{LEVELS} levels are no settings"
+    elif isinstance(content, dict | list):
         for key, value in content.items() if isinstance(content, dict) else enumerate(content):
-            yield from _odd_numbers(value, infinite, (*path, key))
+            yield from _odd_values(key, infinite, path)
+            yield from _odd_values(value, infinite, (*path, key))
     elif isinstance(content, float):
         if not math.isfinite(content):
             if math.isnan(content) or not infinite & {*map(str, path)}:
@@ -206,6 +260,10 @@ def _odd_numbers(content, infinite: set[str], path: tuple = ()) -> Iterator[tupl
             yield path, f"{content} is too {'small' if abs(content) < 1 else 'large'} to be meant"
     elif isinstance(content, int) and abs(content) > WHOLE:
         yield path, "a whole number of more than 63 bits"
+    elif isinstance(content, str) and (odd := UNSHOWN.search(content)):
+        yield path, f"{short(content)} has the character {odd[0]!r}, which cannot be shown"
+    elif not isinstance(content, int | str | None):
+        yield path, f"a value of type {type(content).__name__!r} is no setting. Put it in quotes if it is text"
 
 
 def _reason(error) -> str:
@@ -216,6 +274,8 @@ def _reason(error) -> str:
     if error.validator in ("type", "oneOf", "anyOf") and "integer" in types and isinstance(error.instance, float):
         hint = f": write {int(error.instance)}" if error.instance % 1 == 0 else ""
         return f"{error.instance} is not written as a whole number{hint}"
+    if error.validator == "type" and "string" in types and isinstance(error.instance, int | float):
+        return f"{message}. Put it in quotes if it is text"
     if error.validator == "additionalProperties":
         known = error.schema.get("properties", {})
         return str(unknown("key", next(key for key in error.instance if key not in known), known))

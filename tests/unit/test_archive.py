@@ -1,6 +1,5 @@
 """Verifying and archiving a finished study."""
 
-import base64
 import json
 import os
 import shutil
@@ -37,19 +36,15 @@ def study(tmp_path):
     return folder
 
 
-def made_by_a_job(study, name, content=b"x", recorded=True):
-    """A file that a job made before the study was finished, and Snakemake's record of it; of a draw, of its folder."""
+def asked_for_earlier(study, name, content=b"x"):
+    """A file that the study's earlier settings asked for, as its manifest says; a draw is in a folder of a job."""
     path = study / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    os.utime(path, ns=(0, 0))
     if name.startswith("streams/"):
         (path.parent / FOLDER_MARK).touch()
-        name = name.rpartition("/")[0]
-    if recorded:
-        record = base64.urlsafe_b64encode(f"results/{study.name}/{name}".encode()).decode()
-        (records := study.parents[1] / ".snakemake/metadata").mkdir(parents=True, exist_ok=True)
-        (records / record).write_text("{}")
+    if (study / manifest.NAME).is_file():
+        change(study, earlier=manifest.read(study).get("earlier", {}) | manifest.checksums(study, [name]))
     return path
 
 
@@ -134,7 +129,7 @@ def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
     assert main(["prune", str(study)]) == 0
     assert "0 files" in capsys.readouterr().out
     before = {path for path in study.rglob("*") if path.is_file()}
-    extra = made_by_a_job(study, "runs/e/s/gone/seed-0.parquet")
+    extra = asked_for_earlier(study, "runs/e/s/gone/seed-0.parquet")
     (study / "logs").mkdir(exist_ok=True)
     (study / "logs/kept.log").write_text("kept")
     assert main(["prune", str(study)]) == 0
@@ -146,29 +141,29 @@ def test_results_that_no_setting_asks_for_are_listed_and_deleted(study, capsys):
 
 def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
     name = "streams/linear/0-1/seed-0.arrow"
-    stream = made_by_a_job(study, name, b"x" * 2_000_000)
+    stream = asked_for_earlier(study, name, b"x" * 2_000_000)
     content = json.loads((study / manifest.NAME).read_text())
-    content["results"] |= manifest.checksums(study, [name])
-    manifest.save(content, study / manifest.NAME)
+    change(study, results=content["results"] | content["earlier"], earlier={})
     assert main(["prune", str(study), "--delete"]) == 0 and stream.is_file()
     assert main(["prune", str(study), "--drawn"]) == 0 and stream.is_file()
     assert "1 files, 2 MB, can be made again" in capsys.readouterr().out
-    assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not (study / "streams").exists()
+    assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not stream.exists()
     assert verifying.verify(study) == (7, [], [], 1, ())
     assert main(["verify", str(study)]) == 0
     assert "1 streams and logs were deleted by scant prune --drawn" in capsys.readouterr().out
     archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream
-    made_by_a_job(study, name, b"y")
+    stream.parent.mkdir(parents=True, exist_ok=True)
+    stream.write_bytes(b"y")
     assert verifying.verify(study).changed == [name]
 
 
 def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, capsys):
     """Snakemake would take a folder that is there for drawn, and one without its mark for made anew."""
     kept, stale = (f"streams/linear/{seeds}/seed-0.arrow" for seeds in ("0-1", "0-2"))
-    made_by_a_job(study, kept)
-    change(study, results=manifest.checksums(study, [*FILES, kept]))
+    asked_for_earlier(study, kept)
+    change(study, results=manifest.checksums(study, [*FILES, kept]), earlier={})
     before = {*study.rglob("*")}
-    made_by_a_job(study, stale)
+    asked_for_earlier(study, stale)
     assert main(["prune", str(study), "--delete"]) == 0
     assert capsys.readouterr().out.splitlines()[:-1] == [stale]
     assert {*study.rglob("*")} == before and study / "streams/linear/0-1" / FOLDER_MARK in before
@@ -182,7 +177,7 @@ def test_nothing_behind_a_link_is_deleted(study, tmp_path, capsys):
     (study / "runs").rename(outside)
     (outside / "mine.parquet").write_bytes(b"x")
     (study / "runs").symlink_to(outside)
-    made_by_a_job(study, "runs/old.parquet")
+    asked_for_earlier(study, "runs/old.parquet")
     target = tmp_path / "target.csv"
     target.write_text("mine")
     (study / "tables/link.csv").symlink_to(target)
@@ -194,24 +189,34 @@ def test_nothing_behind_a_link_is_deleted(study, tmp_path, capsys):
     assert "not ours, kept: runs\n" in out and "not ours, kept: tables/link.csv\n" in out and "0 files, 0 MB" in out
 
 
-def test_only_what_a_job_of_the_study_made_is_deleted(study, capsys):
-    mine = made_by_a_job(study, "figures/mine\x1b.pdf", recorded=False)
-    ours = made_by_a_job(study, "figures/old.svg")
-    edited = made_by_a_job(study, "figures/edited.svg")
-    edited.write_text("by hand, after the study was finished")
-    os.utime(edited, ns=(0, (study / manifest.NAME).stat().st_mtime_ns + 1))
+def test_only_what_a_manifest_of_the_study_listed_is_deleted(study, capsys):
+    ours = asked_for_earlier(study, "figures/old.svg")
+    mine = study / "figures/mine\x1b.pdf"
+    mine.write_bytes(b"x")
+    os.mkfifo(study / "figures/old.png")
+    change(study, earlier=manifest.read(study)["earlier"] | {"figures/old.png": "0" * 64})
     assert main(["prune", str(study), "--delete"]) == 0
-    assert mine.exists() and edited.exists() and not ours.exists()
-    out = capsys.readouterr().out
-    assert "not ours, kept: figures/mine\\x1b.pdf\n" in out
-    assert "newer than manifest.json, kept: figures/edited.svg\n" in out
+    assert mine.exists() and not ours.exists()
+    assert "not ours, kept: figures/mine\\x1b.pdf\nnot ours, kept: figures/old.png\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["figures/old.svg", "streams/linear/seed-0.arrow"])
+def test_what_has_other_content_is_kept_whatever_its_time(study, capsys, name):
+    ours = asked_for_earlier(study, name)
+    if name.startswith("streams"):
+        change(study, results=manifest.read(study)["results"] | manifest.read(study)["earlier"], earlier={})
+    before = ours.stat()
+    ours.write_bytes(b"y")
+    os.utime(ours, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and ours.read_bytes() == b"y"
+    assert f"not what manifest.json lists, kept: {name}\n0 files" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["../x", "./small", "reference", "data", "x", "", "/x", "a/b"])
 def test_a_manifest_of_another_study_deletes_nothing(study, capsys, name):
     for other in ("reference/small", "x", "data"):
-        made_by_a_job(study.parent / other, "tables/precious.csv")
-    old = made_by_a_job(study, "tables/old.csv")
+        asked_for_earlier(study.parent / other, "tables/precious.csv")
+    old = asked_for_earlier(study, "tables/old.csv")
     change(study, study=name)
     before = {*study.parent.rglob("*")}
     assert main(["prune", str(study), "--drawn", "--delete"]) == 1 == main(["reference", str(study)])
@@ -220,8 +225,8 @@ def test_a_manifest_of_another_study_deletes_nothing(study, capsys, name):
 
 
 def test_nothing_is_deleted_while_a_run_is_at_work(study, capsys):
-    old = made_by_a_job(study, "tables/old.csv")
-    (locks := study.parents[1] / ".snakemake/locks").mkdir()
+    old = asked_for_earlier(study, "tables/old.csv")
+    (locks := study.parents[1] / ".snakemake/locks").mkdir(parents=True)
     (locks / "0.output.lock").touch()
     assert main(["prune", str(study), "--delete"]) == 1 and old.exists()
     assert "a run of Snakemake is at work here" in capsys.readouterr().err
@@ -230,7 +235,7 @@ def test_nothing_is_deleted_while_a_run_is_at_work(study, capsys):
 
 
 def test_what_is_deleted_is_said_before(study, capsys, monkeypatch):
-    old = made_by_a_job(study, "tables/old.csv", b"x" * 3_000_000)
+    old = asked_for_earlier(study, "tables/old.csv", b"x" * 3_000_000)
 
     def stop(*_):
         raise OSError("stopped")
@@ -242,7 +247,7 @@ def test_what_is_deleted_is_said_before(study, capsys, monkeypatch):
 
 @pytest.mark.parametrize("command", [["prune", "--delete"], ["reference"]])
 def test_a_study_that_is_a_link_is_left_alone(study, capsys, command):
-    old = made_by_a_job(study, "tables/old.csv")
+    old = asked_for_earlier(study, "tables/old.csv")
     finished.keep(study)
     kept = {path: path.read_bytes() for path in (study.parent / "reference").rglob("*.*")}
     (link := study.parent / "alias").symlink_to(study)
@@ -389,7 +394,7 @@ DAMAGED = {
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
 @pytest.mark.parametrize("command", ["verify", "prune", "archive", "compare", "reference", "results"])
 def test_a_damaged_manifest_is_one_line(study, capsys, command, content):
-    old = made_by_a_job(study, "tables/old.csv")
+    old = asked_for_earlier(study, "tables/old.csv")
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     (study / manifest.NAME).write_bytes(data)
     before = {*study.parents[1].rglob("*")}

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -17,7 +18,7 @@ from scant.compare.differences import MEANINGS, ONLY_A, ONLY_B, Estimate, compar
 from scant.compare.finished import csv_text, read
 from scant.compare.page import COLUMNS, html
 from scant.declared import called
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, printable
 from scant.page import about
 from scant.page.page import ABSENT
 from scant.study import code, settings
@@ -350,7 +351,7 @@ def test_no_cell_of_the_csv_is_run_by_a_spreadsheet(make, tmp_path, text):
     assert scant("compare", make(), b, "--output", tmp_path / "diff") == 1
     with open(tmp_path / "diff.csv", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
-    assert f"'{text}" in cells and text not in cells
+    assert f"'{printable(text)}" in cells and text not in cells
     finished.keep(b)
     assert f"'{text}" in (b.parent / "reference/other/claims.csv").read_text()
     assert "-0.1," in (b.parent / "reference/other/claims.csv").read_text(), "numbers stay"
@@ -359,18 +360,22 @@ def test_no_cell_of_the_csv_is_run_by_a_spreadsheet(make, tmp_path, text):
 STEERING = "\x1b[2J\x9b31m\r\nforged"
 
 
-def test_what_could_steer_a_terminal_is_escaped(make, capsys):
+def test_what_could_steer_a_terminal_is_escaped(make, capsys, tmp_path):
     claims = [claim(STEERING, statement=STEERING), *changed(CLAIMS, 0, verdict="fails", statement=STEERING)]
     claims = changed(claims, 2, id=f"moved {STEERING}", estimate=9)
     finals = changed(FINALS, 0, mean=0.9, experiment=STEERING)
     a = changed(CLAIMS, 1, id=f"moved {STEERING}")
-    b = make("other", claims, tables={"finals": finals}, settings={STEERING: STEERING},
-             versions={"numpy": STEERING}, modules={STEERING: "1"}, code={STEERING: "1"},
-             restated=MADE_BY["claims"] | {"ads-c": "1"})  # fmt: skip
-    assert scant("compare", make(claims=a), b) == 1
+    b = make("other", claims, tables={"finals": finals}, restated=MADE_BY["claims"] | {"ads-c": "1"})
+    assert scant("compare", make(claims=a), b, "--output", tmp_path / "diff") == 1
     out = capsys.readouterr().out
-    assert not {"\x1b", "\x9b", "\r"} & {*out} and "\\x1b[2J\\x9b31m" in out
     assert not any(line.startswith("forged") for line in out.splitlines())
+    csv, html = ((tmp_path / name).read_bytes().decode() for name in ("diff.csv", "diff.html"))
+    for text in (out, csv, unquote(html)):
+        assert not {"\x1b", "\x9b", "\r"} & {*text} and "\\x1b[2J\\x9b31m" in text
+    c = make("third", settings={"seed": STEERING})
+    assert scant("compare", b, c) == 2
+    error = capsys.readouterr().err
+    assert "is no whole manifest" in error and error.count("\n") == 1 and not {"\x1b", "\x9b", "\r"} & {*error}
 
 
 def test_errors_escape_what_they_quote(make, capsys):
@@ -557,6 +562,26 @@ def test_what_made_the_tiny_study(tiny):
         assert name in made["results"]
     assert not any(name.startswith(("results/", "logs/", "benchmarks/")) for name in made["results"])
     assert made["versions"].keys() == {*manifest.VERSIONS, "system"} and "cores" not in made["versions"]["system"]
+
+
+def test_what_the_study_asked_for_earlier_is_listed_while_it_is_there(tiny, tmp_path):
+    config, plan, whole, made = tiny
+    folder = shutil.copytree(whole.parents[1], tmp_path / "project") / "results/tiny"
+    here, gone, again = "runs/top/linear/former/seed-0.parquet", "tables/former.csv", "tables/finals.csv"
+    (folder / here).parent.mkdir(parents=True)
+    (folder / here).write_text("former")
+
+    def written(before: dict) -> dict:
+        """The manifest that takes the place of one with some entries changed."""
+        manifest.save(made | before, folder / manifest.NAME)
+        stated = settings.claims(*settings.claims_files(plan.study))
+        facts = about.facts(plan, stated, folder)
+        manifest.write(config, plan, stated, folder, facts, provenance.made(), folder / manifest.NAME)
+        return json.loads((folder / manifest.NAME).read_text())["earlier"]
+
+    listed, other = dict.fromkeys((here, gone, again), "0" * 64), dict.fromkeys((here, gone, again), "1" * 64)
+    assert written({"results": listed, "earlier": other}) == written({"earlier": listed}) == {here: "0" * 64}
+    assert written({"results": listed, "study": "other"}) == written({"results": {here: "damaged"}}) == {}
 
 
 def read_manifest(folder):

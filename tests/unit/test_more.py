@@ -138,6 +138,12 @@ def test_a_claim_with_failed_runs_needs_more_seeds_than_there_are(finished):
     assert more(finished, "s.yaml").seeds == {"games": (10, 13)}
 
 
+@pytest.mark.parametrize("within", ["nan", "-1", "0", "inf"])
+def test_seconds_are_a_number_above_0(tmp_path, capsys, within):
+    assert main(["more", str(tmp_path), "--study-file", "s.yaml", f"--within={within}"]) == 1
+    assert capsys.readouterr().err == f"scant: --within: {within} is no number of seconds above 0\n"
+
+
 def test_only_what_fits_is_taken(finished):
     everything = more(finished, "s.yaml")
     some = more(finished, "s.yaml", within=everything.steps[0].seconds + everything.steps[1].seconds + 1e-6)

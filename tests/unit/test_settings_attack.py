@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import string
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,10 @@ def test_the_small_study_is_accepted():
         ("study", "s\n", r"'s\n' does not match"),
         ("study", "s" * (LONGEST_ID + 1), "is too long"),
         ("streams.b\n", {"generator": "linear"}, "does not match"),
+        ("streams.a.title", 2020, "streams.a.title: 2020 is not of type 'string'. Put it in quotes if it is text"),
+        ("streams.a.title", "\ud800", "has half of a character"),
+        ("streams.a.title", date(2020, 1, 1), "a value of type 'date' is no setting. Put it in quotes if it is text"),
+        ("streams.a.title", json.loads("[" * 200 + "]" * 200), "100 levels are no settings"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_right(path, value, reason):
@@ -114,7 +119,7 @@ def test_ids_of_sweeps_fit_the_name_of_a_file():
 def test_keys_that_are_there_twice(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SettingError, match=r"line \d: the key '[ab]' is there twice"):
-        schema.check_file(tmp_path / "a.yaml")
+        schema.read_yaml(tmp_path / "a.yaml")
 
 
 @pytest.mark.parametrize(
@@ -145,12 +150,68 @@ def test_what_is_no_yaml_is_said_in_a_line(tmp_path, text):
 
 def test_keys_of_several_mappings_may_be_alike(tmp_path):
     (tmp_path / "a.yaml").write_text("a: &x {b: 1, c: a}\nb: {<<: *x, b: 2}\nc: [{b: 1}, {b: 1}]\nd: [b, b]\n")
-    schema.check_file(tmp_path / "a.yaml")
+    schema.read_yaml(tmp_path / "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("word", "older", "newer"),
+    [
+        ("012", "10", "12"), ("-0_12", "-10", "-12"), ("08", '"08"', "8"), ("0o12", '"0o12"', "10"),
+        ("0b11", "3", '"0b11"'), ("1:30", "90", '"1:30"'), ("1:30.5", "90.5", '"1:30.5"'),
+        ("1e-3", '"1e-3"', "0.001"), ("1e-5", '"1e-5"', "1.0e-05"),
+        ("no", "false", '"no"'), ("Yes", "true", '"Yes"'), ("OFF", "false", '"OFF"'), ("on", "true", '"on"'),
+    ],
+)  # fmt: skip
+def test_words_that_the_versions_of_yaml_read_otherwise_are_refused_with_both_meanings(tmp_path, word, older, newer):
+    file = tmp_path / "a.yaml"
+    file.write_text(f"a:\n  - {{b: {word}}}\n")
+    with pytest.raises(SettingError) as caught:
+        schema.read_yaml(file)
+    said = f"{file}: line 2: {word} is {older} in YAML 1.1 and {newer} in YAML 1.2. Write the one that is meant"
+    assert str(caught.value) == said
+    for meaning in (older, newer):  # as the message writes it, it is accepted
+        file.write_text(f"a: {meaning}\n")
+        assert schema.read_yaml(file) == {"a": json.loads(meaning.replace(".0e", "e"))}
+
+
+@settings(max_examples=2000)
+@given(st.text("0123456789_:.+-eExob", min_size=1, max_size=6))
+def test_a_number_is_what_its_digits_say(word):
+    try:
+        read = schema.parsed(f"a: {word}", "a")["a"]
+    except SettingError:
+        return
+    if isinstance(read, str):
+        with pytest.raises(ValueError, match="could not convert"):
+            float(read)
+    elif read is not None:
+        assert read == (int(word, 16) if "x" in word else float(word))
+
+
+def test_json_is_read_as_json_whatever_its_name(tmp_path):
+    content = {"a": [1e-5, 1e20, True, None, "\U0001f600\x7f/\t"], "b": {"c": "a: b"}}
+    for name in ("a.json", "a.yaml"):
+        (tmp_path / name).write_text(json.dumps(content, indent="\t"))
+        assert schema.read_yaml(tmp_path / name) == content
+    (tmp_path / "a.json").write_text('{"a":\t{"b": 1, "c": 2, "b": 3}}')
+    with pytest.raises(SettingError, match=r"a\.json: the key 'b' is there twice"):
+        schema.read_yaml(tmp_path / "a.json")
+    (tmp_path / "a.json").write_text('{"a": ' * 5000)
+    with pytest.raises(SettingError, match="100 levels are no settings"):
+        schema.read_yaml(tmp_path / "a.json")
+
+
+def test_words_on_the_command_line_keep_what_was_typed():
+    """Snakemake takes away quotes before it hands on the values, so none can be asked for."""
+    given = {"e": {"seeds": "012", "title": "no", "rates": ["0.5", "true", "{a: [1]}"]}}
+    config = copy.deepcopy(given)
+    studies.understand(config, given)
+    assert config == {"e": {"seeds": "012", "title": "no", "rates": [0.5, True, {"a": [1]}]}}
 
 
 def test_all_study_files_are_accepted():
     for path in sorted(ROOT.glob("config/**/*.yaml")):
-        schema.check_file(path)
+        schema.read_yaml(path)
 
 
 # --- every key of a study, with wrong values made from its rule

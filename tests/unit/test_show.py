@@ -212,7 +212,7 @@ def test_what_could_steer_a_terminal_is_escaped(folder):
     )
     pd.DataFrame({f"learner{STEERING}": [STEERING]}).to_csv(folder / f"tables/odd{STEERING[:4]}.csv", index=False)
     shown = [show(folder), show(folder, cells=True), show(folder, f"odd{STEERING[:4]}")]
-    shown.append(show(folder, claim="top-a" + "".join(map(printable, STEERING))))
+    shown.append(show(folder, claim=printable("top-a" + " ".join(STEERING.split()))))
     for text in shown:
         assert not {"\x1b", "\x9b", "\r"} & {*text} and "\\x1b[2J" in text
         assert not any(line.startswith("forged") for line in text.splitlines())

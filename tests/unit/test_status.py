@@ -175,3 +175,44 @@ def test_a_benchmark_that_was_cut_short_is_left_out(root):
 def test_snakemake_at_work_is_seen(tmp_path):
     assert not statuses._alive(tmp_path)
     assert not statuses._alive(Path.cwd() / "nowhere")
+
+
+NO_EVENTS = (
+    "5", "null", "[]", "{}", "[" * 100_000, "\udcff", '{"event": "run_info"}', '{"event": ["run_info"], "time": 1}',
+    '{"event": "run_info", "time": "x", "stats": {}}', '{"event": "run_info", "time": 1, "stats": {"run": "x"}}',
+    '{"event": "job_info", "time": 1, "jobid": [], "rule_name": "run"}', '{"event": "other", "time": 1}',
+    '{"event": "job_info", "time": 1, "jobid": 9, "rule_name": null}',
+    '{"event": "job_finished", "time": 1, "job_id": 9}',
+    '{"event": "job_error", "time": 1, "jobid": 1, "output": null, "log": []}',
+    '{"event": "job_error", "time": 1, "jobid": 1, "output": [5], "log": []}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NO_EVENTS, ids=range(len(NO_EVENTS)))
+def test_a_record_with_a_line_that_is_no_event_is_refused(root, capsys, monkeypatch, line):
+    monkeypatch.chdir(root)
+    wrote(root, *TWO)
+    record = root / ".snakemake/scant/s.jsonl"
+    lines = record.read_bytes().splitlines()
+    for number in (1, 3):
+        damaged = [*lines[: number - 1], line.encode(errors="surrogateescape"), *lines[number - 1 :]]
+        record.write_bytes(b"\n".join(damaged) + b"\n")
+        assert main(["status", "results/s"]) == 1
+        said = f"s.jsonl, line {number}: is no event of a run. Delete the file: the next run writes it anew\n"
+        assert capsys.readouterr().err.endswith(said)
+
+
+def test_a_record_begins_with_the_plan_and_may_end_in_a_line_that_was_cut(root):
+    record = root / ".snakemake/scant/s.jsonl"
+    wrote(root, *TWO)
+    lines = record.read_text().splitlines(keepends=True)
+    record.write_text("".join(lines[1:]))
+    with pytest.raises(DataError, match="line 1: is no event of a run"):
+        events.read(record)
+    record.write_text("".join(lines)[:-5])
+    assert events.read(record) == [json.loads(line) for line in lines[:-1]]
+
+
+def test_names_of_files_cannot_steer_the_terminal(root):
+    wrote(root, *failed(3, "a\x1b[31m", "results/s/\x1b[31m"), END)
+    assert "\x1b" not in describe(status(root / "results/s", root))

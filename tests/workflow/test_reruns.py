@@ -405,7 +405,7 @@ def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
     """A study without its streams is whole; a new learner draws those that it plays on again, of the same bytes."""
     drawn = [file for file in finished.reference if file.startswith(("streams/", "bandit/", "campaigns/"))]
     found = pruning.prunable(finished.folder / "results/tiny", drawn=True)
-    assert {*found.deleted} >= {*drawn} and not found.foreign + found.newer
+    assert {*found.deleted} >= {*drawn} and not found.foreign + found.changed
     pruning.delete(finished.folder / "results/tiny", found)
     assert finished.jobs() == {}
     (stream,) = [file for file in drawn if file == "streams/linear/0/seed-0.arrow"]

@@ -373,6 +373,7 @@ class Ads(Family):
         ),
     )
     learners = KINDS
+    methods = ("fit", "score")
     shown = (*FIGURES, *TABLES)
     questions = ADS
     quantities: ClassVar = {

@@ -21,10 +21,10 @@ NAME = "manifest.json"
 DIGITS = 12  # hexadecimal, of a digest
 # What results may depend on; others draw figures or plan jobs.
 VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
-OF_A_RUN = ("made", "results", "workflow")  # what a manifest says of one run alone: references leave it out
+OF_A_RUN = ("made", "results", "earlier", "workflow")  # what a manifest says of one run alone: references leave it out
 PLAIN = re.compile(r"[^/\\.\x00-\x1f][^/\\\x00-\x1f]*(/[^/\\.\x00-\x1f][^/\\\x00-\x1f]*)*")  # a path below a folder
 CHECKSUMS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
-LISTS = ("files", "results", "workflow")
+LISTS = ("files", "results", "earlier", "workflow")
 SECTIONS = ("settings", "claims", "code", "modules", "versions", "data")
 SCHEMA = {
     "type": "object",
@@ -72,6 +72,7 @@ def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dic
     OSError : a claims file or a table is not there
     """
     folder, entries = Path(folder), modules(plan)
+    results = checksums(folder, provenance.results(plan, stated))
     content = {
         "study": plan.study["study"],
         "files": checksums(folder, files(plan)),
@@ -83,10 +84,21 @@ def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dic
         "data": {f"{row['data set']}/{row['part']}": _checksum(row, plan, folder) for row in facts["datasets"]},
         "sources": facts["sources"],
         "made": made,
-        "results": checksums(folder, provenance.results(plan, stated)),
+        "results": results,
+        "earlier": _earlier(folder, plan.study["study"], results),
         "workflow": checksums(PROJECT, provenance.workflow()),
     }
     save(content, target)
+
+
+def _earlier(folder: Path, study: str, results: dict) -> dict[str, str]:
+    """The files that are no results any more, and are still there, as the manifest that is replaced lists them."""
+    try:
+        before = read(folder)
+    except DataError:
+        before = {}
+    listed = before.get("earlier", {}) | before.get("results", {}) if before.get("study") == study else {}
+    return {name: listed[name] for name in listed if name not in results and (folder / name).is_file()}
 
 
 def read(folder, advice: str = "") -> dict:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from scant.compare.differences import MEANINGS, SAME, Change, Comparison, Estimate, Judged
 from scant.compare.finished import csv_text
 from scant.compare.words import MADE_BY, both, called, has_value, sentences
+from scant.errors import printable_lines
 from scant.files import write_text
 from scant.page import page
 
@@ -70,8 +71,13 @@ def _side(value: Estimate | str | None) -> list[str]:
 def write(found: Comparison, stem) -> None:
     """Write what differs as `stem`.csv, with the columns COLUMNS, and as the page `stem`.html."""
     table, page_file = files(stem)
-    write_text(table, csv_text(rows(found), COLUMNS))
-    write_text(page_file, html(found, table.name))
+    write_text(table, _csv(found))
+    write_text(page_file, printable_lines(html(found, table.name)))
+
+
+def _csv(found: Comparison) -> str:
+    """All that differs as CSV. What could steer a terminal that shows it is escaped."""
+    return printable_lines(csv_text(rows(found), COLUMNS))
 
 
 def files(stem) -> tuple[Path, Path]:
@@ -95,7 +101,7 @@ def html(found: Comparison, file: str) -> str:
         _changes("restated", "Claims that are tested otherwise", [Change(name, "", "") for name in found.restated]),
     ]
     title = f"{found.a.study} and {found.b.study}" if found.a.study != found.b.study else f"{found.a.study}: A and B"
-    csv = "data:text/csv;charset=utf-8," + quote(csv_text(rows(found), COLUMNS), safe=" ,.:;/@()[]|=+*-")
+    csv = "data:text/csv;charset=utf-8," + quote(_csv(found), safe=" ,.:;/@()[]|=+*-")
     parts = {
         "study": title, "a": called(found.a), "b": called(found.b), "sentences": sentences(found), "csv": csv,
         "file": file, "sections": [section for section in sections if section["items"]], "listed": LISTED,

@@ -8,8 +8,7 @@ from pathlib import Path
 from scant.compare import finished, manifest
 from scant.compare.provenance import DRAWN, FINISH, FOLDERS
 from scant.errors import DataError, printable
-from scant.files import FOLDER_MARK
-from scant.page.status import recorded
+from scant.files import FOLDER_MARK, sha256
 
 
 @dataclass(frozen=True)
@@ -18,22 +17,21 @@ class Prunable:
 
     deleted : what `prune --delete` deletes
     size : of what is deleted, in bytes
-    foreign : kept, since they are links, or no job of this study is recorded to have made them
-    newer : kept, since they changed after the study was finished
+    foreign : kept, since they are links, or no manifest of this study has listed them
+    changed : kept, since they are not what the manifest lists
     """
 
     deleted: list[str]
     size: int
     foreign: list[str]
-    newer: list[str]
+    changed: list[str]
 
 
 def prunable(folder, drawn: bool = False) -> Prunable:
-    """What can be deleted of a finished study: files that its manifest does not list.
+    """What can be deleted of a finished study: files that only earlier states of the study asked for.
 
-    Only files are deleted that Snakemake's records (`.snakemake/metadata`, in the project's folder) say that a job of
-    this study made, and that have not changed since the manifest was written. Links are not followed, nor deleted.
-    Logs, benchmarks and what does not lie in a folder of results are left alone.
+    Only files are deleted whose content is what its manifest lists for earlier states. Links are not followed, nor
+    deleted. Logs, benchmarks and what does not lie in a folder of results are left alone.
 
     drawn : whether to delete streams and logs, too: most of a study's size, which jobs that need them draw again
 
@@ -43,33 +41,27 @@ def prunable(folder, drawn: bool = False) -> Prunable:
     DataError : the study is not finished, has another name than its folder, or a run is at work
     """
     folder = Path(folder).absolute()
-    listed, root = finished.owned(folder).get("results"), folder.parent.parent
-    if not listed:
+    content, root = finished.owned(folder), folder.parent.parent
+    if not (listed := content.get("results")):
         raise DataError(folder / manifest.NAME, "lists no results", advice=FINISH)
     if any((root / ".snakemake/locks").glob("*")):
         raise DataError(
             root, "a run of Snakemake is at work here, whose files would be deleted",
             advice="Wait for its end; if it was killed: snakemake --unlock",
         )  # fmt: skip
-    made, finish = {*recorded(root / ".snakemake/metadata", folder)}, (folder / manifest.NAME).stat().st_mtime_ns
-    unasked = {
-        name: folder / name
-        for name in sorted(_files(folder))
-        if name not in listed or (drawn and name.startswith(DRAWN))
-    }
-    ours = {
-        name: path.stat()
-        for name, path in unasked.items()
-        if not path.is_symlink() and made.intersection(_places(f"results/{folder.name}/{name}"))
-    }
-    deleted = {name: about.st_size for name, about in ours.items() if about.st_mtime_ns <= finish}
-    foreign = [name for name in unasked if name not in ours]
-    return Prunable([*deleted], sum(deleted.values()), foreign, [name for name in ours if name not in deleted])
-
-
-def _places(name: str) -> list[str]:
-    """A file and the folders that it is in: where one job draws several seeds, Snakemake records the folder."""
-    return [name, *map(str, Path(name).parents)]
+    unasked = content.get("earlier", {}) | {name: listed[name] for name in listed if drawn and name.startswith(DRAWN)}
+    deleted, foreign, changed = {}, [], []
+    for name in sorted(_files(folder)):
+        path = folder / name
+        if name in listed and name not in unasked:
+            continue
+        if name not in unasked or path.is_symlink() or not path.is_file():
+            foreign.append(name)
+        elif sha256(path) != unasked[name]:
+            changed.append(name)
+        else:
+            deleted[name] = path.stat().st_size
+    return Prunable([*deleted], sum(deleted.values()), foreign, changed)
 
 
 def _files(folder: Path) -> Iterator[str]:
@@ -101,7 +93,7 @@ def describe(found: Prunable, drawn: bool, deletes: bool) -> Iterator[str]:
     """What is deleted, and what is not, as lines for the terminal."""
     yield from map(printable, found.deleted)
     yield from (f"not ours, kept: {printable(name)}" for name in found.foreign)
-    yield from (f"newer than {manifest.NAME}, kept: {printable(name)}" for name in found.newer)
+    yield from (f"not what {manifest.NAME} lists, kept: {printable(name)}" for name in found.changed)
     why = "can be made again, or are asked for" if drawn else "are asked for"
     what = "they are deleted" if deletes else "--delete deletes them"
     yield f"{len(found.deleted):,} files, {found.size / 1e6:,.0f} MB, {why} by no setting of the study; {what}."

@@ -237,6 +237,7 @@ class FixedItems(Family):
         ),
     )
     learners = LEARNERS
+    methods = ("rank", "learn")
     shown = (*FIGURES, *TABLES)
     questions = FIXED_ITEMS
     quantities: ClassVar = {

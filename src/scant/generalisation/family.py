@@ -270,6 +270,7 @@ class Generalisation(Family):
     place = POPULATIONS
     settings = SETTINGS
     learners = LEARNERS
+    methods = ("fit",)
     shown = (*FIGURES, *TABLES, *THEORY)
     questions = GENERALISATION
     quantities: ClassVar = {

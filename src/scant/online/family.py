@@ -187,6 +187,7 @@ class Contextual(Family):
     """What both families share. Their learners rank the documents of a stream's queries by features."""
 
     place = STREAMS
+    methods = ("rank", "learn")
     told = ("tuning",)
     engine = "scant.online.run:run_job"
     toys = "scant.online.toys:play"

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import shlex
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
@@ -263,7 +264,7 @@ def _environment() -> dict[str, str]:
 
 
 def _commands(study: dict, datasets: dict, folder: Path, study_file: str) -> dict[str, str]:
-    option = f" --configfile {study_file}" if study_file not in ("", DEFAULT) else ""
+    option = f" --configfile {shlex.quote(study_file)}" if study_file not in ("", DEFAULT) else ""
     figures = list(Plan(study, datasets).figures)
     commands = {"The whole study": f"snakemake --cores all{option}"}
     if figures:

@@ -199,8 +199,9 @@ def _aligned(cells: list[Cell], indent: int) -> str:
 
 
 def _printable(row: Mapping) -> dict:
-    """The row with texts that a terminal may show."""
-    return {name: printable(value) if isinstance(value, str) else value for name, value in row.items()}
+    """The row with texts that a terminal may show, each in one line."""
+    texts = {name: printable(" ".join(value.split())) for name, value in row.items() if isinstance(value, str)}
+    return {**row, **texts}
 
 
 def _width() -> int:

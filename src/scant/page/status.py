@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from scant.errors import DataError, SettingError, printable
+from scant.errors import DataError, SettingError, printable, printable_lines
 from scant.files import visible
 from scant.study import events
 
@@ -58,7 +58,7 @@ def status(folder, root=".") -> Status:
 
     Raises
     ------
-    DataError : there is no such folder, or no job has begun
+    DataError : there is no such folder, no job has begun, or the record of events is damaged
     """
     folder, root = Path(folder), Path(root)
     jobs = benchmarks(folder) if folder.is_dir() else []
@@ -108,7 +108,7 @@ def study_file(folder, root=".") -> Path:
 def _named(folder: Path, root: Path) -> str:
     """The path of the study file that was planned last, from `root`; empty if none is known."""
     record = root / f".snakemake/scant/{folder.name}.file"
-    return record.read_text(encoding="utf-8") if record.is_file() else ""
+    return record.read_text(encoding="utf-8", errors="replace") if record.is_file() else ""
 
 
 def benchmarks(folder) -> list[dict]:
@@ -184,7 +184,7 @@ def recorded(records: Path, folder: Path) -> list[str]:
 def _failures(errors: list[dict], folder: Path, root: Path) -> list[Failure]:
     """The jobs of some errors, each once, with their logs and how to repeat them."""
     named = _named(folder, root)
-    study = f" --configfile {named}" if named else ""
+    study = f" --configfile {shlex.quote(named)}" if named else ""
     failures = {}
     for error in errors:
         log = next(iter(error["log"]), "")
@@ -207,16 +207,17 @@ def describe(progress: Status) -> str:
         text += f"\n{_table(progress.learners)}"
     if progress.running:
         text += "\n" + ("Under way:" if progress.state == "running" else "Not ended:") + "\n"
-        text += "".join(f"  {name}\n" for name in progress.running)
+        text += "".join(f"  {printable(name)}\n" for name in progress.running)
     for failure in progress.failed:
         if failure.lines:
-            text += f"\nFailed, {failure.log}:\n{textwrap.indent(chr(10).join(map(printable, failure.lines)), '  ')}\n"
-            text += f"Again: {failure.repeat}\n"
+            lines = textwrap.indent(printable_lines("\n".join(failure.lines)), "  ")
+            text += f"\nFailed, {printable(failure.log)}:\n{lines}\n"
+            text += f"Again: {printable(failure.repeat)}\n"
     if silent := [failure for failure in progress.failed if not failure.lines]:
         text += (
             "\nFailed without a word in their logs (killed, not begun, or thrown away with others of their group):\n"
         )
-        text += "".join(f"Again: {failure.repeat}\n" for failure in silent)
+        text += "".join(f"Again: {printable(failure.repeat)}\n" for failure in silent)
     return text
 
 

@@ -4,14 +4,12 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import yaml
-
 from scant import families
 from scant.data import fetch, registry
 from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
-from scant.schema import check, of_project, read_yaml, with_defaults
+from scant.schema import check, of_project, parsed, read_yaml, with_defaults
 from scant.study import missing, plan, settled, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
@@ -123,8 +121,8 @@ def _understood(value):
     if not isinstance(value, str):
         return value
     try:
-        return yaml.safe_load(value)
-    except yaml.YAMLError:
+        return parsed(value, "--config")
+    except SettingError:  # also a word with two meanings: its quotes, if it had any, are gone
         return value
 
 
@@ -363,6 +361,13 @@ def _check_plays(family: families.Family, name: str, learner: dict) -> None:
     """Raise a SettingError for a learner that does not play in a family's experiments, or not with such settings."""
     kind = learner["kind"]
     if ":" in kind:
+        cls = own_class(kind)
+        lacking = [method for method in family.methods if not callable(getattr(cls, method, None))]
+        if lacking or not isinstance(cls, type):
+            raise SettingError(
+                f"the learner {name!r} of an experiment of kind {family.kind!r} is to be a class with "
+                f"{' and '.join(family.methods)}, and {kind} {f'has no {lacking[0]}' if lacking else 'is no class'}"
+            )
         return
     if kind not in family.learners:
         raise SettingError(

@@ -7,8 +7,10 @@ taken in ascending order of their cost for each claim that they decide.
 import json
 import math
 import re
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,9 +94,11 @@ def more(folder, study_file, within: float | None = None) -> More:
 
     Raises
     ------
-    SettingError : the file is of another study, or not valid
+    SettingError : the file is of another study, or not valid; or the seconds are not a number above 0
     DataError : the study is not finished, or a file of its results is damaged
     """
+    if within is not None and not 0 < within < math.inf:
+        raise SettingError(f"--within: {within:g} is no number of seconds above 0")
     folder = Path(folder)
     config = read_yaml(study_file)
     if config.get("study") != folder.name:
@@ -236,10 +240,10 @@ class _Costs:
         """
         path = self.folder / "benchmarks" / f"{job}.jsonl"
         if not path.is_file():
+            command = f"snakemake --cores all --configfile {shlex.quote(str(self.study_file))}"
             raise DataError(
-                path, "is missing, so that the job has not run",
-                advice=f"Finish the study first: snakemake --cores all --configfile {self.study_file}",
-            )  # fmt: skip
+                path, "is missing, so that the job has not run", advice=f"Finish the study first: {command}"
+            )
         with foreign(path, "benchmark of Snakemake", "Remove the file"):
             benchmark = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
             seconds, processor = float(benchmark["s"]), benchmark.get("cpu_time")  # "NA" if a job was too short
@@ -314,7 +318,7 @@ def study_with(study_file, found: More) -> str:
         now = experiments[name].get("seeds", DEFAULT)
         seeds[name] = [*(now if isinstance(now, list) else [now]), after - before]
     text = Path(study_file).read_text(encoding="utf-8")
-    if Path(study_file).suffix == ".json":  # as the workflow keeps the settings
+    with suppress(ValueError):  # JSON, as the workflow keeps the settings
         text = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=120)
     return with_seeds(text, seeds)
 
