@@ -1,7 +1,6 @@
 """Measure how often verdicts are false, and how often they are reached, over simulated studies.
 
     python benchmarks/verdicts.py [--studies 1000] [--effect 1.5] [--test "sign flips"]
-    python benchmarks/verdicts.py --alone [--studies 4000]
 
 A study is a family of nine claims, judged and adjusted by Holm's method: three of each comparison, of which one is
 true, one false, and one undecidable, its true mean exactly on the margin. True and false ones are off by `effect`
@@ -15,16 +14,12 @@ claim keeps the first verdict that it gets.
 `false` is the share of studies with any false `holds` or `fails`, `holds` on the margin included; 5 % is promised where
 the test's assumption holds, and up to 6.4 % is within what 1,000 studies of that rate give. `right` is the share of
 true and false claims that get their verdict, `seeds` the median of how many these had by then. The exponential noise is
-one for which no test of means is made: its rates say what that costs.
-
-With --alone, each study is a single claim exactly on its margin (`greater`), looked at after every seed from 2 to 100
-under anytime testing, for noises that t tests are not made for. `false` is the share of studies with any verdict, with
-its standard error. The differences with few values are within -1 and 1, which is known.
+one for which no test of means is made: its rates say what that costs. benchmarks/premise.py has single claims in worlds
+that are further from normal.
 """
 
 import argparse
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,52 +43,6 @@ SHARES = {  # the true shares of claims
     "close": {"holds": 0.8, "fails": 0.5, "undecided": 0.9},
     "slope": {"holds": 0.5, "fails": 0.98, "undecided": 0.8},
 }
-MOST = 100  # seeds of a single claim
-
-
-def points(values: Sequence[float], shares: Sequence[float]) -> Callable:
-    """Draws of a few values with these probabilities, less their mean."""
-    values = np.asarray(values) - np.dot(values, shares)
-    return lambda random, shape: values[random.choice(len(values), p=shares, size=shape)]
-
-
-def dependent(correlation: float) -> Callable:
-    """Normal draws of which each has this correlation with the one before it."""
-
-    def draws(random, shape):
-        drawn = random.standard_normal(shape)
-        for at in range(1, shape[1]):
-            drawn[:, at] = correlation * drawn[:, at - 1] + np.sqrt(1 - correlation**2) * drawn[:, at]
-        return drawn
-
-    return draws
-
-
-def far(random: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-    """Normal draws of which one in ten is far from all others, by 30 of their standard deviations."""
-    return 0.03 * random.standard_normal(shape) - (random.random(shape) < 0.1) + 0.1
-
-
-ALONE = {  # noises with mean 0, and whether their range is known
-    "normal": (lambda random, shape: random.standard_normal(shape), False),
-    "two values, 50/50": (points((0, 1), (0.5, 0.5)), True),
-    "two values, 30/70": (points((0, 1), (0.3, 0.7)), True),
-    "two values, 10/90": (points((0, 1), (0.1, 0.9)), True),
-    "two values, 2/98": (points((0, 1), (0.02, 0.98)), True),
-    "three values, 1/3 each": (points((-0.5, 0, 0.5), (1 / 3, 1 / 3, 1 / 3)), True),
-    "three values, 10/45/45": (points((0, 0.9, 1), (0.1, 0.45, 0.45)), True),
-    "five values, 1/5 each": (points((-1, -0.5, 0, 0.5, 1), (0.2,) * 5), True),
-    "90 % equal, others exponential": (
-        lambda random, shape: np.where(random.random(shape) < 0.9, 1, 1 - 10 * random.exponential(size=shape)), False,
-    ),
-    "exponential": (lambda random, shape: random.exponential(size=shape) - 1, False),
-    "gamma, shape 1/2": (lambda random, shape: random.gamma(0.5, size=shape) - 0.5, False),
-    "lognormal, sigma 1/2": (lambda random, shape: np.exp(random.normal(0, 0.5, shape)) - np.exp(1 / 8), False),
-    "lognormal, sigma 1": (lambda random, shape: np.exp(random.standard_normal(shape)) - np.exp(1 / 2), False),
-    "one in ten far from the others": (far, False),
-    "dependent, correlation 0.3": (dependent(0.3), False),
-    "dependent, correlation 0.6": (dependent(0.6), False),
-}  # fmt: skip
 
 
 def scores(noise: str, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -162,39 +111,12 @@ def rates(
     return false / studies, np.mean(right) if right else np.nan, np.median(seeds) if seeds else np.nan
 
 
-def alone(noise: str, studies: int) -> tuple[float, float]:
-    """The share of studies of a single claim that get a false verdict, and its standard error."""
-    draws, known = ALONE[noise]
-    within = (-1.0, 1.0) if known else None
-
-    def decided(values: tuple) -> bool:
-        return judge(values, "greater", level=LEVEL, within=within, share=False).verdict != "undecided"
-
-    decided = cache(decided) if known else decided  # few values come again and again
-
-    def ever(row: np.ndarray) -> bool:
-        counts = np.arange(1, MOST + 1)
-        mean = row.cumsum() / counts
-        t2 = counts * mean**2 / np.maximum((row**2).cumsum() / counts - mean**2, 1e-12)
-        looks = counts[1:] if known else counts[1:][t2[1:] > 3]  # no anytime t test decides where t is below 1.96
-        return any(decided(tuple(np.sort(row[:n]))) for n in looks)
-
-    drawn = draws(generator(0, "verdicts", "alone", noise), (studies, MOST))
-    false = np.mean([ever(row) for row in drawn])
-    return false, np.sqrt(false * (1 - false) / studies)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--studies", type=int, default=1000, help="studies of each kind")
     parser.add_argument("--effect", type=float, default=1.5, help="of true and false claims, in standard deviations")
     parser.add_argument("--test", choices=("t", "sign flips"), help="the fixed test that every claim names")
-    parser.add_argument("--alone", action="store_true", help="single claims, looked at after every seed")
     asked = parser.parse_args()
-    if asked.alone:
-        for noise in ALONE:
-            print("{:32} {:6.1%} ± {:.1%}".format(noise, *alone(noise, asked.studies)), flush=True)
-        return
     columns = ("noise", "testing", "seeds", "false", "on the margin", "right", "seeds")
     print("{:12} {:8} {:>8} {:>7} {:>14} {:>7} {:>6}".format(*columns))
     for noise in NOISES:

@@ -33,6 +33,8 @@ def claims() -> list[dict]:
             "cells_holding": i % 3, "cells_failing": 0, "cells_silent": 0, "cells_total": 2 if i % 4 < 3 else 0,
             "tightness": None, "deciding": "", "note": "", "says_from": None, "control": "", "control_verdict": "",
             "control_estimate": None, "control_low": None, "control_high": None,
+            "premise": "seeds near normal" if i % 4 < 2 else "", "bets": "undecided" if i % 4 < 3 else "",
+            "bets_needed": 400 + i if i % 4 < 3 else None,
         }
         for i in range(12)
     ]  # fmt: skip

@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from scant.verdict.anytime import LEAST_SEEDS, SCALES, least_share, least_t, log_share_evidence, log_t_evidence
-from scant.verdict.statistics import judge
+from scant.errors import SettingError
+from scant.verdict.anytime import (
+    LEAST_SEEDS,
+    SCALES,
+    least_share,
+    least_t,
+    log_share_evidence,
+    log_t_evidence,
+    missed_by_bets,
+)  # fmt: skip
+from scant.verdict.statistics import holm, judge, together
 
 VALUES = (0.0, 1.0)
 
@@ -158,8 +167,8 @@ def test_an_anytime_interval_has_the_means_that_its_test_does_not_reject(n):
     assert n < LEAST_SEEDS or verdict.low < fixed.low < fixed.high < verdict.high
 
 
-def test_fewer_than_five_seeds_decide_and_bound_nothing():
-    for n in (2, 3, 4):
+def test_few_seeds_decide_and_bound_nothing():
+    for n in range(2, LEAST_SEEDS):
         verdict = judge(0.15 + 1e-9 * np.arange(n), "greater")
         assert verdict.verdict == "undecided" and verdict.p_holds == verdict.p_fails == 1
         assert math.isnan(verdict.low) and math.isnan(verdict.high) and verdict.estimate == pytest.approx(0.15)
@@ -179,7 +188,7 @@ def test_a_t_test_of_fewer_than_five_different_values_decides_nothing(values):
     assert (verdict.test, verdict.verdict, verdict.p_holds, verdict.p_fails) == ("anytime t", "undecided", 1, 1)
     assert math.isnan(verdict.low) and math.isnan(verdict.high) and verdict.needed == math.inf
     assert judge([0.1, 0.2, 0.3, 0.4, 0.5] * 8, "greater").verdict == "holds"
-    assert judge([0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.5], "greater").verdict == "holds"
+    assert judge([0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.4, 0.5], "greater").verdict == "holds"
 
 
 @pytest.mark.parametrize("values", ALIKE)
@@ -190,10 +199,13 @@ def test_it_gives_way_to_bets_where_the_range_is_known(values):
     evidence = log_share_evidence((1 + np.array(values)) / 2, np.ones(len(values)), 1.1 / 2)
     assert verdict.p_holds == pytest.approx(min(1, math.exp(-evidence)), rel=1e-6)
     assert -1 <= verdict.low < verdict.estimate < verdict.high <= 1
-    # With five different values, or if the number of seeds was fixed, it is as if the range were not known.
+    assert verdict.bets is None
+    # With five different values, or if the number of seeds was fixed, bets stand beside t.
     for testing, differences in (("anytime", draw(1, 8) / 10), ("fixed", values)):
-        about = {"testing": testing, "test": "t"}
-        assert judge(differences, "greater", **about, **known) == judge(differences, "greater", **about)
+        beside = judge(differences, "greater", testing=testing, test="t", **known)
+        bets = judge(differences, "greater", within=(-1, 1))
+        assert beside.test == ("t" if testing == "fixed" else "anytime t")
+        assert (beside.bets.p_holds, beside.bets.p_fails) == (bets.p_holds, bets.p_fails)
 
 
 @pytest.mark.parametrize(("rare", "high"), [(0.5, 0.9), (0.3, 0.4), (0.1, 0.1), (0.02, 0.02)])
@@ -297,6 +309,90 @@ def test_from_the_seeds_that_a_share_needs_on_the_power_suffices_with_every_numb
     last = int(verdict.needed) - 1
     assert power(last) < 0.8
     assert min(power(seeds) for seeds in range(last + 1, last + 60)) >= 0.8
+
+
+# --- premises
+
+KNOWN = {"within": (-1, 1), "share": False}
+
+
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
+@pytest.mark.parametrize("share", [0.01, 0.02, 0.05, 0.1, 0.3])
+def test_t_decides_only_what_seeds_that_most_studies_would_have_cannot_overturn(testing, share):
+    """A share of seeds at the far end of the range puts the mean on its margin; few studies have none of them."""
+    alike = -share + 1e-4 * np.random.default_rng(4).standard_normal(400)
+    within = (-1, 1 - share)
+    first = next(
+        n for n in range(5, 400)
+        if judge(alike[:n], "greater", within=within, share=False, testing=testing).verdict != "undecided"
+    )  # fmt: skip
+    assert (1 - share) ** first <= 0.05
+    assert first <= max(LEAST_SEEDS, math.log(0.05) / math.log(1 - share) + 2)  # nor does it wait for more
+    verdict = judge(alike[:LEAST_SEEDS], "greater", within=within, share=False, testing=testing)
+    if first > LEAST_SEEDS:
+        assert verdict.verdict == "undecided" and verdict.overturned == pytest.approx(share, rel=1e-2)
+        assert verdict.needed == pytest.approx(first, abs=2)
+    assert judge(alike[:LEAST_SEEDS], "greater", testing=testing).verdict == "fails"  # where no range is known
+
+
+def test_a_range_beyond_the_margin_is_what_can_overturn():
+    values = 0.5 + 0.01 * draw(2, 12)
+    mean = values.mean()
+    for comparison, margin, far in (("greater", 0.1, 0.0), ("less", 0.9, 1.0), ("close", 0.9, 1.0)):
+        verdict = judge(values, comparison, margin, within=(0, 1), share=False)
+        share = abs(mean - margin) / abs(mean - far)
+        assert (verdict.verdict == "holds") == ((1 - share) ** 12 <= 0.05)
+        assert math.isnan(verdict.overturned) or verdict.overturned == pytest.approx(share)
+    assert judge(values, "greater", -0.1, within=(0, 1), share=False).verdict == "holds"  # it cannot be violated
+    # A margin that is a share of another quantity moves the range.
+    other = np.full(12, 0.6)
+    relative = judge(values - other, "greater", -0.5, of=other, **KNOWN)
+    assert relative.p_holds == judge(values - 0.3, "greater", within=(-1, 1.5), share=False).p_holds
+    with pytest.raises(SettingError, match="`of` is larger than any difference"):
+        judge(values - other, "greater", -0.5, of=2 * other, **KNOWN)
+
+
+def test_bets_stand_beside_what_rests_on_a_premise_and_agree_with_enough_seeds():
+    few, many = draw(3, 10) / 30 + 0.4, draw(3, 60) / 30 + 0.4
+    assert judge(few, "greater", **KNOWN).verdict == judge(many, "greater", **KNOWN).verdict == "holds"
+    assert judge(few, "greater", **KNOWN).bets.verdict == "undecided"
+    assert judge(many, "greater", **KNOWN).bets.verdict == "holds"
+    assert judge(many, "less", **KNOWN).bets.verdict == "fails"
+    assert judge(many, "greater").bets is None
+    n = int(judge(few, "greater", **KNOWN).bets.needed)
+    assert judge(few, "less", **KNOWN).bets.needed == n
+    assert [judge(np.resize(few, size), "greater", **KNOWN).bets.verdict for size in (n - 4, n + 2)] == [
+        "undecided", "holds",
+    ]  # fmt: skip
+
+
+def test_bets_are_corrected_in_a_family_where_premises_decide_nothing():
+    known, unknown = judge(draw(3, 60) / 30 + 0.4, "greater", **KNOWN), judge(draw(4, 60) / 30 + 0.4, "greater")
+    share = judge([1.0] * 90, "greater", 0.5, within=(0, 1))
+    family = holm({"": {"known": known, "unknown": unknown, "share": share}})[""]
+    assert family["unknown"].verdict == "holds" and family["unknown"].bets is None and family["share"].bets is None
+    without = [replace(unknown, p_holds=1.0, p_fails=1.0), known.bets, share]
+    alone = holm({"": dict(zip("abc", without, strict=True))})[""]
+    assert family["known"].bets == alone["b"]
+
+
+def test_of_several_cells_bets_say_what_they_say_of_all():
+    cells = [judge(draw(seed, 60) / 30 + mean, "greater", **KNOWN) for seed, mean in ((3, 0.4), (4, 0.02))]
+    both = together(cells)
+    assert both.bets.p_holds == max(cell.bets.p_holds for cell in cells) and both.bets.verdict == "undecided"
+    assert together([judge(draw(1, 60), "greater"), judge(draw(2, 60), "greater")]).bets is None
+
+
+@pytest.mark.parametrize("values", [(0.4, 0.5, 0.9), (0.55, 0.56, 0.57), (0.0, 1.0, 0.9)])
+def test_the_seeds_that_bets_need_decide_with_the_power_named(values):
+    counts, n, p = (1, 1, 1), 1, 0.01
+    while missed_by_bets(values, counts, 0.5, n, p) > 0.2:
+        n += 1
+    random = np.random.default_rng(5)
+    drawn = random.multinomial(n, [1 / 3] * 3, size=400).T
+    assert np.mean(log_share_evidence(values, drawn, 0.5) >= -math.log(p)) > 0.72
+    fewer = random.multinomial(max(1, n // 2), [1 / 3] * 3, size=400).T
+    assert np.mean(log_share_evidence(values, fewer, 0.5) >= -math.log(p)) < 0.7
 
 
 def test_the_seeds_that_an_anytime_test_needs_decide_with_the_power_named():

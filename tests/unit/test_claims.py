@@ -337,7 +337,8 @@ def test_a_note_says_why_a_claim_is_undecided():
     assert table.loc["among", "note"].startswith("By itself it would hold; the correction for its family")
     assert "no number of seeds is known to be enough" in table.loc["null-0", "note"]
     traces = changed("learner == 'one' and seed > 0", np.nan)
-    assert judged(traces=traces, few=chance | {"against": 0.0}).loc["few", "note"].startswith("1 seeds with so few")
+    assert judged(traces=traces, few=chance | {"against": 0.0}).loc["few", "note"].startswith("1 seed allows no test")
+    assert table.loc["null-0", "premise"] == "" and judged(true=chance | {"against": 0.0}).loc["true", "premise"]
 
 
 def test_a_slope_above_its_exponent_says_that_the_margin_decides():
@@ -520,7 +521,7 @@ STREAMS = {
     "streams": {"linear": {"generator": "linear"}, "cornered": {"generator": "adversary", "settings": {"ratio": 9}}},
     "learners": {"slam": {"kind": "slam", "measure": "ndcg@10", "rates": [0.1, 1.0]}, "random": {"kind": "random"}},
     "experiments": {
-        "e": {"streams": ["linear"], "learners": ["slam", "random"], "seeds": 8, "tuning_seeds": 2},
+        "e": {"streams": ["linear"], "learners": ["slam", "random"], "seeds": 12, "tuning_seeds": 2},
         "corner": {"streams": ["cornered"], "learners": ["slam", "random"], "tuning": "paper"},
     },
 }
@@ -542,7 +543,7 @@ def contextual():
             aside = seed >= TUNING
             for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
                 value = 0.5 + 0.01 * NOISE[seed % TUNING]
-                better = 0.2 if (rate == 0.1) != aside else -0.1
+                better = 0.45 if (rate == 0.1) != aside else -0.4
                 value += 0.0 if learner == "random" else better * (1 + HARDLY[seed % TUNING])
                 generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
                 rows.append(
@@ -562,11 +563,28 @@ LINEAR = {"on": {"generator": "linear"}, "against": {"kind": "random"}}
 
 def test_both_ways_of_choosing_rates_are_readings(contextual):
     row = judged(STREAMS, contextual, tuned=FINAL | LINEAR).loc["tuned"]
-    assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(-0.1)  # as the experiment has it: held-out
+    assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(-0.4)  # as the experiment has it: held-out
     assert (row["readings_holding"], row["readings_total"], row["matters"]) == (1, 2, "tuning")
+    assert (row["premise"], row["bets"]) == ("seeds near normal", "undecided") and row["bets_needed"] > row["n"]
     found = cells({"tuned": CLAIM | FINAL | LINEAR}, planned(STREAMS), contextual)
     assert found["tuning"].tolist() == ["held-out", "paper"] and found["first"].tolist() == [True, False]
-    assert found["estimate"].to_list() == pytest.approx([-0.1, 0.2])
+    assert found["estimate"].to_list() == pytest.approx([-0.4, 0.45])
+
+
+def test_a_note_says_that_seeds_not_drawn_may_overturn_what_these_say(contextual):
+    # The mean is 0.1 from the margin, which is 1.3 from the end of the range.
+    row = judged(STREAMS, contextual, one=FINAL | LINEAR | {"margin": -0.3}).loc["one"]
+    assert row["verdict"] == "undecided" and row["high"] < -0.3 and row["premise"] == ""
+    assert "one seed in 14 at the far end of the range; 4" in row["note"] and 40 < row["needed"] < row["bets_needed"]
+
+
+def test_what_holds_in_several_cells_rests_on_the_premise_of_each():
+    cells = [statistics.Verdict("holds", 0.5, 0.1, 0.9, 10, 0.001, 1.0, test) for test in ("betting", "anytime t")]
+    reading = claims.Reading("e", None, {}, [], cells, cells[0])
+    assert tables._premise(reading, cells[0], cells[0]) == "seeds near normal"
+    failing = dataclasses.replace(cells[0], verdict="fails")  # for which one cell is enough
+    assert tables._premise(reading, failing, failing) == ""
+    assert tables._premise(reading, dataclasses.replace(cells[1], verdict="undecided"), cells[1]) == ""
 
 
 def test_the_adversary_leaves_nothing_to_chance(contextual):
@@ -610,7 +628,7 @@ def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
 
     assert verdict("as-is", "ideal") == (1, "nothing drawn", "undecided")
     for order, other in (("shuffled", "ideal"), ("as-is", "random")):  # whose noise is drawn anew
-        assert verdict(order, other)[0] == 8 and verdict(order, other)[1] != "nothing drawn"
+        assert verdict(order, other)[0] == 12 and verdict(order, other)[1] != "nothing drawn"
 
 
 TOP = {
@@ -772,9 +790,9 @@ def test_every_epsilon_is_a_cell_compared_at_the_same(logged):
 def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
     frame, details = logged["plain"]
     better = frame[frame["estimator"] == "true"].assign(chosen=False, fitted_on="part", estimator="full-information")
-    better = better.assign(estimate=better["estimate"] + 0.3 * (better["learner"] == "logistic"))
+    better = better.assign(estimate=better["estimate"] + 0.5 * (better["learner"] == "logistic"))
     logged["plain"] = (pd.concat([frame, better], ignore_index=True), details)
-    row = judged(ADS, logged, one=CTR | {"where": {"ids": "plain"}, "epsilon": 0.0}).loc["one"]
+    row = judged(ADS, logged, one=CTR | {"where": {"ids": "plain"}, "epsilon": 0.0, "margin": -0.4}).loc["one"]
     assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
     assert row["matters"] == "tuning"
 
@@ -1175,7 +1193,7 @@ def test_lists_of_levels_are_named_by_their_ends_where_these_differ():
         ({}, (-1, 1)),
         ({"against": 0.9}, (-0.9, 0.1)),
         ({"against": 0.9, "comparison": "slope"}, (0, 1)),
-        ({"margin": {"relative": -0.05}}, None),
+        ({"margin": {"relative": -0.05}}, (-1, 1)),
         ({"measure": "loss"}, None),
         ({"measure": "loss", "against": 3.0}, None),
         ({"measure": "ap", "comparison": "close", "margin": 0.1}, (-1, 1)),

@@ -49,7 +49,7 @@ def claim(number=1, verdict="holds", **more) -> dict:
         "words": "it learns", "chosen": "", "quantity": "NDCG@10", "test": "t", "cells_holding": 1, "cells_failing": 0,
         "cells_silent": 0, "cells_total": 1, "tightness": None, "deciding": "kl on Digits", "note": "",
         "says_from": None, "control": "Random", "control_verdict": "fails", "control_estimate": 0.0,
-        "control_low": -0.1, "control_high": 0.05,
+        "control_low": -0.1, "control_high": 0.05, "premise": "", "bets": "", "bets_needed": None,
     } | more  # fmt: skip
 
 
@@ -251,6 +251,16 @@ def test_verdicts_have_the_words_of_their_kind(make):
     text = make([row | controls for row in rows])
     # In a tile, and in the claim.
     assert text.count("&nbsp;extends<") == 2 and text.count("&nbsp;does not reproduce<") == 2
+
+
+def test_what_a_verdict_rests_on_stands_beside_it(make):
+    known = {"premise": "seeds near normal", "bets": "undecided", "bets_needed": 300.0}
+    text = make([claim(1) | known, claim(2, "undecided", bets="holds", row="theorem")])
+    assert "the verdict rests on seeds near normal" in text
+    assert "<dd>undecided; 300 seeds or more would decide it</dd>" in text and "<dd>holds</dd>" in text
+    assert page.sentences([claim(1) | known])[-1] == (
+        "1 of 1 verdicts rests on seeds near normal, and bets agree with 0."
+    )
 
 
 def test_a_study_without_claims_has_no_section_of_them(make):

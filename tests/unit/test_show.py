@@ -24,14 +24,14 @@ KNOWN = {
     "figure": "figure-3.4", "data": "Digits", "readings_holding": 0, "readings_total": 1, "cells_holding": 0,
     "cells_failing": 0, "cells_silent": 0, "cells_total": 1, "experiment": "e", "deciding": "kl on Digits", "note": "",
     "says_from": np.nan, "control": "Random", "control_verdict": "fails", "control_estimate": -0.5,
-    "control_low": -0.6, "control_high": -0.4,
+    "control_low": -0.6, "control_high": -0.4, "premise": "", "bets": "", "bets_needed": np.nan,
 }  # fmt: skip
 STEERED = ("id", "family", "source", "words", "chosen", "quantity", "test", "matters", "figure", "data", "statement")
 NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {"n": 0, "readings_total": 0, "cells_total": 0}
 ROWS = [
     KNOWN | {"id": "top-a", "row": "theorem", "verdict": "holds", "estimate": 0.5, "low": 0.4, "high": 0.6,
      "readings_holding": 2, "readings_total": 3, "statement": "It learns.", "cells_holding": 1, "cells_failing": 1,
-     "cells_total": 2, "tightness": 0.5},
+     "cells_total": 2, "tightness": 0.5, "premise": "seeds near normal", "bets": "undecided", "bets_needed": 70.0},
     KNOWN | {"id": "top-b", "row": "reproduction", "verdict": "undecided", "estimate": 0.1, "low": -0.1, "high": 0.3,
      "needed": 30.0, "statement": "It may."},
     KNOWN | NOTHING | {"id": "ads-c", "row": "reproduction", "verdict": "not testable here", "family": "ads",
@@ -101,6 +101,7 @@ def test_a_claim_is_shown_whole(folder):
     told = {name: fact.strip() for name, fact in told.items()}
     assert told["source"] == 'thesis, 3.2: "it learns"' and told["chosen"] == "Ten rounds."
     assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1" and told["test"] == "t, n = 8"
+    assert told["rests on"] == "seeds near normal" and told["bets say"] == "undecided; 70 seeds or more would decide it"
     assert told["cells"] == "holds in 1 of 2 cells, fails in 1" and told["tightness"].endswith("to 50 %")
     first, second = (text.index(f"tuning {tuning}") for tuning in ("held-out", "paper"))
     assert text.index("letter") < second and first < second and text.index("0.7 [") > second

@@ -28,7 +28,7 @@ def claim(verdict="fails", cells=(), **more) -> dict:
         "measures": "difference in NDCG@10", "estimate": -0.1274, "low": -0.1324, "high": -0.1224, "compared": "",
         "control": "Random", "readings_holding": 3, "readings_total": 4, "needed": None, "tightness": None,
         "anchor": "claim-c-1", "place": "2.8, Theorem 5", "statement": "It keeps up.", "measured": "", "said": "",
-        "test": "anytime t",
+        "test": "anytime t", "premise": "", "bets": "",
         "deciding": "SLAM minus ListNet on Digits",
         "cells_holding": 0, "cells_failing": 1, "cells_silent": 0, "cells_total": 1,
     } | more  # fmt: skip
@@ -96,6 +96,21 @@ def test_a_question_is_there_if_something_can_be_said_of_it():
     assert story.story([ASKED], [claim("holds")], {}, {})[0]["sure"] == "10 seeds; 3 of 4 readings agree"
     needed = story.story([ASKED], [claim("undecided", needed=41.0)], {}, {})[0]["sure"]
     assert needed == "10 seeds; 41 seeds or more would decide what is undecided"
+
+
+def test_how_sure_says_which_verdicts_rest_on_a_premise_and_what_bets_say():
+    normal = {"premise": "seeds near normal", "readings_total": 1}
+    asked = replace(ASKED, answers=(ANSWER, replace(ANSWER, claim="c-2")))
+    by_t, agreed = claim("holds", **normal, bets="undecided"), claim("fails", **normal, bets="fails", id="c-2")
+    text = story.story([asked], [by_t, agreed], {}, {})[0]["sure"]
+    assert plain(text) == "10 seeds; 2 of 2 verdicts rest on seeds near normal, and bets agree with 1: c-1, c-2"
+    assert '<a href="#claim-c-1">c-1</a>' in text
+    exact = claim("holds", id="c-2", test="exact", readings_total=1)
+    assert "1 of 2 verdicts rests on seeds near normal, and bets agree with 0" in story.resting([by_t, exact])
+    assert story.resting([exact, claim("undecided")]) == ""
+    assert story.resting([by_t | {"verdict": words.ALIKE, "bets": "holds"}]).endswith("bets agree with 1")
+    many = [claim("holds", **normal, id=f"c-{at}") for at in range(3, 8)]
+    assert story.story([asked], many, {}, {})[0]["sure"].endswith("bets agree with 0, marked below")
 
 
 def test_without_claims_the_best_learners_are_told():

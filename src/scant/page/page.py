@@ -16,7 +16,7 @@ from scant.errors import SettingError
 from scant.files import read_cells, read_rows, visible, write_text
 from scant.page.inline import inline, size
 from scant.page.numbers import ABSENT, in_words, interval, measured, of_bound, padded, percent, shown, spread
-from scant.page.story import story
+from scant.page.story import resting, story
 from scant.present import ranking
 from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
@@ -111,7 +111,7 @@ def _leave_out(figures: list[dict], kept: set[int], excess: int) -> None:
 
 
 def sentences(claims: list[Claim]) -> list[str]:
-    """Sentences that summarise claims: of each kind of row how many have each verdict, and how robust they are.
+    """Sentences that summarise claims: of each kind of row how many have each verdict, and what these rest on.
 
     What the papers measured comes first.
     """
@@ -132,7 +132,7 @@ def sentences(claims: list[Claim]) -> list[str]:
                 told[-1] += f"; {tight}"
         elif row == "reproduction":
             told.append("No claim is about what a paper measured on data like its own")
-    return [f"{sentence}." for sentence in (*told, _robustness(claims))]
+    return [f"{sentence}." for sentence in (*told, _robustness(claims), resting(claims)) if sentence]
 
 
 def _summary(claims: list[dict]) -> str:
@@ -210,6 +210,7 @@ def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
         row["in_cells"] = words.cells(*(row[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
     claimed = {words.claimed(cell["from"], cell["to"], write) for cell in cells}
     row["control_said"] = words.said(row["row"], row["control_verdict"])
+    row["bets_say"] = words.of_bets(row["row"], row["bets"], row["bets_needed"]) if row["bets"] else ""
     row["claimed"] = claimed.pop() if len(claimed) == 1 else ""
     row["cells"] = _placed(cells, write)
     return row

@@ -21,7 +21,6 @@ SENTENCES = 2  # of an answer, at most
 PLACES = 3  # that a sentence names; of more it says how many
 NAMED = re.compile(r"(?:proof of )?(?:Theorem|Lemma|Corollary|Proposition|Table|Algorithm) [\w.]*\w")
 WIDTH = 2.0  # of a dot, in percent of the scale
-DECIDED = words.VERDICTS[:2]
 
 
 def story(
@@ -63,7 +62,7 @@ def _answered(question: Question, tested: list[dict]) -> dict:
     if said:
         sentences = [{"text": sentence(answer, claim), "claim": claim} for answer, claim in said]
         return {"sentences": sentences, "sure": _sure([claim for _, claim in said])}
-    decided = [claim for claim in tested if claim["verdict"] in DECIDED]
+    decided = [claim for claim in tested if claim["verdict"] in words.DECIDED]
     return {"sentences": [{"text": _counted(tested), "claim": None}], "sure": _sure(decided)}
 
 
@@ -103,7 +102,7 @@ def sentence(answer: Answer, claim: dict) -> Markup:
         if contrary := [cell for cell in others if cell["verdict"] == other]:
             again = _numbers(claim, contrary, brief=_pair(contrary) == _pair(agreed))
             text += Markup("; it {}{}{}").format(said, _places(contrary), again)
-    if open_ := [cell for cell in others if cell["verdict"] not in DECIDED]:
+    if open_ := [cell for cell in others if cell["verdict"] not in words.DECIDED]:
         places = {cell["stream"] for cell in open_} - {cell["stream"] for cell in agreed}
         where = _places([cell for cell in open_ if cell["stream"] in places]) if places else ""
         text += Markup("; undecided{}").format(where or f" in {len(open_)} of {len(cells)} cells")
@@ -141,7 +140,10 @@ def _pair(cells: list[dict]) -> str:
 
 
 def _sure(claims: list[dict]) -> str:
-    """On how many seeds answers rest, under how many readings they hold, and how many seeds would decide them."""
+    """On how many seeds and on which premise answers rest, and under how many readings they hold.
+
+    Of those that are undecided also how many seeds would decide them.
+    """
     exact = sum(claim["test"] == "exact" for claim in claims)
     parts = [f"{exact} checked exactly"] if exact else []
     if seeds := [claim["n"] for claim in claims if claim["test"] != "exact" and claim["n"]]:
@@ -150,16 +152,33 @@ def _sure(claims: list[dict]) -> str:
     if any(claim["readings_total"] > 1 for claim in holding):
         agreed, tried = (sum(claim[f"readings_{of}"] for claim in holding) for of in ("holding", "total"))
         parts.append(f"{agreed} of {tried} readings agree")
+    if premised := resting(claims):
+        named = [claim for claim in claims if claim["premise"]]
+        links = [Markup('<a href="#{}">{}</a>').format(claim["anchor"], claim["id"]) for claim in named]
+        which = Markup(": {}").format(Markup(", ").join(links)) if len(links) <= PLACES else ", marked below"
+        parts.append(premised + which)
     needed = [claim["needed"] for claim in claims if claim["verdict"] == "undecided" and claim["needed"] is not None]
     if needed:
         parts.append(f"{words.needed(max(needed))} would decide what is undecided")
-    return "; ".join(parts)
+    return Markup("; ").join(parts)
+
+
+def resting(claims: Iterable[Mapping]) -> str:
+    """How many verdicts rest on a premise about seeds, and with how many of them bets agree; "" if none does."""
+    decided = [claim for claim in claims if claim["verdict"] in (*words.DECIDED, words.ALIKE)]
+    premised = [claim for claim in decided if claim["premise"]]
+    if not premised:
+        return ""
+    premises = " or ".join(dict.fromkeys(claim["premise"] for claim in premised))
+    agreed = sum(claim["bets"] == ("fails" if claim["verdict"] == "fails" else "holds") for claim in premised)
+    rest = "rests" if len(premised) == 1 else "rest"
+    return f"{len(premised)} of {len(decided)} verdicts {rest} on {premises}, and bets agree with {agreed}"
 
 
 def _counted(claims: list[dict]) -> Markup:
     """How many claims hold and fail, where those that fail are stated, and what share of the bounds is used."""
     counts = Counter(claim["verdict"] for claim in claims)
-    holds, fails = (f"{counts[name]} {words.PLURAL[name] if counts[name] != 1 else name}" for name in DECIDED)
+    holds, fails = (f"{counts[name]} {words.PLURAL[name] if counts[name] != 1 else name}" for name in words.DECIDED)
     text = Markup("Of {} tested, {} and {}").format(len(claims), holds, fails)
     if failing := [claim for claim in claims if claim["verdict"] == "fails"]:
         links = (
@@ -194,7 +213,7 @@ def strip(claims: list[dict]) -> dict | None:
     strip : `dots`, each with `x` and `y`, from 0 to 100 and counted from the bottom, and its `claim`; `ticks`, each
         with `x` and `text`; `bound`, the x of the whole bound; and `height`, the most dots above each other
     """
-    shares = [claim for claim in claims if claim["tightness"] and claim["verdict"] in DECIDED]
+    shares = [claim for claim in claims if claim["tightness"] and claim["verdict"] in words.DECIDED]
     if not shares:
         return None
     powers = [math.log10(claim["tightness"]) for claim in shares]

@@ -15,7 +15,8 @@ import numpy as np
 # ordinary size; half with the second, for those of learners that share nearly all chance. benchmarks/verdicts.py
 # measures what it does with differences that are not normal.
 SCALES = (0.5, 10.0)
-LEAST_SEEDS = 5  # fewer, or fewer different values, decide nothing by t: they may be alike by luck
+LEAST_SEEDS = 8  # fewer decide nothing by t: they may be alike by luck. Chosen by benchmarks/premise.py
+LEAST_VALUES = 5  # nor do fewer different values
 LARGEST_T = 1e9
 BISECTIONS = 60
 
@@ -121,3 +122,23 @@ def least_share(values: tuple, counts: tuple, p: float) -> float:
         against = log_share_evidence(values, counts, middle) >= -math.log(p)
         low, high = (middle, high) if against else (low, middle)
     return low
+
+
+def missed_by_bets(values, counts, bound: float, n: int, p: float) -> float:
+    """The probability that the evidence of `log_share_evidence` stays below 1/p in n values like those of a sample.
+
+    The logarithm of the evidence is taken as normal: its mean is that of n values in the sample's proportions, its
+    variance that of the winnings at the best stake.
+
+    values, counts : the different values of the sample, and how often each occurred
+    """
+    from scipy import special
+
+    values, shares = np.asarray(values, float), np.asarray(counts, float) / np.sum(counts)
+    short = -math.log(p) - float(log_share_evidence(values, n * shares, bound))
+    spread = 0.0
+    if bound > 0:
+        logs = np.log1p(_nodes()[0][:, None] * (values / bound - 1))
+        best = logs[np.argmax(logs @ shares)]
+        spread = math.sqrt(n * (shares @ (best - shares @ best) ** 2))
+    return float(special.ndtr(short / spread)) if spread > 0 else float(short > 0)

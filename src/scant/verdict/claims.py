@@ -482,8 +482,7 @@ def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[floa
     if declared.share and claim.get("against") == "bound":
         raise SettingError(f"the quantity {claim['quantity']} is a share: compare it with a number or a learner")
     of_measure = "measure" in declared.options and not _up_to_one(claim.get("measure"))
-    relative = test_settings(claim, 0.95)[1] and not declared.share
-    if declared.range is None or of_measure or relative or claim.get("against") == "bound":
+    if declared.range is None or of_measure or claim.get("against") == "bound":
         return None
     least, most = declared.range
     return (least - most, most - least) if of_two else (least - compared_with(claim), most - compared_with(claim))
@@ -581,7 +580,7 @@ def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
     """The verdict on a cell that cannot violate its claim, unless it does, which shows that its ceiling is wrong."""
     if not silent or verdict.verdict == "fails":
         return verdict
-    return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, effects=())
+    return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, effects=(), bets=None)
 
 
 def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:

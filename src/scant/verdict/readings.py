@@ -58,6 +58,9 @@ class Claim(TypedDict):
     control_estimate: float | None
     control_low: float | None
     control_high: float | None
+    premise: str
+    bets: str
+    bets_needed: float | None
 
 
 # A row of `scant.verdict.tables.cells_table`, which has the settings that differ between readings besides, as text.
@@ -134,8 +137,10 @@ def _rows(path: Path, kind: type, needed: Iterable[str], advice: str) -> list:
                 reason = f"has {short(str(row[name]))} for {name}, which is no {what}"
                 raise DataError(path, reason, line, advice) from None
             if value not in (
-                known := {"verdict": VERDICTS, "control_verdict": ("", *VERDICTS), "row": ROWS}.get(name, (value,))
-            ):
+                known := {
+                    "verdict": VERDICTS, "row": ROWS, **dict.fromkeys(("control_verdict", "bets"), ("", *VERDICTS)),
+                }.get(name, (value,))
+            ):  # fmt: skip
                 reason = f"has the {name} {short(value)}, which is none of {', '.join(known)}"
                 raise DataError(path, reason, line, advice)
             row[name] = value

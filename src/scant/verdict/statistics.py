@@ -17,7 +17,7 @@ import numpy as np
 from scant.errors import SettingError, unknown
 from scant.present.intervals import t_interval
 from scant.verdict import anytime
-from scant.verdict.words import SILENT
+from scant.verdict.words import PREMISES, SILENT
 
 POWER = 0.8
 MOST_SEEDS = 10**6  # a claim that needs more counts as one that no number of seeds decides
@@ -44,14 +44,20 @@ class Effect(NamedTuple):
     size : in standard deviations over seeds, or 0 if they have too few values to tell; of a share, the share minus
         that end
     end : of a share, the end, between 0 and 1; NaN for other quantities
+    overturning : the share of seeds that would put the mean on that end if they were at the far end of the range; 1 if
+        the range is not known, or if no share would
+    counted : of what is tested by betting, the different values as shares, and how often each occurred
     """
 
     size: float
     end: float = math.nan
+    overturning: float = 1.0
+    counted: tuple[tuple[float, ...], tuple[int, ...]] | None = None
 
     def __neg__(self) -> "Effect":
         """How far it lies outside of it."""
-        return Effect(-self.size, 1 - self.end)
+        counted = self.counted and (tuple(1 - value for value in self.counted[0]), self.counted[1])
+        return Effect(-self.size, 1 - self.end, self.overturning, counted)
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,10 @@ class Verdict:
     effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval
     testing : "anytime" or "fixed"
     flips : up to how many seeds a fixed test is that of sign flips
+    overturned : where t or sign flips alone would decide, but seeds that were not drawn may overturn it (see `judge`):
+        the share of all seeds that have to be at the far end of the range for that; NaN elsewhere
+    bets : where a test rests on a premise and the range is known, the verdict of bets, which need none, on the same
+        seeds, without an interval; after `holm`, that of a family whose tests need none
     """
 
     verdict: str
@@ -85,6 +95,8 @@ class Verdict:
     effects: tuple[tuple[Effect, ...], ...] = field(default=(), repr=False)
     testing: str = field(default="anytime", repr=False)
     flips: int = field(default=0, repr=False)
+    overturned: float = field(default=math.nan, repr=False)
+    bets: "Verdict | None" = field(default=None, repr=False)
 
     @property
     def needed(self) -> float:
@@ -92,9 +104,9 @@ class Verdict:
 
         That is if the true mean and spread are as estimated. With every greater number the power is 0.8, too: that of
         tests of shares rises and falls by a little from one number to the next, so that a few smaller numbers may have
-        it as well. It is computed from the power of t tests (of binomial tests, if the claim is about a share, or is
-        tested by betting, which then takes fewer) at the present threshold. An anytime test may decide it sooner. Where
-        all seeds of a fixed test are alike, 2^-n also has to be below the threshold, and one more seed may be needed.
+        it as well. It is computed from the power of t tests, of binomial tests, if the claim is about a share, or of
+        bets on values like those seen, at the present threshold. An anytime test may decide it sooner. Where all seeds
+        of a fixed test are alike, 2^-n also has to be below the threshold, and one more seed may be needed.
         Infinite if the estimate is so close to the margin that 10^6 seeds would not be enough, or if seeds have too few
         values for an anytime t test. NaN if the claim is decided, or if the spread is not known (n < 2).
         """
@@ -125,7 +137,8 @@ class Verdict:
             middle = (low + high) // 2
             low, high = (low, middle) if enough(middle) else (middle, high)
         # The power for a share falls a little wherever one more 1 is wanted, and has risen beyond soon after.
-        soon = max((math.ceil(SAWTOOTH / effect.size) for effect in effects if not math.isnan(effect.end)), default=0)
+        of_shares = [effect.size for effect in effects if not (math.isnan(effect.end) or effect.counted)]
+        soon = max((math.ceil(SAWTOOTH / size) for size in of_shares), default=0)
         return float(next((n for n in range(high + soon, high, -1) if not enough(n - 1)), high))
 
     def _missed(self, effect: Effect, n: int, threshold: float) -> float:
@@ -133,6 +146,8 @@ class Verdict:
         from scipy import special
 
         fixed = self.testing == "fixed"
+        if effect.counted:
+            return anytime.missed_by_bets(*effect.counted, effect.end, n, threshold)
         if not math.isnan(effect.end):
             fewest = _fewest_ones(n, effect.end, threshold, fixed)
             return float(special.bdtr(fewest - 1, n, effect.size + effect.end)) if fewest else 0.0
@@ -140,9 +155,14 @@ class Verdict:
         if fixed and 2.0**-n > threshold and (alike or n <= self.flips):
             return 1.0
         least = -special.stdtrit(n - 1, threshold) if fixed else anytime.least_t(n, threshold)
-        if math.isinf(least) or alike:
-            return float(math.isinf(least))
-        return float(special.nctdtr(n - 1, min(effect.size, 1e3) * math.sqrt(n), least))
+        if math.isinf(least):
+            return 1.0
+        missed = 0.0 if alike else float(special.nctdtr(n - 1, min(effect.size, 1e3) * math.sqrt(n), least))
+        if effect.overturning < 1:  # the mean has to be further inside than what n seeds may miss could move it
+            odds = (1 - self.level) ** (-1 / n) - 1
+            share = odds * (1 - effect.overturning) / effect.overturning
+            missed += float(special.ndtr((share - 1) * effect.size * math.sqrt(n)))
+        return missed
 
 
 def judge(
@@ -169,10 +189,10 @@ def judge(
 
     testing="anytime" : the p-value is 1 over the evidence of `scant.verdict.anytime`. It keeps its level for normal
         differences if seeds are added until it decides, however often one looks, and needs more of them than a test of
-        a number of seeds that is fixed beforehand; five at least. Where seeds with equal differences leave fewer than
-        five different ones, a rare value may be missing, and t says nothing. If the range is known, the test by betting
-        takes its place, which is valid for every distribution; if not, nothing is decided. Differences with a density
-        are never equal, and a quantity with four values at most never has a t test: each has a single test.
+        a number of seeds that is fixed beforehand; `anytime.LEAST_SEEDS` at least. Where seeds with equal differences
+        leave fewer than five different ones, t says nothing. If the range is known, the test by betting takes its
+        place, which is valid for every distribution; if not, nothing is decided. Differences with a density are never
+        equal, and a quantity with four values at most never has a t test: each has a single test.
     testing="fixed" : with fewer than 8 seeds, the test of all 2^n sign flips, which is exact for differences that are
         symmetric about the margin. Its p-values are at least 2^-n, so that a single claim needs six seeds for a verdict
         at level 0.95. With 8 seeds or more, Student's t test. A claim whose differences are known not to be normal,
@@ -181,9 +201,12 @@ def judge(
     share : shares have tests of their own, which suppose nothing about their distribution: the binomial test, fixed or
         anytime, if a share is 0 or 1 in each seed, and the anytime test by betting if it lies between.
 
-    No t test keeps its level if differences are few and strongly skewed; benchmarks/verdicts.py measures by how much.
-    Differences that are all equal may still be random, and have a fixed test's p-value of 2^-n at least, unless the
-    caller says that they are exact.
+    t and sign flips rest on a premise, `words.PREMISES`, that a few seeds cannot show: a rare value may be missing,
+    however alike they are. Where the range is known, they decide only what such a value cannot overturn: if as many of
+    all seeds were at the far end of the range as put the mean on its margin, the probability that n seeds have none of
+    them is 1 - level at most. Beside them stands what bets say, which need no premise. Where it is not known, nothing
+    guards it; benchmarks/premise.py measures what that costs. Differences that are all equal may still be random, and
+    have a fixed test's p-value of 2^-n at least, unless the caller says that they are exact.
 
     Parameters
     ----------
@@ -205,39 +228,41 @@ def judge(
     ------
     SettingError : the comparison or the test is unknown, or the numbers do not suit it
     """
-    values, margins = _checked(differences, comparison, margin, level, of, bound, testing, within, test)
-    low, high, closed = COMPARISONS[comparison](margins, *(bound if np.ndim(bound) else (-math.inf, bound)))
-    name = _name(values, testing, within, share, len(values) <= FLIPS[test])
-    within = within if name in SHARES else None
+    values, margins = _checked(differences, comparison, margin, level, of, bound, testing, within, test, share)
+    bounds = bound if np.ndim(bound) else (-math.inf, bound)
+    low, high, closed = COMPARISONS[comparison](margins, *bounds)
+    # The least and the largest margin that a seed can have.
+    most = margin if of is None or within is None else margin * np.array([0, max(map(abs, within))])
+    lows, highs, _ = COMPARISONS[comparison](most, *bounds)
     sides = []
     if np.all(np.isfinite(low)):
-        sides.append(_Side(_snapped(values - low), within and (within[0] - low, within[1] - low)))
+        sides.append(_Side(_snapped(values - low), within and (within[0] - np.max(lows), within[1] - np.min(lows))))
     if np.all(np.isfinite(high)):
-        sides.append(_Side(_snapped(high - values), within and (high - within[1], high - within[0])))
-    n, threshold = len(values), (1 - level) / 2
+        sides.append(_Side(_snapped(high - values), within and (np.min(highs) - within[1], np.max(highs) - within[0])))
+    name = _name(values, testing, within, share, len(values) <= FLIPS[test])
+    n, threshold, estimate = len(values), (1 - level) / 2, float(np.mean(values)) if len(values) else math.nan
     if exact and n:
         if np.ptp(values) > ROUNDING * max(1, np.abs(values).max(initial=0)):
             raise SettingError("differences said to be exact differ between seeds: drop `exact`, and have them tested")
         inside = min(side.values.min() for side in sides)
-        return _certain(inside >= 0 if closed else inside > 0, float(values.mean()), n, level)
+        return _certain(inside >= 0 if closed else inside > 0, estimate, n, level)
     about = {"testing": testing, "flips": FLIPS[test], "threshold": threshold}
     if n < 2:
-        estimate = float(values.mean()) if n else math.nan
         return Verdict("undecided", estimate, math.nan, math.nan, n, 1.0, 1.0, "none", level, **about)
-    p_holds = max(_p_value(side, name) for side in sides)
-    p_fails = min(1.0, len(sides) * min(_p_value(-side, name) for side in sides))
-    return Verdict(
-        _outcome(p_holds, p_fails, threshold),
-        float(values.mean()),
-        *_interval(values, name, within, level),
-        n,
-        p_holds,
-        p_fails,
-        name,
-        level,
-        effects=(tuple(_effect(side, name) for side in sides),),
-        **about,
-    )
+
+    def tested(test: str, missed: float = 1.0, interval=(math.nan, math.nan)) -> Verdict:
+        effects, p_values = tuple(_effect(side, test) for side in sides), _p_values(sides, test, missed)
+        outcome = _outcome(*p_values, threshold)
+        return Verdict(outcome, estimate, *interval, n, *p_values, test, level, effects=(effects,), **about)
+
+    interval, overturned = _interval(values, name, within, level), math.nan
+    if within is None or name in SHARES:
+        return tested(name, interval=interval)
+    alone, verdict = tested(name).verdict, tested(name, 1 - level, interval)
+    if alone != verdict.verdict:
+        deciding = [effect for effect in verdict.effects[0] if (effect.size > 0) == (alone == "holds")]
+        overturned = min(effect.overturning for effect in deciding)
+    return replace(verdict, bets=tested("betting"), overturned=overturned)
 
 
 def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdict:
@@ -294,8 +319,10 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     holding, failing = [verdict.p_holds for verdict in verdicts], [verdict.p_fails for verdict in verdicts]
     p_holds, p_fails = max(holding), min(1.0, chances * min(failing))
     cell = next(verdict for verdict in [*chance, *verdicts] if verdict.p_holds == p_holds)
+    without = [verdict.bets or verdict for verdict in verdicts]
     return replace(
         cell,
+        bets=together(without) if any(verdict.bets for verdict in verdicts) else None,
         verdict=_outcome(p_holds, p_fails, (1 - level) / 2),
         p_holds=p_holds,
         p_fails=p_fails,
@@ -340,9 +367,18 @@ def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, V
     A claim holds if its adjusted `p_holds` is at most 1 - level, and fails if its adjusted `p_fails` is. Exact claims
     stay as they are and are not counted. Which claims form a family is fixed before any result is known.
 
+    What bets say is corrected in the same way, in a family in which a test that rests on a premise decides nothing.
+
     families : for each family, the verdicts on its claims by their ids, as `judge`, `over` or `together` return them
     """
     return {name: dict(zip(family, _adjusted(list(family.values())), strict=True)) for name, family in families.items()}
+
+
+def _without_premise(verdict: Verdict) -> Verdict:
+    """What can be said of the same seeds without a premise: what bets say, or nothing where the range is not known."""
+    if verdict.test not in PREMISES or verdict.bets:
+        return verdict.bets or verdict
+    return replace(verdict, verdict="undecided", p_holds=1.0, p_fails=1.0)
 
 
 def shares(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
@@ -415,7 +451,9 @@ def sign_flips(differences) -> float:
     return float(np.mean(sums >= sums[0] - 1e-9 * np.abs(differences).sum()))
 
 
-def _checked(differences, comparison, margin, level, of, bound, testing, within, test) -> tuple[np.ndarray, np.ndarray]:
+def _checked(
+    differences, comparison, margin, level, of, bound, testing, within, test, share
+) -> tuple[np.ndarray, np.ndarray]:
     """The differences without those that are NaN, and the margin of each of them."""
     if comparison not in COMPARISONS:
         raise unknown("comparison", comparison, COMPARISONS)
@@ -436,13 +474,16 @@ def _checked(differences, comparison, margin, level, of, bound, testing, within,
     if not (np.all(np.isfinite(values)) and np.all(np.isfinite(margins))):
         raise SettingError("a difference or the margin is not finite: leave out the seeds or the claim")
     if within is not None:
-        if of is not None:
+        if of is not None and share:
             raise SettingError("a margin of a share is a number: give no `of` together with `within`")
         if not (-math.inf < within[0] < within[1] < math.inf):
             raise SettingError(f"within {within} is to be the least and the largest that a difference can be")
         if len(values) and (values.min() < within[0] - ROUNDING or values.max() > within[1] + ROUNDING):
             raise SettingError(f"a difference is not within {within[0]} and {within[1]}, its range as declared")
-        margins = margin
+        if of is None:
+            margins = margin
+        elif np.any(base[known] > max(map(abs, within)) + ROUNDING):
+            raise SettingError(f"`of` is larger than any difference within {within[0]} and {within[1]}")
     if comparison == "close" and not (margin > 0 and np.all(margins >= 0) and (np.sum(margins) > 0 or not len(values))):
         raise SettingError("a claim of `close` needs a margin above 0: say how close is close")
     if (bound is not None) != (comparison == "slope"):
@@ -465,7 +506,7 @@ class _Side(NamedTuple):
     """How far each seed's difference lies inside one end of the claimed interval.
 
     values : (n,)
-    within : of shares, the least and the largest that a value can be
+    within : the least and the largest that a value can be; None if that is not known
     """
 
     values: np.ndarray
@@ -473,6 +514,11 @@ class _Side(NamedTuple):
 
     def __neg__(self) -> "_Side":
         return _Side(-self.values, self.within and (-self.within[1], -self.within[0]))
+
+    def overturning(self) -> float:
+        """See `Effect.overturning`; 0 if the mean is not inside."""
+        mean, beyond = self.values.mean(), max(0.0, -self.within[0]) if self.within else 0.0
+        return float(mean / (mean + beyond)) if mean > 0 else 0.0
 
     def shares(self) -> tuple[np.ndarray, np.ndarray, float]:
         """The different values as shares of what they can be, how often each occurred, and the end as such a share."""
@@ -495,7 +541,19 @@ def _name(values: np.ndarray, testing: str, within: tuple | None, share: bool, f
 def _few(values: np.ndarray) -> bool:
     """Whether equal values leave fewer different ones than a t test takes; of fewer seeds, whether all are equal."""
     gaps = np.diff(np.sort(values)) > ROUNDING * max(1, np.abs(values).max(initial=0))
-    return 1 + gaps.sum() < (anytime.LEAST_SEEDS if len(values) >= anytime.LEAST_SEEDS else 2)
+    return 1 + gaps.sum() < (anytime.LEAST_VALUES if len(values) >= anytime.LEAST_VALUES else 2)
+
+
+def _p_values(sides: Sequence[_Side], test: str, missed: float = 1.0) -> tuple[float, float]:
+    """`p_holds` and `p_fails` by a test, see `Verdict.test`.
+
+    A p-value is 1 if seeds that are not there with more than the probability `missed` may overturn what it says.
+    """
+
+    def p_value(side: _Side) -> float:
+        return 1.0 if (1 - side.overturning()) ** len(side.values) > missed else _p_value(side, test)
+
+    return max(map(p_value, sides)), min(1.0, len(sides) * min(p_value(-side) for side in sides))
 
 
 def _p_value(side: _Side, test: str) -> float:
@@ -573,14 +631,16 @@ def _spread(values: np.ndarray) -> float:
 
 
 def _effect(side: _Side, test: str) -> Effect:
-    """The mean of a side; infinite if all seeds of a fixed test have the same value other than 0."""
-    if side.within:
+    """The mean of a side; infinite if all seeds have the same value other than 0."""
+    if test in SHARES:
         values, counts, end = side.shares()
-        return Effect(float(values @ counts / counts.sum()) - end, end)
-    if test == "anytime t" and _few(side.values):
-        return Effect(0.0)
+        counted = (tuple(values.tolist()), tuple(counts.tolist())) if test == "betting" else None
+        return Effect(float(values @ counts / counts.sum()) - end, end, counted=counted)
     mean, spread = float(side.values.mean()), _spread(side.values)
-    return Effect(mean / spread if spread else math.copysign(math.inf, mean) if mean else 0.0)
+    if mean == 0 or (test == "anytime t" and _few(side.values)):
+        return Effect(0.0)
+    overturning = max(side.overturning(), (-side).overturning())  # one of them is 0
+    return Effect(mean / spread if spread else math.copysign(math.inf, mean), overturning=overturning)
 
 
 def _outcome(p_holds: float, p_fails: float, threshold: float) -> str:
@@ -602,6 +662,15 @@ def _level(verdicts: Sequence[Verdict]) -> float:
 
 
 def _adjusted(verdicts: list[Verdict]) -> list[Verdict]:
+    """The verdicts of a family with Holm's correction, with what bets say, corrected likewise, in the same order."""
+    bets = _corrected([_without_premise(verdict) for verdict in verdicts])
+    return [
+        replace(verdict, bets=said if before.bets else None)
+        for before, verdict, said in zip(verdicts, _corrected(verdicts), bets, strict=True)
+    ]
+
+
+def _corrected(verdicts: list[Verdict]) -> list[Verdict]:
     """The verdicts of a family with Holm's correction, in the same order."""
     chance = [at for at, verdict in enumerate(verdicts) if verdict.test != "exact" and verdict.verdict != SILENT]
     if not chance:

@@ -17,6 +17,7 @@ from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
+from scant.verdict.anytime import LEAST_SEEDS
 from scant.verdict.claims import (
     TABLE,
     between,
@@ -27,7 +28,7 @@ from scant.verdict.claims import (
 )
 from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OF_CELLS, OVERALL, titled
-from scant.verdict.words import ALIKE, SILENT, UNTESTABLE, UNTOLD, needed
+from scant.verdict.words import ALIKE, DECIDED, PREMISES, SILENT, UNTESTABLE, UNTOLD, needed
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:
@@ -72,6 +73,9 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         bound, its share of what was measured: 1 is a bound that is attained, more than 1 one that does not hold
     control, control_verdict, control_estimate, control_low, control_high : where the claim is false, in words, with the
         verdict on it by the same test, in the claim's place in its family, and the estimate of the cell that decides
+    premise : of a verdict that rests on one, what its test supposes of seeds; "" of others
+    bets, bets_needed : where a test has a premise and the range of the quantity is known, what bets, which have none,
+        say of the same seeds, and from how many seeds on they would decide what they leave undecided
     """
     first = {name: examination.readings[0].verdict for name, examination in examined.items() if examination.readings}
     families = {}
@@ -85,7 +89,7 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         row |= dict.fromkeys(("readings_holding", "readings_total"), 0) | _cells(Reading("", None, {}, [], [], None))
         row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
         row |= {"quantity": _quantity_words(claim), "test": "", "deciding": "", "note": "", "control_verdict": ""}
-        row |= {"control": claim.get("control", {}).get("words", "")}
+        row |= {"control": claim.get("control", {}).get("words", ""), "premise": "", "bets": ""}
         if not readings:
             row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
             rows.append(row)
@@ -98,6 +102,9 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         row |= dict(zip(("matters", "matters_share"), next(iter(matters.items()), ("", np.nan)), strict=True))
         row |= {"data": _where(readings[0], study, claim), "experiment": readings[0].experiment}
         row |= _cells(readings[0]) | {"tightness": _tightness(claim, decides)}
+        row["premise"] = _premise(readings[0], verdict, decides)
+        if verdict.bets:
+            row |= {"bets": verdict.bets.verdict, "bets_needed": verdict.bets.needed}
         row |= {"deciding": _named(readings[0], cell, study), "says_from": _says_from(readings[0])}
         ceiling = cell.ceiling + compared_with(claim) if cell else None
         row |= {"note": _note(claim, readings[0], verdict, decides, ceiling)}
@@ -189,6 +196,14 @@ def _estimate(verdict: verdicts.Verdict) -> dict:
     return {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "test")}
 
 
+def _premise(reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict) -> str:
+    """What the tests of a verdict suppose of seeds; "" if nothing is decided, or if they suppose nothing."""
+    tests = [decides.test] if verdict.verdict in DECIDED else []
+    if verdict.verdict == "holds":  # in every cell
+        tests += [single.test for single in reading.single if single.verdict != SILENT]
+    return next((PREMISES[test] for test in tests if test in PREMISES), "")
+
+
 def _named(reading: Reading, cell: Cell | None, study: dict) -> str:
     """A cell in words: "SLAM minus ListNet on digits"; the mean of all if no single one decides, "" for tables."""
     if cell is None:
@@ -245,7 +260,14 @@ def _undecided(reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Ve
     if decides.test == "nothing drawn":
         return "all seeds are one observation, since they draw nothing anew"
     if math.isnan(decides.low):
+        if decides.n < LEAST_SEEDS:
+            return f"{decides.n} seed{'s allow' if decides.n > 1 else ' allows'} no test"
         return f"{decides.n} seeds with so few different values allow no test"
+    if not math.isnan(decides.overturned):
+        return (
+            f"by what {decides.n} seeds have it would be decided, but they may have missed what overturns it: one seed "
+            f"in {1 / decides.overturned:.3g} at the far end of the range; {needed(verdict.needed)} would decide it"
+        )
     counts = _cells(reading)
     several = f"it holds in {counts['cells_holding']} of {counts['cells_total']} cells and fails in none; here "
     text = several if counts["cells_total"] > 1 and not counts["cells_failing"] else ""

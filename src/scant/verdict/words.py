@@ -6,11 +6,17 @@ SILENT = "says nothing here"  # nothing that could have been measured would viol
 ALIKE = "does not discriminate"  # it holds, and so does its control, of which it is false
 UNTESTABLE = "not testable here"
 VERDICTS = ("holds", "fails", "undecided", ALIKE, SILENT, UNTESTABLE)
+DECIDED = VERDICTS[:2]
 ROWS = {  # each kind of row: what several are called, and what it is of; the papers' own measurements first
     "reproduction": ("reproductions", "what a paper measured, on its own data or on data made as it says"),
     "extension": ("extensions", "the same statement on other data"),
     "theorem": ("theorem checks", "an identity, a table or a bound"),
     "question": ("questions", "what no paper says, asked by whoever wrote the claim"),
+}
+PREMISES = {  # what a test supposes of seeds; those that are not here suppose nothing
+    "anytime t": "seeds near normal",
+    "t": "seeds near normal",
+    "sign flips": "seeds symmetric about the margin",
 }
 OF_PAPERS = ("theorem", "reproduction")  # the kinds of rows that speak for the papers
 UNTOLD = "extension"  # the kind of a row that does not say its own
@@ -63,6 +69,11 @@ def cells(holding: int, failing: int, silent: int, total: int) -> str:
 def needed(seeds: float) -> str:
     """From which number of seeds on they would decide a claim: "30 seeds or more", "no number of seeds"."""
     return f"{seeds:g} seeds or more" if math.isfinite(seeds) else "no number of seeds"
+
+
+def of_bets(row: str, verdict: str, seeds: float | None) -> str:
+    """What bets say of a row of some kind, and from which number of seeds on they would decide it."""
+    return said(row, verdict) + (f"; {needed(seeds)} would decide it" if seeds is not None else "")
 
 
 def claimed(low: float, high: float, number=lambda value: f"{value:.4g}") -> str:
