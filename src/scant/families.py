@@ -245,8 +245,8 @@ class Family:
     about : what its learners do, in a few words
     engine : the function that makes a run file, as "module:function". It takes the settings of a `Job`, together with
         `study`, `experiment`, `stream` (the place's id) and `learner`, if the job has one; the file to write; the
-        seeds; and the files to read, as `Job.inputs`. A run imports this function's module and nothing else of the
-        family, so that only what the module imports can change a result
+        seeds; and the files to read, as `Job.inputs`. Besides these settings, only what this function's module imports
+        can change a result
     place : what its learners play on
     settings : of its experiments, besides those of all experiments (`scant.study.schema.COMMON`)
     learners : the classes of its built-in learners, by kind

@@ -46,7 +46,7 @@ def simulate(settled: Settled, outputs, stream: str, seeds: str) -> None:
     from scant.data import simulated
 
     settings, (folder,) = untitled(_of("stream", stream, settled.study["streams"])), outputs
-    for seed in _drawn(settled, "streams", stream, seeds):
+    for seed in _drawn_seeds(settled, "streams", stream, seeds):
         simulated.simulate(stream, settings, folder / f"seed-{seed}.arrow", settled.study["seed"], seed)
 
 
@@ -54,8 +54,8 @@ def campaign(settled: Settled, outputs, log: str) -> None:
     """Make the simulated campaign of a log: JSON."""
     from scant.ads import campaigns
 
-    drawn = {name: entry for name, entry in settled.study["logs"].items() if "campaign" in entry}
-    settings = _of("log of a campaign", log, drawn)
+    simulated = {name: entry for name, entry in settled.study["logs"].items() if "campaign" in entry}
+    settings = _of("log of a campaign", log, simulated)
     campaigns.save(campaigns.make(settings["campaign"], **settings["settings"]), *outputs)
 
 
@@ -67,10 +67,9 @@ def draw(settled: Settled, outputs, log: str, seeds: str) -> None:
     from scant.ads import draw, family
 
     settings, (folder,) = untitled(_of("log", log, settled.study["logs"])), outputs
-    drawn = _drawn(settled, "bandit", log, seeds)
     inputs = family.drawn_from(settled.study, settled.datasets, log)
     named.check(inputs)
-    for seed in drawn:
+    for seed in _drawn_seeds(settled, "bandit", log, seeds):
         files = [folder / f"seed-{seed}" / f"{part}.parquet" for part in draw.PARTS]
         draw.draw(log, settings, inputs, files, settled.study["seed"], seed)
 
@@ -220,7 +219,7 @@ def _of(what: str, name: str, entries: Mapping):
     return entries[name]
 
 
-def _drawn(settled: Settled, kind: str, place: str, seeds: str) -> list[int]:
+def _drawn_seeds(settled: Settled, kind: str, place: str, seeds: str) -> list[int]:
     """The seeds that one job draws of a stream or log, an error likewise; `kind` is the folder of all that is drawn."""
     spans = settled.draws.get(DRAWS.format(study=settled.study["study"], kind=kind, stream=place), ())
     return _of(f"draw of {place}", seeds, {span: spanned(span) for span in spans})

@@ -50,8 +50,7 @@ class Digests:
         """Of the settings and code of an experiment of which the time is measured."""
         experiment = self.study["experiments"][wildcards.experiment]
         entries = [self.study[section][id] for section in ("games", "learners") for id in experiment[section]]
-        code_of_all = self.settled.code[wildcards.experiment][""]
-        return digest([experiment, entries, self.study["seed"], code_of_all])
+        return digest([experiment, entries, self.study["seed"], self.settled.code[wildcards.experiment][""]])
 
     def figure(self, wildcards) -> str:
         """Of what a figure is made of: titles, options, how learners are drawn, code."""
