@@ -42,20 +42,10 @@ def asked_for_earlier(study, name, content=b"x"):
     path = study / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-<<<<<<< ours
-    if name.startswith("streams/"):
-        (path.parent / FOLDER_MARK).touch()
+    if draw := re.match("(streams|bandit)/[^/]+/[^/]+", name):
+        (study / draw[0] / FOLDER_MARK).touch()
     if (study / manifest.NAME).is_file():
         change(study, earlier=manifest.read(study).get("earlier", {}) | manifest.checksums(study, [name]))
-=======
-    os.utime(path, ns=(0, 0))
-    if draw := re.match("(streams|bandit)/[^/]+/[^/]+", name):
-        (study / (name := draw[0]) / FOLDER_MARK).touch()
-    if recorded:
-        record = base64.urlsafe_b64encode(f"results/{study.name}/{name}".encode()).decode()
-        (records := study.parents[1] / ".snakemake/metadata").mkdir(parents=True, exist_ok=True)
-        (records / record).write_text("{}")
->>>>>>> theirs
     return path
 
 
@@ -170,21 +160,13 @@ def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
 
 def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, capsys):
     """Snakemake would take a folder that is there for drawn, and one without its mark for made anew."""
-<<<<<<< ours
-    kept, stale = (f"streams/linear/{seeds}/seed-0.arrow" for seeds in ("0-1", "0-2"))
+    kept = "streams/linear/0-1/seed-0.arrow"
     asked_for_earlier(study, kept)
     change(study, results=manifest.checksums(study, [*FILES, kept]), earlier={})
     before = {*study.rglob("*")}
-    asked_for_earlier(study, stale)
-=======
-    kept = "streams/linear/0-1/seed-0.arrow"
-    made_by_a_job(study, kept)
-    change(study, results=manifest.checksums(study, [*FILES, kept]))
-    before = {*study.rglob("*")}
     stale = [f"bandit/hotel/0-1/seed-{seed}/train.parquet" for seed in (0, 1)] + ["streams/linear/0-2/seed-0.arrow"]
     for name in stale:
-        made_by_a_job(study, name)
->>>>>>> theirs
+        asked_for_earlier(study, name)
     assert main(["prune", str(study), "--delete"]) == 0
     assert capsys.readouterr().out.splitlines()[:-1] == stale
     assert {*study.rglob("*")} == before and study / "streams/linear/0-1" / FOLDER_MARK in before
