@@ -325,8 +325,8 @@ class _Examiner:
         if name not in self.plan.tables:
             return Examined(claim, missing=f"no experiment of kind {known[name].kind}")
         if name not in self.tables:
-            shown = self.plan.tables[name].shown
-            self.tables[name] = making.frame_of(shown, *making.read(shown, (), seed=self.study["seed"]))
+            target = self.plan.tables[name]
+            self.tables[name] = making.frame_of(target.shown, *making.inputs(self.plan, target))
         verdict = _of_table(claim, self.tables[name], self.level)
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 
