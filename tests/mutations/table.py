@@ -6,14 +6,18 @@ Those of EQUIVALENT change no result, for the reason given.
 # ruff: noqa: E501
 # fmt: off
 ANYTIME = "unit/test_anytime.py"
+ARMS = "unit/test_ads_arms.py"
 BATCH = "unit/test_comparator.py"
 BOUNDS = "unit/test_ads_intervals.py"
 CELLS = "unit/test_games_cells.py"
 CLAIMS = "unit/test_claims.py"
 CLUSTERS = "unit/test_ads_clusters.py"
+DECISIONS = "unit/test_ads_decisions.py"
 ESTIMATES = "unit/test_estimators.py"
+ITERATES = "unit/test_iterates.py"
 KERNELS = "unit/test_kernels.py"
 LEAKS = "unit/test_ads_leaks.py"
+LIFTS = "unit/test_ads_lifts.py"
 LOSSES = "unit/test_games_losses.py"
 MEANS = "unit/test_report.py"
 NESTED = "unit/test_nested.py"
@@ -27,9 +31,11 @@ ROLES = "unit/test_ads_roles.py"
 SAMPLES = "unit/test_generalisation_solve.py"
 SCORERS = "unit/test_ads_scorers.py"
 SETS = "unit/test_games_precision.py"
+SHOWINGS = "unit/test_ads_showings.py"
 SORTING = "unit/test_games_sorting.py"
 STEPS = "contract/test_steps.py"
 TOP = "unit/test_top.py"
+UNIT = "unit/test_ads_unit.py"
 VERDICTS = "unit/test_verdicts.py"
 WABBIT = "unit/test_wabbit.py"
 
@@ -154,6 +160,18 @@ MUTATIONS = [
      "(labels[i] - np.float64(scores[i]) * learner.control)", "labels[i]"),
     ("kernels/iterates.py", OF_ALL + "::test_a_ranking_is_made_before_its_grades_are_seen[slam-suffix, text]",
      "if t == block:", "if t == block + 1:"),
+    ("kernels/iterates.py", ITERATES + "::test_weights_are_averaged_over_the_rounds_that_the_choice_names[suffix]",
+     "while 2 * block <= t", "while 2 * block < t"),
+    ("kernels/iterates.py", ITERATES + "::test_weights_are_averaged_over_the_rounds_that_the_choice_names[suffix]",
+     "rounds = t + 1 - block // 2", "rounds = t - block // 2"),
+    ("kernels/iterates.py", ITERATES + "::test_weights_are_averaged_over_the_rounds_that_the_choice_names[average]",
+     "rounds = t + 1\n", "rounds = t + 2\n"),
+    ("online/iterates.py", ITERATES + "::test_weights_are_averaged_over_the_rounds_that_the_choice_names[suffix]",
+     "last >= 2", "last >= 3"),
+    ("online/iterates.py", ITERATES + "::test_weights_are_averaged_over_the_rounds_that_the_choice_names[suffix]",
+     "1 << (last.bit_length() - 2)", "(1 << (last.bit_length() - 2)) + 1"),
+    ("online/iterates.py", ITERATES + "::test_weights_are_averaged_over_the_rounds_that_the_choice_names[average]",
+     "len(self.rounds) - 1, 0", "len(self.rounds) - 1, int(len(self.rounds) > 1)"),
     ("kernels/clicks.py", OF_CLICKS + "::test_what_clicks_prefer_by_hand",
      "first if above else min(last + 2, places)", "min(last + 2, places)"),
     ("kernels/clicks.py", OF_CLICKS + "::test_the_compiled_loop_is_the_plain_class[noisy-pdgd-perfect-2]",
@@ -189,6 +207,38 @@ MUTATIONS = [
      "self.visits, -largest[1], largest[0])", "self.visits, -largest[0], largest[1])"),
     ("advice/clusters.py", CLUSTERS + "::test_sums_add_up_over_any_parts_in_any_order",
      'order = np.argsort(key, kind="stable")', "order = np.arange(len(key))"),
+    ("advice/clusters.py", CLUSTERS + "::test_a_difference_of_two_rates_errs_as_often_as_it_says_if_they_never_err_together",
+     "each = (1 + level) / 2", "each = level"),
+    ("advice/clusters.py",
+     CLUSTERS + "::test_with_one_visit_of_each_user_the_mean_weight_is_judged_by_students_t_test[3]",
+     "* users**2 / (users - 1)", "* users"),
+    ("advice/showings.py",
+     SHOWINGS + "::test_the_evidence_of_all_ads_and_groups_together_is_one_at_most_by_enumeration",
+     " / max(shares[of], 1)", ""),
+    ("advice/showings.py", SHOWINGS + "::test_propensities_may_be_rounded_downwards_in_a_log_so_large_that_it_tells",
+     "most = 1 + ROUNDED", "most = 1"),
+    ("advice/showings.py", SHOWINGS + "::test_a_feature_with_numbers_parts_the_rows_about_the_median",
+     "[(len(values) - 1) // 2]", "[len(values) // 2]"),
+    ("advice/showings.py", SHOWINGS + "::test_a_feature_with_numbers_parts_the_rows_about_the_median",
+     "return middle if middle < values.max() else", "return middle if middle <= values.max() else"),
+    ("advice/showings.py", SHOWINGS + "::test_a_feature_with_numbers_parts_the_rows_about_the_median",
+     "values = values[~np.isnan(values)]", ""),
+    ("advice/arms.py", ARMS + "::test_its_ends_are_where_the_score_test_stops_refuting",
+     " * (n + m) / (n + m - 1)", ""),
+    ("advice/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[400-0.02]",
+     "fewest <= propensity <= most", "propensity <= most"),
+    ("advice/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[60-0.9]",
+     "half = (1 - evaluation.ALARM) / 2", "half = 1 - evaluation.ALARM"),
+    ("advice/judging.py", ARMS + "::test_an_ad_whose_propensities_differ_is_not_judged_by_its_own_rows",
+     "np.ptp(weight[shown]) == 0 and not cells.rounded", "not cells.rounded"),
+    ("advice/judging.py", DECISIONS + "::test_a_doubly_robust_term_may_be_above_the_largest_weight",
+     "-largest, largest + 1, random", "-largest, largest, random"),
+    ("advice/decisions.py", DECISIONS + "::test_answers_that_hold_together_are_holms",
+     "(1 - level) / len(left)", "(1 - level) / len(decide)"),
+    ("advice/lifts.py", LIFTS + "::test_stages_are_of_all_rows_and_those_without_a_reward_stake_nothing",
+     "rows - count.sum(), count", "0, count"),
+    ("advice/unit.py", UNIT + "::test_numbers_are_those_of_shares_times_the_largest",
+     '("clicks", "matched_clicks")', '("clicks",)'),
     ("advice/leaks.py", LEAKS + "::test_features_that_say_nothing_too_well_are_no_leaks",
      "slice(half, None, 2)", "slice(1 - half, None, 2)"),
     ("advice/leaks.py", LEAKS + "::test_clicks_that_are_not_joined_yet_are_seen",
@@ -268,6 +318,8 @@ MUTATIONS = [
      "return np.sort(sums, axis=1) @ weights", "return np.sort(sums, axis=1)[:, ::-1] @ weights"),
     ("verdict/tables.py", CLAIMS + "::test_a_claim_that_its_control_passes_does_not_discriminate",
      'of_control.verdict == "holds"', 'of_control.verdict == "fails"'),
+    ("verdict/tables.py", CLAIMS + "::test_a_cell_that_cannot_violate_its_bound_says_nothing",
+     "return min(known, default", "return max(known, default"),
     ("online/traces.py", MEANS + "::test_a_rate_at_the_end_of_its_grid_is_marked",
      "means[best] - means[following] > FLAT", "means[best] - means[following] < FLAT"),
     ("data/nested.py", NESTED + "::test_a_text_that_comes_late_among_numbers_is_an_error",

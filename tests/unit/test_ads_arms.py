@@ -51,13 +51,22 @@ def test_in_large_samples_it_is_as_tight_as_that_of_two_proportions():
 
 
 def test_its_ends_are_where_the_score_test_stops_refuting():
-    """The likeliest rates with a given difference, found by a search, give the same statistic."""
+    """With the likeliest rates for a given difference, found by a search, and Miettinen and Nurminen's variance."""
     difference = Difference((7, 30), (40, 90))
-    for gap in (-0.4, -0.2, 0.0, 0.1):
+
+    def likeliest(gap):
         second = np.linspace(max(0, -gap), min(1, 1 - gap), 2_000_001)[1:-1]
         first = second + gap
         likely = 7 * np.log(first) + 33 * np.log1p(-first) + 30 * np.log(second) + 60 * np.log1p(-second)
-        assert difference._rates(gap) == pytest.approx((first[likely.argmax()], second[likely.argmax()]), abs=1e-5)
+        return first[likely.argmax()], second[likely.argmax()]
+
+    for gap in (-0.4, -0.2, 0.0, 0.1):
+        assert difference._rates(gap) == pytest.approx(likeliest(gap), abs=1e-5)
+    for end in difference.interval(0.9):
+        first, second = likeliest(end)
+        variance = (first * (1 - first) / 40 + second * (1 - second) / 90) * 130 / 129
+        beyond = abs(7 / 40 - 30 / 90 - end) - (1 / 40 + 1 / 90) / 2
+        assert beyond / np.sqrt(variance) == pytest.approx(stats.norm.ppf(0.95), abs=1e-4)
     swapped = Difference((30, 7), (90, 40)).interval(0.9)
     assert difference.interval(0.9) == pytest.approx((-swapped[1], -swapped[0]), abs=1e-12)
 
@@ -98,6 +107,31 @@ def test_an_ad_that_some_visits_cannot_get_is_not_judged_by_its_own_rows():
     assert row["rows"] == 6000 and row["verdict"] == "none" and "mean-weight" in row["warnings"]
     assert np.isnan(row["estimate"]) and np.isnan(row["high"]) and row["lower"] < 0.3  # of the others nothing is known
     assert any("sample ratio mismatch" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("rows", "propensity"), [(12, 0.5), (60, 0.9), (400, 0.02)])
+def test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says(rows, propensity):
+    """Of all numbers of rows: either is said of a right log with a chance of 0.05 % at most."""
+    for of_ad in range(1, rows + 1):
+        few, many = stats.binom.cdf(of_ad, rows, propensity), stats.binom.sf(of_ad - 1, rows, propensity)
+        count = np.array([of_ad, rows - of_ad])[: 1 + (of_ad < rows)]
+        as_many = arms.as_many(np.array([1 / propensity, 0.0])[: len(count)], count)
+        assert as_many == (min(few, many) > 0.0005), of_ad
+
+
+def test_an_ad_whose_propensities_differ_is_not_judged_by_its_own_rows():
+    """Though they are as many as either of its propensities says, visits that get it more often are more of them."""
+    random = np.random.default_rng(4)
+    often = random.random(3000) < 0.5
+    chance = np.where(often, 0.51, 0.49)
+    shown = random.random(3000) < chance
+    made = pd.DataFrame({"action": np.where(shown, "B", "A"), "propensity": np.where(shown, chance, 1 - chance),
+                         "reward": (random.random(3000) < np.where(often, 0.4, 0.1)) * 1.0})  # fmt: skip
+    found = sa.evaluate(["ad:B"], sa.Log.from_frame(made), least_propensity=0.49)
+    row = rows_of(found)["ad:B"]
+    assert row["rows"] == 3000 and row["bound"] == "betting"
+    assert row["estimate"] == pytest.approx((made["reward"] * shown / chance).mean())
+    assert not any("sample ratio mismatch" in note for note in found.notes)
 
 
 def test_rewards_between_0_and_1_are_bounded_by_betting_on_the_own_rows():

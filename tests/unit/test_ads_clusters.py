@@ -1,10 +1,13 @@
 """Bounds for which only users are independent: exact where each made one visit, wider where visits are alike."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import scant.advice as sa
 from scant.ads import intervals
@@ -116,6 +119,23 @@ def test_a_difference_is_mirrored():
     assert there.interval(0.95) == pytest.approx([-end for end in back.interval(0.95)[::-1]])
 
 
+def test_a_difference_of_two_rates_errs_as_often_as_it_says_if_they_never_err_together():
+    """By enumeration of a chance u, with true rates of 0: each end of each of the two rates is off for other u."""
+    u = np.arange(1000) / 1000
+
+    @dataclass
+    class Rate:
+        shift: float
+
+        def interval(self, level):
+            chance, error = (u + self.shift) % 1, (1 - level) / 2
+            return np.where(chance < error - 1e-9, 1.0, -0.1), np.where(chance > 1 - error - 1e-9, -1.0, 0.1)
+
+    for level in (0.8, 0.9, 0.96):
+        low, high = clusters.Difference(Rate(0.0), Rate(0.5)).interval(level)
+        assert ((low > 0) | (high < 0)).mean() == pytest.approx(1 - level)
+
+
 def test_visits_that_are_copies_of_each_other_tell_no_more_than_one():
     """Ten copies of each visit: as wide as with one, where independent visits would be a third as wide."""
     random = np.random.default_rng(5)
@@ -154,6 +174,17 @@ def test_the_mean_weight_is_judged_by_users():
         naive += abs(weight.mean() - 1) > 3.3 * weight.std() / np.sqrt(len(weight))
     assert alarms <= 2 and naive > 30
     assert not by_user(user, 0 * weight, p=weight + 0.9).may_be_one("p")
+
+
+@pytest.mark.parametrize("users", [3, 5, 40])
+def test_with_one_visit_of_each_user_the_mean_weight_is_judged_by_students_t_test(users):
+    answers = []
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        weight = random.uniform(0.5, 1.5) + random.exponential(0.1, users)
+        answers.append(by_user(np.arange(users), 0 * weight, p=weight).may_be_one("p"))
+        assert answers[-1] == (stats.ttest_1samp(weight, 1).pvalue >= 0.001)
+    assert 10 < sum(answers) < 290
 
 
 def test_a_design_effect_is_that_of_copies():

@@ -115,6 +115,15 @@ def reward_above(made):
     return made[1] > 0
 
 
+def test_stages_are_of_all_rows_and_those_without_a_reward_stake_nothing():
+    """A bet depends on the rows before its stage alone, whether or not they have a reward."""
+    made = cells(*drawn(3000))
+    found = lifts.ratio(*made, 4.0, np.random.default_rng(0))
+    assert found.units.tolist() == np.diff(intervals.stage_ends(3000), prepend=0).tolist()
+    assert found.count.sum() == made[2][made[1] > 0].sum() < 0.4 * 3000
+    assert (np.bincount(found.stage, found.count) < found.units).all() and found.stake.min() > 0
+
+
 def test_rounded_sums_widen_the_interval():
     made = cells(*drawn())
     fine, rounded = (lifts.ratio(*made, 4.0, np.random.default_rng(0), known) for known in (False, True))

@@ -235,7 +235,10 @@ def test_failed_runs_are_left_out_and_too_few_decide_nothing():
 
 @pytest.fixture
 def shares(monkeypatch):
-    """Makes `game_share` half of a bound in every cell, with the ceiling that a test gives each stream."""
+    """Makes `game_share` half of a bound in every cell, with the ceiling that a test gives each stream.
+
+    Where it is below 1, the horizon from which on it would be 1 grows with it, and with the seed.
+    """
     from scant.games import quantities
 
     def give(values=0.5, **ceilings):
@@ -243,7 +246,7 @@ def shares(monkeypatch):
             rows = played.traces[played.traces["horizon"] == 10000]
             ceiling = rows["stream"].map(ceilings)
             noisy = values * (1 + 0.01 * NOISE[rows["seed"]])
-            saying = np.where(ceiling < 1, 12345.0, np.nan)
+            saying = (1e5 * ceiling + rows["seed"]).where(ceiling < 1)
             return rows.assign(value=noisy, ceiling=ceiling, says_from=saying, worst=2 * ceiling)
 
         monkeypatch.setattr(quantities, "game_share", game_share)
@@ -261,10 +264,11 @@ def test_a_cell_that_cannot_violate_its_bound_says_nothing(shares):
     row = judged(one=SHARE | {"where": {"ids": "first"}}).loc["one"]
     assert row["verdict"] == "holds" and row["deciding"] == "one on b"
     assert row[["cells_holding", "cells_silent", "cells_total"]].tolist() == [1, 1, 2]
-    assert row["says_from"] == 12345 and row["tightness"] == pytest.approx(0.5, rel=0.01)
+    assert row["says_from"] == 90_011 and row["tightness"] == pytest.approx(0.5, rel=0.01)
     shares(a=0.9, b=0.99)
     table = judged(one=SHARE | {"where": {"ids": "first"}}, two=AGAINST_ALL)
     assert table.loc["one", "verdict"] == "says nothing here" and math.isnan(table.loc["one", "tightness"])
+    assert table.loc["one", "says_from"] == 90_011  # for the first cell, of which all seeds then say something
     assert table.loc["one", "note"] == "Even 0.99, the worst that could have been measured, is as claimed"
     alone = judged(two=AGAINST_ALL)
     assert table.loc["two", "estimate"] == alone.loc["two", "estimate"]
