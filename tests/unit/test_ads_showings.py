@@ -1,12 +1,15 @@
 """Propensities against showings: right logs raise no alarm, wrong ones do, and all numbers are withheld then."""
 
 import math
+import statistics
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import scant.advice as sa
 from scant.advice import order, showings
@@ -111,6 +114,25 @@ def test_a_first_showing_adds_no_more_than_weights_allow():
     psi = -np.log1p(-showings.RATES) - showings.RATES
     factors = np.multiply.outer(showings.RATES, terms) - np.multiply.outer(psi, terms**2)
     assert factors.max() <= 0.5 and factors.max() > 0.49
+
+
+@pytest.mark.slow
+def test_propensities_may_be_rounded_downwards_in_a_log_so_large_that_it_tells():
+    truly = np.tile([0.99649, 0.00351], (2_000_000, 1))
+    assert showings.problem(looked_at(visits(truly, logged=truly.round(3)))) is None
+
+
+@given(st.lists(st.sampled_from([-1.5, 0.0, 2.0, 3.0, 7.5, math.nan]), min_size=1, max_size=9))
+def test_a_feature_with_numbers_parts_the_rows_about_the_median(values):
+    rows = len(values)
+    columns = np.array(values, np.float32)[:, None], np.zeros(rows, np.int32), np.zeros(rows), np.ones(rows)
+    middles = Groups.of([Visits(*columns, ("a",), ("x",))]).middles
+    present = [value for value in values if value == value]
+    if len({*present}) < 2:
+        assert middles == {}
+        return
+    below_the_largest = max(value for value in present if value < max(present))  # where half of them are the largest
+    assert middles == {"x": min(statistics.median_low(present), below_the_largest)}
 
 
 @pytest.mark.parametrize("rows", [20, 300, 5000])

@@ -203,7 +203,7 @@ def test_only_what_a_manifest_of_the_study_listed_is_deleted(study, capsys):
     assert "not ours, kept: figures/mine\\x1b.pdf\nnot ours, kept: figures/old.png\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["figures/old.svg", "streams/linear/seed-0.arrow"])
+@pytest.mark.parametrize("name", ["figures/old.svg", "streams/linear/0/seed-0.arrow"])
 def test_what_has_other_content_is_kept_whatever_its_time(study, capsys, name):
     ours = asked_for_earlier(study, name)
     if name.startswith("streams"):
