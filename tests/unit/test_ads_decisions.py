@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_ads_api import frame
+from test_ads_api import SUITED, frame
 
 import scant.advice as sa
 from scant.ads import intervals
@@ -183,6 +183,23 @@ def test_pairs_and_the_choice_are_told():
     assert ("logging", "a") in [
         (pair["policy"], pair["other"]) for pair in same.comparisons
     ]  # today's logged the test, too
+
+
+def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
+    """A column, by all bounds that bet on rows in random order; and a learnt policy, with doubly robust estimates."""
+    made, names = frame(400), ("better", "target", "kappa", "b")
+    columns = {f"policy:{name}": np.where(made["kind"].map(SUITED) == made["action"], 0.8, 0.1) for name in names}
+    made = made.assign(who=np.arange(400) // 2, **columns)
+    logs = [sa.Log.from_frame(made, ignore=["who"]), sa.Log.from_frame(made, {"user": "who"})]
+    found = [sa.evaluate(names, log, least_propensity=least) for log in logs for least in (None, "unknown")]
+    learnt = {name: sa.Policy("logistic", steps=500, epsilon=0.2) for name in names}
+    train = sa.Log.from_frame(frame(400, 1))
+    found.append(sa.evaluate(learnt, sa.Log.from_frame(frame(400)), train=train, doubly_robust=True))
+    for evaluation in found:
+        first, *others = [row | {"policy": ""} for row in evaluation.rows if row["policy"] in names]
+        assert "betting" in first["bound"] and len(others) == 3
+        assert all(repr(other) == repr(first) for other in others)
+        assert evaluation.choice["policy"] == names[0]
 
 
 def test_open_pairs_say_how_many_rows_would_tell():

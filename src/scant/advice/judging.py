@@ -3,7 +3,9 @@
 The bound follows from how the test log was logged, never from the results: Clopper-Pearson's, which is then exact, if
 rewards are 0 or 1 and only one weight above 0 is possible; else the betting bound, which holds for all weights and
 rewards. Where it is known whose visits they are, this bound is by user (`clusters`). All numbers follow from what is
-kept of the rows (`tally`), so they do not depend on how rows are divided into files.
+kept of the rows (`tally`), so they do not depend on how rows are divided into files. The order of rows in which betting
+takes them is drawn from the seed alone, for all policies alike: the same weights and rewards get the same bounds,
+whatever the policy is called.
 """
 
 from collections.abc import Mapping
@@ -108,7 +110,7 @@ class Judge:
             return
         if sample is not None:
             sample = of_users or ((int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None)
-        lift = self._lift(name, key, cells, largest, bounds)
+        lift = self._lift(key, cells, largest, bounds)
         self.judged[name] = Judged(key, largest, bounds, lift, sample)
         row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level)
         row |= verdict_of(row, today, self.same_log, self.off)
@@ -156,13 +158,13 @@ class Judge:
         lower, missed = self.users.rate(key, np.inf).lower, self.users.missed(key).lower
         return lifts.Bounds(lower, lambda level: 1 - missed(level))
 
-    def _lift(self, name: str, key: str, cells, largest: float, bounds) -> lifts.Bounds | Quotient:
+    def _lift(self, key: str, cells, largest: float, bounds) -> lifts.Bounds | Quotient:
         """The bounds of a policy's CTR over today's, from its weights, rewards and counts, or from the two bounds."""
         if not self.same_log or self.least is None:
             return lifts.quotient(bounds, self.today)
         if self.users:
             return self.users.lift(key, largest)
-        random, exact = generator(self.seed, "advice", "lift", name), _is_exact(self.rows[-1])
+        random, exact = generator(self.seed, "advice", "lift"), _is_exact(self.rows[-1])
         weight, reward, count = cells
         return lifts.ratio(np.minimum(weight, largest), reward, count, largest, random, self.tally.rounded(key), exact)
 
@@ -183,7 +185,7 @@ class Judge:
                 f"a weight is {weight.max():g}, above the largest one declared, {largest:g}. "
                 "Declare it from the policy and the logging propensities, or correct these"
             )
-        weight, random = np.minimum(weight, largest), generator(self.seed, "advice", "order", name)
+        weight, random = np.minimum(weight, largest), generator(self.seed, "advice", "order")
         weights = weights if ((reward == 0) | (reward == 1)).all() else None
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
         found = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
@@ -204,7 +206,7 @@ class Judge:
             if of_users:
                 row |= {"bound": BY_USER} | self._ends(of_users)
             elif self.least is None and key:
-                bounds = self._without_range(name, terms, weight * (1 - reward), count)
+                bounds = self._without_range(terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
         else:
             row |= dict.fromkeys(WITHHELD & row.keys(), np.nan)
@@ -235,12 +237,12 @@ class Judge:
         return {"lower": bounds.lower(self.level), "low": bounds.lower(one_sided),
                 "high": min(bounds.upper(one_sided), 1.0)}  # fmt: skip
 
-    def _without_range(self, name: str, terms, missed, count) -> lifts.Bounds:
+    def _without_range(self, terms, missed, count) -> lifts.Bounds:
         """The bounds of a policy whose largest weight is not known.
 
         missed : float64 (cells), w (1 - r)
         """
-        random = generator(self.seed, "advice", "order", f"{name}, missed")
+        random = generator(self.seed, "advice", "order", "missed")
         missed = intervals.drawn(missed, count, max(float(missed.max()), 1.0), random)
         return lifts.of_rate(terms, False, missed)
 
@@ -260,7 +262,7 @@ class Judge:
             features = encoder.transform(logs.align_features(log, encoder.names, test.name)).features
             choice = policy.learnt.fitted.choice(features, policy.epsilon)
             weight, largest = learning.probability(choice, action) / log.propensity, self.judged[name].largest
-            random = generator(self.seed, "advice", "doubly robust", name)
+            random = generator(self.seed, "advice", "doubly robust")
             terms = rewards.doubly_robust(features, action, log.reward, weight, choice, random.permutation(len(log)))
             gridded = decisions.gridded(terms, -largest, largest + 1, random)
             mean = decisions.Mean(float(terms.mean()), gridded, -largest)
@@ -299,7 +301,7 @@ class Judge:
             return clusters.Difference(*samples) if self.users else arms.Difference(*zip(*samples, strict=True))
         if self.users:
             return self.users.difference(keys, largest)
-        random = generator(self.seed, "advice", "pairs")  # one order for all
+        random = generator(self.seed, "advice", "pairs")
         return self.tally.difference(keys, largest, random)
 
     def _lift_of_choice(self, choice: Mapping) -> dict:
