@@ -193,8 +193,9 @@ def scheduled(kind: str, _: int, random) -> tuple[pd.DataFrame, dict]:
         "before": day >= day.mean(), "blocks of 20 rows": np.repeat(random.integers(2, size=200), 20),
     }  # fmt: skip
     action = np.asarray(turns.get(kind.partition(",")[0], of_hour >= 12)).astype(int)
-    if "80 %" in kind:
-        action = np.where(random.random(SCHEDULED) < 0.8, action, 1 - action)
+    if kind.endswith("%"):  # the share of visits that get the ad of the hour
+        share = float(kind.split()[-2]) / 100
+        action = np.where(random.random(SCHEDULED) < share, action, 1 - action)
     made = of_ads(action, 1 / (1 + action.max()), random)
     roles = {"timestamp": "time"} if "--time" in kind else {}
     made = made.assign(time=times(SCHEDULED)) if roles else made
@@ -207,8 +208,8 @@ def scheduled(kind: str, _: int, random) -> tuple[pd.DataFrame, dict]:
 
 SCHEDULES = (
     "by hour", "by weekday", "by day", "by week", "by five hours", "blocks of 20 rows", "by hour, 80 %",
-    "by hour, shuffled, --time", "by day, dates alone, shuffled, --time", "by hour, two visits a user, --user",
-    "before, after, --time",
+    "by hour, 65 %", "by hour, shuffled, --time", "by day, dates alone, shuffled, --time",
+    "by hour, two visits a user, --user", "before, after, --time",
 )  # fmt: skip
 
 
