@@ -582,7 +582,18 @@ from scant.declared import Learner, Setting
 from scant.errors import SettingError
 
 
-class Own(Learner):
+class Bare:
+    def __init__(self, features, rate, random, **options):
+        pass
+
+    def rank(self, features):
+        pass
+
+    def learn(self, features, grades, ranking):
+        pass
+
+
+class Own(Bare, Learner):
     settings = (
         Setting("depth", {"type": "integer", "minimum": 1}, "How deep it looks.", absent=2),
         Setting("mode", {"enum": ["fast", "thorough"]}, "How it looks.", absent="fast"),
@@ -595,9 +606,7 @@ class Own(Learner):
             raise SettingError("depth is to be 8 at most where mode is thorough")
 
 
-class Bare:
-    def __init__(self, features, rate, random, **options):
-        pass
+OBJECT = Bare(0, 0, 0)
 """
 
 
@@ -683,6 +692,35 @@ def test_what_ones_own_learner_cannot_have(own, settings, message):
 def test_a_learner_that_cannot_be_imported_is_refused_before_anything_is_run(own, kind, reason):
     with pytest.raises(SettingError, match=rf"^learners\.own: learner '{kind}' cannot be imported \(.*{reason}"):
         load(with_own(kind=kind))
+
+
+@pytest.mark.parametrize(
+    ("kind", "experiment", "reason"),
+    [
+        ("os:system", "perceptron", "rank and learn, and os:system has no rank"),
+        ("math:pi", "top", "rank and learn, and math:pi has no rank"),
+        ("learners_of_ones_own:OBJECT", "perceptron", "rank and learn, and learners_of_ones_own:OBJECT is no class"),
+        ("collections:Counter", "fixed-items", "rank and learn, and collections:Counter has no rank"),
+        ("learners_of_ones_own:Own", "ads", "fit and score, and learners_of_ones_own:Own has no fit"),
+        ("learners_of_ones_own:Own", "generalisation", "fit, and learners_of_ones_own:Own has no fit"),
+    ],
+)
+def test_what_is_no_learner_of_an_experiment_is_refused_before_anything_is_run(own, kind, experiment, reason):
+    config = small()
+    config["learners"] = {"own": {"kind": kind}}
+    key = families.family(experiment).place.key
+    places = {
+        "streams": {"generator": "linear"}, "games": {"stream": "flip", "loss": "dcg"}, "logs": {"campaign": "hotel"},
+        "populations": {"generator": "linear"},
+    }  # fmt: skip
+    config |= {
+        key: {"place": places[key]},
+        "experiments": {"e": {"kind": experiment, key: ["place"], "learners": ["own"]}},
+    }
+    with pytest.raises(SettingError) as caught:
+        load(config)
+    kind_of = f"of an experiment of kind {experiment!r} is to be a class with"
+    assert str(caught.value) == f"experiments.e: the learner 'own' {kind_of} {reason}"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,206 @@
+"""The free texts of a study (titles, claims' words, own sources) come to its page as they are, whatever they hold."""
+
+import json
+import re
+import zipfile
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from projects import ROOT, Forked
+
+from scant.cli import main
+from scant.schema import _resolved, read_yaml
+from scant.study.schema import schema
+
+pytestmark = pytest.mark.slow
+
+NASTY = (
+    "{input} {{x}} {0} $x^{2}$ \"q\" 'q' $(touch pwned) `touch pwned` ; touch pwned # <script>pwned()</script> "
+    "<marquee> &amp; & | \\frac{ \\input{x} % _ ~ ^ [[ ]] %s |x|_ **x** =1+1 ,\t; \n next\r\nlast \u2028 é 😀"
+)
+MATHS = {"listnet": "$x^{2}$", "random": "$\\frac{$"}  # titles of learners, of which the first is drawn as such
+STUDY = {
+    "study": "texts", "seed": 1, "claims": ["texts.json"],
+    "datasets": {"own": {"task": "ads", "parser": "log", "terms": "", "get": "", "parts": {
+        part: {"file": f"examples/logs/{part}.csv"} for part in ("targeted", "uniform")}}},
+    "streams": {"linear": {"generator": "linear", "settings": {"queries": 20, "documents": 4, "features": 3}}},
+    "games": {"flip": {"stream": "flip", "settings": {"items": 3, "relevant": 1}, "loss": "dcg"}},
+    "logs": {"own": {"dataset": "own", "train": "targeted", "test": "uniform"}},
+    "populations": {"noisy": {"generator": "linear", "settings": {"grades": 2, "noise": 0.5}}},
+    "learners": {
+        **{kind: {"kind": kind} for kind in ("slam", "listnet", "random", "ftpl", "uniform")},
+        "erm": {"kind": "erm-l2", "surrogate": "listnet"},
+    },
+    "experiments": {
+        "online": {"streams": ["linear"], "learners": ["slam", "listnet", "random"], "rounds": 20, "seeds": 2},
+        "games": {"kind": "fixed-items", "games": ["flip"], "learners": ["ftpl"], "rounds": 20, "seeds": 2,
+                  "figures": ["figure-games-rounds"]},
+        "ads": {"kind": "ads", "logs": ["own"], "learners": ["uniform"], "seeds": 2, "figures": ["figure-logs"]},
+        "generalisation": {"kind": "generalisation", "populations": ["noisy"], "learners": ["erm"], "seeds": 2,
+                           "n": [8, 12, 16], "figures": ["figure-generalisation-n"]},
+    },
+}  # fmt: skip
+ADDRESS = "https://e.org/?a='b'&c=(d)#"
+SOURCE = dict.fromkeys(("title", "authors", "place", "words"), "")
+CLAIM = {"source": SOURCE, "statement": "", "chosen": "", "family": "texts", "data": ""}
+CLAIMS = {
+    "learns": CLAIM | {
+        "quantity": "final", "comparison": "less", "where": {"kind": "perceptron"}, "learner": {"kind": "slam"},
+        "against": {"kind": "listnet"}, "control": {"words": "", "learner": {"kind": "listnet"}},
+    },
+    "says": CLAIM | {"quantity": "table", "table": "observability", "cell": {"measure": "sum-loss", "m": 3, "k": 1},
+                     "column": "rate", "comparison": "exact", "expected": "", "control": {"words": "", "expected": ""}},
+    "waits": CLAIM | {"not_testable": ""},
+}  # fmt: skip
+RESULTS = "results/texts"
+UNSEEN = {  # not on the page: where data are got, what claims need and expect, the title of a figure's only experiment
+    ("datasets", "own", "get"), ("learns", "data"), ("says", "data"), ("says", "expected"),
+    ("says", "control", "expected"), ("experiments", "generalisation", "title"),
+}  # fmt: skip
+FIGURES = {  # some of what each shows
+    "figure-2.2": [("streams", "linear", "title"), ("learners", "slam", "title"), ("experiments", "online", "title")],
+    "figure-games-rounds": [("games", "flip", "title"), ("learners", "ftpl", "title")],
+    "figure-logs": [("logs", "own", "title"), ("learners", "uniform", "title"), ("experiments", "ads", "title")],
+    "figure-generalisation-n": [("populations", "noisy", "title"), ("learners", "erm", "title")],
+    "figure-claims-texts": [("learns", "statement")],
+}
+NAMES = {  # settings that are text, but name something or are a path
+    "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "loss", "members", "mirror", "plays",
+}  # fmt: skip
+
+
+def free_texts(rule: dict, root: dict, path: tuple = ()):
+    """The places in a JSON schema where any text may be, "*" for any id, with the pattern that it has to keep."""
+    rule = _resolved(rule, root)
+    types = rule.get("type", ())
+    pattern = rule.get("pattern", "")
+    if "string" in types and "enum" not in rule and re.search(pattern, "A {x} <b>.") and path[-1] not in NAMES:
+        yield path, pattern
+    for key, part in rule.get("properties", {}).items():
+        yield from free_texts(part, root, (*path, key)) if isinstance(part, dict) else ()
+    for clause in rule.get("allOf", ()):
+        yield from free_texts(clause.get("then", {}), root, path)
+    if isinstance(others := rule.get("additionalProperties"), dict) and len(path) < 5:
+        yield from free_texts(others, root, (*path, "*"))
+
+
+def fill(content: dict, path: tuple, pattern: str, texts: dict, above: tuple = ()) -> None:
+    """Put a new text at each place of the content that a path has, and its own path into `texts`."""
+    key, *rest = path
+    for name in content if key == "*" else {key} & content.keys():
+        if rest:
+            fill(content[name], rest, pattern, texts, (*above, name))
+        else:
+            text = f"T{len(texts)} {NASTY}."
+            content[name] = text if re.search(pattern, text) else one_line(text)
+            texts[content[name]] = (*above, name)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def written():
+    """Settings and claims with a text of its own at each place where any text may be, and the places by text."""
+    study, claims, texts = *json.loads(json.dumps([STUDY, CLAIMS])), {}
+    for section in ("datasets", "streams", "games", "logs", "populations", "learners", "experiments"):
+        for entry in study[section].values():
+            entry["title"] = ""
+    of_claims, of_datasets = (
+        read_yaml(ROOT / f"workflow/schemas/{name}.schema.yaml") for name in ("claims", "datasets")
+    )
+    of_own = {"properties": {"datasets": {"additionalProperties": of_datasets["$defs"]["dataset"]}}}
+    for content, rule, root in (
+        (study, schema(), schema()), (claims, of_claims, of_claims), (study, of_own, of_datasets),
+    ):  # fmt: skip
+        for path, pattern in dict.fromkeys(free_texts(rule, root)):
+            before = len(texts)
+            fill(content, path, pattern, texts)
+            assert len(texts) > before, f"no text is tried for {path}"
+    for name, claim in claims.items():
+        claim["source"]["url"] = ADDRESS + name
+    for learner, title in MATHS.items():
+        del texts[study["learners"][learner]["title"]]
+        study["learners"][learner]["title"] = title
+    return study, claims, texts
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, written):
+    """A project after a study with these texts."""
+    study, claims, _ = written
+    project = Forked(tmp_path_factory.mktemp("texts") / "project")
+    project.write(study, "texts")
+    (project.folder / "texts.json").write_text(json.dumps(claims))
+    project.snakemake("--cores", 2, study="texts")
+    return project
+
+
+class Shown(HTMLParser):
+    """The tags and the text of a page."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.tags, self.text = [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def drawn_texts(svg) -> list[str]:
+    """The lines of text that a figure shows."""
+    texts = ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")
+    return [one_line("".join(text.itertext())) for text in texts]
+
+
+def test_the_page_shows_each_text_as_it_is(project, written):
+    page = Shown((project.folder / RESULTS / "report.html").read_text())
+    assert {path for text, path in written[2].items() if one_line(text) not in one_line(page.text)} == UNSEEN
+    assert page.tags.count("script") == 1 and "marquee" not in page.tags
+    assert not [*project.folder.rglob("pwned*")], "a text was run as a command"
+
+
+def test_figures_show_titles_as_they_are(project, written):
+    drawn = {path.stem: drawn_texts(path) for path in (project.folder / RESULTS / "figures").glob("*.svg")}
+    texts = {path: one_line(text) for text, path in written[2].items()}
+    for figure, paths in FIGURES.items():
+        assert not [path for path in paths if texts[path] not in " ".join(drawn[figure])]
+    assert MATHS["random"] in drawn["figure-2.2"] and MATHS["listnet"] not in drawn["figure-2.2"]
+
+
+def test_tables_in_latex_have_their_cells(project):
+    tables = [*(project.folder / RESULTS).rglob("*.tex")]
+    assert len(tables) > 20
+    for table in tables:
+        rows = [line for line in table.read_text().splitlines() if line.endswith(r" \\")]
+        plain = [re.sub(r"\\[&%$#_{}]|\\text\w+{}", "", row.removesuffix(r" \\")) for row in rows]
+        assert not [row for row in plain if re.search(r"[\\%$#_{}^~]", row)], table
+        assert len({row.count("&") for row in plain}) == 1, table
+
+
+def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, capsys):
+    study, claims, _ = written
+    monkeypatch.chdir(project.folder)
+    own = study["datasets"]["own"] | {"home": ADDRESS}
+    own["parts"] = {name: part | {"sha256": "0" * 64} for name, part in own["parts"].items()}
+    (tmp_path / "registry.json").write_text(json.dumps({"own": own}))
+    for arguments in (
+        ["show", RESULTS], ["show", RESULTS, "--cells"], *(["show", RESULTS, "--claim", name] for name in claims),
+        ["show", RESULTS, "observability"], ["table", RESULTS, "--experiment", "online"], ["reference", RESULTS],
+        ["compare", RESULTS, "reference", "--output", tmp_path / "diff"], ["more", RESULTS], ["status", RESULTS],
+        ["archive", RESULTS, "--output", tmp_path / "texts.zip"], ["verify", RESULTS],
+        ["datasets", "--registry", tmp_path / "registry.json", "--croissant", tmp_path],
+    ):  # fmt: skip
+        assert main([*map(str, arguments)]) == 0, capsys.readouterr().err
+        assert capsys.readouterr().out.replace("\n", "").isprintable(), arguments
+    with zipfile.ZipFile(tmp_path / "texts.zip") as archive:
+        crate = json.loads(archive.read("ro-crate-metadata.json"))
+    assert {claim["source"]["title"] for claim in claims.values()} <= {entity.get("name") for entity in crate["@graph"]}
+    described = json.loads((tmp_path / "own.json").read_text())
+    assert described["license"] == own["terms"] and described["description"].startswith(own["title"])
