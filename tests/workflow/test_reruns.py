@@ -411,3 +411,27 @@ def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
     (stream,) = [file for file in drawn if file == "streams/linear/0/seed-0.arrow"]
     finished.snakemake("results/tiny/streams/linear/0", "--cores", 1)
     assert finished.digests()[stream] == finished.reference[stream]
+
+
+def test_what_earlier_settings_asked_for_is_pruned_if_its_content_is_as_it_was(project):
+    """The manifest that the last job replaces says what the files were: time tells nothing."""
+    learners = ["slam", "listnet", "random"]
+    settings = {
+        "study": "small", "claims": None,
+        "streams": {"linear": {"generator": "linear", "settings": {"queries": 20, "documents": 4, "features": 3}}},
+        "learners": {name: {"kind": name} for name in learners},
+        "experiments": {"e": {"streams": ["linear"], "learners": learners, "rounds": 20, "seeds": 2, "batch": 1}},
+    }  # fmt: skip
+    project.write(settings, "small")
+    project.snakemake("--cores", 2, study="small")
+    folder = project.folder / "results/small"
+    assert pruning.prunable(folder) == pruning.Prunable([], 0, [], [])
+    learners.remove("random")
+    project.write(settings, "small")
+    project.snakemake("--cores", 2, study="small")
+    same, other = (f"runs/e/linear/random/seed-{seed}.parquet" for seed in (0, 1))
+    times = (folder / other).stat()
+    (folder / other).write_bytes(b"mine")
+    os.utime(folder / other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    found = pruning.prunable(folder)
+    assert (found.deleted, found.foreign, found.changed) == ([same], [], [other])
