@@ -6,7 +6,6 @@ Hypothesis and on the corpus.
 """
 
 import atexit
-import base64
 import contextlib
 import errno
 import gzip
@@ -477,7 +476,7 @@ def fuzz_results(data: bytes) -> None:
                 look()
 
 
-STUDY = {  # a finished study: what its manifest lists, what a job made before, and what is a user's
+STUDY = {  # a finished study: what its manifest lists, what earlier settings asked for, and what is a user's
     "results/small/claims.csv": b"id,verdict,estimate,low,high,n\na,holds,1,0,2,3\n",
     "results/small/tables/finals.csv": b"learner,mean\na,1\n",
     "results/small/report.html": b"<p>page</p>",
@@ -496,12 +495,6 @@ def fuzz_manifest(data: bytes) -> None:
         for name, content in STUDY.items():
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             Path(name).write_bytes(content)
-        for name in (OLD, "results/other/tables/old.csv"):
-            os.utime(name, (0, 0))
-            (record := Path(".snakemake/metadata", base64.urlsafe_b64encode(name.encode()).decode())).parent.mkdir(
-                parents=True, exist_ok=True
-            )
-            record.touch()
         folder = Path("results/small")
         (folder / "manifest.json").write_bytes(data)
         study = Results(folder)
@@ -519,7 +512,7 @@ def fuzz_manifest(data: bytes) -> None:
                 assert "\n" not in str(error)
         for name, content in STUDY.items():
             assert Path(name).read_bytes() == content if name != OLD or Path(name).exists() else True, name
-        there = {path.as_posix() for path in Path().rglob("*") if path.is_file() and ".snakemake" not in path.parts}
+        there = {path.as_posix() for path in Path().rglob("*") if path.is_file()}
         assert all(name.startswith("results/reference/small/") or name in ("small.zip", "results/small/manifest.json")
                    for name in there - {*STUDY}), there  # fmt: skip
         if Path("small.zip").exists():
@@ -911,13 +904,14 @@ def _results() -> list[bytes]:
 
 
 def _manifests() -> list[bytes]:
-    names = ("claims.csv", "tables/finals.csv", "report.html")
+    names = ("claims.csv", "tables/finals.csv", "report.html", "tables/old.csv")
     sums = {name: hashlib.sha256(STUDY[f"results/small/{name}"]).hexdigest() for name in names}
     made = {"date": "2026-11-23T05:46:42+00:00", "commit": "ce9418c", "clean": True, "lock": None}
     whole = {"study": "small", "files": {name: sums[name] for name in names[:2]}, "settings": {"rates": [1, math.inf]},
              "claims": {"a": "1"}, "code": {"top": "2"}, "modules": {"m": "3"}, "versions": {"numpy": "2"},
-             "data": {"d/test": None}, "made": made, "results": sums, "workflow": {}}  # fmt: skip
-    other = whole | {"study": "../other", "results": sums | {"../../precious.zip": "0" * 64}}
+             "data": {"d/test": None}, "made": made, "results": {name: sums[name] for name in names[:3]},
+             "earlier": {names[3]: sums[names[3]]}, "workflow": {}}  # fmt: skip
+    other = whole | {"study": "../other", "earlier": sums | {"../../precious.zip": "0" * 64}}
     return [json.dumps(content).encode() for content in (whole, {**whole, "results": {}}, other, [whole])]
 
 
