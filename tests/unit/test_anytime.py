@@ -82,6 +82,7 @@ def test_the_least_t_has_just_the_evidence(p):
         assert log_t_evidence(t, n) == pytest.approx(-math.log(p), abs=1e-6)
         assert t > -special.stdtrit(n - 1, p)  # it is more than a fixed number of seeds takes
     assert least_t(2, p) == math.inf
+    assert least_t(5, 1e-5) < least_t(5, 1e-6) == math.inf  # equal values of five seeds have evidence of 1 / 4e-6
 
 
 # --- shares
@@ -254,6 +255,13 @@ def test_a_share_may_have_a_number_subtracted():
     assert judge(values, "less", interval.high, within=(0, 1)).p_holds == pytest.approx(0.025, rel=1e-3)
 
 
+def test_a_share_may_be_beyond_its_range_by_rounding():
+    values = np.array([0.3, 0.2]) + [0, 0.1]
+    assert values.max() > 0.3
+    one, other = (judge(both, "greater", 0.1, within=(0, 0.3)) for both in (values, [0.3, 0.3]))
+    assert (one.test, one.p_holds) == (other.test, other.p_holds) == ("anytime binomial", other.p_holds)
+
+
 @pytest.mark.parametrize("testing", ["anytime", "fixed"])
 def test_shares_that_are_not_0_or_1_are_judged_by_betting(testing):
     assert judge([0.5] * 40, "greater", 0.3, within=(0, 1), testing=testing).verdict == "holds"
@@ -265,7 +273,8 @@ def test_shares_that_are_not_0_or_1_are_judged_by_betting(testing):
 def test_ends_that_no_share_can_have_decide_nothing(testing):
     assert judge([0.0] * 80, "close", 0.1, within=(0, 1), testing=testing).verdict == "holds"
     assert judge([1.0] * 80, "slope", 0.1, bound=(0.95, 1.0), within=(0, 1), testing=testing).verdict == "holds"
-    assert judge([1.0] * 80, "greater", 1.0, within=(0, 1), testing=testing).p_holds == 1
+    for end in (1.0, 1.2):
+        assert judge([1.0] * 80, "greater", end, within=(0, 1), testing=testing).p_holds == 1
 
 
 @pytest.mark.parametrize("testing", ["anytime", "fixed"])

@@ -50,6 +50,11 @@ def test_sign_flips_count_every_assignment_of_signs(differences):
     assert sign_flips(differences) == np.mean(signs @ differences >= differences.sum())
 
 
+def test_sums_of_flipped_signs_may_be_equal_but_for_rounding():
+    assert 0.1 + 0.2 - 0.3 > 0 > -0.1 - 0.2 + 0.3
+    assert sign_flips([0.1, 0.2, -0.3]) == 5 / 8
+
+
 @pytest.mark.parametrize("n", [3, 6, 9])
 def test_sign_flips_agree_with_scipy(n):
     differences = _draw(3, n)
@@ -97,6 +102,7 @@ def test_a_verdict_splits_its_error_between_both_directions():
     # Five seeds cannot decide, six can.
     assert judge([0.3, 0.1, 0.2, 0.5, 0.4], "greater").verdict == "undecided"
     assert judge([0.3, 0.1, 0.2, 0.5, 0.4, 0.6], "greater").verdict == "holds"
+    assert judge([0.3, 0.1, 0.2, 0.5, 0.4], "greater", level=1 - 2 / 2**5).verdict == "holds"  # p is at most the error
 
 
 def test_close_is_two_one_sided_tests():
@@ -221,6 +227,8 @@ def test_the_seeds_needed_grow_with_the_family_and_reach_what_sign_flips_can_sho
     assert family.needed == 8  # from where on t is the test
     family = holm({"family": {str(at): named for at in range(20)}})["family"]["0"]
     assert family.needed == 10  # 2^-10 < 0.05 / 40 < 2^-9
+    one_below = judge([1.0] * 5 + [-0.01], "greater")  # t would decide it, the flips of six signs do not: one more
+    assert (one_below.p_holds, one_below.verdict, one_below.needed) == (2 / 2**6, "undecided", 7)
     middling = judge(_draw(8, 10), "greater", 0.2)
     grown = holm({"family": {str(at): middling for at in range(20)}})["family"]["0"]
     assert grown.needed > middling.needed > 10
@@ -330,6 +338,7 @@ def test_the_seeds_that_several_cells_need():
     cells = [_tested(0.1, 0.9, effects=one) for one in (near, far)]
     assert together(cells).needed >= 34  # both are to hold at once
     assert together(cells).needed < 40
+    assert together(cells[:1] * 2).needed == 44  # Cohen's for a power of 0.9 each
     cells = [_tested(0.9, 0.1, effects=below), _tested(0.1, 0.9, effects=far)]
     assert together(cells).needed == _tested(0.5, 0.5, effects=below, threshold=0.0125).needed
     assert math.isnan(together([*cells, judge([1.0], "greater")]).needed)
@@ -367,6 +376,8 @@ def test_the_reading_that_matters_most():
         (lambda: judge([1, 2], "greater", level=95), "level 95"),
         (lambda: judge([[1, 2]], "greater"), "shape"),
         (lambda: judge([1, math.inf], "greater"), "not finite"),
+        (lambda: judge([0.5, 1.1], "greater", within=(0, 1)), "its range as declared"),
+        (lambda: judge([0.5, 0.6], "greater", within=(1, 0)), "the least and the largest"),
         (lambda: judge([1, 2], "greater", of=[1, -1]), "below 0"),
         (lambda: judge([1, 2], "greater", of=[1]), "one quantity for each seed"),
         (lambda: judge([1, 2], "close"), "margin above 0"),
