@@ -256,7 +256,7 @@ def test_a_share_may_have_a_number_subtracted():
 
 
 def test_a_share_may_be_beyond_its_range_by_rounding():
-    values = np.array([0.3, 0.2]) + [0, 0.1]
+    values = np.array([0.3, 0.2 + 0.1])
     assert values.max() > 0.3
     one, other = (judge(both, "greater", 0.1, within=(0, 0.3)) for both in (values, [0.3, 0.3]))
     assert (one.test, one.p_holds) == (other.test, other.p_holds) == ("anytime binomial", other.p_holds)
