@@ -17,7 +17,7 @@ from scant.errors import DataError, SettingError
 def ab(rows=4000, shares=(0.5, 0.5), rates=(0.1, 0.14), seed=0) -> pd.DataFrame:
     """An A/B test without features."""
     random = np.random.default_rng(seed)
-    arm = random.choice(len(shares), rows, p=shares)
+    arm = random.choice(len(shares), rows, p=np.array(shares) / sum(shares))
     clicked = random.random(rows) < np.array(rates)[arm]
     return pd.DataFrame({"action": np.array(list("ABC"))[arm], "reward": clicked * 1.0,
                          "propensity": np.array(shares)[arm]})  # fmt: skip
@@ -132,6 +132,17 @@ def test_an_ad_whose_propensities_differ_is_not_judged_by_its_own_rows():
     assert row["rows"] == 3000 and row["bound"] == "betting"
     assert row["estimate"] == pytest.approx((made["reward"] * shown / chance).mean())
     assert not any("sample ratio mismatch" in note for note in found.notes)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("clicked", [0, 1])
+def test_an_ad_that_a_single_row_shows_is_no_sample(clicked):
+    made = ab(1000, (0.4995, 0.4995))
+    made.loc[500] = ["C", clicked, 0.001]
+    found = sa.evaluate(["each-ad"], sa.Log.from_frame(made))
+    rows = rows_of(found)
+    assert (rows["ad:C"]["rows"], rows["ad:C"]["verdict"]) == (1, "none") and rows["ad:A"]["verdict"] != "none"
+    assert "ad:C: the weights leave an effective sample of 1.0 rows" in found.text()
 
 
 def test_rewards_between_0_and_1_are_bounded_by_betting_on_the_own_rows():

@@ -259,9 +259,9 @@ def _diagnosed(
 
 
 def _variance(n: int, sums) -> float:
-    """The variance of the weights, with n - 1 in its denominator."""
+    """The variance of the weights, with n - 1 in its denominator; 0 for a single row, as an ad may have."""
     w, _, ww, *_ = map(float, sums)
-    return max(ww - w**2 / n, 0.0) / (n - 1)
+    return max(ww - w**2 / n, 0.0) / max(n - 1, 1)
 
 
 def _evaluation(diagnosed: Diagnostics, sums, drawn: intervals.Terms, level, random=None, further=()) -> Evaluation:

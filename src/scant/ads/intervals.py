@@ -191,7 +191,8 @@ def empirical_bernstein(terms: Terms, level: float) -> np.ndarray:
 def empirical_bernstein_of(n, mean, variance, width: float, level: float):
     """The bound of `empirical_bernstein`, not cut at 0, for n terms with this mean, variance and width of the range."""
     log = np.log(2 / (1 - level))
-    return mean - np.sqrt(2 * variance * log / n) - 7 * width * log / (3 * (n - 1))
+    with np.errstate(divide="ignore"):  # of one term it says nothing
+        return mean - np.sqrt(2 * variance * log / n) - 7 * width * log / (3 * np.subtract(n, 1.0))
 
 
 def clopper_pearson(terms: Terms, level: float, upper: bool = False) -> np.ndarray:
