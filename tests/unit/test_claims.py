@@ -23,6 +23,7 @@ from scant.study.plan import Plan
 from scant.theory.bounds import impossible_floor
 from scant.verdict import claims, readings, selection, statistics, tables
 from scant.verdict import drawings as drawing_claims
+from scant.verdict.examined import Cell, Reading
 
 ROOT = Path(__file__).parents[2]
 NOISE = np.random.default_rng(3).normal(0, 1, 12)
@@ -224,6 +225,13 @@ def test_a_share_of_a_bound_is_exceeded_by_one_seed_at_one_horizon():
     assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(1.5)
 
 
+@pytest.mark.parametrize(("quantity", "worst"), [("bound_share", 1.5), ("lower_bound_share", 0.9)])
+def test_a_share_of_a_bound_from_below_is_judged_by_the_least(quantity, worst):
+    claim = CLAIM | {"quantity": quantity, "comparison": "exact"}
+    found = claims._exactly(claim, pd.Series([1.5, 0.9]), 0.95)
+    assert (found.verdict, found.estimate, found.n) == ("fails", worst, 2)
+
+
 def test_failed_runs_are_left_out_and_too_few_decide_nothing():
     traces = changed("learner == 'one' and seed > 0", np.nan)
     row = judged(traces=traces, one=AGAINST_ALL | {"where": {"ids": "first"}}).loc["one"]
@@ -237,14 +245,15 @@ def test_failed_runs_are_left_out_and_too_few_decide_nothing():
 def shares(monkeypatch):
     """Makes `game_share` half of a bound in every cell, with the ceiling that a test gives each stream.
 
-    Where it is below 1, the horizon from which on it would be 1 grows with it, and with the seed.
+    It is larger by `by_seed` with the last seed than with the first. The horizon from which on a ceiling below 1 would
+    be 1 grows with it, and with the seed.
     """
     from scant.games import quantities
 
-    def give(values=0.5, **ceilings):
+    def give(values=0.5, by_seed=0.0, **ceilings):
         def game_share(played, bound="own"):
             rows = played.traces[played.traces["horizon"] == 10000]
-            ceiling = rows["stream"].map(ceilings)
+            ceiling = rows["stream"].map(ceilings) + by_seed * rows["seed"] / 11
             noisy = values * (1 + 0.01 * NOISE[rows["seed"]])
             saying = (1e5 * ceiling + rows["seed"]).where(ceiling < 1)
             return rows.assign(value=noisy, ceiling=ceiling, says_from=saying, worst=2 * ceiling)
@@ -282,6 +291,15 @@ def test_a_bound_from_below_is_compared_with_the_least(shares):
     shares(values=3.0, a=1.2, b=0.8)
     row = judged(one=SHARE | {"where": {"ids": "first"}, "comparison": "greater"}).loc["one"]
     assert row["verdict"] == "holds" and row["cells_silent"] == 1 and row["deciding"] == "one on b"
+
+
+@pytest.mark.parametrize(
+    ("values", "comparison", "ceilings"), [(0.5, "less", {"a": 0.9, "b": 0.4}), (3.0, "greater", {"a": 0.8, "b": 1.1})]
+)
+def test_a_cell_says_something_if_a_single_seed_could_violate_its_bound(shares, values, comparison, ceilings):
+    shares(values=values, by_seed=0.5, **ceilings)
+    row = judged(one=SHARE | {"where": {"ids": "first"}, "comparison": comparison}).loc["one"]
+    assert row[["cells_holding", "cells_silent"]].tolist() == [1, 1] and row["deciding"] == "one on Game A"
 
 
 def test_a_measured_violation_is_never_silenced(shares):
@@ -331,6 +349,21 @@ def test_the_cell_that_decides_is_shown_and_cells_are_counted_each_by_itself():
     assert holding["deciding"] == "one minus all on Game A" and holding["low"] > 0
 
 
+def test_the_weakest_of_cells_that_hold_decides_and_the_strongest_of_those_that_fail():
+    """By p-values, and only among equal ones by estimates."""
+
+    def decides(outcome, *cells):
+        undecided = statistics.judge([1.0], "greater")
+        single = [dataclasses.replace(undecided, estimate=estimate, p_holds=p_holds, p_fails=p_fails)
+                  for estimate, p_holds, p_fails in cells]  # fmt: skip
+        reading = Reading("first", None, {}, [Cell("a", "one", "", pd.Series([1.0]))] * len(cells), single, undecided)
+        return claims.deciding(CLAIM, reading, outcome)
+
+    assert decides("holds", (9.0, 0.02, 1.0), (4.0, 0.001, 0.9), (5.0, 0.001, 1.0)) == 0
+    assert decides("holds", (9.0, 0.001, 0.8), (4.0, 0.001, 1.0), (5.0, 0.001, 0.9)) == 1
+    assert decides("fails", (-9.0, 1.0, 0.02), (4.0, 1.0, 0.3), (-5.0, 0.9, 0.001)) == 2
+
+
 def test_a_note_says_why_a_claim_is_undecided():
     traces = played(GAMES)
     values = traces["first"][0].query("learner == 'one' and stream == 'a' and horizon == 10000")["value"]
@@ -350,12 +383,14 @@ def test_a_slope_above_its_exponent_says_that_the_margin_decides():
     table = judged(
         within=slope | {"against": 0.6, "margin": 0.1, "on": {"ids": "a"}},
         below=slope | {"against": 0.7, "margin": 0.1, "on": {"ids": "a"}},
+        amid=slope | {"against": 2 / 3, "margin": 0.1, "on": {"ids": "a"}},
     )
-    assert table["verdict"].tolist() == ["holds", "holds"]
+    assert table["verdict"].tolist() == ["holds"] * 3 and table.loc["amid", "low"] < 2 / 3 < table.loc["amid", "high"]
     assert (
         table.loc["within", "note"] == "Within 0.1 of 0.6, above it. Local slopes, by power of ten: one on a 0.67, 0.67"
     )
-    assert table.loc["below", "note"] == "Local slopes, by power of ten: one on a 0.67, 0.67"
+    for name in ("below", "amid"):
+        assert table.loc[name, "note"] == "Local slopes, by power of ten: one on a 0.67, 0.67"
 
 
 # --- what a row says
@@ -424,6 +459,10 @@ def test_a_mean_over_streams_follows_the_cells_of_its_reading():
     figure = drawing_claims.specification(readings.specification(made, ["one"]))
     diamonds = [line.get_ydata().tolist() for line in figure.axes[0].lines if line.get_marker() == "D"]
     assert diamonds == [[mean]]
+    share = CLAIM | AGAINST_ALL | {"where": {"ids": "first"}, "comparison": "close", "margin": {"relative": 0.5}}
+    made = cells({"share": share}, planned(GAMES), changed(*B_IS_WORSE))
+    on_a, on_b, on_both = made[["from", "to"]].to_numpy()
+    assert on_both == pytest.approx((on_a + on_b) / 2) and on_b[1] > 10 * on_a[1] > 0
 
 
 # --- what a claim is of
@@ -509,6 +548,15 @@ def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
     turned = GAMES | {"experiments": dict(reversed(GAMES["experiments"].items()))}
     row = judged(turned, true=AGAINST_ALL).loc["true"]
     assert row["verdict"] == "fails" and row["experiment"] == "second" and row["readings_holding"] == 1
+
+
+def test_what_readings_matter_is_weighted_by_how_much_estimates_vary_within_a_cell():
+    """Of two cells, one depends on `tuning` alone, and the other, a third as much, on `source`: 9 to 1."""
+    both, made = [Cell("a", learner, "", pd.Series(dtype=float)) for learner in ("one", "two")], []
+    for tuning, source in product((0, 1), repeat=2):
+        single = [statistics.exact(value, 0, 10) for value in (7 + 3 * tuning, 5 + source)]
+        made.append(Reading("first", None, {"tuning": tuning, "source": source}, both, single, single[0]))
+    assert tables._matters(made) == pytest.approx({"tuning": 0.9, "source": 0.1})
 
 
 def test_an_experiment_that_repeats_another_is_no_reading():
