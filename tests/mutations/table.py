@@ -256,7 +256,7 @@ MUTATIONS = [
     ("ads/intervals.py", BOUNDS + "::test_hoeffding_and_bernstein_as_written_out",
      "np.log(2 / (1 - level))", "np.log(1 / (1 - level))"),
     ("ads/intervals.py", BOUNDS + "::test_hoeffding_and_bernstein_as_written_out",
-     "7 * width * log / (3 * (n - 1))", "7 * width * log / (3 * n)"),
+     "7 * width * log / (3 * np.subtract(n, 1.0))", "7 * width * log / (3 * n)"),
     ("ads/intervals.py", BOUNDS + "::test_clopper_pearson_shares_delta_among_the_values_declared_not_those_seen",
      "(1 - level) / max(len(values), 1)", "1 - level"),
     ("ads/intervals.py", BOUNDS + "::test_betting_is_the_least_mean_that_its_capital_does_not_refute[0.8-True]",

@@ -12,9 +12,24 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
-CODE = {}  # lines of code in src/scant by room: without blank lines, comments and docstrings
-LINES = {}
-WORDS = {}
+CODE = {  # lines of code in src/scant by room: without blank lines, comments and docstrings
+    "": 1655,
+    "ads": 2946,
+    "advice": 4300,
+    "compare": 1278,
+    "data": 3371,
+    "games": 2802,
+    "generalisation": 1427,
+    "kernels": 2727,
+    "online": 3740,
+    "page": 1280,
+    "present": 640,
+    "study": 1230,
+    "theory": 967,
+    "verdict": 1941,
+}
+LINES = {"rules": 560, "claims": 5582, "tests": 42500}
+WORDS = {"documents": 51800}
 
 
 def code_lines(text: str) -> int:
