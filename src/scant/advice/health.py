@@ -143,8 +143,9 @@ def alike(tally) -> tuple[int | None, float]:
     See `showings.alike`; one propensity in all rows is needed.
     """
     propensity = tally.cells[""].first
-    count = showings.alike(float(propensity[0]), len(tally.ads)) if propensity[0] == propensity[-1] else None
-    return count, abs(propensity[0] * count - 1) if count else 0.0
+    first = float(propensity[0])
+    count = showings.alike(first, len(tally.ads)) if first == propensity[-1] else None
+    return count, abs(first * count - 1) if count else 0.0
 
 
 def fraction(tally) -> str:
@@ -155,7 +156,7 @@ def fraction(tally) -> str:
 
 def tolerance(tally) -> float:
     """The share by which the propensities of a log may be off through rounding."""
-    return max(showings.ROUNDED, alike(tally)[1])
+    return max(logs.SLACK, alike(tally)[1])
 
 
 def probabilities(
@@ -192,9 +193,9 @@ def probabilities(
 
 
 def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, float, float]:
-    """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by `showings.ROUNDED`."""
+    """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by `logs.SLACK`."""
     weight, _, count = tally.of(policy)
-    largest, slack = max(largest, float(weight.max())), showings.ROUNDED
+    largest, slack = max(largest, float(weight.max())), logs.SLACK
     if users is not None:
         quotient = users.mean_weight(policy, largest)
         low, high = quotient.interval(evaluation.ALARM)

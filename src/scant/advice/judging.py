@@ -16,7 +16,7 @@ import numpy as np
 
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
-from scant.advice import arms, clusters, decisions, digests, health, learning, lifts, mixes, rewards, showings
+from scant.advice import arms, clusters, decisions, digests, health, learning, lifts, mixes, rewards
 from scant.advice.arms import Always
 from scant.advice.basis import Basis
 from scant.advice.leaks import LEAK
@@ -191,7 +191,7 @@ class Judge:
         found = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
         drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
         mean, notices = found.diagnostics.mean_weight, {notice.kind: notice for notice in found.warnings}
-        if abs(mean - 1) <= showings.ROUNDED or (of_users and key and self.users.may_be_one(key)):
+        if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
             notices.pop("mean-weight", None)
         elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
             reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: the log lacks ads that there are, or "

@@ -32,11 +32,11 @@ from shlex import quote
 import numpy as np
 
 from scant.advice.order import BLOCKS, Order
+from scant.data import logs
 from scant.data.visits import Problem, Visits
 
 MISMATCHES = WRONG, SCHEDULE = "wrong-propensities", "schedule"  # the kinds of the problem
 ALARM = 0.01  # the probability of a false alarm, at most
-ROUNDED = 2e-3  # the relative error that propensities, and sums of probabilities, may have through rounding
 RATES = 2.0 ** -np.arange(1, 16)  # the rates a: large ones find much in few rows, small ones little in many
 LEAST = 1e-4  # smaller propensities count as this one, so that the sums stay whole numbers that are exact
 SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
@@ -182,7 +182,7 @@ class Showings:
         if any(low != high for low, high in self.range.values()):
             return None
         shares = {ad: low for ad, (low, _) in self.range.items()}
-        return shares if abs(sum(shares.values()) - 1) <= ROUNDED else None
+        return shares if abs(sum(shares.values()) - 1) <= logs.SLACK else None
 
     def packed(self) -> dict:
         """The content as JSON takes it, for `Showings.unpacked`."""
@@ -207,7 +207,7 @@ class Showings:
         return cls(groups, rows, ads, ends, order)
 
 
-def problem(showings: Showings, most_visits: float = 1, rounded: float = ROUNDED) -> Problem | None:
+def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> Problem | None:
     """The error that ads are shown more often than their propensities allow, with the ad and group that show it best.
 
     None if all may be right. Visits of one user may get the same ad by one draw. If a user makes m visits at most, the
@@ -244,7 +244,7 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = ROUNDED
     return Problem(WRONG, "error", reason, mend.removesuffix("."))
 
 
-def weighted(showings: Showings, most_visits: float = 1, rounded: float = ROUNDED) -> np.ndarray:
+def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> np.ndarray:
     """The logarithms of the terms of the e-value of a log: weights times e-values, float64 (ads seen x groups).
 
     most_visits, rounded : see `problem`

@@ -13,7 +13,7 @@ from scant import files
 from scant.errors import DataError
 
 KIND = "ads log"  # `kind` in the metadata of the project's own parquet files
-SLACK = 1e-4  # by which propensities may be off through rounding
+SLACK = 2e-3  # by which probabilities, and sums of them, may be off through rounding: 0.333 is off by 0.1 %
 FULL = "propensity:"  # prefix of the columns of full propensities in a user's own log
 POLICY = "policy:"  # prefix of columns with probabilities of the user's own policies, which are not features
 MAGIC = b"PAR1"  # the first bytes of a parquet file
