@@ -36,8 +36,6 @@ IMPORTERS = {  # may import by name: the learners that a study names; what famil
     "src/scant/__init__.py",  # a module of its own, when `scant.results` is called
 }
 PICKLES = {"src/scant/kernels/__init__.py"}  # compiled code, as Numba packs it, of folders that are one's own
-    "src/scant/kernels/__init__.py"
-}  # compiled code, as Numba packs it: of folders that nobody else can write to
 
 
 def calls(tree):
