@@ -250,7 +250,7 @@ PLACES = ("{}.parquet", "day=1/{}.parquet", ".{}.parquet", "_temporary/0/{}.parq
 
 
 def fuzz_folder(data: bytes) -> None:
-    """A folder in which each byte is an entry: a part, a hidden file, or a link to an earlier entry."""
+    """A folder in which each byte is an entry: a part, a file that is none, or a link to an earlier entry."""
     shown, hidden, twice = set(), set(), False
     with folder_of({}) as folder:
         for number, byte in enumerate(data[:12]):
@@ -264,8 +264,7 @@ def fuzz_folder(data: bytes) -> None:
                 first = others[byte % len(others)]
                 (os.symlink if kind == 2 else os.link)(first, path)
                 twice |= place < 2 and any(path.samefile(other) for other in shown)
-            if place < 5:
-                (shown if place < 2 else hidden).add(path)
+            (shown if place < 2 else hidden).add(path)
         try:
             log = Log.read(folder, {"reward": "click"})
         except ScantError:

@@ -234,7 +234,10 @@ SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output
             for least in ("1e-300", "nan", "-0.1", "0", "inf")
         ),
         *(
-            (("fit", *TO_FIT, "--policy", "cost-sensitive-oaa", "--lambdas", value), "lambda must be a number above 0")
+            (
+                ("fit", "train.parquet", "--policy", "cost-sensitive-oaa", "--lambdas", value, "--output", "new.arrow"),
+                "lambda must be a number above 0",
+            )
             for value in ("inf", "nan", "1e308", "-1")
         ),
     ],

@@ -81,8 +81,8 @@ def test_the_least_t_has_just_the_evidence(p):
         t = least_t(n, p)
         assert log_t_evidence(t, n) == pytest.approx(-math.log(p), abs=1e-6)
         assert t > -special.stdtrit(n - 1, p)  # it is more than a fixed number of seeds takes
-    assert least_t(2, p) == math.inf
-    assert least_t(5, 1e-5) < least_t(5, 1e-6) == math.inf  # equal values of five seeds have evidence of 1 / 4e-6
+    assert least_t(7, p) == math.inf  # so few seeds decide nothing
+    assert least_t(8, 1e-5) < least_t(8, 1e-30) == math.inf  # equal values of eight seeds have not so much evidence
 
 
 # --- shares
