@@ -15,7 +15,7 @@ SLACK = 1.03  # by how much a number may be above what there is, before it is to
 CODE = {  # lines of code in src/scant by room: without blank lines, comments and docstrings
     "": 1655,
     "ads": 2946,
-    "advice": 4300,
+    "advice": 4301,
     "compare": 1278,
     "data": 3371,
     "games": 2802,
