@@ -175,7 +175,7 @@ def test_a_job_over_its_memory(finished, trouble, says):
     told = scant(finished, "status", "results/tiny")
     print(told)
     again = re.search(r"^Again: snakemake (.*)$", told, re.MULTILINE)[1].split()
-    assert again[0] == f"results/tiny/{FOLDER}/troubled/seed-0-1.parquet"
+    assert f"results/tiny/{FOLDER}/troubled/seed-0-1.parquet" in again  # and its twins, each reading in its own order
 
     (finished.folder / "trouble").unlink()
     finished.snakemake(*again, study=None)
