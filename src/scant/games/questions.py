@@ -2,7 +2,7 @@
 
 from scant.families import Answer, Question
 
-LESS = ("lowers regret", "does not lower regret")
+LESS = ("lowers regret", "raises regret")
 
 FIXED_ITEMS = (
     Question(
@@ -25,9 +25,14 @@ FIXED_ITEMS = (
                 "grows as T^(2/3) or less, to within 0.05 of the exponent,",
                 "grows faster than T^(2/3)",
             ),
-            Answer("items-five-better-than-one", "seeing the top five in place of the top one", *LESS),
+            Answer("items-more-seen", "seeing five in place of one, or ten in place of five,", *LESS),
             Answer("items-full-better", "seeing all items in place of the top one", *LESS),
-            Answer("choice-rate", "OnlineRank's regret", "grows as T^(1/2) or less", "grows faster than T^(1/2)"),
+            Answer(
+                "choice-rate",
+                "OnlineRank's regret",
+                "grows as T^(1/2) or less, to within 0.05 of the exponent,",
+                "grows faster than T^(1/2)",
+            ),
         ),
     ),
 )
