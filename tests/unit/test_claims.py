@@ -322,6 +322,85 @@ def test_a_claim_that_its_control_passes_does_not_discriminate():
     assert untold[["verdict", "control_verdict"]].tolist() == ["fails", "fails"]
 
 
+def test_a_claim_of_parts_holds_if_all_of_them_do_and_fails_with_one():
+    better, worse = AGAINST_ALL, AGAINST_ALL | {"learner": {"kind": "ftpl"}, "against": {"kind": "rtopkf", "k": 2}}
+    table = judged(
+        both={"cells": [better, {"against": {"kind": "rtopkf", "k": 2}}]},
+        one={"cells": [better, worse]},
+        lacking={"cells": [better, {"learner": {"kind": "random"}, "against": 1.0}]},
+    )
+    assert table["verdict"].tolist() == ["holds", "fails", "holds"]
+    assert table["cells_total"].tolist() == [4, 4, 2] and table["cells_failing"].tolist() == [0, 2, 0]
+    assert table.loc["one", "deciding"].startswith("all minus two on ")
+    assert table.loc["lacking", "note"] == "In part missing here: no learner with kind random."
+    # The first readings of all parts are one; that of the second experiment, which has one part alone, is another.
+    assert table["readings_total"].tolist() == [2, 2, 2]
+    rows = cells({"one": CLAIM | {"cells": [better, worse]}}, planned(GAMES), played(GAMES))
+    assert [tuple(row) for row in rows.loc[rows["first"], ["learner", "against"]].to_numpy()] == [
+        ("one", "all"), ("one", "all"), ("all", "two"), ("all", "two"),
+    ]  # fmt: skip
+
+
+def test_parts_may_be_about_different_quantities_and_about_tables(tmp_path):
+    cell = {"loss": "dcg", "feedback": "k"}
+    of_table = {"quantity": "table", "table": "observability", "cell": cell, "column": "share", "expected": 1.0}
+    frame = {"observability": pd.DataFrame([cell | {"share": 1.0}])}
+    of_game = {"quantity": "game_slope", "along": "horizon", "against": 2 / 3, "comparison": "slope", "margin": 0.01}
+    two = CLAIM | {"comparison": "exact", "cells": [of_table, of_game | {"learner": {"kind": "rtopkf", "k": None}}]}
+    row = judge_study({"two": two}, planned(GAMES), played(GAMES), tables=frame).loc[0]
+    assert (row["verdict"], row["cells_total"], row["n"]) == ("holds", 3, 12)
+    wrong = two | {"cells": [of_table | {"expected": 2.0}, two["cells"][1]]}
+    row = judge_study({"two": wrong}, planned(GAMES), played(GAMES), tables=frame).loc[0]
+    assert (row["verdict"], row["deciding"], row["test"]) == ("fails", "dcg, k", "exact")
+
+
+def test_a_claim_is_a_reproduction_on_the_document_s_data_and_an_extension_elsewhere():
+    of_paper = AGAINST_ALL | {"row": "reproduction", "own": {"ids": "b"}}
+    table = judged(both=of_paper, neither=of_paper | {"own": {"ids": "c"}})
+    assert table["row"].tolist() == ["reproduction", "extension"]
+    assert table["data"].tolist() == ["b", "Game A; b"]
+    # Of the first experiment one reading on its own data and one on the other, of the second one on the other.
+    assert table["readings_total"].tolist() == [3, 2]
+    assert table["experiment"].tolist() == ["first", "first"]
+
+
+def test_the_evidence_is_the_claimed_region_and_the_least_violation_that_would_have_been_seen():
+    row = judged(one=AGAINST_ALL | {"margin": -1.0, "on": {"ids": "a"}}).loc["one"]
+    half = row["high"] - row["estimate"]
+    assert row["evidence"] == f"claimed: above -1; a mean below {-1 - half:.3g} would have been refuted"
+    row = judged(two=AGAINST_ALL | {"comparison": "close", "margin": 3.0, "on": {"ids": "a"}}).loc["two"]
+    half = row["high"] - row["estimate"]
+    assert row["evidence"].endswith(f"a mean below {-3 - half:.3g} or above {3 + half:.3g} would have been refuted")
+
+
+def test_keys_of_a_group_are_those_of_its_claims(tmp_path):
+    path, claim = tmp_path / "grouped.yaml", {key: CLAIM[key] for key in CLAIM if key not in ("source", "where")}
+    group = {"source": {"document": "thesis", "place": "3.3"}, "where": {"kind": "fixed-items"}, "family": "items"}
+    one = {"source": {"place": "3.4"}, "where": {"comparator": "horizon"}, "against": 1.0}
+    path.write_text(yaml.safe_dump({"some": group | {"claims": {"one": claim | one, "two": claim | {"against": 2.0}}}}))
+    stated = studies.claims(path)
+    assert stated["one"]["source"] == {"document": "thesis", "place": "3.4"}
+    assert stated["one"]["where"] == {"kind": "fixed-items", "comparator": "horizon"}
+    assert stated["two"]["where"] == {"kind": "fixed-items"} and stated["two"]["against"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cells": []}, "one.cells"),
+        ({"cells": [{"statement": "Other."}]}, "one.cells.0"),
+        ({"cells": [{}, {"quantity": "regrets"}]}, "one.cells.2.quantity"),
+        ({"claims": {"two": 5}}, "one.claims.two"),
+        ({"where": "here"}, "one.where"),
+    ],
+)
+def test_what_cannot_be_put_together_is_refused(tmp_path, change, says):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(yaml.safe_dump({"one": CLAIM | {"against": 1.0} | change}))
+    with pytest.raises(SettingError, match=re.escape(says)):
+        studies.claims(path)
+
+
 def test_a_control_may_be_a_trivial_play(shares):
     shares(a=1.5, b=1.5)
     row = judged(one=SHARE | {"control": {"words": "the worst", "plays": "worst"}}).loc["one"]
@@ -356,8 +435,9 @@ def test_the_weakest_of_cells_that_hold_decides_and_the_strongest_of_those_that_
         undecided = statistics.judge([1.0], "greater")
         single = [dataclasses.replace(undecided, estimate=estimate, p_holds=p_holds, p_fails=p_fails)
                   for estimate, p_holds, p_fails in cells]  # fmt: skip
-        reading = Reading("first", None, {}, [Cell("a", "one", "", pd.Series([1.0]))] * len(cells), single, undecided)
-        return claims.deciding(CLAIM, reading, outcome)
+        cell = Cell("a", "one", "", pd.Series([1.0]), claim=CLAIM)
+        reading = Reading("first", None, {}, [cell] * len(cells), single, undecided)
+        return claims.deciding(reading, outcome)
 
     assert decides("holds", (9.0, 0.02, 1.0), (4.0, 0.001, 0.9), (5.0, 0.001, 1.0)) == 0
     assert decides("holds", (9.0, 0.001, 0.8), (4.0, 0.001, 1.0), (5.0, 0.001, 0.9)) == 1
@@ -443,7 +523,8 @@ def test_a_bound_on_a_mean_over_cells_is_compared_with_the_mean():
     nearer = dataclasses.replace(reading.single[0], estimate=0.9)
     reading = dataclasses.replace(reading, single=[nearer, *reading.single[1:]])
     for over, tightness in (("mean", reading.verdict.estimate), ("all", 0.9)):
-        examined = {"share": claims.Examined(bound | {"over": over}, [reading])}
+        of_mean = [dataclasses.replace(cell, claim=bound | {"over": over}) for cell in reading.cells]
+        examined = {"share": claims.Examined(bound | {"over": over}, [dataclasses.replace(reading, cells=of_mean)])}
         assert tables.table(examined, planned(GAMES).study).loc[0, "tightness"] == tightness
 
 
@@ -1162,7 +1243,7 @@ def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_
         planned(yaml.safe_load((ROOT / "config/config.yaml").read_text())),
         read_yaml(ROOT / "config/claims.yaml"),
     )
-    parts = selection.parts(plan, stated)
+    parts = selection.jobs(plan, stated)
     assert sorted(name for _, names in parts.values() for name in names) == sorted(stated)
     for family in {claim["family"] for claim in stated.values()}:
         assert sum(any(stated[name]["family"] == family for name in names) for _, names in parts.values()) == 1

@@ -398,7 +398,9 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
             ]
             if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
                 ends = tuple(np.mean([ends for _, _, ends in judged], axis=0).tolist())
-                judged.append((replace(reading.cells[0], stream=OVERALL, learner="", against=""), reading.summary, ends))
+                judged.append(
+                    (replace(reading.cells[0], stream=OVERALL, learner="", against=""), reading.summary, ends)
+                )
             rows += [
                 {"claim": name, "statement": claim["statement"], "family": claim["family"], "row": kind}
                 | {"quantity": _quantity_words(cell.claim), "experiment": cell.experiment, "tuning": cell.tuning}
