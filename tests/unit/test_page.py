@@ -49,7 +49,8 @@ def claim(number=1, verdict="holds", **more) -> dict:
         "words": "it learns", "chosen": "", "quantity": "NDCG@10", "test": "t", "cells_holding": 1, "cells_failing": 0,
         "cells_silent": 0, "cells_total": 1, "tightness": None, "deciding": "kl on Digits", "note": "",
         "says_from": None, "refuted_by": "a mean below -1", "control": "Random", "control_verdict": "fails",
-        "control_estimate": 0.0, "control_low": -0.1, "control_high": 0.05, "premise": "", "bets": "", "bets_needed": None,
+        "control_estimate": 0.0, "control_low": -0.1, "control_high": 0.05,
+        "premise": "", "bets": "", "bets_needed": None,
     } | more  # fmt: skip
 
 

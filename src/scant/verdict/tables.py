@@ -208,7 +208,7 @@ def _estimate(verdict: verdicts.Verdict) -> dict:
 
 
 def _refuted_by(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) -> str:
-    """The least violation that would have been seen in the cell that decides with an interval as wide: "a mean below 2".
+    """The least violation that would have been seen where it is decided with an interval as wide: "a mean below 2".
 
     "" where no chance is involved, or where so few seeds give no interval.
     """
