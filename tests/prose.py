@@ -8,8 +8,8 @@ A mark is a comment of Markdown right after the number or the word, which reader
 
 It names the study and the table of its reference (results/reference/STUDY/claims.csv, claims-readings.csv or
 tables/TABLE.csv), settings that select rows, and the column of the one row that they select; `count` is how many rows
-they select. A number is rounded as it is printed; before a percent sign it is 100 times what the table has. A verdict is
-a word by itself, holds, fails or undecided, which may be bold.
+they select. A number is rounded as it is printed; before a percent sign it is 100 times what the table has. A verdict
+is a word by itself, holds, fails or undecided, which may be bold.
 
     python tests/prose.py           # says which numbers are not as their tables have them
     python tests/prose.py --write   # puts those of the tables in their place
@@ -66,11 +66,10 @@ def numbers(path: Path) -> Iterator[Marked]:
     for match in found:
         line = text.count("\n", 0, match.start()) + 1
         try:
-            value = _value(match["study"], match["table"], match["where"], match["column"])
+            value, printed = _value(match["study"], match["table"], match["where"], match["column"]), match["number"]
+            expected = _printed(value, printed, match["unit"].endswith("%"))
         except Unresolved as error:
             raise Unresolved(f"{path.name}:{line}: {error}") from None
-        printed = match["number"]
-        expected = _printed(value, printed, match["unit"].endswith("%"))
         yield Marked(path, line, printed, expected, match.span("number"))
 
 
