@@ -42,10 +42,11 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
         (see `scant.page.about`), `left_out` (see `scant.study.missing.notices`), `headings` ({figure or table: text},
-        for those whose name does not say it), `titles` ({experiment: {id: text}} of places and learners), `experiments` (their titles), `compared`
-        ({claim: text}, what a claim about a table compares), `boards` (see `scant.page.boards`), `shows` ({figure: ids
-        of its experiments}), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of
-        `scant.page.status.by`), `citation` (a text) and `commands` ({purpose: command})
+        for those whose name does not say it), `titles` ({experiment: {id: text}} of places and learners), `experiments`
+        ({experiment: title}), `compared` ({claim: text}, what a claim about a table compares), `boards` (see
+        `scant.page.boards`), `shows` ({figure: ids of its experiments}), `datasets` (a list of rows), `environment`
+        ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands` ({purpose:
+        command})
 
     Raises
     ------
