@@ -1084,21 +1084,22 @@ def test_theorys_tables_are_computed_if_they_are_not_given():
 
 def test_an_unknown_quantity_is_refused(tmp_path):
     path = tmp_path / "claims.yaml"
-    path.write_text((ROOT / "config/claims.yaml").read_text().replace("quantity: ctr\n", "quantity: ctrr\n", 1))
+    path.write_text((ROOT / "config/claims/ads.yaml").read_text().replace("quantity: ctr\n", "quantity: ctrr\n", 1))
     with pytest.raises(SettingError, match=r"ads-\S+\.quantity: unknown value 'ctrr': did you mean 'ctr'"):
         studies.claims(path, schema_path=ROOT / studies.CLAIMS_SCHEMA)
 
 
 def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
-    mine, both = tmp_path / "mine.yaml", ["config/claims.yaml", "mine.yaml"]
+    mine, of_project = tmp_path / "mine.yaml", studies.claims_files(planned(GAMES).study)
     own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
     source = {"title": "A study", "authors": "A. Author", "url": "https://example.org", "place": "Table 1"}
     mine.write_text(yaml.safe_dump({"mine": own | {"source": source}}))
-    stated = studies.claims(ROOT / both[0], mine, schema_path=ROOT / studies.CLAIMS_SCHEMA)
-    assert [*stated][-1] == "mine" and len(stated) == len(read_yaml(ROOT / both[0])) + 1
+    stated = studies.claims(*of_project, mine)
+    assert [*stated][-1] == "mine" and len(stated) == len(studies.claims(*of_project)) + 1
     assert judged(mine=stated["mine"]).loc["mine", "source"] == "A study, Table 1"
-    assert studies.claims_files(planned(GAMES | {"claims": both}).study) == both
-    assert studies.claims_files(planned(GAMES).study) == both[:1]
+    both = planned(GAMES | {"claims": ["config/claims", "mine.yaml"]})
+    assert studies.claims_files(both.study) == [*of_project, "mine.yaml"]
+    assert "config/claims/ads.yaml" in of_project
     assert studies.claims_files(planned(GAMES | {"claims": None}).study) == []
     with pytest.raises(SettingError, match=r"mine\.yaml: mine: another file of claims has this id"):
         studies.claims(mine, mine, schema_path=ROOT / studies.CLAIMS_SCHEMA)
@@ -1239,10 +1240,8 @@ def test_claims_that_are_judged_apart_are_gathered_as_if_they_were_judged_at_onc
 
 
 def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_be_read_in():
-    plan, stated = (
-        planned(yaml.safe_load((ROOT / "config/config.yaml").read_text())),
-        read_yaml(ROOT / "config/claims.yaml"),
-    )
+    plan = planned(yaml.safe_load((ROOT / "config/config.yaml").read_text()))
+    stated = studies.claims(*studies.claims_files(plan.study))
     parts = selection.jobs(plan, stated)
     assert sorted(name for _, names in parts.values() for name in names) == sorted(stated)
     for family in {claim["family"] for claim in stated.values()}:
