@@ -63,8 +63,8 @@ def _ascended(drawn: str, seed: int, surrogate: str, radius: float) -> float:
     value, most = SURROGATES[surrogate], []
     for grades, features in _queries(drawn, seed):
         reached = []
-        start = features.T @ value(np.zeros(len(grades)), grades)[1]
-        for direction in (start, -start):
+        starts = np.array([features.T @ value(np.zeros(len(grades)), grades)[1], features.sum(axis=0)])
+        for direction in (*starts, *-starts):
             best = -np.inf
             for _ in range(ASCENTS):
                 weights = radius * direction / max(np.linalg.norm(direction), 1e-300)
