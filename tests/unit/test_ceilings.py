@@ -1,15 +1,22 @@
 """What the worst rankings and the worst weights would have lost, and what a learner had along its run."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from scant import surrogates
 from scant.data import simulated, stream
+from scant.families import family
 from scant.measures import average_precision, ndcg
 from scant.online import ceilings, quantities
 from scant.online.learners import MEASURES
 from scant.present.traces import Played
+from scant.schema import read_yaml
+from scant.study import settings
+
+ROOT = Path(__file__).parents[2]
 
 SETTINGS = {"generator": "linear", "shared": False, "documents": "shuffled", "features": "query-minmax"}
 SETTINGS |= {"settings": {"queries": 40, "documents": 6, "features": 3, "relevant": 0.2}}
@@ -111,3 +118,13 @@ def test_a_measure_along_the_run_is_that_of_the_last_kept_round():
     for share, value in ((0.1, 0.5), (0.4, 0.5), (0.5, 0.8), (1.0, 0.9)):
         found = quantities.final(played(run, failed), "ap", share).set_index("seed")["value"]
         assert found[3] == value and np.isnan(found.get(4, np.nan))
+
+
+def test_an_experiment_says_which_of_its_streams_are_drawn_and_played_as_they_are():
+    study, _ = settings.load(read_yaml(ROOT / "config/config.yaml"), ROOT / "config/datasets.yaml")
+    details = family("perceptron").details(study, "perceptron")
+    assert [*details["drawn"]] == ["separable", "linear"] and details["kind"] == "perceptron"  # digits are resampled
+    assert details["drawn"]["linear"]["settings"]["settings"]["documents"] == 40
+    assert family("perceptron").details(study, "lower-bound")["drawn"] == {}
+    study["experiments"]["perceptron"]["keep"] = 0.8
+    assert family("perceptron").details(study, "perceptron")["drawn"] == {}

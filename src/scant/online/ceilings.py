@@ -4,13 +4,13 @@ Streams are drawn again, as `scant.data.simulated.simulate` draws them, since cl
 """
 
 import json
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 
 from scant.data import simulated
-from scant.data.stream import random_name, scale
-from scant.online.learners import MEASURES
+from scant.data.stream import CUT, LARGEST_GRADE, discounts, gains, ideal_dcg, random_name, scale
 from scant.randomness import generator
 from scant.surrogates import kl, ranksvm, squared
 
@@ -37,14 +37,30 @@ def worst_losses(drawn: dict, seed: int, measure: str, empty: str, rounds: np.nd
 @cache
 def _by_query(drawn: str, seed: int, measure: str, empty: str) -> np.ndarray:
     """The loss of the worst ranking of each query that is played, in descending order."""
-    losses = []
-    for grades, _ in _queries(drawn, seed):
-        labels = np.minimum(grades, 1) if measure == "ap" else grades
-        if labels.any():
-            losses.append(1 - MEASURES[measure](np.argsort(labels, kind="stable"), labels))
-        elif empty != "skip":
-            losses.append(float(empty == "zero"))
-    return -np.sort(-np.array(losses, float))
+    grades = _grades(drawn, seed)
+    some = grades.any(axis=1)
+    losses = 1 - _worst(grades[some], measure)
+    if empty != "skip":
+        losses = np.r_[losses, np.full((~some).sum(), float(empty == "zero"))]
+    return -np.sort(-losses)
+
+
+def _worst(grades: np.ndarray, measure: str) -> np.ndarray:
+    """The measure of each of some lists of grades (queries x m), each with a relevant document, in ascending order."""
+    ascending = np.sort(grades, axis=1)
+    if measure == "ap":
+        relevant = ascending > 0
+        precision = np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
+        return (precision * relevant).sum(axis=1) / relevant.sum(axis=1)
+    cut = CUT if measure == f"ndcg@{CUT}" else None
+    found = (gains(LARGEST_GRADE)[ascending] * discounts(grades.shape[1]))[:, :cut].sum(axis=1)
+    return found / ideal_dcg(grades, cut)
+
+
+@cache
+def _grades(drawn: str, seed: int) -> np.ndarray:
+    """The grades of all queries (queries x m), which have equally many documents."""
+    return np.array([grades for grades, _ in _queries(drawn, seed)])
 
 
 def worst_surrogate(drawn: dict, seed: int, surrogate: str, radius: float) -> float:
@@ -82,12 +98,11 @@ def _draw(drawn: dict, seed: int) -> tuple[str, int]:
     return json.dumps(drawn, sort_keys=True), 0 if drawn["settings"]["shared"] else seed
 
 
-@cache
-def _queries(drawn: str, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def _queries(drawn: str, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The grades and features of each query of a stream."""
     stream = json.loads(drawn)
     settings = stream["settings"]
     random = generator(stream["study_seed"], "stream", random_name(stream["name"], settings), seed)
     queries, _ = simulated.GENERATORS[settings["generator"]](random, **settings["settings"])
     scaling = settings.get("features", "as-is")
-    return [(grades, scale(x, scaling).astype(float)) for _, grades, x in queries]
+    return ((grades, scale(x, scaling).astype(float)) for _, grades, x in queries)
