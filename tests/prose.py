@@ -1,13 +1,15 @@
-"""Numbers in README and docs that come from a study: each carries a mark, which says where the number is from.
+"""Numbers and verdicts in README and docs that come from a study: each carries a mark, which says where it is from.
 
-A mark is a comment of Markdown right after the number, which readers do not see:
+A mark is a comment of Markdown right after the number or the word, which readers do not see:
 
     0.452<!-- default/finals stream=mq2008 learner=slam: ndcg@10 -->
     13<!-- default/claims row=reproduction verdict=holds: count -->
+    fails<!-- default/claims id=top-competitive: verdict -->
 
-It names the study and the table of its reference (results/reference/STUDY/claims.csv or tables/TABLE.csv), settings
-that select rows, and the column of the one row that they select; `count` is how many rows they select. The number is
-rounded as it is printed; before a percent sign it is 100 times what the table has.
+It names the study and the table of its reference (results/reference/STUDY/claims.csv, claims-readings.csv or
+tables/TABLE.csv), settings that select rows, and the column of the one row that they select; `count` is how many rows
+they select. A number is rounded as it is printed; before a percent sign it is 100 times what the table has. A verdict
+is a word by itself, holds, fails or undecided, which may be bold.
 
     python tests/prose.py           # says which numbers are not as their tables have them
     python tests/prose.py --write   # puts those of the tables in their place
@@ -22,7 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-NUMBER = r"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?)(?P<unit>(?: ?%)?)"
+VERDICTS = ("holds", "fails", "undecided")
+NUMBER = rf"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(VERDICTS)}))(?P<unit>(?: ?%|\*\*)?)"
 MARKED = re.compile(
     NUMBER + r"<!-- (?P<study>[\w-]+)/(?P<table>[\w.-]+)(?P<where>(?: [^:>]+=[^:>]*)?): (?P<column>[^>]+?) -->"
 )
@@ -30,7 +33,7 @@ MARK = re.compile(r"<!-- [\w-]+/[\w.-]+[^>]*: [^>]+ -->")
 
 
 class Marked(NamedTuple):
-    """A number with a mark: where it is, as it is printed, and as its table has it."""
+    """A number or verdict with a mark: where it is, as it is printed, and as its table has it."""
 
     path: Path
     line: int
@@ -48,32 +51,33 @@ def documents() -> list[Path]:
 
 
 def numbers(path: Path) -> Iterator[Marked]:
-    """The numbers of a document that carry marks.
+    """The numbers and verdicts of a document that carry marks.
 
     Raises
     ------
-    Unresolved : a mark is not after a number, or names no table, row or column; names the line
+    Unresolved : a mark is not after a number or verdict, or names no table, row or column; names the line
     """
     text = path.read_text(encoding="utf-8")
     found = list(MARKED.finditer(text))
     if astray := {match.end() for match in MARK.finditer(text)} - {match.end() for match in found}:
-        raise Unresolved(f"{path.name}:{text.count(chr(10), 0, min(astray)) + 1}: the mark is not after a number")
+        raise Unresolved(
+            f"{path.name}:{text.count(chr(10), 0, min(astray)) + 1}: the mark is not after a number or verdict"
+        )
     for match in found:
         line = text.count("\n", 0, match.start()) + 1
         try:
-            value = _value(match["study"], match["table"], match["where"], match["column"])
+            value, printed = _value(match["study"], match["table"], match["where"], match["column"]), match["number"]
+            expected = _printed(value, printed, match["unit"].endswith("%"))
         except Unresolved as error:
             raise Unresolved(f"{path.name}:{line}: {error}") from None
-        printed = match["number"]
-        expected = _printed(100 * value if match["unit"] else value, printed)
         yield Marked(path, line, printed, expected, match.span("number"))
 
 
-def _value(study: str, table: str, where: str, column: str) -> float:
+def _value(study: str, table: str, where: str, column: str) -> str | int:
     from scant.files import read_rows
 
     folder = ROOT / "results/reference" / study
-    path = folder / "claims.csv" if table == "claims" else folder / f"tables/{table}.csv"
+    path = folder / f"{table}.csv" if table in ("claims", "claims-readings") else folder / f"tables/{table}.csv"
     if not path.is_file():
         raise Unresolved(f"there is no {path.relative_to(ROOT)}")
     wanted = dict(part.split("=", 1) for part in shlex.split(where))
@@ -85,11 +89,24 @@ def _value(study: str, table: str, where: str, column: str) -> float:
         return len(rows)
     if len(rows) != 1:
         raise Unresolved(f"{path.relative_to(ROOT)} has {len(rows)} rows with {where.strip()}")
-    return float(rows[0][column])
+    return rows[0][column]
 
 
-def _printed(value: float, like: str) -> str:
-    """A number with as many decimals, and with a sign and commas if the other has them."""
+def _printed(value: str | int, like: str, percent: bool) -> str:
+    """A word as it is; a number with as many decimals, and with a sign and commas if the other has them.
+
+    Raises
+    ------
+    Unresolved : one is a number and the other is not
+    """
+    if like in VERDICTS:
+        if value not in VERDICTS:
+            raise Unresolved(f"{value} is no verdict that a sentence can have: write it otherwise")
+        return value
+    try:
+        value = float(value) * (100 if percent else 1)
+    except ValueError:
+        raise Unresolved(f"{value!r} is no number") from None
     decimals = len(like.partition(".")[2])
     return f"{value:{'+' if like[0] == '+' else ''}{',' if ',' in like or abs(value) >= 1e4 else ''}.{decimals}f}"
 

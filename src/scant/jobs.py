@@ -142,7 +142,7 @@ def _show(settled: Settled, outputs, target) -> None:
 def judged(settled: Settled, outputs, part: str) -> None:
     """Judge some of the claims of the papers: JSON.
 
-    part : which, see `scant.verdict.selection.parts`
+    part : which, see `scant.verdict.selection.jobs`
     """
     from scant.present import traces
     from scant.study import settings
@@ -151,7 +151,7 @@ def judged(settled: Settled, outputs, part: str) -> None:
 
     plan, study = settled.plan, settled.study
     whole = Plan(*settings.load(settled.given | {"missing": "stop"}, checked=True)) if "left_out" in study else None
-    experiments, names = _of("part of the claims", part, selection.parts(plan, settled.claims))
+    experiments, names = _of("part of the claims", part, selection.jobs(plan, settled.claims))
     played = {}
     for name in experiments:
         rows, details = traces.read([named.runs(plan, name)])
@@ -170,7 +170,7 @@ def claims(settled: Settled, outputs) -> None:
     from scant.verdict import selection, tables
 
     folder = outputs[0].parent / "judged"
-    judged = [folder / f"{part}.json" for part in selection.parts(settled.plan, settled.claims)]
+    judged = [folder / f"{part}.json" for part in selection.jobs(settled.plan, settled.claims)]
     tables.write(*tables.gathered(judged), settled.study["study"], outputs[0].with_suffix(""))
 
 

@@ -39,12 +39,12 @@ PROJECT = PACKAGE.parents[1] if (PACKAGE.parents[1] / "Snakefile").is_file() els
 
 
 def of_project(path) -> Path:
-    """A file of the workflow itself, such as config/claims.yaml.
+    """A file or folder of the workflow itself, such as config/datasets.yaml.
 
     It is that of the working folder if there is one, so that a clone reads its own and a study may have another; else
     the one that came with the package.
     """
-    return Path(path) if Path(path).is_file() or not (PROJECT / path).is_file() else PROJECT / path
+    return Path(path) if Path(path).exists() or not (PROJECT / path).exists() else PROJECT / path
 
 
 def read_yaml(path) -> dict:

@@ -1,4 +1,4 @@
-"""Numbers in README and docs are those of the studies' references."""
+"""Numbers and verdicts in README and docs are those of the studies' references."""
 
 import prose
 import pytest
@@ -31,19 +31,22 @@ def test_a_mark_says_where_a_number_is_from(document):
     text = (
         "SLAM has 0.12<!-- s/finals learner=slam: ndcg@10 -->, that is 12.3 %<!-- s/finals learner=slam: ndcg@10 -->.\n"
         "| +0.99<!-- s/finals 'learner=two, of': ndcg@10 --> | 3<!-- s/claims: count --> <!-- a comment: none -->\n"
-        "2<!-- s/claims row=theorem verdict=holds: count -->"
+        "2<!-- s/claims row=theorem verdict=holds: count -->; it **holds**<!-- s/claims id=c: verdict -->"
     )
     found = [(one.line, one.printed, one.expected) for one in prose.numbers(document(text))]
-    assert found == [(1, "0.12", "0.12"), (1, "12.3", "12.3"), (2, "+0.99", "+2.50"), (2, "3", "3"), (3, "2", "2")]
+    assert found[:5] == [(1, "0.12", "0.12"), (1, "12.3", "12.3"), (2, "+0.99", "+2.50"), (2, "3", "3"), (3, "2", "2")]
+    assert [(one.printed, one.expected) for one in prose.numbers(document(text))][5:] == [("holds", "fails")]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("many<!-- s/claims: count -->", "line|README.md:1: the mark is not after a number"),
+        ("many<!-- s/claims: count -->", "README.md:1: the mark is not after a number or verdict"),
         ("1<!-- t/claims: count -->", "there is no results/reference/t/claims.csv"),
         ("1<!-- s/claims verdct=holds: count -->", "has no column verdct"),
         ("1<!-- s/finals learner=slam: ndcg -->", "has no column ndcg"),
+        ("1<!-- s/claims id=a: verdict -->", "'holds' is no number"),
+        ("holds<!-- s/finals learner=slam: ndcg@10 -->", "0.12345 is no verdict"),
         ("1<!-- s/finals learner=twice: ndcg@10 -->", "has 2 rows with learner=twice"),
     ],
 )

@@ -19,7 +19,7 @@ NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBER
 # The tables of a reference.
 KEPT = ("finals", "top", "steps", "steps-top", "seen", "seen-steps", "games", "slopes", "generalisation", "ads")
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
-NOT_KEPT = ("words", "chosen", "data")  # of claims: config/claims.yaml has the first two
+NOT_KEPT = ("words", "chosen", "data")  # of claims: config/claims has the first two
 SIGNIFICANT = 9  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
 ADVICE = "Finish the study (snakemake --cores all), and give the folder results/{study}"
 

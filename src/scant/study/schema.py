@@ -73,13 +73,13 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "anyOf": [{"enum": ["stop", "leave-out"]}, {"type": "array", "items": ID, "uniqueItems": True}],
     },
     "claims": {
-        "description": "The files of claims to judge: those of the project, config/claims.yaml, and your own, in the "
-        "same form. A single file needs no list; null is for none.",
+        "description": "The files of claims to judge, or folders of them: the project's, config/claims, and your own, "
+        "in the same form. A single one needs no list; null is for none.",
         "type": ["string", "array", "null"],
         "items": {"type": "string"},
         "minItems": 1,
         "uniqueItems": True,
-        "default": "config/claims.yaml",
+        "default": "config/claims",
     },
     "testing": {
         "description": "The tests of claims: anytime ones, valid however often one looks while seeds are added, or "

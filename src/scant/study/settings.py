@@ -10,7 +10,7 @@ from scant.declared import Learner, own_class, settings_of
 from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
-from scant.study import missing, plan, settled, sweeps
+from scant.study import grouping, missing, plan, settled, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
@@ -208,15 +208,18 @@ def _without_seeds(config: dict) -> dict:
 
 
 def claims_files(study: dict) -> list[str]:
-    """The files of the claims that a study judges."""
-    files = study["claims"] or []
-    return [files] if isinstance(files, str) else files
+    """The files of the claims that a study judges; of a folder all files of YAML in it."""
+    given = study["claims"] or []
+    paths = {path: of_project(path) for path in ([given] if isinstance(given, str) else given)}
+    folders = {path: sorted(map(str, place.glob("*.yaml"))) for path, place in paths.items() if place.is_dir()}
+    return [file for path in paths for file in folders.get(path, [path])]
 
 
 def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
     """The claims in some files, by their ids, with defaults filled in.
 
-    They are about any quantity and table that a family declares.
+    They are about any quantity and table that a family declares. An entry that has `claims` is a group of them, whose
+    other keys all of them have in common, see `scant.study.grouping`.
 
     Raises
     ------
@@ -227,8 +230,13 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
     allowed["quantity"]["enum"] = [*dict.fromkeys(name for family in declared for name in family.quantities), "table"]
     allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
     for path in paths:
-        content = read_yaml(of_project(path))
-        check(content, rules, str(path), of_each=True)
+        content = grouping.ungrouped(read_yaml(of_project(path)), str(path))
+        parts = {}
+        for name, claim in content.items():
+            of_claim = grouping.parts(claim)
+            for number, part in enumerate(of_claim, 1):
+                parts[name if len(of_claim) == 1 else f"{name}.cells.{number}"] = part
+        check(parts, rules, str(path), of_each=True)
         if twice := stated.keys() & content.keys():
             raise SettingError(f"{path}: {min(twice)}: another file of claims has this id: choose another")
         stated |= with_defaults(content, rules)

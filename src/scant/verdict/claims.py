@@ -1,16 +1,18 @@
 """The claims of the papers, each with its verdict in a study and under each of its readings.
 
-config/claims.yaml says what is claimed: about which quantity and which learners, on which data, under which settings.
-Every experiment of a study that fits a claim gives one reading of it for each way of choosing learning rates that its
-runs allow. The claim's verdict is that of the first reading: the first experiment that fits, with its own `tuning`.
-Readings in which nothing could violate the claim come after all others.
+config/claims says what is claimed: about which quantity and which learners, on which data, under which settings. Every
+experiment of a study that fits a claim gives one reading of it for each way of choosing learning rates that its runs
+allow; where the claim names the document's own data, one on these and one on all others. The claim's verdict is that of
+the first reading: the first experiment that fits, with its own `tuning`. Readings on other data than the document's
+come after those on its own, and readings in which nothing could violate the claim after all others. Where a claim has
+parts (`cells`), the first reading joins those of all of them.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from scant.families import Quantity, called
 from scant.measures import named, recordable
 from scant.present import making
 from scant.present.traces import Played
+from scant.study.grouping import parts
 from scant.study.plan import Plan
 from scant.study.sweeps import learner_level, learner_readings, unheeded
 from scant.verdict import selection
@@ -117,6 +120,10 @@ class _Examiner:
     def __call__(self, claim: dict) -> Examined:
         if "not_testable" in claim:
             return Examined(claim, missing=claim["not_testable"])
+        return _joined(claim, [self._with_control(part) for part in parts(claim)])
+
+    def _with_control(self, claim: dict) -> Examined:
+        """A part's readings and that of its control."""
         examined = self._examined(claim)
         if "control" not in claim or not examined.readings:
             return examined
@@ -144,13 +151,14 @@ class _Examiner:
                 cells = list(self._cells(claim, name, tuning, fitting))
                 if cells and all(cell.why for cell in cells):
                     lacking.append(_Lacking(6, cells[0].why))
-                elif cells:
-                    reading = self._reading(claim, name, tuning, fitting, cells)
+                    continue
+                if not cells:
+                    lacking.append(_Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there"))
+                for own, of_kind in self._by_data(claim, name, cells):
+                    reading = self._reading(claim, name, tuning, fitting, of_kind, own)
                     if not any(_repeats(reading, earlier) for earlier in readings):
                         readings.append(reading)
-                else:
-                    lacking.append(_Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there"))
-        readings.sort(key=lambda reading: reading.verdict.verdict == SILENT)
+        readings.sort(key=lambda reading: (reading.verdict.verdict == SILENT, not reading.own))
         closest = max(lacking, key=lambda reason: reason.progress)  # the first of several
         reason = selection.lacking(self.plan, self.whole, claim) or closest.reason
         return Examined(claim, readings, "" if readings else reason)
@@ -187,6 +195,13 @@ class _Examiner:
             if not any(chosen(self.study, "learners", id, wanted) for id in fitting.involved):
                 return _Lacking(5, f"no learner with {_said(wanted)}, which the statement names")
         return fitting
+
+    def _by_data(self, claim: dict, name: str, cells: list[Cell]) -> Iterator[tuple[bool, list[Cell]]]:
+        """The cells of an experiment on the document's own data and those on others; all if a claim does not say."""
+        section = self.plan.families[name].place.key
+        own = [cell for cell in cells if "own" not in claim or chosen(self.study, section, cell.stream, claim["own"])]
+        others = [cell for cell in cells if cell not in own]
+        yield from ((of_own, some) for of_own, some in ((True, own), (False, others)) if some)
 
     def _chosen(self, section: str, experiment: dict, wanted: dict) -> tuple[str, ...]:
         """The places or learners of an experiment that have the wanted settings."""
@@ -256,6 +271,7 @@ class _Examiner:
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 declared, why = self._quantity(quantity, name), _why(rows)
                 known = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
+                known |= {"claim": claim, "experiment": name, "tuning": tuning}
                 # A value over several games, such as a slope in the number of items, is of all of the claim's.
                 places = [stream] if stream in streams else streams
                 drawn = self._drawn_anew(name, places, learner)
@@ -296,17 +312,21 @@ class _Examiner:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
         return self.study[section].get(id, {}).get("stands_for", id)
 
-    def _reading(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting, cells: list[Cell]) -> Reading:
+    def _reading(
+        self, claim: dict, name: str, tuning: str | None, fitting: _Fitting, cells: list[Cell], own: bool
+    ) -> Reading:
         experiment, family = self.study["experiments"][name], self.plan.families[name]
         place, learners = family.place, fitting.involved
         kinds = {self.study["learners"][learner]["kind"] for learner in learners}
         conditions = family.conditions(experiment).items()
         levels = {key: value for key, value in conditions if not unheeded(experiment, key, kinds)} | {"tuning": tuning}
+        streams = {cell.stream for cell in cells}
+        streams = [id for id in fitting.streams if self._original(place.key, id) in streams] or fitting.streams
         levels |= self._levels(
-            place.readings, place.key, fitting.streams, lambda settings, key: place.level(settings, key, None)
+            place.readings, place.key, streams, lambda settings, key: place.level(settings, key, None)
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
-        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level, self.study["testing"]))
+        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level, self.study["testing"]), own)
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
@@ -339,7 +359,7 @@ class _Examiner:
         values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
         if values.empty:
             return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
-        known = {"within": _within(declared, claim), "share": declared.share}
+        known = {"within": _within(declared, claim), "share": declared.share, "claim": claim}
         cells = [
             Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **known)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
@@ -349,22 +369,66 @@ class _Examiner:
         )
 
 
-def deciding(claim: dict, reading: Reading, outcome: str) -> int | None:
+def _joined(claim: dict, examined: list[Examined]) -> Examined:
+    """A claim's readings from those of its parts: the first readings of all parts as one, then the others as they are.
+
+    What a table says of a part has no cell by itself; where a claim has several parts it has one.
+    """
+    if len(examined) == 1:
+        return replace(examined[0], claim=claim)
+    there = [part for part in examined if part.readings]
+    first = [_with_cell(part.claim, part.readings[0]) for part in there]
+    controls = [_with_cell(part.claim, part.control) for part in there if part.control]
+    return Examined(
+        claim,
+        [_of_all(first), *chain.from_iterable(part.readings[1:] for part in there)] if there else [],
+        "; ".join(dict.fromkeys(part.missing for part in examined if part.missing)),
+        _of_all(controls) if controls else None,
+        next((part.control_missing for part in there if part.control_missing), ""),
+    )
+
+
+def _with_cell(claim: dict, reading: Reading) -> Reading:
+    """A reading with a cell; what a table says has one whose stream is the table's rows in words."""
+    if reading.cells:
+        return reading
+    rows = ", ".join(str(value) for value in claim["cell"].values())
+    return replace(reading, cells=[Cell(rows, "", "", pd.Series(dtype=float), claim=claim)], single=[reading.verdict])
+
+
+def _of_all(readings: list[Reading]) -> Reading:
+    """The first readings of a claim's parts as one: it holds if all of them do, and fails if one does."""
+    judged = chain.from_iterable(
+        [reading.verdict] if reading.cells[0].claim.get("over") == "mean" else reading.single for reading in readings
+    )
+    return replace(
+        readings[0],
+        levels={},
+        cells=[cell for reading in readings for cell in reading.cells],
+        single=[verdict for reading in readings for verdict in reading.single],
+        verdict=verdicts.together([*judged]),
+        summary=None,
+        own=all(reading.own for reading in readings),
+    )
+
+
+def deciding(reading: Reading, outcome: str) -> int | None:
     """Which cell of a reading decides that the claim comes to `outcome`; None if no single one does.
 
     If the claim fails it is the cell with the smallest `p_fails`. If it holds, or is undecided, it is the one with the
     largest `p_holds`. Among equals it is the one whose estimate is closest to violating the claim, or violates it most.
     Where no cell says anything it is the one whose ceiling is closest to that.
     """
-    if not reading.cells or claim.get("over") == "mean":
+    if not reading.cells or any(cell.claim.get("over") == "mean" for cell in reading.cells):
         return None
-    ends = [claimed_interval(claim, cell) for cell in reading.cells]
+    ends = [claimed_interval(cell) for cell in reading.cells]
     speaking = [at for at, verdict in enumerate(reading.single) if verdict.verdict != SILENT]
 
     def weakest(at: int) -> tuple[float, float]:
         verdict = reading.single[at]
         p_value = verdict.p_fails if outcome == "fails" else -verdict.p_holds
-        value = verdict.estimate if speaking else reading.cells[at].ceiling + compared_with(claim)
+        cell = reading.cells[at]
+        value = verdict.estimate if speaking else cell.ceiling + compared_with(cell.claim)
         return p_value, min(value - ends[at][0], ends[at][1] - value)
 
     return min(speaking or range(len(reading.single)), key=weakest)
@@ -451,8 +515,9 @@ def _edges(*sides: pd.DataFrame) -> str:
     return "; ".join(dict.fromkeys(texts))
 
 
-def _ends(claim: dict, cell: Cell) -> tuple[float, float]:
+def _ends(cell: Cell) -> tuple[float, float]:
     """The interval in which a claim says that a cell's difference lies."""
+    claim = cell.claim
     settings, relative = test_settings(claim, 0.95)
     margin = settings["margin"]
     if claim["comparison"] == "exact":
@@ -462,15 +527,15 @@ def _ends(claim: dict, cell: Cell) -> tuple[float, float]:
     return verdicts.COMPARISONS[claim["comparison"]](margin, -math.inf, settings.get("bound", math.nan))[:2]
 
 
-def claimed_interval(claim: dict, cell: Cell) -> tuple[float, float]:
+def claimed_interval(cell: Cell) -> tuple[float, float]:
     """The interval in which a claim says that a cell's estimate lies."""
-    low, high = _ends(claim, cell)
-    return low + compared_with(claim), high + compared_with(claim)
+    low, high = _ends(cell)
+    return low + compared_with(cell.claim), high + compared_with(cell.claim)
 
 
-def _says_nothing(claim: dict, cell: Cell) -> bool:
+def _says_nothing(cell: Cell) -> bool:
     """Whether a cell cannot violate its claim: even the most that could have been measured is as it says."""
-    low, high = _ends(claim, cell)
+    low, high = _ends(cell)
     return low <= cell.ceiling <= high
 
 
@@ -537,7 +602,7 @@ def _judged_differences(
 ) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
     """The verdicts of `_judged`, with estimates of the differences."""
     comparison, how = claim["comparison"], claim.get("over", "all")
-    silent = [_says_nothing(claim, cell) for cell in cells]
+    silent = [_says_nothing(cell) for cell in cells]
     if comparison == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
         single = [_silenced(*pair) for pair in zip(single, silent, strict=True)]

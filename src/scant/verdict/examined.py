@@ -24,6 +24,8 @@ class Cell:
     ceiling : the difference furthest on the side on which the claim fails that could have been measured; NaN if unknown
     says_from : the horizon or sample size from which on the ceiling would violate the claim; NaN if unknown
     local, edge : see `scant.verdict.claims.VALUES`
+    claim : the part of its claim that the cell is of, see `scant.study.grouping.parts`
+    experiment, tuning : that it is from; "" and None of tables and of the study of bounds
     """
 
     stream: str
@@ -40,6 +42,9 @@ class Cell:
     says_from: float = math.nan
     local: str = ""
     edge: str = ""
+    claim: dict = field(default_factory=dict)
+    experiment: str = ""
+    tuning: str | None = None
 
     def observed(self, by_seed: pd.Series) -> pd.Series:
         """Values by seed; of seeds that are one observation, only the first has one."""
@@ -50,7 +55,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Reading:
-    """A claim under one reading: one experiment and one way of choosing learning rates.
+    """A claim under one reading: one experiment and one way of choosing learning rates, or one for each of its parts.
 
     levels : the value of each setting that may affect the claim's learners, by name
     cells : the pairs of learners that the claim compares
@@ -59,6 +64,7 @@ class Reading:
     summary : of a claim about several cells that involve chance, the verdict on their mean, which is taken for each
         seed, with its interval. It is about these streams and learners, not about others like them. None if seeds or
         streams leave no mean
+    own : whether it is on the document's own data, where the claim says which these are
     """
 
     experiment: str
@@ -68,11 +74,12 @@ class Reading:
     single: list[verdicts.Verdict]
     verdict: verdicts.Verdict
     summary: verdicts.Verdict | None = None
+    own: bool = True
 
 
 @dataclass(frozen=True)
 class Examined:
-    """A claim, its readings in a study, and, if it has none, what the study lacks for one.
+    """A claim, its readings in a study, and, if it has none, or none of one of its parts, what the study lacks for one.
 
     control : the reading of the claim's control that goes with the first reading; None if there is none
     control_missing : what the study lacks for it

@@ -6,6 +6,7 @@ from itertools import pairwise
 from scant import families as registry
 from scant.declared import called, defaults_of
 from scant.families import Quantity
+from scant.study.grouping import parts
 from scant.study.plan import Plan
 from scant.study.sweeps import left_out, ours
 
@@ -82,7 +83,7 @@ def modules() -> list[str]:
     return sorted({dotted.partition(":")[0] for dotted in (*values, *registry.FAMILIES.values())})
 
 
-def parts(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
+def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
     """The experiments that a job judges claims on, and the ids of these claims, by a name for it.
 
     A job judges whole families of claims, since verdicts are corrected within them: all families that can be read in
@@ -90,14 +91,15 @@ def parts(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
     """
     played, kinds = {plan.families[name].kind for name in plan.played}, {}
     for claim in claims.values():
-        for judged in (claim, claim | claim.get("control", {})):
-            kinds.setdefault(claim["family"], set()).update(played & _kinds(judged))
-    parts = {}
+        for part in parts(claim):
+            for judged in (part, part | part.get("control", {})):
+                kinds.setdefault(claim["family"], set()).update(played & _kinds(judged))
+    jobs = {}
     for name, claim in claims.items():
         of_family = kinds[claim["family"]]
         experiments = [experiment for experiment in plan.played if plan.families[experiment].kind in of_family]
-        parts.setdefault("-".join(sorted(of_family)) or "theory", (experiments, []))[1].append(name)
-    return parts
+        jobs.setdefault("-".join(sorted(of_family)) or "theory", (experiments, []))[1].append(name)
+    return jobs
 
 
 def _kinds(claim: dict) -> set[str]:
@@ -114,7 +116,7 @@ def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
     """
     played = {}
     for name, claim in claims.items():
-        if _of_coverage(plan, claim) or any(played_on(plan, claim)):
+        if any(_of_coverage(plan, part) or any(played_on(plan, part)) for part in parts(claim)):
             played.setdefault(claim["family"], []).append(name)
     figures = {}
     for family, names in played.items():
@@ -132,7 +134,7 @@ def _of_coverage(plan: Plan, claim: dict) -> bool:
 
 
 def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:
-    """The section and id of each place on which an experiment plays what a claim is about."""
+    """The section and id of each place on which an experiment plays what a part of a claim is about."""
     if "learner" not in claim:  # it is about a table, or not testable
         return
     against = claim.get("against")
@@ -152,5 +154,5 @@ def lacking(plan: Plan, whole: Plan | None, claim: dict) -> str:
     whole : of the study with these data sets; None if it has left out none
     """
     sets = plan.study.get("left_out", {}).values() if whole else ()
-    places = [*played_on(whole, claim)] if sets else []
+    places = [place for part in parts(claim) for place in played_on(whole, part)] if sets else []
     return ", ".join(left["title"] for left in sets if any(id in left.get(section, ()) for section, id in places))

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from scant.files import BLANK, SEAL, anew, atomic, check_seal, crc, foreign, sea
 from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
+from scant.study.grouping import parts
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
@@ -27,7 +29,7 @@ from scant.verdict.claims import (
     pair,
 )
 from scant.verdict.examined import Cell, Examined, Reading
-from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OF_CELLS, OVERALL, titled
+from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OVERALL, titled
 from scant.verdict.words import ALIKE, DECIDED, PREMISES, SILENT, UNTESTABLE, UNTOLD, needed
 
 
@@ -73,6 +75,8 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         bound, its share of what was measured: 1 is a bound that is attained, more than 1 one that does not hold
     control, control_verdict, control_estimate, control_low, control_high : where the claim is false, in words, with the
         verdict on it by the same test, in the claim's place in its family, and the estimate of the cell that decides
+    refuted_by : in words, the least violation that would have been seen in that cell, with an interval as wide; ""
+        where no chance is involved
     premise : of a verdict that rests on one, what its test supposes of seeds; "" of others
     bets, bets_needed : where a test has a premise and the range of the quantity is known, what bets, which have none,
         say of the same seeds, and from how many seeds on they would decide what they leave undecided
@@ -88,7 +92,8 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         row |= {"family": family, "figure": claim.get("figure") or "", "n": 0, "experiment": "", "matters": ""}
         row |= dict.fromkeys(("readings_holding", "readings_total"), 0) | _cells(Reading("", None, {}, [], [], None))
         row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
-        row |= {"quantity": _quantity_words(claim), "test": "", "deciding": "", "note": "", "control_verdict": ""}
+        row |= {"quantity": _quantity_words(parts(claim)[0]), "refuted_by": ""}
+        row |= dict.fromkeys(("test", "deciding", "note", "control_verdict"), "")
         row |= {"control": claim.get("control", {}).get("words", ""), "premise": "", "bets": ""}
         if not readings:
             row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
@@ -96,21 +101,27 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
             continue
         by_reading = [_corrected(name, reading, families[family]) for reading in readings]
         verdict, shares, matters = by_reading[0], verdicts.shares(dict(enumerate(by_reading))), _matters(readings)
-        cell, decides = _deciding(claim, readings[0], verdict)
+        cell, decides = _deciding(readings[0], verdict)
+        part = cell.claim if cell else parts(claim)[0]
+        if not readings[0].own:
+            row["row"] = UNTOLD
         row |= {key: getattr(verdict, key) for key in ("verdict", "needed")} | _estimate(decides)
         row |= {key: shares[key] for key in ("readings_holding", "readings_total")}
         row |= dict(zip(("matters", "matters_share"), next(iter(matters.items()), ("", np.nan)), strict=True))
-        row |= {"data": _where(readings[0], study, claim), "experiment": readings[0].experiment}
-        row |= _cells(readings[0]) | {"tightness": _tightness(claim, decides)}
+        row |= {"data": _where(readings[0], study, part), "experiment": readings[0].experiment}
+        row |= _cells(readings[0]) | {"tightness": _tightness(part, decides), "quantity": _quantity_words(part)}
+        row["refuted_by"] = _refuted_by(readings[0], cell, decides)
         row["premise"] = _premise(readings[0], verdict, decides)
         if verdict.bets:
             row |= {"bets": verdict.bets.verdict, "bets_needed": verdict.bets.needed}
         row |= {"deciding": _named(readings[0], cell, study), "says_from": _says_from(readings[0])}
-        ceiling = cell.ceiling + compared_with(claim) if cell else None
-        row |= {"note": _note(claim, readings[0], verdict, decides, ceiling)}
+        ceiling = cell.ceiling + compared_with(part) if cell else None
+        row |= {"note": _note(part, readings[0], verdict, decides, ceiling)}
+        if examination.missing:
+            row["note"] = " ".join(filter(None, [row["note"], f"In part missing here: {examination.missing}."]))
         if examination.control:
             of_control = _corrected(name, examination.control, families[family])
-            _, decides = _deciding(claim | claim["control"], examination.control, of_control)
+            _, decides = _deciding(examination.control, of_control)
             row |= {f"control_{key}": getattr(decides, key) for key in ("estimate", "low", "high")}
             row["control_verdict"] = of_control.verdict
             if verdict.verdict == of_control.verdict == "holds":
@@ -186,14 +197,31 @@ def _cells(reading: Reading) -> dict[str, int]:
     return counts | {"cells_total": len(outcomes)}
 
 
-def _deciding(claim: dict, reading: Reading, verdict: verdicts.Verdict) -> tuple[Cell | None, verdicts.Verdict]:
+def _deciding(reading: Reading, verdict: verdicts.Verdict) -> tuple[Cell | None, verdicts.Verdict]:
     """The cell of a reading that decides on its corrected verdict, with the verdict on it; that on all without one."""
-    at = deciding(claim, reading, verdict.verdict)
+    at = deciding(reading, verdict.verdict)
     return (None, reading.verdict) if at is None else (reading.cells[at], reading.single[at])
 
 
 def _estimate(verdict: verdicts.Verdict) -> dict:
     return {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "test")}
+
+
+def _refuted_by(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) -> str:
+    """The least violation that would have been seen where it is decided with an interval as wide: "a mean below 2".
+
+    "" where no chance is involved, or where so few seeds give no interval.
+    """
+    if decides.test in ("exact", "none", "nothing drawn") or math.isnan(decides.low + decides.high):
+        return ""
+    low, high = (
+        claimed_interval(cell)
+        if cell
+        else map(float, np.mean([claimed_interval(one) for one in reading.cells], axis=0))
+    )
+    ends = [f"below {low - (decides.high - decides.estimate):.3g}"] if math.isfinite(low) else []
+    ends += [f"above {high + (decides.estimate - decides.low):.3g}"] if math.isfinite(high) else []
+    return f"a mean {' or '.join(ends)}" if ends else ""
 
 
 def _premise(reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict) -> str:
@@ -209,8 +237,10 @@ def _named(reading: Reading, cell: Cell | None, study: dict) -> str:
     if cell is None:
         return OVERALL if reading.cells else ""
     titles = {name: settings.get("title", name) for name, settings in study["learners"].items()}
-    if reading.experiment:
-        place = study[families.of(study["experiments"][reading.experiment]).place.key]
+    if not cell.learner:  # rows of a table
+        return cell.stream
+    if cell.experiment:
+        place = study[families.of(study["experiments"][cell.experiment]).place.key]
         titles |= {name: settings.get("title", name) for name, settings in place.items()}
     learner, against, stream = (titled(name, titles) for name in (cell.learner, cell.against, cell.stream))
     return (f"{learner} minus {against}" if against else learner) + f" on {stream}"
@@ -303,11 +333,16 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
     """The titles of the streams that a reading is about; the table's name if it is about a table."""
     if not reading.cells:
         return claim["table"]
-    streams = dict.fromkeys(cell.stream for cell in reading.cells)
-    if not reading.experiment:  # it is about kinds of logs in the study of bounds
-        return "; ".join(streams)
-    place = study[families.of(study["experiments"][reading.experiment]).place.key]
-    return "; ".join(place.get(stream, {}).get("title", stream) for stream in streams)  # titles may have commas
+
+    def title(cell: Cell) -> str:
+        if cell.claim["quantity"] == TABLE:
+            return cell.claim["table"]
+        if not cell.experiment:  # it is about kinds of logs in the study of bounds
+            return cell.stream
+        place = study[families.of(study["experiments"][cell.experiment]).place.key]
+        return place.get(cell.stream, {}).get("title", cell.stream)
+
+    return "; ".join(dict.fromkeys(map(title, reading.cells)))  # titles may have commas
 
 
 def _matters(readings: list[Reading]) -> dict[str, float]:
@@ -355,23 +390,28 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
     for name, examination in examined.items():
         claim, readings = examination.claim, examination.readings
         for reading in readings:
-            of_claim = (name, claim["statement"], claim["family"], claim.get("row", UNTOLD), _quantity_words(claim))
-            of_claim += (reading.experiment, reading.tuning, reading is readings[0])
+            kind = claim.get("row", UNTOLD) if reading.own else UNTOLD
             levels = {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
             levels = {f"{key} (setting)" if key in CELL_COLUMNS else key: value for key, value in levels.items()}
             judged = [
-                ((cell.stream, cell.learner, cell.against), verdict, claimed_interval(claim, cell))
+                (cell, verdict, claimed_interval(cell))
                 for cell, verdict in zip(reading.cells, reading.single, strict=True)
+                if cell.learner  # not rows of a table
             ]
             if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
                 ends = tuple(np.mean([ends for _, _, ends in judged], axis=0).tolist())
-                judged.append(((OVERALL, "", ""), reading.summary, ends))
+                judged.append(
+                    (replace(reading.cells[0], stream=OVERALL, learner="", against=""), reading.summary, ends)
+                )
             rows += [
-                dict(zip(OF_CELLS, (*of_claim, *pair_of_cell), strict=True))
+                {"claim": name, "statement": claim["statement"], "family": claim["family"], "row": kind}
+                | {"quantity": _quantity_words(cell.claim), "experiment": cell.experiment, "tuning": cell.tuning}
+                | {"first": reading is readings[0], "stream": cell.stream}
+                | {"learner": cell.learner, "against": cell.against}
                 | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict", "test")}
                 | dict(zip(("from", "to"), ends, strict=True))
                 | levels
-                for pair_of_cell, verdict, ends in judged
+                for cell, verdict, ends in judged
             ]
     return rows
 

@@ -1,0 +1,50 @@
+"""Claims written with less: keys that a group of claims has in common, and those in which the parts of one differ."""
+
+from scant.errors import SettingError
+from scant.schema import check
+
+
+def merged(common: dict, keys: dict) -> dict:
+    """A claim's keys with those of one of its parts, or those that a group of claims has in common with a claim's own.
+
+    `source` and `where` are merged key by key; any other key replaces the common one.
+    """
+    both = {key: common.get(key, {}) | keys[key] for key in ("source", "where") if key in keys}
+    return common | keys | both
+
+
+def parts(claim: dict) -> list[dict]:
+    """The parts of a claim, each a claim by itself: with each of its `cells`, or the claim alone if it has none."""
+    common = {key: value for key, value in claim.items() if key != "cells"}
+    return [merged(common, keys) for keys in claim.get("cells", [{}])]
+
+
+# What has to be so before groups and parts are put together; the schema of claims checks what comes of it.
+_KEYS = {"type": "object", "properties": {"source": {"type": "object"}, "where": {"type": "object"}}}
+_CELLS = {"type": "array", "minItems": 1, "items": _KEYS | {"not": {"anyOf": [
+    {"required": [key]} for key in ("statement", "family", "row", "cells")
+]}}}  # fmt: skip
+_CLAIM = {"type": "object", "properties": _KEYS["properties"] | {"cells": _CELLS}}
+_OF_GROUP = {"type": "object", "additionalProperties": _CLAIM}
+_ENTRY = {"type": "object", "properties": _CLAIM["properties"] | {"claims": _OF_GROUP}}
+_FILE = {"type": "object", "additionalProperties": _ENTRY}
+
+
+def ungrouped(content: dict, where: str) -> dict[str, dict]:
+    """The claims in a file, by their ids, each with the keys of its group.
+
+    where : what errors begin with, such as the file's path
+
+    Raises
+    ------
+    SettingError : a group, or the parts of a claim, cannot be put together; or an id is there twice
+    """
+    check(content, _FILE, where, of_each=True)
+    claims = {}
+    for name, entry in content.items():
+        common = {key: value for key, value in entry.items() if key != "claims"} if "claims" in entry else {}
+        of_group = entry.get("claims", {name: entry})
+        if twice := claims.keys() & of_group.keys():
+            raise SettingError(f"{where}: {min(twice)}: this id is there twice: choose another")
+        claims |= {id: merged(common, claim) for id, claim in of_group.items()}
+    return claims
