@@ -23,6 +23,7 @@ from scant.online import variance
 from scant.online.traces import MEASURED
 from scant.schema import check, read_yaml
 from scant.study import settings as studies
+from scant.study.grouping import parts
 from scant.study.schema import experiment_settings
 from scant.theory.observability import MAX_ITEMS
 from scant.verdict import statistics as verdicts
@@ -420,3 +421,46 @@ def test_a_missing_key_is_named(name, key):
 def test_an_id_is_small():
     with pytest.raises(SettingError, match="does not match"):
         check({"Bad id": GOOD}, SCHEMA, "claims")
+
+
+# --- what the papers say
+
+
+QUOTATIONS = read_yaml(ROOT / "tests/unit/quotations.yaml")
+STATED = studies.claims(*sorted((ROOT / "config/claims").glob("*.yaml")))
+SOURCES = [(name, part["source"]) for name, claim in STATED.items() for part in parts(claim)]
+QUOTED = [(name, source) for name, source in SOURCES if source.get("document") in QUOTATIONS]
+NEGATION = re.compile(r"(\b(not|no|cannot|never|neither|nor)|n't)\W*$", re.IGNORECASE)
+
+
+@pytest.mark.parametrize(("name", "source"), QUOTED)
+def test_words_are_said_there_and_not_denied(name, source):
+    """Of the document, at the place. Words that are not in tests/unit/quotations.yaml have to be looked up first."""
+    there = [said for said in QUOTATIONS[source["document"]].get(source["place"], []) if source["words"] in said]
+    assert there
+    for said in there:
+        assert not NEGATION.search(said.partition(source["words"])[0])
+
+
+def test_only_our_own_questions_lack_words():
+    """A document that has a title is none of those that the project tests, and words of it are not looked up."""
+    for name, source in SOURCES:
+        own = STATED[name]["row"] == "question" and source.get("document") == "scant"
+        assert own or "title" in source or source["words"], name
+        assert "title" in source or source["document"] in {*QUOTATIONS, "pdgd", "scant"}
+
+
+def test_each_quotation_is_short_and_of_a_row():
+    sources = [source for _, source in QUOTED]
+    for document, places in QUOTATIONS.items():
+        for place, quotations in places.items():
+            words = [source["words"] for source in sources if (source["document"], source["place"]) == (document, place)]
+            for said in quotations:
+                assert any(one in said for one in words), said
+                assert len(said.split()) <= 25, said
+
+
+@pytest.mark.parametrize("before", ["it is not ", "while it cannot ", "there is no ", "it doesn't ", "it is *not* "])
+def test_a_negation_right_before_words_is_seen(before):
+    assert NEGATION.search(before)
+    assert not NEGATION.search(before + "always ")
